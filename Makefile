@@ -1,0 +1,30 @@
+# make demo: run the demo.  make test: run the tests.  Both set up .venv the first time.
+.PHONY: demo test check lock clean
+BIN := .venv/bin
+EXTRA :=
+
+demo: .venv/ready
+	@$(BIN)/freshet demo $(ARGS)
+
+test: .venv/ready-dev check
+	@$(BIN)/python -m pytest $(ARGS)
+
+check: .venv/ready-dev
+	@$(BIN)/ruff check src tests
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+
+.venv/ready: requirements.lock pyproject.toml tools/setup
+	@sh tools/setup requirements.lock
+	@touch $@
+
+.venv/ready-dev: requirements-dev.lock pyproject.toml tools/setup
+	@sh tools/setup requirements-dev.lock
+	@touch $@ .venv/ready
+
+lock:
+	@uv pip compile --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url pyproject.toml -o requirements.lock
+	@uv pip compile --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+
+clean:
+	@rm -rf .venv build dist demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis

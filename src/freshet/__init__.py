@@ -1,0 +1,1 @@
+"""Freshet: continuous SPARQL over live streams, a growing graph and remote endpoints."""

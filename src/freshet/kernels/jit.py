@@ -1,0 +1,8 @@
+"""The one place that says how kernels are compiled."""
+
+from numba import njit as _njit
+
+# cache: compiled code survives the process; nogil: other threads run on while a kernel does.
+# Python decides the types once per call, so arrays are always C-contiguous int64/float64/uint8 where it can be helped:
+# every further signature is compile time that a user waits for.
+njit = _njit(cache=True, nogil=True)
