@@ -271,6 +271,7 @@ class Query:
 
     `name` is what REGISTER calls it, or None. `default_graphs` and `named_graphs` come from FROM and FROM NAMED.
     `template` belongs to CONSTRUCT, `resources` to DESCRIBE; `root` is the pattern with its solution modifiers.
+    `base` is what BASE says: IRIs in the query are resolved already, only the function IRI still needs it.
     """
 
     form: QueryForm
@@ -282,3 +283,4 @@ class Query:
     named_graphs: tuple[Iri, ...] = ()
     template: tuple[TriplePattern, ...] = ()
     resources: tuple[PatternTerm, ...] = ()
+    base: str | None = None

@@ -45,9 +45,7 @@ class Literal:
     language: str | None = None
 
     def __str__(self) -> str:
-        escaped = (
-            self.lexical.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r")
-        )
+        escaped = self.lexical.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r")
         if self.language is not None:
             return f'"{escaped}"@{self.language}'
         return f'"{escaped}"' if self.datatype == XSD_STRING else f'"{escaped}"^^{self.datatype}'

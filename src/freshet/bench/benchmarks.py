@@ -1,0 +1,24 @@
+"""The benchmarks that `freshet bench` knows, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from freshet.bench.figures import Figure
+from freshet.rdf.errors import InputError
+
+
+def _pipeline() -> Sequence[Figure]:
+    from freshet.bench.pipeline import pipeline_figures
+
+    return pipeline_figures()
+
+
+BENCHMARKS: dict[str, Callable[[], Sequence[Figure]]] = {"pipeline": _pipeline}
+
+
+def measure(name: str) -> Sequence[Figure]:
+    """Run a benchmark."""
+    if name not in BENCHMARKS:
+        raise InputError(f"there is no benchmark {name!r}; there are: {', '.join(BENCHMARKS)}")
+    return BENCHMARKS[name]()

@@ -1,0 +1,215 @@
+"""The command line. Thin: every command reads its options and calls the library."""
+
+from __future__ import annotations
+
+import os
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+from freshet.rdf.errors import FreshetError, InputError
+
+app = typer.Typer(
+    name="freshet",
+    help="Continuous SPARQL over live streams, a growing graph and remote endpoints.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+DataOption = Annotated[list[Path], typer.Option("-d", "--data", help="RDF file of the stored graph; may be repeated.")]
+
+
+class AnswerFormat(StrEnum):
+    JSON = "json"
+    CSV = "csv"
+    TSV = "tsv"
+    XML = "xml"
+
+
+class ReportFormat(StrEnum):
+    TEXT = "text"
+    NDJSON = "ndjson"
+
+
+class PlanFormat(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
+@app.command()
+def run(
+    pipeline: Annotated[Path, typer.Argument(help="The pipeline file (YAML).")],
+    until_done: Annotated[
+        bool, typer.Option("--until-done", help="Stop at the end of the input that is there.")
+    ] = False,
+) -> None:
+    """Run a pipeline on Spark until it is stopped."""
+    from freshet.runtime.run import run_pipeline
+
+    run_pipeline(pipeline, until_done=until_done)
+
+
+@app.command()
+def replay(
+    stream: Annotated[list[str], typer.Option("-s", "--stream", help="IRI=FILE of timed N-Triples.")],
+    query: Annotated[list[Path], typer.Option("-q", "--query", help="File of a continuous query.")],
+    data: DataOption = [],  # noqa: B006 (typer reads it once)
+    lateness: Annotated[str, typer.Option(help="How late elements may come: 500ms, 2s, PT1M.")] = "0ms",
+    format: Annotated[ReportFormat, typer.Option(help="How reports are printed.")] = ReportFormat.TEXT,
+) -> None:
+    """Run continuous queries over recorded streams, in event time, without Spark."""
+    from freshet.results.report import Report
+    from freshet.runtime.display import show_report
+    from freshet.runtime.replay import replay as replay_streams
+    from freshet.runtime.session import Session
+
+    session = Session()
+    recordings: dict[str, list[Path]] = {}
+    for given in stream:
+        iri, equals, file = given.partition("=")
+        if not equals:
+            raise InputError(f"-s takes IRI=FILE, not {given!r}")
+        # An IRI may hold an equals sign; a file that is there decides where it ends.
+        while "=" in file and not Path(file).exists():
+            more, _, file = file.partition("=")
+            iri = f"{iri}={more}"
+        if not Path(file).is_file():
+            raise InputError("there is no such file", file=file)
+        recordings.setdefault(iri.removeprefix("<").removesuffix(">"), []).append(Path(file))
+    session.load(*data)
+    for iri in recordings:
+        session.stream(iri, lateness_ms=_milliseconds(lateness))
+
+    def show(report: Report) -> None:
+        if format is ReportFormat.NDJSON:
+            sys.stdout.buffer.write(session.ndjson(report))
+        else:
+            print(show_report(report, session.dictionary))
+
+    for written in query:
+        session.register(_text_of(written), name=written.stem, file=str(written), on_report=show)
+    for iri in session.engine.streams:
+        if iri not in recordings:
+            raise InputError(f"no recording is given for the stream <{iri}>: add -s {iri}=FILE")
+    replay_streams(session, recordings)
+    for iri, state in session.engine.streams.items():
+        if state.late:
+            print(f"freshet: {state.late} late elements of <{iri}> were dropped", file=sys.stderr)
+
+
+@app.command()
+def query(
+    query: Annotated[str, typer.Option("-q", "--query", help="A query, or the file that holds it.")],
+    data: DataOption = [],  # noqa: B006 (typer reads it once)
+    format: Annotated[AnswerFormat, typer.Option(help="How the answer is printed.")] = AnswerFormat.JSON,
+) -> None:
+    """Answer SPARQL over files once."""
+    from freshet.results.write import write_solutions
+    from freshet.runtime.session import Session
+
+    text, file = _text_or_file(query)
+    session = Session()
+    session.load(*data)
+    solutions = session.query(text, file=file)
+    sys.stdout.buffer.write(write_solutions(solutions, session.dictionary, format.value))
+
+
+@app.command()
+def explain(
+    query: Annotated[str, typer.Option("-q", "--query", help="A query, or the file that holds it.")],
+    format: Annotated[PlanFormat, typer.Option(help="For people or for programs.")] = PlanFormat.TEXT,
+) -> None:
+    """Show how a query is understood."""
+    import orjson
+
+    from freshet.algebra.printing import explain_json, explain_text
+    from freshet.syntax.parser import parse_query
+
+    text, file = _text_or_file(query)
+    parsed = parse_query(text, file=file)
+    if format is PlanFormat.JSON:
+        sys.stdout.buffer.write(orjson.dumps(explain_json(parsed), option=orjson.OPT_APPEND_NEWLINE))
+    else:
+        print(explain_text(parsed))
+
+
+@app.command()
+def demo(
+    seconds: Annotated[float, typer.Option(help="How long the town lives.")] = 20.0,
+    folder: Annotated[Path, typer.Option(help="Where its files go.")] = Path("demo-out"),
+) -> None:
+    """Watch a generated town: traffic, parking and weather, and three queries over them."""
+    from freshet.bench.demo_run import run_demo
+
+    run_demo(folder, seconds=seconds)
+
+
+@app.command()
+def bench(
+    name: Annotated[str, typer.Argument(help="Which benchmark.")],
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Run a benchmark."""
+    from rich.console import Console
+
+    from freshet.bench.benchmarks import measure
+    from freshet.bench.figures import figures_json, figures_table
+
+    figures = measure(name)
+    if json:
+        print(figures_json(name, figures))
+    else:
+        Console().print(figures_table(name, figures))
+
+
+def _milliseconds(lateness: str) -> int:
+    from freshet.runtime.durations import setting_ms
+
+    try:
+        return setting_ms(lateness)
+    except ValueError as error:
+        raise InputError(f"--lateness: {error}") from None
+
+
+def _text_of(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=str(file)) from error
+    except UnicodeDecodeError as error:
+        raise InputError("is not UTF-8", file=str(file)) from error
+
+
+def _text_or_file(query: str) -> tuple[str, str | None]:
+    """A query as given on the command line: the name of a file where there is one, or else the text."""
+    looks_like_file = "\n" not in query and len(query) < 1024 and "{" not in query
+    if looks_like_file:
+        return _text_of(Path(query)), query
+    return query, None
+
+
+def main() -> NoReturn:
+    """Run a command; an error that the user can mend is one line and exit status 2."""
+    try:
+        app(standalone_mode=True)
+    except FreshetError as error:
+        for one in getattr(error, "errors", [error]):
+            print(f"freshet: {one}" if not one.place else str(one), file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader has gone (`| head`): nothing is left to say, not even at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except Exception as error:
+        if os.environ.get("FRESHET_TRACEBACK"):
+            raise
+        reason = " ".join(str(error).split()) or type(error).__name__
+        print(f"freshet: the run failed: {reason} (FRESHET_TRACEBACK=1 shows where)", file=sys.stderr)
+        sys.exit(1)
+    sys.exit(0)

@@ -1,0 +1,213 @@
+"""The dictionary's arrays: an open-addressing table from id to key, and the heap that holds the bytes of the keys.
+
+A slot is two words, the id (0 where the slot is free) and the position of its record in the heap. A record is the
+length of the key in four bytes, then the key. A key asks for the id that is its hash; where another key has that id
+already, it asks for the next one in a fixed sequence, so that two terms never share an id.
+
+Kernels only fill what room there is; Python makes more room between calls (`intern` says where it stopped).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from freshet.kernels.hashing import hash_id, word_64
+from freshet.kernels.jit import njit
+from freshet.kernels.layout import HASH_MASK
+from freshet.kernels.lexical import LONGEST_KEY, write_inline
+from freshet.kernels.pieces import copy_bytes
+from freshet.kernels.terms import inline_id
+
+LENGTH_BYTES = 4
+BLOCK = 64
+ABSENT = np.int64(-1)
+UNKNOWN = np.int64(0)
+
+# x -> a * x + c modulo 2**63 runs through every number before it returns, as c is odd and a - 1 divisible by 4:
+# the search for a free id ends.
+_STEP_FACTOR = np.int64(0x5851F42D4C957F2D)
+_STEP_ADDEND = np.int64(0x14057B7EF767814F)
+
+
+class DictionaryArrays(NamedTuple):
+    """`slots` has two words for each slot, and a power of two of slots; `sizes` is [keys, bytes used of the heap]."""
+
+    slots: np.ndarray
+    heap: np.ndarray
+    sizes: np.ndarray
+
+
+@njit
+def next_id(term_id):
+    """The id to try after this one."""
+    following = (term_id * _STEP_FACTOR + _STEP_ADDEND) & HASH_MASK
+    return following if following != 0 else _STEP_ADDEND
+
+
+@njit
+def find_slot(slots, term_id):
+    """The index in `slots` of an id, or of the free slot where it would go."""
+    mask = np.int64(slots.size - 2)
+    at = (term_id << 1) & mask
+    while slots[at] != term_id and slots[at] != 0:
+        at = (at + 2) & mask
+    return at
+
+
+@njit
+def _record_length(heap, record):
+    length = np.int64(0)
+    for i in range(LENGTH_BYTES):
+        length |= np.int64(heap[record + i]) << (8 * i)
+    return length
+
+
+@njit
+def _equal(heap, record, data, start, end):
+    """Whether the record holds the key data[start:end]."""
+    if _record_length(heap, record) != end - start:
+        return False
+    left = np.uint64(record + LENGTH_BYTES)
+    right = np.uint64(start)
+    stop = np.uint64(end)
+    word = np.uint64(8)
+    while right + word <= stop:
+        if word_64(heap, left) != word_64(data, right):
+            return False
+        left += word
+        right += word
+    while right < stop:
+        if heap[left] != data[right]:
+            return False
+        left += np.uint64(1)
+        right += np.uint64(1)
+    return True
+
+
+@njit
+def find_key(arrays, data, start, end, wanted):
+    """The id of a key that asks for the id `wanted`, and the slot: a free one where the key is unknown."""
+    at = find_slot(arrays.slots, wanted)
+    while arrays.slots[at] != 0 and not _equal(arrays.heap, arrays.slots[at + 1], data, start, end):
+        wanted = next_id(wanted)
+        at = find_slot(arrays.slots, wanted)
+    return wanted, at
+
+
+@njit
+def _append(arrays, at, term_id, data, start, end):
+    record = arrays.sizes[1]
+    length = end - start
+    for i in range(LENGTH_BYTES):
+        arrays.heap[record + i] = (length >> (8 * i)) & 255
+    copy_bytes(data, start, end, arrays.heap, record + LENGTH_BYTES)
+    # the id comes last: a reader that finds it finds the record too
+    arrays.slots[at + 1] = record
+    arrays.slots[at] = term_id
+    arrays.sizes[0] += 1
+    arrays.sizes[1] += LENGTH_BYTES + length
+
+
+@njit
+def narrow(wanted, hash_mask):
+    """Keeps the bits of a hash that the mask has (all of them, but in tests of collisions)."""
+    narrowed = wanted & hash_mask
+    return narrowed if narrowed != 0 else np.int64(1)
+
+
+@njit
+def _ask(data, start, end, hashes, row, hash_mask):
+    """The id that a key asks for: inline, or its hash; 0 where there is no key."""
+    if start < 0:
+        return UNKNOWN
+    inline = inline_id(data, start, end)
+    if inline != 0:
+        return inline
+    if hashes.size > 0 and hashes[row] > 0:
+        return narrow(hashes[row], hash_mask)
+    return narrow(hash_id(data, start, end), hash_mask)
+
+
+@njit
+def intern(arrays, data, starts, ends, hashes, hash_mask, row, ids):
+    """Gives ids to the keys data[starts[i]:ends[i]] from `row` on: 0 where the start is -1, inline where that can be.
+
+    `hashes` are the ids that the keys ask for, or is empty. Returns the row that found no room, or the number of rows.
+
+    Most keys are known, and most of the time goes into waiting for memory. So rows go in blocks, and each loop below
+    does one kind of access for the whole block: the waits overlap.
+    """
+    slots, heap, sizes = arrays
+    greatest_count = slots.size // 4  # half of the slots
+    mask = np.int64(slots.size - 2)
+    records = np.empty(BLOCK, np.int64)
+    lengths = np.empty(BLOCK, np.int64)
+    for first in range(row, starts.size, BLOCK):
+        stop = min(first + BLOCK, starts.size)
+        for i in range(first, stop):
+            ids[i] = _ask(data, starts[i], ends[i], hashes, i, hash_mask)
+        for i in range(first, stop):
+            at = (ids[i] << 1) & mask
+            records[i - first] = slots[at + 1] if ids[i] > 0 and slots[at] == ids[i] else ABSENT
+        for i in range(first, stop):
+            record = records[i - first]
+            lengths[i - first] = _record_length(heap, record) if record >= 0 else ABSENT
+        for i in range(first, stop):
+            start, end = starts[i], ends[i]
+            if ids[i] <= 0:
+                continue
+            if lengths[i - first] == end - start and _equal(heap, records[i - first], data, start, end):
+                continue
+            ids[i], at = find_key(arrays, data, start, end, ids[i])
+            if slots[at] == 0:
+                if sizes[0] >= greatest_count or sizes[1] + LENGTH_BYTES + end - start > heap.size:
+                    return i
+                _append(arrays, at, ids[i], data, start, end)
+    return starts.size
+
+
+@njit
+def move_slots(old_slots, new_slots):
+    """Enters the ids of the old table in the new one, which is empty."""
+    for i in range(0, old_slots.size, 2):
+        if old_slots[i] != 0:
+            at = find_slot(new_slots, old_slots[i])
+            new_slots[at + 1] = old_slots[i + 1]
+            new_slots[at] = old_slots[i]
+
+
+@njit
+def find_records(arrays, ids, records):
+    """Finds where the records of dictionary ids are; says how many bytes the keys of all the ids take at most.
+
+    Where an id is unknown, the result is -1 - its row.
+    """
+    for i in range(ids.size):
+        records[i] = ABSENT
+        if ids[i] > 0:
+            at = find_slot(arrays.slots, ids[i])
+            if arrays.slots[at] == 0:
+                return np.int64(-1 - i)
+            records[i] = arrays.slots[at + 1]
+    total = np.int64(0)
+    for i in range(ids.size):
+        if ids[i] < 0:
+            total += LONGEST_KEY
+        elif ids[i] > 0:
+            total += _record_length(arrays.heap, records[i])
+    return total
+
+
+@njit
+def write_keys(heap, ids, records, out, offsets):
+    """Writes the keys of the ids one after another; key i is out[offsets[i]:offsets[i + 1]], empty for the id 0."""
+    end = np.int64(0)
+    for i in range(ids.size):
+        offsets[i] = end
+        if ids[i] < 0:
+            end = write_inline(out, end, ids[i])
+        elif ids[i] > 0:
+            length = _record_length(heap, records[i])
+            first = records[i] + LENGTH_BYTES
+            end = copy_bytes(heap, first, first + length, out, end)
+    offsets[ids.size] = end

@@ -1,0 +1,220 @@
+"""The one-way index and the ring index (operator-aware structures, section 3), as arrays.
+
+A key is a row of int64 columns; keys are compared in full, the hash only finds the place. The table keeps 31 bits of
+the hash beside the entry, so that a place taken by another key is seldom worth a look at that key, and a larger table
+is filled without hashing anything again. An entry keeps its number while its key is in the index, so entry numbers
+serve as row pointers. Keys whose counter has fallen to zero stay until `index_sweep` deletes them in one batch; a
+key that comes again before that gets its old entry back.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from freshet.kernels.jit import njit
+
+# Places in `IndexArrays.sizes`.
+USED = 0  # entries ever handed out, the live ones and those in `free` below this number
+IDLE = 1  # entries whose counter is zero but whose key is still in the table
+FREE = 2  # entries in `free`
+
+
+class IndexArrays(NamedTuple):
+    """Key -> entry with a counter (one-way index)."""
+
+    table: np.ndarray  # int64, a power of two long: hash << 32 | entry, or -1
+    keys: np.ndarray  # int64, one row an entry
+    counts: np.ndarray  # int32, one an entry
+    free: np.ndarray  # int32, a stack of entries to use again
+    sizes: np.ndarray  # int64: USED, IDLE, FREE
+
+
+class RingArrays(NamedTuple):
+    """Rows of equal key, newest first, on top of a one-way index."""
+
+    heads: np.ndarray  # int32, one an entry: its newest row or -1
+    older: np.ndarray  # int32, one a row
+    newer: np.ndarray  # int32, one a row
+    entries: np.ndarray  # int32, one a row
+
+
+@njit
+def _key_hash(keys, row):
+    """A 31-bit hash of one row of keys."""
+    h = np.uint64(0x9E3779B97F4A7C15)
+    for column in range(keys.shape[1]):
+        h ^= np.uint64(keys[row, column])
+        h *= np.uint64(0xFF51AFD7ED558CCD)
+        h ^= h >> np.uint64(32)
+    h *= np.uint64(0xC4CEB9FE1A85EC53)
+    return np.int64(h >> np.uint64(33))
+
+
+@njit
+def _find(index, keys, row):
+    """The hash of a key, and its entry, or -1 and the empty place where it would stand."""
+    mask = index.table.shape[0] - 1
+    tag = _key_hash(keys, row)
+    place = tag & mask
+    while True:
+        slot = index.table[place]
+        if slot < 0:
+            return tag, np.int64(-1), place
+        if slot >> 32 == tag:
+            entry = slot & 0xFFFFFFFF
+            same = True
+            for column in range(keys.shape[1]):
+                if index.keys[entry, column] != keys[row, column]:
+                    same = False
+                    break
+            if same:
+                return tag, entry, place
+        place = (place + 1) & mask
+
+
+@njit
+def _entry_of(index, keys, row):
+    """The entry of a key, made if it is not there yet. Its counter is left as it is."""
+    tag, entry, place = _find(index, keys, row)
+    if entry >= 0:
+        return entry
+    if index.sizes[FREE] > 0:
+        index.sizes[FREE] -= 1
+        entry = np.int64(index.free[index.sizes[FREE]])
+    else:
+        entry = index.sizes[USED]
+        index.sizes[USED] += 1
+    index.table[place] = tag << 32 | entry
+    index.counts[entry] = 0
+    index.sizes[IDLE] += 1
+    for column in range(keys.shape[1]):
+        index.keys[entry, column] = keys[row, column]
+    return entry
+
+
+@njit
+def index_add(index, keys):
+    """Count each key once more. Gives the entry of each, and which of them counted nothing before."""
+    entries = np.empty(keys.shape[0], np.int32)
+    fresh = np.empty(keys.shape[0], np.bool_)
+    for row in range(keys.shape[0]):
+        entry = _entry_of(index, keys, row)
+        fresh[row] = index.counts[entry] == 0
+        if fresh[row]:
+            index.sizes[IDLE] -= 1
+        index.counts[entry] += 1
+        entries[row] = entry
+    return entries, fresh
+
+
+@njit
+def index_release(index, entries):
+    """Count each entry once less. Gives the entries whose counter fell to zero."""
+    dead = np.empty(entries.shape[0], np.int32)
+    found = 0
+    for entry in entries:
+        index.counts[entry] -= 1
+        if index.counts[entry] == 0:
+            index.sizes[IDLE] += 1
+            dead[found] = entry
+            found += 1
+    return dead[:found].copy()
+
+
+@njit
+def index_take(index, keys):
+    """For each key in turn: True, and counted once less, where its counter is above zero."""
+    taken = np.zeros(keys.shape[0], np.bool_)
+    for row in range(keys.shape[0]):
+        _, entry, _ = _find(index, keys, row)
+        if entry >= 0 and index.counts[entry] > 0:
+            index.counts[entry] -= 1
+            taken[row] = True
+    return taken
+
+
+@njit
+def index_sweep(old_table, index):
+    """Fill the empty table of `index` from its old one, without the keys that count nothing: their entries are free."""
+    mask = index.table.shape[0] - 1
+    free = index.sizes[FREE]
+    for slot in old_table:
+        if slot < 0:
+            continue
+        entry = slot & 0xFFFFFFFF
+        if index.counts[entry] == 0:
+            index.free[free] = entry
+            free += 1
+            continue
+        place = (slot >> 32) & mask
+        while index.table[place] >= 0:
+            place = (place + 1) & mask
+        index.table[place] = slot
+    index.sizes[IDLE] = 0
+    index.sizes[FREE] = free
+
+
+@njit
+def ring_link(index, ring, rows, keys):
+    """Put rows in front of the rings of their keys (algorithm 1, insert)."""
+    for at in range(rows.shape[0]):
+        row = rows[at]
+        entry = _entry_of(index, keys, at)
+        head = np.int32(-1)
+        if index.counts[entry] == 0:
+            index.sizes[IDLE] -= 1
+        else:
+            head = ring.heads[entry]
+            ring.newer[head] = row
+        index.counts[entry] += 1
+        ring.heads[entry] = row
+        ring.older[row] = head
+        ring.newer[row] = -1
+        ring.entries[row] = entry
+
+
+@njit
+def ring_unlink(index, ring, rows):
+    """Take rows out of their rings, each in constant time and without a look-up."""
+    for row in rows:
+        entry = ring.entries[row]
+        older, newer = ring.older[row], ring.newer[row]
+        if newer >= 0:
+            ring.older[newer] = older
+        else:
+            ring.heads[entry] = older
+        if older >= 0:
+            ring.newer[older] = newer
+        index.counts[entry] -= 1
+        if index.counts[entry] == 0:
+            index.sizes[IDLE] += 1
+
+
+@njit
+def ring_probe(index, ring, keys, born, before):
+    """All rows that have the keys (algorithm 2, probe), as pairs of (which key, row).
+
+    Only rows with born[row] < before are seen.
+    """
+    entries = np.empty(keys.shape[0], np.int32)
+    most = 0
+    for at in range(keys.shape[0]):
+        _, entry, _ = _find(index, keys, at)
+        entries[at] = entry
+        if entry >= 0:
+            most += index.counts[entry]
+    lefts = np.empty(most, np.int64)
+    rows = np.empty(most, np.int32)
+    found = 0
+    for at in range(keys.shape[0]):
+        entry = entries[at]
+        if entry < 0 or index.counts[entry] == 0:
+            continue
+        row = ring.heads[entry]
+        while row >= 0:
+            if born[row] < before:
+                lefts[found] = at
+                rows[found] = row
+                found += 1
+            row = ring.older[row]
+    return lefts[:found], rows[:found]

@@ -1,0 +1,75 @@
+"""A queue of timed rows on arrays."""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from freshet.native.one_way_index import Ids
+
+_FIRST_CAPACITY = 256
+
+Value = TypeVar("Value", bound=np.generic)
+
+
+class Arrivals(Generic[Value]):
+    """Rows in order of time, added at the back and taken from the front, in one pair of arrays that is used again.
+
+    What is added is in order of time, and as a rule not before what is there; the exception is sorted in.
+    Arrays that it gives out are views, good until the next call.
+    """
+
+    def __init__(self, dtype: type[Value], shape: tuple[int, ...] = ()) -> None:
+        self._times = np.empty(_FIRST_CAPACITY, np.int64)
+        self._values: NDArray[Value] = np.empty((_FIRST_CAPACITY, *shape), dtype)
+        self._first = self._end = 0
+
+    def __len__(self) -> int:
+        return self._end - self._first
+
+    @property
+    def times(self) -> Ids:
+        return self._times[self._first : self._end]
+
+    @property
+    def values(self) -> NDArray[Value]:
+        return self._values[self._first : self._end]
+
+    def append(self, times: Ids, values: NDArray[Value]) -> None:
+        if len(times) == 0:
+            return
+        earlier = len(self) > 0 and times[0] < self._times[self._end - 1]
+        if self._end + len(times) > len(self._times):
+            self._make_room(len(times))
+        back = slice(self._end, self._end + len(times))
+        self._times[back] = times
+        self._values[back] = values
+        self._end = back.stop
+        if earlier:
+            order = np.argsort(self.times, kind="stable")
+            self.times[:] = self.times[order]
+            self.values[:] = self.values[order]
+
+    def count_before(self, time_ms: int) -> int:
+        """How many rows at the front have a time before `time_ms`."""
+        return int(np.searchsorted(self.times, time_ms, side="left"))
+
+    def take(self, count: int) -> tuple[Ids, NDArray[Value]]:
+        """Take rows from the front."""
+        taken = self.times[:count], self.values[:count]
+        self._first += count
+        return taken
+
+    def _make_room(self, more: int) -> None:
+        """Move what is there to the front, of larger arrays where these are more than half full."""
+        there = len(self)
+        times, values = self._times, self._values
+        if 2 * (there + more) > len(times):
+            capacity = 2 * (there + more)
+            self._times = np.empty(capacity, np.int64)
+            self._values = np.empty((capacity, *values.shape[1:]), values.dtype)
+        self._times[:there] = times[self._first : self._end]
+        self._values[:there] = values[self._first : self._end]
+        self._first, self._end = 0, there

@@ -1,0 +1,82 @@
+"""`=`, `!=`, `<`, `<=`, `>`, `>=` and sameTerm over columns (SPARQL 1.1, 17.3 and 17.4.1).
+
+Inline ids are compared by their bits. Other terms need their values, strings their text; only rows that do pay for it.
+Equality of literals follows oxigraph: literals of two known datatypes are different, where one has an unknown datatype
+or an ill-typed form and they are not the same term, it is an error.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from freshet.kernels.comparison import (
+    DICTIONARY,
+    ERROR,
+    FALSE,
+    TEXT,
+    TRUE,
+    compare_identity,
+    compare_ids,
+    compare_texts,
+    compare_values,
+)
+from freshet.kernels.values import Values
+from freshet.native.columns import UNBOUND, Batch, Column, Truths
+from freshet.rdf.arrow import key_ranges
+from freshet.rdf.values import Ids
+
+Codes = NDArray[np.uint8]
+
+
+def _outcomes(less: int, equal: int, greater: int, different: int, unordered: int, text: int) -> Codes:
+    return np.array([ERROR, less, equal, greater, different, unordered, text, DICTIONARY], np.uint8)
+
+
+# What each operator makes of a comparison's code.
+OUTCOMES = {
+    "=": _outcomes(FALSE, TRUE, FALSE, FALSE, FALSE, FALSE),
+    "!=": _outcomes(TRUE, FALSE, TRUE, TRUE, TRUE, TRUE),
+    "<": _outcomes(TRUE, FALSE, FALSE, ERROR, FALSE, TEXT),
+    "<=": _outcomes(TRUE, TRUE, FALSE, ERROR, FALSE, TEXT),
+    ">": _outcomes(FALSE, FALSE, TRUE, ERROR, FALSE, TEXT),
+    ">=": _outcomes(FALSE, TRUE, TRUE, ERROR, FALSE, TEXT),
+}
+
+
+def compare(batch: Batch, operator: str, left: Column, right: Column) -> Truths:
+    """left operator right."""
+    outcomes = OUTCOMES[operator]
+    computed = isinstance(left, Values) or isinstance(right, Values)
+    left_ids = UNBOUND if isinstance(left, Values) else batch.ids(left)
+    right_ids = UNBOUND if isinstance(right, Values) else batch.ids(right)
+    if not computed:
+        codes, unfinished = compare_ids(left_ids, right_ids, outcomes)
+        if not unfinished:
+            return Truths(codes)
+    codes, unfinished = compare_values(batch.values(left), left_ids, batch.values(right), right_ids, outcomes)
+    if unfinished:
+        rows = np.flatnonzero(codes == TEXT)
+        codes[rows] = _compare_strings(batch, _take(left_ids, rows), _take(right_ids, rows), outcomes)
+    return Truths(codes)
+
+
+def same_term(batch: Batch, left: Column, right: Column) -> Truths:
+    """sameTerm(left, right)"""
+    return Truths(compare_identity(batch.ids(left), batch.ids(right), OUTCOMES["="]))
+
+
+def compare_nodes(batch: Batch, operator: str, left: Column, right: Column) -> Truths:
+    """`=` or `!=` where one side is an IRI or a blank node, so that no value matters."""
+    return Truths(compare_identity(batch.ids(left), batch.ids(right), OUTCOMES[operator]))
+
+
+def _take(ids: Ids, rows: Ids) -> Ids:
+    return ids[rows] if ids.size > 1 else np.broadcast_to(ids, rows.shape)
+
+
+def _compare_strings(batch: Batch, left: Ids, right: Ids, outcomes: Codes) -> Codes:
+    distinct, places = np.unique(np.concatenate([left, right]), return_inverse=True)
+    data, starts, ends = key_ranges(batch.dictionary.keys(distinct))
+    codes: Codes = compare_texts(data, starts, ends, places[: left.size], places[left.size :], outcomes)
+    return codes

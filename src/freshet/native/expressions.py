@@ -1,0 +1,157 @@
+"""Expressions over columns of ids (SPARQL 1.1, 17), a whole batch at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import singledispatch
+
+import numpy as np
+from numpy.typing import NDArray
+
+from freshet.algebra import expressions as algebra
+from freshet.algebra.expressions import Expression
+from freshet.kernels import numbers
+from freshet.kernels.comparison import ERROR, FALSE, TRUE
+from freshet.kernels.values import Values
+from freshet.native.columns import Batch, Column, Truths
+from freshet.native.comparisons import compare, compare_nodes
+from freshet.native.functions import FUNCTIONS
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.terms import Literal
+from freshet.rdf.values import Ids
+
+_ARITHMETIC = {"+": numbers.ADD, "-": numbers.SUBTRACT, "*": numbers.MULTIPLY, "/": numbers.DIVIDE}
+
+
+def evaluate(expression: Expression, columns: Mapping[str, Ids], count: int, dictionary: Dictionary) -> Ids:
+    """The ids of an expression's values, 0 where it is an error or unbound. `columns` are keyed by variable name."""
+    if count == 0:
+        return np.empty(0, np.int64)
+    batch = Batch(columns, count, dictionary)
+    ids = batch.ids(_column(expression, batch))
+    return ids if ids.size == count else np.full(count, ids[0])
+
+
+def test(expression: Expression, columns: Mapping[str, Ids], count: int, dictionary: Dictionary) -> NDArray[np.bool_]:
+    """Where the effective boolean value is true; an error is not."""
+    if count == 0:
+        return np.empty(0, np.bool_)
+    batch = Batch(columns, count, dictionary)
+    passed: NDArray[np.bool_] = batch.truths(_column(expression, batch)) == TRUE
+    return passed if passed.size == count else np.full(count, passed[0])
+
+
+def unsupported(expression: Expression) -> str | None:
+    """What the evaluator cannot do in an expression, in words for the user; None where it can do all."""
+    match expression:
+        case algebra.Exists(_, negated):
+            return "NOT EXISTS" if negated else "EXISTS"
+        case algebra.Aggregate(function):
+            return f"the aggregate {function} inside an expression"
+        case algebra.Call(function) if function not in FUNCTIONS:
+            return f"the function {function}" if function.isupper() else f"the function <{function}>"
+    return next(filter(None, map(unsupported, _operands(expression))), None)
+
+
+def _operands(expression: Expression) -> Iterator[Expression]:
+    match expression:
+        case algebra.And(left, right) | algebra.Or(left, right):
+            yield from (left, right)
+        case algebra.Compare(_, left, right) | algebra.Arithmetic(_, left, right):
+            yield from (left, right)
+        case algebra.Not(operand) | algebra.Negate(operand):
+            yield operand
+        case algebra.In(operand, choices):
+            yield from (operand, *choices)
+        case algebra.Call(_, arguments):
+            yield from arguments
+
+
+@singledispatch
+def _column(expression: Expression, batch: Batch) -> Column:
+    """The column of an expression's values, in the form in which it comes about."""
+    raise NotImplementedError(unsupported(expression))
+
+
+@_column.register
+def _(expression: algebra.Variable, batch: Batch) -> Column:
+    return batch.variable(expression.name)
+
+
+@_column.register
+def _(expression: algebra.Constant, batch: Batch) -> Column:
+    return batch.constant(expression.term)
+
+
+@_column.register
+def _(expression: algebra.And, batch: Batch) -> Column:
+    left, right = _column(expression.left, batch), _column(expression.right, batch)
+    return Truths(np.minimum(batch.truths(left), batch.truths(right)))
+
+
+@_column.register
+def _(expression: algebra.Or, batch: Batch) -> Column:
+    left, right = _column(expression.left, batch), _column(expression.right, batch)
+    return Truths(np.maximum(batch.truths(left), batch.truths(right)))
+
+
+@_column.register
+def _(expression: algebra.Not, batch: Batch) -> Column:
+    return Truths(TRUE - batch.truths(_column(expression.operand, batch)))
+
+
+@_column.register
+def _(expression: algebra.Compare, batch: Batch) -> Column:
+    left, right = _column(expression.left, batch), _column(expression.right, batch)
+    return _compare(expression.operator, expression.left, left, expression.right, right, batch)
+
+
+@_column.register
+def _(expression: algebra.Arithmetic, batch: Batch) -> Column:
+    left, right = _values(expression.left, batch), _values(expression.right, batch)
+    computed: Column = numbers.arithmetic(_ARITHMETIC[expression.operator], left, right)
+    return computed
+
+
+@_column.register
+def _(expression: algebra.Negate, batch: Batch) -> Column:
+    negated: Column = numbers.change(numbers.NEGATE, _values(expression.operand, batch))
+    return negated
+
+
+@_column.register
+def _(expression: algebra.In, batch: Batch) -> Column:
+    operand = _column(expression.operand, batch)
+    known = operand.kinds if isinstance(operand, Values) else batch.ids(operand)
+    codes = np.where(known != 0, np.uint8(FALSE), np.uint8(ERROR))
+    for choice in expression.choices:
+        found = _compare("=", expression.operand, operand, choice, _column(choice, batch), batch)
+        codes = np.maximum(codes, found.codes)
+    return Truths(TRUE - codes if expression.negated else codes)
+
+
+@_column.register
+def _(expression: algebra.Call, batch: Batch) -> Column:
+    return FUNCTIONS[expression.function](batch, *(_column(argument, batch) for argument in expression.arguments))
+
+
+def _values(expression: Expression, batch: Batch) -> Values:
+    if isinstance(expression, algebra.Constant):
+        return batch.constant_values(expression.term)
+    return batch.values(_column(expression, batch))
+
+
+def _compare(
+    operator: str, left: Expression, left_column: Column, right: Expression, right_column: Column, batch: Batch
+) -> Truths:
+    nodes = (_is_node(left) and not isinstance(right_column, Values)) or (
+        _is_node(right) and not isinstance(left_column, Values)
+    )
+    if nodes and operator in ("=", "!="):
+        return compare_nodes(batch, operator, left_column, right_column)
+    return compare(batch, operator, left_column, right_column)
+
+
+def _is_node(expression: Expression) -> bool:
+    """Whether an expression is an IRI or a blank node that the query names."""
+    return isinstance(expression, algebra.Constant) and not isinstance(expression.term, Literal)

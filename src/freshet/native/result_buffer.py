@@ -1,0 +1,74 @@
+"""The results of a join, as pointers to leaf rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from freshet.kernels.pointers import (
+    FREE,
+    LIVE,
+    USED,
+    PointerArrays,
+    pointers_add,
+    pointers_invalidate,
+)
+from freshet.native.one_way_index import Rows
+
+Pointers = NDArray[np.int32]
+
+_FIRST_CAPACITY = 64
+
+
+class ResultBuffer:
+    """Rows of pointers, one column a leaf; the first `expiring` leaves can take results back."""
+
+    def __init__(self, leaves: int, expiring: int) -> None:
+        self._arrays = PointerArrays(
+            pointers=np.empty((_FIRST_CAPACITY, leaves), np.int32),
+            alive=np.zeros(_FIRST_CAPACITY, np.bool_),
+            heads=np.full((expiring, _FIRST_CAPACITY), -1, np.int32),
+            older=np.empty((expiring, _FIRST_CAPACITY), np.int32),
+            newer=np.empty((expiring, _FIRST_CAPACITY), np.int32),
+            free=np.empty(_FIRST_CAPACITY, np.int32),
+            sizes=np.zeros(3, np.int64),
+        )
+
+    def __len__(self) -> int:
+        return int(self._arrays.sizes[LIVE])
+
+    def live(self) -> Pointers:
+        """The pointers of all results."""
+        used = int(self._arrays.sizes[USED])
+        live: Pointers = self._arrays.pointers[:used][self._arrays.alive[:used]]
+        return live
+
+    def add(self, pointers: Pointers, row_capacities: Sequence[int]) -> None:
+        self._make_room(len(pointers), max(row_capacities, default=0))
+        pointers_add(self._arrays, pointers)
+
+    def invalidate(self, leaf: int, rows: Rows) -> Pointers:
+        """Drop the results that point to rows of a leaf; gives the pointers of what was dropped."""
+        gone: Pointers = pointers_invalidate(self._arrays, leaf, rows)
+        return gone
+
+    def _make_room(self, more: int, row_capacity: int) -> None:
+        pointers, alive, heads, older, newer, free, sizes = self._arrays
+        if heads.shape[1] < row_capacity:
+            wider = np.full((heads.shape[0], row_capacity), -1, np.int32)
+            wider[:, : heads.shape[1]] = heads
+            heads = wider
+        capacity = len(alive)
+        while int(sizes[USED] - sizes[FREE]) + more > capacity:
+            capacity *= 2
+        if capacity > len(alive):
+            added = capacity - len(alive)
+            pointers = np.concatenate((pointers, np.empty((added, pointers.shape[1]), np.int32)))
+            alive = np.concatenate((alive, np.zeros(added, np.bool_)))
+            older, newer = (
+                np.concatenate((chain, np.empty((chain.shape[0], added), np.int32)), axis=1) for chain in (older, newer)
+            )
+            free = np.concatenate((free, np.empty(added, np.int32)))
+        self._arrays = PointerArrays(pointers, alive, heads, older, newer, free, sizes)

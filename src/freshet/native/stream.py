@@ -1,0 +1,69 @@
+"""A stream as the engine knows it: how far it has come, and what was too late."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from freshet.rdf.elements import Elements
+
+BEFORE_ALL_TIME = -(2**62)
+AFTER_ALL_TIME = 2**62
+
+
+@dataclass(slots=True)
+class StreamState:
+    """The watermark is the largest time seen less the allowed lateness, or later if somebody said so.
+
+    `absorb` is what enters the stored graph: nothing (None), everything (an empty set), or some predicates' ids.
+    """
+
+    iri: str
+    lateness_ms: int = 0
+    absorb: frozenset[int] | None = None
+    watermark_ms: int = BEFORE_ALL_TIME
+    elements: int = 0
+    late: int = 0
+
+    def accept(self, elements: Elements) -> Elements:
+        """Move the watermark over elements in the order they came; those behind it when they came are dropped."""
+        times = elements.times
+        if len(times) == 0:
+            return elements
+        reached = np.maximum.accumulate(times) - self.lateness_ms
+        passed = np.empty_like(times)
+        passed[0] = self.watermark_ms
+        np.maximum(reached[:-1], self.watermark_ms, out=passed[1:])
+        self.watermark_ms = max(self.watermark_ms, int(reached[-1]))
+        self.elements += len(times)
+        on_time = times >= passed
+        late = len(times) - int(np.count_nonzero(on_time))
+        if late == 0:
+            return elements
+        self.late += late
+        return Elements(*(column[on_time] for column in elements))
+
+    def absorbed(self, elements: Elements) -> Elements | None:
+        """What of these elements enters the stored graph; None where nothing can."""
+        if self.absorb is None:
+            return None
+        if not self.absorb:
+            return elements
+        kept = np.isin(elements.predicates, np.fromiter(self.absorb, np.int64))
+        return Elements(*(column[kept] for column in elements))
+
+
+def in_order(parts: list[Elements]) -> Elements:
+    """Elements of several batches as one, in order of time; equal times stay as they came."""
+    whole = parts[0] if len(parts) == 1 else Elements(*map(np.concatenate, zip(*parts, strict=True)))
+    if len(whole.times) < 2 or bool((whole.times[1:] >= whole.times[:-1]).all()):
+        return whole
+    order = np.argsort(whole.times, kind="stable")
+    return Elements(*(column[order] for column in whole))
+
+
+def split_before(elements: Elements, time_ms: int) -> tuple[Elements, Elements]:
+    """Elements in order of time, cut at a time."""
+    cut = int(np.searchsorted(elements.times, time_ms, side="left"))
+    return Elements(*(c[:cut] for c in elements)), Elements(*(c[cut:] for c in elements))

@@ -1,0 +1,53 @@
+"""Arrow arrays of strings as the plain arrays that kernels take, and back."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+Ranges = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]
+
+AnyNumber = TypeVar("AnyNumber", bound=np.generic)
+
+_NO_BYTES = np.empty(0, np.uint8)
+
+
+def read_only(array: NDArray[AnyNumber]) -> NDArray[AnyNumber]:
+    """A contiguous array that cannot be written to.
+
+    To Numba these are a type of their own. Arrays from Arrow are such, so that kernels which only read an array are
+    given it like this always, and are compiled once.
+    """
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+def key_ranges(strings: pa.Array) -> Ranges:
+    """The bytes of an array of strings, and where each string starts and ends; the start of a null is -1."""
+    if isinstance(strings, pa.ChunkedArray):
+        strings = strings.combine_chunks()
+    if pa.types.is_dictionary(strings.type):
+        strings = strings.dictionary_decode()
+    if not (pa.types.is_string(strings.type) or pa.types.is_large_string(strings.type)):
+        strings = strings.cast(pa.large_string())
+    if len(strings) == 0:
+        return _NO_BYTES, np.empty(0, np.int64), np.empty(0, np.int64)
+    _, offset_buffer, data_buffer = strings.buffers()
+    width = np.int32 if pa.types.is_string(strings.type) else np.int64
+    offsets = np.frombuffer(offset_buffer, width)[strings.offset : strings.offset + len(strings) + 1]
+    starts, ends = offsets[:-1].astype(np.int64), offsets[1:].astype(np.int64)
+    if strings.null_count:
+        starts[strings.is_null().to_numpy(zero_copy_only=False)] = -1
+    data = _NO_BYTES if data_buffer is None else np.frombuffer(data_buffer, np.uint8)
+    return data, starts, ends
+
+
+def large_strings(data: NDArray[np.uint8], offsets: NDArray[np.int64], valid: NDArray[np.bool_]) -> pa.Array:
+    """An array of strings out of its bytes, the offsets into them, and which rows are not null."""
+    validity = None if valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    buffers = [validity, pa.py_buffer(offsets), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.large_string(), valid.size, buffers)

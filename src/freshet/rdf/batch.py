@@ -1,0 +1,60 @@
+"""Encoded batches: what a micro-batch of Spark brings to the driver, and how it becomes timed triples.
+
+A batch is an Arrow table with a row a record: `time` and `arrived` in milliseconds, and for each term of the record
+that is not the same in all of them `id_k`, and `key_k` where the term is not inline.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.elements import Elements
+from freshet.rdf.terms import Term
+
+Slot = Term | int
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How the columns of a batch make triples: each place has a constant, or the number k of a column."""
+
+    triples: tuple[tuple[Slot, Slot, Slot], ...]
+
+
+def elements_of(table: pa.Table, layout: Layout, dictionary: Dictionary) -> Elements:
+    """The timed triples of a batch. Where a record lacks a term, the triples with that term are not made."""
+    times = table.column("time").to_numpy()
+    columns: dict[int, NDArray[np.int64]] = {}
+    parts: list[list[NDArray[np.int64]]] = []
+    for triple in layout.triples:
+        ends, present = [], np.ones(len(times), np.bool_)
+        for slot in triple:
+            if isinstance(slot, int):
+                if slot not in columns:
+                    columns[slot] = _ids(table, slot, dictionary)
+                ends.append(columns[slot])
+                present &= columns[slot] != 0
+            else:
+                ends.append(np.full(len(times), dictionary.encode(slot), np.int64))
+        kept = [times, *ends] if present.all() else [column[present] for column in (times, *ends)]
+        parts.append(kept)
+    if not parts:
+        nothing = np.empty(0, np.int64)
+        return Elements(nothing, nothing, nothing, nothing)
+    return Elements(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _ids(table: pa.Table, slot: int, dictionary: Dictionary) -> NDArray[np.int64]:
+    ids: NDArray[np.int64] = table.column(f"id_{slot}").fill_null(0).to_numpy()
+    if f"key_{slot}" not in table.column_names:
+        return ids
+    keys = table.column(f"key_{slot}").combine_chunks()
+    if isinstance(keys, pa.ChunkedArray):
+        keys = pa.concat_arrays(keys.chunks) if keys.num_chunks else pa.array([], keys.type)
+    interned = dictionary.intern_arrow(keys, ids)
+    return np.where(interned != 0, interned, ids)

@@ -1,0 +1,134 @@
+"""The dictionary: terms to ids and back."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from freshet.kernels import dictionary as kernels
+from freshet.kernels.hashing import hash_id
+from freshet.rdf import ids
+from freshet.rdf.arrow import key_ranges, large_strings, read_only
+from freshet.rdf.terms import Term, term_from_key, term_key
+
+Ids = NDArray[np.int64]
+
+_FIRST_SLOTS = 1 << 10
+_FIRST_HEAP_BYTES = 1 << 15
+_NO_HASHES = read_only(np.empty(0, np.int64))
+
+
+class Dictionary:
+    """Gives each term an id, and gives the term back.
+
+    Inline terms take no room here (see `freshet.rdf.ids`). One thread interns at a time; others may read while it
+    does, since arrays that are too small are replaced, not changed, and every id a reader holds stays valid.
+
+    `hash_bits` narrows the hash, so that tests can force collisions.
+    """
+
+    def __init__(self, hash_bits: int = 63) -> None:
+        self._hash_mask = np.int64((1 << hash_bits) - 1)
+        self._lock = threading.Lock()
+        self._scopes = itertools.count()
+        self._arrays = kernels.DictionaryArrays(
+            np.zeros(2 * _FIRST_SLOTS, np.int64), np.empty(_FIRST_HEAP_BYTES, np.uint8), np.zeros(2, np.int64)
+        )
+
+    def fresh_scope(self) -> str:
+        """A scope for blank nodes that no other caller has been given."""
+        return f"f{next(self._scopes)}"
+
+    def __len__(self) -> int:
+        """How many terms it holds, those with inline ids not counted."""
+        return int(self._arrays.sizes[0])
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that the arrays take."""
+        return int(sum(array.nbytes for array in self._arrays))
+
+    def intern_keys(self, data: NDArray[np.uint8], starts: Ids, ends: Ids, hashes: Ids | None = None) -> Ids:
+        """Ids of the keys data[starts[i]:ends[i]], new terms included; 0 where a start is -1.
+
+        `hashes` are the ids that the keys ask for, as Spark's `xxhash64` gives them without the sign bit; where one is
+        0 or less, it is computed. A term that can be inline is inline, whatever its hash.
+        """
+        result = np.empty(starts.size, np.int64)
+        wanted = _NO_HASHES if hashes is None else read_only(hashes)
+        data, starts, ends = read_only(data), read_only(starts), read_only(ends)
+        with self._lock:
+            row = 0
+            while True:
+                row = kernels.intern(self._arrays, data, starts, ends, wanted, self._hash_mask, row, result)
+                if row == starts.size:
+                    return result
+                self._grow(int(ends[row] - starts[row]))
+
+    def intern_arrow(self, keys: pa.Array, hashes: Ids | None = None) -> Ids:
+        """Ids of keys in an Arrow array of strings, new terms included; 0 for null."""
+        return self.intern_keys(*key_ranges(keys), hashes)
+
+    def encode(self, term: Term) -> int:
+        """The id of a term, which is entered where it is new."""
+        inline = ids.inline_id(term)
+        if inline:
+            return inline
+        key = np.frombuffer(term_key(term).encode(), np.uint8)
+        return int(self.intern_keys(key, np.zeros(1, np.int64), np.array([key.size], np.int64))[0])
+
+    def lookup(self, term: Term) -> int:
+        """The id of a term, or 0 where the term is unknown."""
+        inline = ids.inline_id(term)
+        if inline:
+            return inline
+        key = np.frombuffer(term_key(term).encode(), np.uint8)
+        arrays = self._arrays
+        wanted = kernels.narrow(hash_id(key, 0, key.size), self._hash_mask)
+        term_id, slot = kernels.find_key(arrays, key, 0, key.size, wanted)
+        return int(term_id) if arrays.slots[slot] else ids.UNBOUND
+
+    def decode(self, term_id: int) -> Term:
+        """The term of an id. KeyError where no term has it."""
+        if term_id < 0:
+            return ids.inline_term(term_id)
+        if term_id == ids.UNBOUND:
+            raise KeyError(term_id)
+        return term_from_key(self.keys(np.array([term_id], np.int64))[0].as_py())
+
+    def decode_many(self, term_ids: Ids | Sequence[int]) -> list[Term | None]:
+        """The terms of ids, None for 0. Every distinct id is decoded once."""
+        distinct, places = np.unique(np.asarray(term_ids, np.int64), return_inverse=True)
+        terms = [None if key is None else term_from_key(key) for key in self.keys(distinct).to_pylist()]
+        return [terms[place] for place in places]
+
+    def keys(self, term_ids: Ids) -> pa.Array:
+        """The keys of ids (large_string), inline ids included; null for 0. KeyError where no term has an id."""
+        arrays, wanted = self._arrays, read_only(term_ids)
+        records = np.empty(wanted.size, np.int64)
+        room = kernels.find_records(arrays, wanted, records)
+        if room < 0:
+            raise KeyError(int(wanted[-1 - room]))
+        data = np.empty(room, np.uint8)
+        offsets = np.empty(wanted.size + 1, np.int64)
+        kernels.write_keys(arrays.heap, wanted, records, data, offsets)
+        return large_strings(data, offsets, wanted != ids.UNBOUND)
+
+    def _grow(self, length: int) -> None:
+        """Makes room for one more key of this length, and at least doubles what was too small."""
+        slots, heap, sizes = self._arrays
+        if 4 * sizes[0] >= slots.size:
+            larger = np.zeros(2 * slots.size, np.int64)
+            kernels.move_slots(slots, larger)
+            slots = larger
+        needed = int(sizes[1]) + kernels.LENGTH_BYTES + length
+        if needed > heap.size:
+            longer = np.empty(max(2 * heap.size, needed), np.uint8)
+            longer[: sizes[1]] = heap[: sizes[1]]
+            heap = longer
+        self._arrays = kernels.DictionaryArrays(slots, heap, sizes)

@@ -1,0 +1,17 @@
+"""Timed triples past the encoder."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Elements(NamedTuple):
+    """A batch of stream elements, one row each: the time in milliseconds, and the ids of the triple's terms."""
+
+    times: NDArray[np.int64]
+    subjects: NDArray[np.int64]
+    predicates: NDArray[np.int64]
+    objects: NDArray[np.int64]

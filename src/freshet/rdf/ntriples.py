@@ -1,0 +1,185 @@
+"""Reads N-Triples, N-Quads and timed N-Triples: a kernel for the lines it is sure of, pyoxigraph for the others.
+
+A line of timed N-Triples is `milliseconds TAB statement`, the statement in N-Triples or N-Quads. In all three,
+blank lines and comments may stand between statements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from freshet.kernels import ntriples as kernels
+from freshet.rdf.arrow import Ranges, key_ranges, large_strings, read_only
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.elements import Elements
+from freshet.rdf.errors import InputError
+from freshet.rdf.line_parser import LineParser, ParsedStatement
+
+Ints = NDArray[np.int64]
+
+_ROLES = (kernels.SUBJECT, kernels.PREDICATE, kernels.OBJECT, kernels.GRAPH)
+_BLOCK_BYTES = 1 << 20  # what is found in a block stays in the processor's cache until it is interned
+
+
+class Statements(NamedTuple):
+    """Statements in the order of their lines: the line (from 0), the time, and where in `data` the key of each role is.
+
+    `starts` and `ends` have a row for each role (subject, predicate, object, graph); a start of -1 says there is none.
+    """
+
+    data: NDArray[np.uint8]
+    lines: Ints
+    times: Ints
+    starts: Ints
+    ends: Ints
+
+    def intern(self, dictionary: Dictionary, role: int) -> Ints:
+        """The ids of the terms in one role."""
+        return dictionary.intern_keys(self.data, self.starts[role], self.ends[role])
+
+
+class SplitLines(NamedTuple):
+    """One row for each line of timed N-Triples; all null for a blank line, all but the reason for a bad one."""
+
+    times: pa.Array
+    subjects: pa.Array
+    predicates: pa.Array
+    objects: pa.Array
+    reasons: pa.Array
+
+
+def scan_timed(
+    data: bytes, dictionary: Dictionary, file: str, *, blank_scope: str = "", first_line: int = 1
+) -> tuple[Elements, list[InputError]]:
+    """The elements of timed N-Triples, and an error for each bad line. Graph names are set aside."""
+    columns, errors = _scan_file(data, dictionary, LineParser(file, first_line, blank_scope, timed=True, quads=True))
+    return Elements(*columns[:4]), errors
+
+
+def scan_statements(
+    data: bytes, dictionary: Dictionary, file: str, *, quads: bool, blank_scope: str = ""
+) -> tuple[tuple[Ints, Ints, Ints, Ints], list[InputError]]:
+    """The ids of subjects, predicates, objects and graphs of N-Triples or (`quads`) N-Quads, and the errors."""
+    columns, errors = _scan_file(data, dictionary, LineParser(file, 1, blank_scope, timed=False, quads=quads))
+    return columns[1:], errors
+
+
+def split_timed(lines: pa.Array, *, blank_scope: str = "") -> SplitLines:
+    """Splits lines of timed N-Triples into times and keys, with no dictionary: what Spark's workers run."""
+    statements, errors = _scan_lines(key_ranges(lines), LineParser("", 0, blank_scope, timed=True, quads=True))
+    count = len(lines)
+    times, known = np.zeros(count, np.int64), np.zeros(count, bool)
+    times[statements.lines], known[statements.lines] = statements.times, True
+    reasons: list[str | None] = [None] * count
+    for error in errors:
+        if error.line is not None:
+            reasons[error.line] = f"column {error.column}: {error.message}"
+    return SplitLines(
+        pa.array(times, mask=~known),
+        _keys_by_line(statements, kernels.SUBJECT, count),
+        _keys_by_line(statements, kernels.PREDICATE, count),
+        _keys_by_line(statements, kernels.OBJECT, count),
+        pa.array(reasons, pa.string()),
+    )
+
+
+def _keys_by_line(statements: Statements, role: int, count: int) -> pa.Array:
+    starts, ends = np.full(count, -1, np.int64), np.zeros(count, np.int64)
+    starts[statements.lines], ends[statements.lines] = statements.starts[role], statements.ends[role]
+    out = np.empty(int((statements.ends[role] - statements.starts[role]).sum()), np.uint8)
+    offsets = np.empty(count + 1, np.int64)
+    kernels.gather(read_only(statements.data), starts, ends, out, offsets)
+    return large_strings(out, offsets, starts >= 0)
+
+
+def _scan_file(
+    data: bytes, dictionary: Dictionary, parser: LineParser
+) -> tuple[tuple[Ints, Ints, Ints, Ints, Ints], list[InputError]]:
+    """Times and ids of subjects, predicates, objects and graphs, block by block."""
+    blocks: list[tuple[Ints, ...]] = []
+    errors: list[InputError] = []
+    for first_line, lines in _line_blocks(data):
+        statements, bad = _scan_lines(lines, replace(parser, first_line=parser.first_line + first_line))
+        blocks.append((statements.times, *(statements.intern(dictionary, role) for role in _ROLES)))
+        errors += bad
+    nothing = np.empty(0, np.int64)
+    times, subjects, predicates, objects, graphs = (
+        np.concatenate([nothing, *column]) for column in (zip(*blocks, strict=True) if blocks else [()] * 5)
+    )
+    return (times, subjects, predicates, objects, graphs), errors
+
+
+def _line_blocks(data: bytes) -> Iterator[tuple[int, Ranges]]:
+    """Cuts the data between lines: the number of lines before each block (from 0), and the block's lines."""
+    first_line, start = 0, 0
+    while start < len(data):
+        end = data.find(b"\n", start + _BLOCK_BYTES)
+        end = len(data) if end < 0 else end
+        block = np.frombuffer(data, np.uint8, end - start, start)
+        count = int(kernels.count_lines(block))
+        starts, ends = np.empty(count, np.int64), np.empty(count, np.int64)
+        kernels.split_lines(block, starts, ends)
+        yield first_line, (block, starts, ends)
+        first_line += count
+        start = end + 1
+
+
+def _scan_lines(lines: Ranges, parser: LineParser) -> tuple[Statements, list[InputError]]:
+    data, line_starts, line_ends = read_only(lines[0]), lines[1], lines[2]
+    count = line_starts.size
+    kinds, times = np.empty(count, np.uint8), np.empty(count, np.int64)
+    starts, ends = np.empty((4, count), np.int64), np.empty((4, count), np.int64)
+    kernels.scan_lines(data, line_starts, line_ends, parser.timed, parser.quads, kinds, times, starts, ends)
+    sure = np.flatnonzero(kinds == kernels.STATEMENT)
+    if sure.size < count:
+        times, starts, ends = times[sure], starts.take(sure, axis=1), ends.take(sure, axis=1)
+    statements = _rewrite(Statements(data, sure, times, starts, ends), parser.blank_scope)
+    unsure = np.flatnonzero(kinds == kernels.UNSURE_LINE).tolist()
+    if not unsure:
+        return statements, []
+    texts = [data[line_starts[line] : line_ends[line]].tobytes() for line in unsure]
+    parsed, errors = parser.parse(unsure, texts)
+    return _merge(statements, parsed), errors
+
+
+def _rewrite(statements: Statements, blank_scope: str) -> Statements:
+    """Puts blank nodes in their scope and language tags in lower case."""
+    data, _, _, starts, ends = statements
+    scope = np.frombuffer(f"{blank_scope}.".encode() if blank_scope else b"", np.uint8)
+    roles = (kernels.SUBJECT, kernels.OBJECT, kernels.GRAPH)
+    room = sum(kernels.rewriting_room(data, starts[role], ends[role], scope) for role in roles)
+    if not room:
+        return statements
+    rewritten, at = np.empty(room, np.uint8), 0
+    for role in roles:
+        at = kernels.rewrite(data, starts[role], ends[role], scope, rewritten, at, data.size)
+    return statements._replace(data=np.concatenate([data, rewritten[:at]]))
+
+
+def _merge(sure: Statements, parsed: list[ParsedStatement]) -> Statements:
+    """Puts the statements that the parser read in their places among the others."""
+    pieces, shift = [sure.data], sure.data.size
+    starts, ends = np.empty((4, len(parsed)), np.int64), np.empty((4, len(parsed)), np.int64)
+    for role in _ROLES:
+        keys = pa.array([statement.keys[role] for statement in parsed], pa.large_string())
+        heap, starts[role], ends[role] = key_ranges(keys)
+        starts[role][starts[role] >= 0] += shift
+        ends[role] += shift
+        pieces.append(heap)
+        shift += heap.size
+    lines = np.concatenate([sure.lines, np.array([statement.line for statement in parsed], np.int64)])
+    times = np.concatenate([sure.times, np.array([statement.time_ms for statement in parsed], np.int64)])
+    order = np.argsort(lines, kind="stable")
+    return Statements(
+        np.concatenate(pieces),
+        lines[order],
+        times[order],
+        np.concatenate([sure.starts, starts], axis=1).take(order, axis=1),
+        np.concatenate([sure.ends, ends], axis=1).take(order, axis=1),
+    )

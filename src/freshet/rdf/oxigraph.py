@@ -1,0 +1,45 @@
+"""pyoxigraph's terms and errors as ours."""
+
+from __future__ import annotations
+
+import re
+
+import pyoxigraph
+
+from freshet.rdf.errors import InputError
+
+_PLACE = re.compile(r"Parser error at (?:line \d+ (?:column \d+|between columns \d+ and \d+)|between .*?): ")
+_XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
+
+ParsedTerm = pyoxigraph.NamedNode | pyoxigraph.BlankNode | pyoxigraph.Literal | pyoxigraph.Triple
+
+
+def parsed_key(term: ParsedTerm | pyoxigraph.DefaultGraph, blank_scope: str) -> str:
+    """The dictionary's key of a parsed term (see `term_key`); blank node labels get the scope in front.
+
+    The terms that came with RDF 1.2 are refused.
+    """
+    if isinstance(term, pyoxigraph.NamedNode):
+        return f"<{term.value}>"
+    if isinstance(term, pyoxigraph.BlankNode):
+        return f"_:{scoped_label(term.value, blank_scope)}"
+    if isinstance(term, pyoxigraph.Literal):
+        if term.direction is not None:
+            raise InputError("a literal with a base direction is RDF 1.2, which is not supported")
+        if term.language is not None:
+            return f'"{term.value}"@{term.language.lower()}'
+        datatype = term.datatype.value
+        return f'"{term.value}"' if datatype == _XSD_STRING else f'"{term.value}"^^<{datatype}>'
+    raise InputError("a triple term is RDF 1.2, which is not supported")
+
+
+def scoped_label(label: str, blank_scope: str) -> str:
+    """The label of a blank node in its scope. A scope has no point in it, so two scopes never share a label."""
+    return f"{blank_scope}.{label}" if blank_scope else label
+
+
+def parse_error(error: SyntaxError, file: str, *, line: int | None = None, column_offset: int = 0) -> InputError:
+    """A parser's complaint with our place: `line` where one line was parsed alone, from after `column_offset` on."""
+    column = None if error.offset is None else error.offset + column_offset
+    message = _PLACE.sub("", error.msg or str(error), count=1)
+    return InputError(message, file=file, line=line if line is not None else error.lineno, column=column)

@@ -1,0 +1,168 @@
+"""What ids stand for: kinds and values of terms, and ids of computed numbers.
+
+Inline ids are read from their bits. The term of a dictionary id is read once, and its value kept beside the
+dictionary; see `freshet.kernels.values` for what a value is.
+"""
+
+from __future__ import annotations
+
+import threading
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from freshet.kernels import values as kernels
+from freshet.kernels.literals import lexical_forms, read_terms
+from freshet.kernels.number_text import write_exact, write_reals
+from freshet.kernels.numbers import inline_ids
+from freshet.kernels.values import DECIMAL, DOUBLE, FLOAT, NOTHING, UNKNOWN, ValueArrays, Values
+from freshet.rdf.arrow import Ranges, key_ranges
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.terms import Term
+
+Ids = NDArray[np.int64]
+Numbers = Values
+
+_FIRST_SLOTS = 1 << 10
+_SHORT_NUMBER = 64  # bytes; longer texts of numbers are read one by one
+_LONGEST_REAL = 32  # bytes of the shortest text of a float64 at most
+
+
+class ValueTable:
+    """The values of a dictionary's terms, as far as they have been asked for. It grows no larger than the dictionary.
+
+    Several threads may read it; one adds to it at a time, and replaces arrays that are too small.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._arrays = _empty(_FIRST_SLOTS)
+        self._constants: dict[Term, Ids] = {}
+        self._constant_values: dict[Term, Values] = {}
+
+    def __len__(self) -> int:
+        return int(self._arrays.sizes[0])
+
+    def constant(self, dictionary: Dictionary, term: Term) -> Ids:
+        """The id of a term of a query, as a column of one row."""
+        ids = self._constants.get(term)
+        if ids is None:
+            ids = self._constants[term] = np.array([dictionary.encode(term)], np.int64)
+        return ids
+
+    def constant_values(self, dictionary: Dictionary, term: Term) -> Values:
+        """The value of a term of a query, as a column of one row."""
+        found = self._constant_values.get(term)
+        if found is None:
+            found = self._constant_values[term] = self.values(dictionary, self.constant(dictionary, term))
+        return found
+
+    def values(self, dictionary: Dictionary, ids: Ids) -> Values:
+        """The values of ids; `ids` is contiguous and writable."""
+        found, unknown = kernels.look_up(self._arrays, ids)
+        if unknown:
+            with self._lock:
+                self._read(dictionary, np.unique(ids[found.kinds == UNKNOWN]))
+            found, _ = kernels.look_up(self._arrays, ids)
+        result: Values = found
+        return result
+
+    def _read(self, dictionary: Dictionary, ids: Ids) -> None:
+        data, starts, ends = key_ranges(dictionary.keys(ids))
+        read, unread = read_terms(data, starts, ends)
+        rows = np.flatnonzero(unread)
+        if rows.size:
+            read.reals[rows] = _reals(data, starts, ends, rows)
+            single = rows[read.kinds[rows] == FLOAT]
+            with np.errstate(over="ignore"):  # too large for a float is INF
+                read.reals[single] = read.reals[single].astype(np.float32)
+        self._make_room(ids.size)
+        kernels.remember(self._arrays, ids, Values(*read))
+
+    def _make_room(self, more: int) -> None:
+        slots = self._arrays.ids.size
+        while 2 * (len(self) + more) > slots:
+            slots *= 2
+        if slots > self._arrays.ids.size:
+            larger = _empty(slots)
+            kernels.remember(larger, self._arrays.ids, self._arrays.values)
+            self._arrays = larger
+
+
+def _empty(slots: int) -> ValueArrays:
+    room = Values(np.empty(slots, np.uint8), np.empty(slots, np.int64), np.empty(slots, np.uint64), np.empty(slots))
+    return ValueArrays(np.zeros(slots, np.int64), room, np.zeros(1, np.int64))
+
+
+def _reals(data: NDArray[np.uint8], starts: Ids, ends: Ids, rows: Ids) -> NDArray[np.float64]:
+    """The numbers that some literals' lexical forms spell, correctly rounded."""
+    lengths = ends[rows] - starts[rows]
+    short = lengths <= _SHORT_NUMBER + lengths.min()
+    result = np.empty(rows.size)
+    for some in (np.flatnonzero(short), *np.flatnonzero(~short)[:, None]):
+        texts = lexical_forms(data, starts, ends, rows[some], int(lengths[some].max()))
+        result[some] = texts.view(f"S{texts.shape[1]}")[:, 0].astype(np.float64)
+    return result
+
+
+_TABLES: WeakKeyDictionary[Dictionary, ValueTable] = WeakKeyDictionary()
+
+
+def value_table(dictionary: Dictionary) -> ValueTable:
+    """The table beside a dictionary."""
+    table = _TABLES.get(dictionary)
+    return _TABLES.setdefault(dictionary, ValueTable()) if table is None else table
+
+
+def plain(ids: Ids) -> Ids:
+    """Ids as kernels take them: contiguous and writable, so that each kernel is compiled once."""
+    if ids.flags.c_contiguous and ids.flags.writeable:
+        return ids
+    return np.array(ids, np.int64)
+
+
+def values(dictionary: Dictionary, ids: Ids) -> Values:
+    """Kinds and values of ids, one row each."""
+    return value_table(dictionary).values(dictionary, plain(ids))
+
+
+def numbers(dictionary: Dictionary, ids: Ids) -> Numbers:
+    """The numbers that ids stand for; kind 0 (NOTHING) for all other terms."""
+    found = values(dictionary, ids)
+    found.kinds[found.kinds > DOUBLE] = NOTHING
+    return found
+
+
+def number_ids(dictionary: Dictionary, computed: Numbers) -> Ids:
+    """The ids of numbers in canonical form; 0 where the kind is not that of a number."""
+    ids, others = inline_ids(computed)
+    if others == len(ids) == 1:  # a batch of one row is worth a short way
+        ids[:] = _intern_numbers(dictionary, computed)
+    elif others:
+        left = ids == 0
+        for kind in np.unique(computed.kinds[left]):
+            if NOTHING < kind <= DOUBLE:
+                rows = np.flatnonzero(left & (computed.kinds == kind))
+                ids[rows] = _intern_numbers(dictionary, Values(*(array[rows] for array in computed)))
+    return np.asarray(ids)
+
+
+def _intern_numbers(dictionary: Dictionary, computed: Numbers) -> Ids:
+    """The dictionary ids of numbers of one kind."""
+    exact = computed.kinds[0] <= DECIMAL
+    return dictionary.intern_keys(*(_exact_keys(computed) if exact else _real_keys(computed)))
+
+
+def _exact_keys(computed: Numbers) -> Ranges:
+    data, starts, ends = write_exact(computed.kinds, computed.high, computed.low)
+    return data, starts, ends
+
+
+def _real_keys(computed: Numbers) -> Ranges:
+    """The keys of doubles, or those of floats."""
+    reals = computed.reals.astype(np.float32) if computed.kinds[0] == FLOAT else computed.reals
+    # NumPy writes the shortest text that gives the number back; the kernel brings it into the canonical form
+    texts = reals.astype(f"S{_LONGEST_REAL}").view(np.uint8).reshape(reals.size, _LONGEST_REAL)
+    data, starts, ends = write_reals(computed.kinds, texts)
+    return data, starts, ends

@@ -1,0 +1,29 @@
+"""What queries give back, as ids; the dictionary turns them into terms when they are written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from freshet.algebra.nodes import StreamOperator
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solutions:
+    """A sequence of solutions: a row each, a column of ids for each variable, 0 where it is unbound."""
+
+    variables: tuple[str, ...]
+    rows: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Report:
+    """What one evaluation of a registered query puts out (R2S): the rows as in `Solutions`."""
+
+    query: str
+    time_ms: int
+    stream: StreamOperator
+    variables: tuple[str, ...]
+    rows: NDArray[np.int64]

@@ -1,0 +1,65 @@
+"""Numbers, times and terms as a person reads them."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.terms import BlankNode, Iri, Literal, Term
+from freshet.results.report import Report
+
+_LONG_FRACTION = re.compile(r"-?\d+\.\d{3,}")
+_FIRST_LIKELY_MS = 10**11  # 1973: smaller times are test data that count from nought, and are shown as they are
+
+
+def show_time(time_ms: int | None) -> str:
+    """Event time as date and time of day.
+
+    >>> show_time(1_772_438_400_000), show_time(5_000)
+    ('2026-03-02 08:00:00', '5000 ms')
+    """
+    if time_ms is None:
+        return "-"
+    if not _FIRST_LIKELY_MS < time_ms < 253_402_300_800_000:
+        return f"{time_ms} ms"
+    moment = datetime.fromtimestamp(time_ms / 1000, UTC)
+    return moment.strftime("%Y-%m-%d %H:%M:%S") + (f".{time_ms % 1000:03d}" if time_ms % 1000 else "")
+
+
+def show_seconds(seconds: float) -> str:
+    """A span of time with a unit that suits it.
+
+    >>> show_seconds(0.0421), show_seconds(3.14), show_seconds(75)
+    ('42 ms', '3.1 s', '1 min 15 s')
+    """
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    return f"{seconds:.1f} s" if seconds < 60 else f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
+
+
+def show_term(term: Term | None) -> str:
+    """A term in brief: the end of an IRI, the text of a literal, long fractions rounded. Unbound is empty.
+
+    >>> show_term(Iri("http://example.org/city/road/7"))
+    'road/7'
+    """
+    match term:
+        case None:
+            return ""
+        case Iri(value):
+            parts = re.split(r"[/#]", value.rstrip("/#"))
+            return "#".join(parts[-1:]) if "#" in value else "/".join(parts[-2:])
+        case BlankNode(label):
+            return f"_:{label}"
+        case Literal(lexical):
+            return f"{float(lexical):.2f}" if _LONG_FRACTION.fullmatch(lexical) else lexical
+
+
+def show_report(report: Report, dictionary: Dictionary) -> str:
+    """A report as a heading and a line a solution."""
+    lines = [f"{report.query} at {show_time(report.time_ms)} ({report.stream.value}, {len(report.rows):,} rows)"]
+    for row in report.rows:
+        cells = zip(report.variables, dictionary.decode_many(row), strict=True)
+        lines.append("  " + "  ".join(f"?{name}={show_term(term)}" for name, term in cells if term is not None))
+    return "\n".join(lines)

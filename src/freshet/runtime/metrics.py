@@ -1,0 +1,211 @@
+"""Counts of a running pipeline: the runtime writes them batch by batch, the progress view reads them. Thread-safe."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+RESERVOIR_SIZE = 8192
+KEPT_ROWS = 12
+
+
+@dataclass(slots=True)
+class StreamCounts:
+    """What came in on one stream. `watermark_ms` is None until an element has come."""
+
+    records: int = 0
+    rejected: int = 0
+    late: int = 0
+    batches: int = 0
+    watermark_ms: int | None = None
+    last_batch_seconds: float = 0.0
+    last_batch_at: float | None = None
+
+
+@dataclass(slots=True)
+class QueryCounts:
+    """What one query reported; the last report is kept as text for the eye."""
+
+    reports: int = 0
+    rows: int = 0
+    last_time_ms: int | None = None
+    variables: tuple[str, ...] = ()
+    last_rows: tuple[tuple[str, ...], ...] = ()
+    last_row_count: int = 0
+    latencies_ms: Reservoir = field(default_factory=lambda: Reservoir())
+
+
+class Reservoir:
+    """A fixed-size uniform sample of any number of values (Vitter's algorithm R), for percentiles."""
+
+    def __init__(self, size: int = RESERVOIR_SIZE, seed: int = 0) -> None:
+        self.count = 0
+        self._size = size
+        self._values: list[float] = []
+        self._random = random.Random(seed)
+
+    def add(self, value: float) -> None:
+        """Count a value, and keep it with probability size / count."""
+        self.count += 1
+        if len(self._values) < self._size:
+            self._values.append(value)
+        elif (slot := self._random.randrange(self.count)) < self._size:
+            self._values[slot] = value
+
+    def values(self) -> list[float]:
+        """The sample, in no order that means anything."""
+        return list(self._values)
+
+    def copy(self) -> Reservoir:
+        """A copy that later values do not change."""
+        other = Reservoir(self._size)
+        other.count, other._values = self.count, list(self._values)
+        return other
+
+
+def percentiles(values: Iterable[float], *ranks: float) -> tuple[float, ...] | None:
+    """The percentiles of the values, or None where there are none.
+
+    >>> percentiles([1.0, 2.0, 3.0], 50)
+    (2.0,)
+    """
+    array = np.fromiter(values, dtype=np.float64)
+    return tuple(float(value) for value in np.percentile(array, ranks)) if array.size else None
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The counts at one moment; nobody changes it any more.
+
+    `elapsed_seconds` run from the first batch until now, `active_seconds` until the end of the last batch.
+    """
+
+    elapsed_seconds: float
+    active_seconds: float
+    now: float
+    now_ms: int
+    streams: dict[str, StreamCounts]
+    queries: dict[str, QueryCounts]
+
+    @property
+    def records(self) -> int:
+        """Records of all streams, rejected and late ones included."""
+        return sum(stream.records for stream in self.streams.values())
+
+    @property
+    def rejected(self) -> int:
+        """Records that could not be read or mapped."""
+        return sum(stream.rejected for stream in self.streams.values())
+
+    @property
+    def late(self) -> int:
+        """Records behind the watermark, dropped."""
+        return sum(stream.late for stream in self.streams.values())
+
+    @property
+    def batches(self) -> int:
+        """Micro-batches of all streams."""
+        return sum(stream.batches for stream in self.streams.values())
+
+    @property
+    def reports(self) -> int:
+        """Window evaluations that put something out."""
+        return sum(query.reports for query in self.queries.values())
+
+    @property
+    def rows(self) -> int:
+        """Solutions in all reports."""
+        return sum(query.rows for query in self.queries.values())
+
+    @property
+    def latencies_ms(self) -> list[float]:
+        """A sample of the latencies, arrival to report, of all queries."""
+        return [value for query in self.queries.values() for value in query.latencies_ms.values()]
+
+
+class Metrics:
+    """The counts of one run. `clock` is in seconds and only goes forward; `wall` is seconds since 1970."""
+
+    def __init__(
+        self,
+        streams: Iterable[str] = (),
+        queries: Iterable[str] = (),
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        self._lock = threading.Lock()
+        self._clock, self._wall = clock, wall
+        self._streams = {name: StreamCounts() for name in streams}
+        self._queries = {name: QueryCounts() for name in queries}
+        self._started = clock()
+        self._first_batch: float | None = None
+
+    def batch(
+        self,
+        stream: str,
+        *,
+        records: int,
+        rejected: int = 0,
+        late: int = 0,
+        watermark_ms: int | None = None,
+        seconds: float = 0.0,
+    ) -> None:
+        """A micro-batch of a stream has gone through. `records` are all that came, bad and late ones included."""
+        with self._lock:
+            counts = self._streams.setdefault(stream, StreamCounts())
+            now = self._clock()
+            if self._first_batch is None:
+                # The batch's own time counts, or a run of one batch would have taken none.
+                self._first_batch = max(self._started, now - seconds)
+            counts.records += records
+            counts.rejected += rejected
+            counts.late += late
+            counts.batches += 1
+            counts.last_batch_seconds, counts.last_batch_at = seconds, now
+            if watermark_ms is not None and (counts.watermark_ms is None or watermark_ms > counts.watermark_ms):
+                counts.watermark_ms = watermark_ms
+
+    def report(
+        self,
+        query: str,
+        *,
+        time_ms: int,
+        variables: Sequence[str] = (),
+        rows: int,
+        first_rows: Iterable[Sequence[str]] = (),
+        latency_ms: float | None = None,
+    ) -> None:
+        """A query has reported `rows` solutions; `first_rows` are the first few as text (KEPT_ROWS are kept)."""
+        kept = tuple(tuple(row) for _, row in zip(range(KEPT_ROWS), first_rows, strict=False))
+        with self._lock:
+            counts = self._queries.setdefault(query, QueryCounts())
+            counts.reports += 1
+            counts.rows += rows
+            counts.last_time_ms = time_ms
+            counts.variables, counts.last_rows, counts.last_row_count = tuple(variables), kept, rows
+            if latency_ms is not None:
+                counts.latencies_ms.add(latency_ms)
+
+    def snapshot(self) -> Snapshot:
+        """A copy of all counts. Time runs from the first batch, so that Spark's start does not count as work."""
+        with self._lock:
+            now = self._clock()
+            began = self._started if self._first_batch is None else self._first_batch
+            ends = [counts.last_batch_at for counts in self._streams.values() if counts.last_batch_at is not None]
+            return Snapshot(
+                elapsed_seconds=now - began,
+                active_seconds=max(ends, default=began) - began,
+                now=now,
+                now_ms=int(self._wall() * 1000),
+                streams={name: replace(counts) for name, counts in self._streams.items()},
+                queries={
+                    name: replace(counts, latencies_ms=counts.latencies_ms.copy())
+                    for name, counts in self._queries.items()
+                },
+            )

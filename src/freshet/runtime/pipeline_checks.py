@@ -1,0 +1,116 @@
+"""What must hold of a pipeline beyond its form: files are there, outputs stay apart, streams are complete."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from freshet.rdf.errors import FreshetError, InputError
+from freshet.runtime.pipeline_model import ContinuousQuery, FilesSink, Pipeline, Stream
+from freshet.runtime.text_file import shown
+from freshet.runtime.yaml_positions import Document, KeyPath
+
+
+def check_files(document: Document, pipeline: Pipeline | None, streams: Mapping[str, Stream]) -> Iterator[InputError]:
+    """Every file and folder to read is there. (A query's own file is read, and so checked, in `query_checks`.)"""
+    for number, path in enumerate(pipeline.graph if pipeline else ()):
+        place: KeyPath = ("graph", number) if ("graph", number) in document.values else ("graph",)
+        yield from _absent_file(document, place, path) or _unknown_format(document, place, path)
+    for name, stream in streams.items():
+        if not stream.source.folder.is_dir():
+            place = ("streams", name, "source", "folder")
+            hint = "it is a file" if stream.source.folder.exists() else None
+            yield document.value_error(place, f"there is no folder {shown(stream.source.folder)}", hint)
+        if stream.mapping is not None:
+            yield from _absent_file(document, ("streams", name, "mapping"), stream.mapping)
+
+
+def _absent_file(document: Document, place: KeyPath, path: Path) -> list[InputError]:
+    if path.is_file():
+        return []
+    hint = "it is a folder" if path.is_dir() else None
+    return [document.value_error(place, f"there is no file {shown(path)}", hint)]
+
+
+def _unknown_format(document: Document, place: KeyPath, path: Path) -> list[InputError]:
+    from freshet.rdf.reading import rdf_format
+
+    try:
+        rdf_format(path)
+    except InputError as error:
+        return [document.value_error(place, error.message, error.hint)]
+    return []
+
+
+def check_outputs(
+    document: Document,
+    pipeline: Pipeline | None,
+    streams: Mapping[str, Stream],
+    queries: Mapping[str, ContinuousQuery],
+) -> Iterator[InputError]:
+    """No two things write to one place, and nothing writes where a stream reads."""
+    taken: dict[Path, str] = {}
+    for place, folder, what in _outputs(pipeline, queries):
+        if folder in taken:
+            yield document.value_error(place, f"{what} goes to the same place as {taken[folder]}: {shown(folder)}")
+        elif folder.exists() and not folder.is_dir():
+            yield document.value_error(place, f"{shown(folder)} is a file, not a folder")
+        taken.setdefault(folder, what)
+        for name, stream in streams.items():
+            if stream.source.folder in (folder, *folder.parents):
+                yield document.value_error(
+                    place, f"{what} goes to where the stream '{name}' is read from: {shown(folder)}"
+                )
+
+
+def _outputs(pipeline: Pipeline | None, queries: Mapping[str, ContinuousQuery]) -> Iterator[tuple[KeyPath, Path, str]]:
+    if pipeline is not None:
+        if pipeline.checkpoint is not None:
+            yield ("checkpoint",), pipeline.checkpoint, "the checkpoint"
+        yield ("rejects",), pipeline.rejects, "what is rejected"
+    for name, query in queries.items():
+        for number, sink in enumerate(query.sinks):
+            if isinstance(sink, FilesSink):
+                yield ("queries", name, "sinks", number, "files"), sink.folder, f"the query '{name}'"
+
+
+def check_streams(document: Document, streams: Mapping[str, Stream]) -> Iterator[FreshetError]:
+    """Each stream has its own IRI, and what its format needs to become timed triples."""
+    first: dict[str, str] = {}
+    for name, stream in streams.items():
+        if stream.iri in first:
+            yield document.value_error(
+                ("streams", name, "iri"), f"the stream '{first[stream.iri]}' has this IRI already"
+            )
+        first.setdefault(stream.iri, name)
+        yield from _check_parts(document, name, stream)
+        if stream.mapping is not None and stream.mapping.is_file() and stream.source.format != "timed-ntriples":
+            yield from _check_mapping(stream.mapping)
+
+
+def _check_parts(document: Document, name: str, stream: Stream) -> Iterator[InputError]:
+    for key, value in (("mapping", stream.mapping), ("time", stream.time)):
+        if stream.source.format == "timed-ntriples":
+            if value is not None:
+                message = f"timed-ntriples says all by itself: '{key}' does not belong here"
+                yield document.key_error(("streams", name, key), message)
+        elif value is None:
+            message = f"'{key}' is missing in '{name}': {stream.source.format} records need it"
+            yield document.key_error(("streams", name), message)
+
+
+def _check_mapping(path: Path) -> Iterator[FreshetError]:
+    from freshet.rml.reader import read_mapping
+
+    try:
+        read_mapping(path)
+    except FreshetError as error:
+        error.file = shown(path)
+        yield error
+
+
+def check_purpose(document: Document, pipeline: Pipeline) -> Iterator[InputError]:
+    """Something comes out: a query, or a stream that the stored graph absorbs."""
+    if not pipeline.queries and not any(stream.absorb for stream in pipeline.streams.values()):
+        place: KeyPath = ("queries",) if ("queries",) in document.values else ()
+        yield document.key_error(place, "nothing to do: no query, and no stream is absorbed")

@@ -1,0 +1,122 @@
+"""The queries of a pipeline: there, parsed, continuous, and over streams that are declared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from freshet.algebra.nodes import Query
+from freshet.rdf.errors import FreshetError, InputError, QuerySyntaxError
+from freshet.runtime.form_problems import did_you_mean
+from freshet.runtime.pipeline_model import ContinuousQuery, Stream
+from freshet.runtime.text_file import read_text, shown
+from freshet.runtime.yaml_positions import Document, KeyPath
+
+# Strings, IRIs and comments are matched so as to be stepped over.
+_WINDOW_STREAM = re.compile(
+    r"""\bON\s+(?P<stream><[^<>\s]*>|[^\s<\[:]*:[^\s\[]*)\s*\["""
+    r"""|"{3}(?:[^\\]|\\.)*?"{3}|'{3}(?:[^\\]|\\.)*?'{3}|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*\'"""
+    r"""|<[^<>"{}|^`\\\s]*>|\#[^\r\n]*""",
+    re.DOTALL | re.IGNORECASE,
+)
+
+
+@dataclass(slots=True)
+class CheckedQueries:
+    """The queries with their texts, as far as these could be read, and what is wrong with any."""
+
+    queries: dict[str, ContinuousQuery] = field(default_factory=dict)
+    problems: list[FreshetError] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryText:
+    """A query's text and where it stands: in a file of its own, or at a path of the pipeline file."""
+
+    document: Document
+    path: KeyPath
+    text: str
+    file: str | None = None
+
+    def error(self, message: str, line: int, column: int) -> InputError:
+        """An error at a place of the text."""
+        file, line, column = self._place(line, column)
+        return InputError(message, file=file, line=line, column=column)
+
+    def moved(self, error: FreshetError) -> FreshetError:
+        """The parser's error, with its place in the file."""
+        file, line, column = self._place(error.line or 1, error.column or 1)
+        if isinstance(error, QuerySyntaxError):
+            excerpt = error.excerpt
+            return QuerySyntaxError(
+                error.message, file=file, line=line, column=column, hint=error.hint, excerpt=excerpt
+            )
+        return type(error)(error.message, file=file, line=line, column=column, hint=error.hint)
+
+    def _place(self, line: int, column: int) -> tuple[str, int, int]:
+        if self.file is not None:
+            return self.file, line, column
+        return self.document.file, *self.document.place_inside(self.path, line, column)
+
+
+def check_queries(
+    document: Document, queries: Mapping[str, ContinuousQuery], streams: Mapping[str, Stream] | None
+) -> CheckedQueries:
+    """Read and parse every query. Without `streams` it is not asked whether streams are declared."""
+    checked = CheckedQueries()
+    names: dict[str, str] = {}
+    for key, query in queries.items():
+        try:
+            source = _text(document, key, query)
+            parsed = _parse(source)
+        except FreshetError as error:
+            checked.problems.append(error)
+            continue
+        checked.queries[key] = query.model_copy(update={"text": source.text})
+        name = parsed.name or key
+        if name in names:
+            message = f"it reports under the name '{name}', as the query '{names[name]}' does"
+            checked.problems.append(document.key_error(("queries", key), message))
+        names.setdefault(name, key)
+        if not parsed.windows:
+            message = f"the query '{key}' is not continuous: it has no FROM NAMED WINDOW"
+            checked.problems.append(document.value_error(source.path, message))
+        if streams is not None:
+            checked.problems += _undeclared(source, parsed, streams)
+    return checked
+
+
+def _text(document: Document, key: str, query: ContinuousQuery) -> QueryText:
+    if (query.file is None) == (query.text is None):
+        message = f"the query '{key}' needs either 'file' or 'text'"
+        raise document.key_error(("queries", key), message + (", not both" if query.file else ""))
+    if query.text is not None:
+        return QueryText(document, ("queries", key, "text"), query.text)
+    path: KeyPath = ("queries", key, "file")
+    assert query.file is not None, "one of the two is there"
+    if not query.file.is_file():
+        raise document.value_error(path, f"there is no file {shown(query.file)}")
+    return QueryText(document, path, read_text(query.file), shown(query.file))
+
+
+def _parse(source: QueryText) -> Query:
+    from freshet.syntax.parser import parse_query
+
+    try:
+        return parse_query(source.text)
+    except FreshetError as error:
+        raise source.moved(error) from None
+
+
+def _undeclared(source: QueryText, query: Query, streams: Mapping[str, Stream]) -> Iterator[InputError]:
+    """Streams that the query names and the pipeline does not."""
+    declared = [stream.iri for stream in streams.values()]
+    offsets = [match.start("stream") for match in _WINDOW_STREAM.finditer(source.text) if match["stream"]]
+    for number, declaration in enumerate(query.windows):
+        iri = declaration.window.stream.value
+        if iri not in declared:
+            offset = offsets[number] if len(offsets) == len(query.windows) else 0
+            before = source.text[:offset]
+            line, column = before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
+            yield source.error(f"the stream <{iri}> is not declared" + did_you_mean(iri, declared), line, column)

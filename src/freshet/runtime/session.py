@@ -1,0 +1,130 @@
+"""The Python API: the native engine with its dictionary and graph, and nothing to start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from freshet.native.coordinator import Engine
+from freshet.native.stream import StreamState
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.elements import Elements
+from freshet.rdf.errors import InputError
+from freshet.rdf.ntriples import scan_timed
+from freshet.rdf.reading import read_rdf
+from freshet.rdf.terms import Iri, Term
+from freshet.results.report import Report, Solutions
+from freshet.results.write import report_json
+from freshet.store.graph import StoredGraph
+from freshet.syntax.parser import parse_query
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredQuery:
+    """A query that is kept answered. Reports wait here until they are taken, unless a callback gets them."""
+
+    name: str
+    variables: tuple[str, ...]
+    waiting: list[Report]
+
+    def take(self) -> list[Report]:
+        """The reports since the last call, in order of time."""
+        reports = self.waiting[:]
+        self.waiting.clear()
+        return reports
+
+
+class Session:
+    """Continuous and one-shot SPARQL in this process.
+
+    >>> session = Session()
+    >>> query = session.register('''
+    ...     REGISTER RSTREAM <hot> AS SELECT ?room (MAX(?t) AS ?max)
+    ...     FROM NAMED WINDOW <w> ON <http://example.org/s> [RANGE PT10S STEP PT10S]
+    ...     WHERE { WINDOW <w> { ?room <http://example.org/temperature> ?t } } GROUP BY ?room''')
+    >>> session.push("http://example.org/s",
+    ...     '1000\\t<http://example.org/a> <http://example.org/temperature> "21" .')
+    >>> session.finish()
+    >>> len(query.take())
+    1
+    """
+
+    def __init__(self) -> None:
+        self.dictionary = Dictionary()
+        self.graph = StoredGraph()
+        self.engine = Engine(self.dictionary, self.graph)
+
+    def load(self, *paths: str | Path) -> int:
+        """Add RDF files to the stored graph; gives the number of triples read into the default graph."""
+        count = 0
+        for path in paths:
+            subjects, predicates, objects, graphs = read_rdf(path, self.dictionary)
+            default = graphs == 0
+            self.engine.load(subjects[default], predicates[default], objects[default])
+            count += int(default.sum())
+        return count
+
+    def stream(self, iri: str, *, lateness_ms: int = 0, absorb: bool | Iterable[str] = False) -> None:
+        """Declare a stream, how late its elements may be, and which predicates' triples it leaves in the graph."""
+        if absorb is True or absorb is False:
+            kept = frozenset[int]() if absorb else None
+        else:
+            kept = frozenset(self.dictionary.encode(Iri(predicate)) for predicate in absorb) or None
+        self.engine.declare(StreamState(iri, lateness_ms, kept))
+
+    def register(
+        self,
+        text: str,
+        *,
+        name: str | None = None,
+        on_report: Callable[[Report], None] | None = None,
+        file: str | None = None,
+    ) -> RegisteredQuery:
+        """Keep a continuous query answered from now on. Its name is what REGISTER says, else the name given."""
+        query = parse_query(text, file=file)
+        chosen = query.name or name or f"query{len(self.engine.names) + 1}"
+        waiting: list[Report] = []
+        registered = self.engine.register(chosen, query, on_report or waiting.append, file=file)
+        return RegisteredQuery(chosen, registered.plan.variables, waiting)
+
+    def unregister(self, name: str) -> None:
+        self.engine.unregister(name)
+
+    def push(self, stream: str, elements: Elements | str | bytes, *, file: str = "pushed data") -> None:
+        """Give elements of a stream in the order they came, encoded or as timed N-Triples."""
+        if isinstance(elements, str):
+            elements = elements.encode()
+        if isinstance(elements, bytes):
+            elements, errors = scan_timed(elements, self.dictionary, file, blank_scope=self.blank_scope(stream))
+            if errors:
+                raise errors[0]
+        self.engine.push(stream, elements)
+
+    def blank_scope(self, stream: str) -> str:
+        """What stands before the labels of a stream's blank nodes, so that streams do not share them."""
+        if stream not in self.engine.streams:
+            raise InputError(f"there is no stream <{stream}>")
+        return f"s{list(self.engine.streams).index(stream)}"
+
+    def advance(self, stream: str, watermark_ms: int) -> None:
+        """Say that all of a stream's elements before a time have come."""
+        self.engine.advance(stream, watermark_ms)
+
+    def finish(self) -> None:
+        """Say that all streams have ended: every window that has content closes."""
+        self.engine.finish()
+
+    def query(self, text: str, *, file: str | None = None) -> Solutions:
+        """Answer a query over the stored graph once."""
+        return self.engine.query(parse_query(text, file=file), file=file)
+
+    def bindings(self, answer: Solutions | Report) -> Iterator[dict[str, Term]]:
+        """Solutions as dictionaries of terms; unbound variables are left out."""
+        for row in answer.rows:
+            terms = self.dictionary.decode_many(row)
+            yield {name: term for name, term in zip(answer.variables, terms, strict=True) if term is not None}
+
+    def ndjson(self, report: Report) -> bytes:
+        """A report as one line of JSON."""
+        return report_json(report, self.dictionary)

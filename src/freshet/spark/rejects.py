@@ -1,0 +1,55 @@
+"""Records that could not be read or mapped, kept with their reason and place as JSON lines."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from pathlib import Path
+
+import orjson
+import pyarrow as pa
+
+from freshet.spark import records
+from freshet.spark.csv_header import path_of
+
+
+def write_rejects(rejected: pa.Table, target: Path) -> None:
+    """Write the rejected records of a batch. A batch that comes again writes over what it wrote before."""
+    if len(rejected) == 0:
+        return
+    places = _Places()
+    lines = []
+    for row in rejected.select([records.REASON, records.FILE, records.LINE]).to_pylist():
+        file = path_of(row[records.FILE])
+        line = places.line_of(file, row[records.LINE])
+        kept = {"reason": row[records.REASON], "file": str(file), "line": line, "record": row[records.LINE]}
+        lines.append(orjson.dumps(kept, option=orjson.OPT_APPEND_NEWLINE))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = target.with_suffix(".unfinished")
+    unfinished.write_bytes(b"".join(lines))
+    os.replace(unfinished, target)
+
+
+class _Places:
+    """Finds records in their files. Equal records of one file are found one after the other."""
+
+    def __init__(self) -> None:
+        self._contents: dict[Path, bytes] = {}
+        self._found: dict[tuple[Path, str], int] = defaultdict(int)
+
+    def line_of(self, file: Path, record: str) -> int | None:
+        """The number of the line that is this record; None where the file cannot be read from here."""
+        if file not in self._contents:
+            try:
+                self._contents[file] = file.read_bytes()
+            except OSError:
+                self._contents[file] = b""
+        data, wanted = self._contents[file], record.encode()
+        at = self._found[file, record]
+        while (at := data.find(wanted, at)) >= 0:
+            end = at + len(wanted)
+            if data[max(0, at - 1) : at] in (b"\n", b"") and data[end : end + 1] in (b"\n", b"\r", b""):
+                self._found[file, record] = end
+                return data.count(b"\n", 0, at) + 1
+            at += 1
+        return None

@@ -1,0 +1,85 @@
+"""The Spark session, with the settings that make small batches quick."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+_LOGGING = Path(__file__).with_name("log4j2.properties")
+
+# By default every micro-batch forks some two dozen processes through Hadoop's local file system; the checkpoint file
+# manager and the checksum switches remove nearly all of them. The rest are waits that a local run does not need.
+_NOISE = (b"WARNING: Using incubator modules", b"Exception in thread", b"\t", b"Caused by:")
+SETTINGS = {
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+    "spark.python.unix.domain.socket.enabled": "true",
+    "spark.sql.streaming.pollingDelay": "1ms",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.buffer.pageSize": "2m",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": "2g",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "false",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+}
+
+
+@contextmanager
+def _filtered_errors() -> Iterator[None]:
+    """What the JVM that is started here says on standard error, without stack traces and notes on its own start.
+
+    FRESHET_TRACEBACK=1 lets everything through.
+    """
+    if os.environ.get("FRESHET_TRACEBACK"):
+        yield
+        return
+    real = os.dup(2)
+    reading, writing = os.pipe()
+    os.dup2(writing, 2)
+    os.close(writing)
+    threading.Thread(target=_forward, args=(reading, real), name="freshet-jvm-errors", daemon=True).start()
+    try:
+        yield
+    finally:
+        os.dup2(real, 2)
+
+
+def _forward(reading: int, real: int) -> None:
+    with os.fdopen(reading, "rb") as lines:
+        for line in lines:
+            if not line.startswith(_NOISE):
+                os.write(real, line)
+
+
+def spark_session(settings: Mapping[str, str] | None = None, *, master: str = "local[*]") -> SparkSession:
+    """A session with Freshet's settings, those given on top."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    given = dict(settings or {})
+    java = ["-XX:+UseParallelGC", "-XX:-DontCompileHugeMethods", f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"]
+    given["spark.driver.extraJavaOptions"] = " ".join([*java, given.get("spark.driver.extraJavaOptions", "")]).strip()
+    builder = SparkSession.builder.master(master).appName("freshet")
+    for key, value in {**SETTINGS, **given}.items():
+        builder = builder.config(key, value)
+    with _filtered_errors():
+        spark = builder.getOrCreate()
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None
+    home = jvm.org.apache.hadoop.fs.FileSystem.getLocal(spark.sparkContext._jsc.hadoopConfiguration())
+    home.setWriteChecksum(False)
+    home.setVerifyChecksum(False)
+    return spark

@@ -1,0 +1,49 @@
+"""The stored graph: what was loaded, and what streams have left in it."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+from numpy.typing import NDArray
+
+from freshet.rdf.elements import Elements
+
+# Loaded triples were there before any time a stream can have.
+BEFORE_ALL_TIME = -(2**62)
+
+
+class StoredGraph:
+    """The stored default graph as timed triples, in no order. A triple may stand in it more than once."""
+
+    def __init__(self) -> None:
+        self._parts: list[Elements] = []
+        self._lock = threading.Lock()
+
+    def load(self, subjects: NDArray[np.int64], predicates: NDArray[np.int64], objects: NDArray[np.int64]) -> Elements:
+        """Add triples that were always there."""
+        times = np.full(len(subjects), BEFORE_ALL_TIME, np.int64)
+        elements = Elements(times, subjects, predicates, objects)
+        self.absorb(elements)
+        return elements
+
+    def absorb(self, elements: Elements) -> None:
+        """Add what a stream leaves behind."""
+        if len(elements.times):
+            with self._lock:
+                self._parts.append(elements)
+
+    def elements(self) -> Elements:
+        """All triples, in order of time."""
+        with self._lock:
+            if len(self._parts) > 1:
+                joined = Elements(*(np.concatenate(column) for column in zip(*self._parts, strict=True)))
+                order = np.argsort(joined.times, kind="stable")
+                self._parts = [Elements(*(column[order] for column in joined))]
+            if self._parts:
+                return self._parts[0]
+        nothing = np.empty(0, np.int64)
+        return Elements(nothing, nothing, nothing, nothing)
+
+    def __len__(self) -> int:
+        return sum(len(part.times) for part in self._parts)

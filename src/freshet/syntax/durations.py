@@ -1,0 +1,47 @@
+"""ISO 8601 durations, as windows are given in them."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+LONGEST_MS = 2**53
+"""Some 285,000 years; past it no sum of times would be safe in 64 bits, and no one means it."""
+
+_NUMBER = r"([0-9]+(?:[.,][0-9]+)?)"
+_DURATION = re.compile(
+    rf"P(?:{_NUMBER}Y)?(?:{_NUMBER}M)?(?:{_NUMBER}W)?(?:{_NUMBER}D)?"
+    rf"(?:T(?:{_NUMBER}H)?(?:{_NUMBER}M)?(?:{_NUMBER}S)?)?",
+    re.IGNORECASE,
+)
+_WEEK_MS, _DAY_MS, _HOUR_MS, _MINUTE_MS, _SECOND_MS = 604_800_000, 86_400_000, 3_600_000, 60_000, 1000
+_MOST_DIGITS = 40
+
+
+def duration_ms(text: str) -> int:
+    """A duration in milliseconds; a ValueError says what is wrong with it.
+
+    >>> duration_ms("PT1M30S"), duration_ms("PT0.5S"), duration_ms("P1D")
+    (90000, 500, 86400000)
+    """
+    match = _DURATION.fullmatch(text)
+    if match is None or text[-1] in "pPtT":
+        raise ValueError(f"{text[:40]} is not an ISO 8601 duration such as PT10S, PT1M30S or P1D")
+    years, months, *rest = match.groups()
+    if years or months:
+        raise ValueError(f"{text[:40]} counts years or months, whose length varies: give days")
+    written = [number for number in rest if number is not None]
+    if any(not number.isdigit() for number in written[:-1]):
+        raise ValueError(f"only the last number of {text[:40]} may have a fraction")
+    if any(len(number) > _MOST_DIGITS for number in written):
+        raise ValueError(f"{text[:20]}... has too many digits")
+    units = (_WEEK_MS, _DAY_MS, _HOUR_MS, _MINUTE_MS, _SECOND_MS)
+    total = sum(
+        (Fraction(number.replace(",", ".")) * unit for number, unit in zip(rest, units, strict=True) if number),
+        Fraction(0),
+    )
+    if total > LONGEST_MS:
+        raise ValueError(f"{text[:40]} is too long")
+    if total.denominator != 1:
+        raise ValueError(f"{text[:40]} is not a whole number of milliseconds")
+    return int(total)

@@ -1,0 +1,155 @@
+"""What Lark says of a text it cannot parse, in words that a person understands."""
+
+from __future__ import annotations
+
+import unicodedata
+from difflib import get_close_matches
+
+from lark import Lark, Token
+from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+
+from freshet.rdf.errors import QuerySyntaxError
+from freshet.syntax.source import Source
+
+_MOST_ALTERNATIVES = 6
+
+_IRI = frozenset({"IRIREF", "PNAME"})
+_NUMBER = frozenset({"INTEGER", "DECIMAL", "DOUBLE", "SIGNED_INTEGER", "SIGNED_DECIMAL", "SIGNED_DOUBLE"})
+_LITERAL = _NUMBER | {"STRING", "TRUE", "FALSE"}
+_CALL = frozenset({"FUNCTION", "WORD", "COUNT", "AGGREGATE", "GROUP_CONCAT", "EXISTS", "NOT"})
+_NODE = _IRI | _LITERAL | {"VAR", "BLANK_NODE_LABEL", "LSQB", "LPAR"}
+_ELEMENT = frozenset({"OPTIONAL", "MINUS", "GRAPH", "WINDOW", "SERVICE", "FILTER", "BIND", "VALUES", "LBRACE"})
+_OPERATOR = frozenset({"PLUS", "DASH", "STAR", "SLASH", "EQUALS", "COMPARISON", "_OR", "_AND", "IN", "NOT"})
+
+_FORM = frozenset({"SELECT", "CONSTRUCT", "ASK", "DESCRIBE"})
+_MODIFIER = frozenset({"GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "VALUES"})
+_VERB = _IRI | {"A"}
+_PATH_OPERATOR = frozenset({"STAR", "PLUS", "QUESTION", "SLASH", "VBAR"})
+_PATH = _VERB | {"CIRCUMFLEX", "BANG", "LPAR"}
+_EXPRESSION = _IRI | _LITERAL | _CALL | {"VAR", "LPAR", "BANG", "PLUS", "DASH"}
+
+# A phrase, the terminals that must all be expected for it to fit, and those that it then speaks for; the first fits
+# first. What is left over is named one by one.
+_PHRASES: tuple[tuple[str, frozenset[str], frozenset[str]], ...] = (
+    ("an expression", frozenset({"VAR", "STRING", "FUNCTION"}), _EXPRESSION),
+    ("an operator", frozenset({"PLUS", "STAR", "_OR"}), _OPERATOR | _NUMBER),
+    ("a triple pattern", _NODE | {"RBRACE"}, _NODE),
+    ("a graph pattern (OPTIONAL, FILTER, ...)", _ELEMENT, _ELEMENT),
+    ("an RDF term", _NODE, _NODE - {"VAR"}),
+    ("a predicate", _VERB, _PATH | {"VAR"}),
+    ("a path operator", _PATH_OPERATOR, _PATH_OPERATOR),
+    ("a function call", frozenset({"FUNCTION"}), _CALL),
+    ("a literal", _LITERAL, _LITERAL),
+    ("a query (SELECT, CONSTRUCT, ASK or DESCRIBE)", _FORM, _FORM),
+    ("a solution modifier (ORDER BY, LIMIT, ...)", frozenset({"ORDER", "LIMIT", "OFFSET"}), _MODIFIER),
+    ("an IRI", _IRI, _IRI),
+)
+
+_NAMES = {
+    "$END": "the end of the query",
+    "VAR": "a variable",
+    "IRIREF": "an IRI in angle brackets",
+    "PNAME": "a prefix such as ex:",
+    "BLANK_NODE_LABEL": "a blank node",
+    "STRING": "a string",
+    "LANGTAG": "a language tag",
+    "INTEGER": "a whole number",
+    "DECIMAL": "a decimal number",
+    "DOUBLE": "a double",
+    "SIGNED_INTEGER": "a signed number",
+    "SIGNED_DECIMAL": "a signed number",
+    "SIGNED_DOUBLE": "a signed number",
+    "DURATION": "a duration such as PT10S",
+    "FUNCTION": "a function call",
+    "WORD": "a function call",
+    "AGGREGATE": "an aggregate",
+    "COMPARISON": "a comparison",
+    "GROUP": "GROUP BY",
+    "ORDER": "ORDER BY",
+}
+
+
+def explain(error: UnexpectedInput, source: Source, parser: Lark) -> QuerySyntaxError:
+    """Lark's error as ours: where it is, what stands there and what could."""
+    expected = _expected(error)
+    if isinstance(error, UnexpectedCharacters):
+        return _bad_character(error.pos_in_stream or 0, source)
+    assert isinstance(error, UnexpectedToken)
+    token = error.token
+    if token.type == "$END":
+        return source.error(f"expected {_alternatives(expected, parser)}, but the query ends here", token.end_pos or 0)
+    at = token.start_pos or 0
+    if token == "<" and "IRIREF" in expected:
+        hint = 'an IRI has no spaces nor any of <"{}|^`\\ and ends with >'
+        return source.error("this IRI is not well formed", at, hint)
+    message = f"expected {_alternatives(expected, parser)}, but found {_found(str(token))}"
+    return source.error(message, at, _hint(token, expected, parser))
+
+
+def _expected(error: UnexpectedInput) -> set[str]:
+    """What could follow; asked of the parser's state, which knows better than the row of its table."""
+    interactive = getattr(error, "interactive_parser", None)
+    expected = set(interactive.accepts()) if interactive is not None else set()
+    # A predicate after RANGE is understood only to be refused, so it is not recommended.
+    return expected - {"AT", "LANGTAG"} if "STEP" in expected else expected
+
+
+def _alternatives(expected: set[str], parser: Lark) -> str:
+    left = set(expected)
+    phrases: list[str] = []
+    for phrase, needed, covered in _PHRASES:
+        if needed <= left:
+            phrases.append(phrase)
+            left -= covered
+    phrases += sorted({_name(terminal, parser) for terminal in left}, key=_by_weight)
+    if len(phrases) > _MOST_ALTERNATIVES:
+        phrases = [*phrases[: _MOST_ALTERNATIVES - 1], "something else"]
+    return phrases[0] if len(phrases) == 1 else f"{', '.join(phrases[:-1])} or {phrases[-1]}"
+
+
+def _by_weight(phrase: str) -> tuple[bool, bool, str]:
+    """What is named in words first, then keywords, then punctuation."""
+    return phrase.startswith("'"), phrase.isupper(), phrase
+
+
+def _name(terminal: str, parser: Lark) -> str:
+    if terminal in _NAMES:
+        return _NAMES[terminal]
+    text = parser.get_terminal(terminal).pattern.value
+    return text if text.replace("_", "").isalpha() and len(text) > 1 else f"'{text}'"
+
+
+def _hint(token: Token, expected: set[str], parser: Lark) -> str | None:
+    """How to mend the mistakes that are made most."""
+    if token.type in _CALL and {"VAR", "STAR", "LPAR"} <= expected:
+        return f"write ({token.upper()}(...) AS ?name)"
+    if "DURATION" in expected:
+        return "durations are written as in ISO 8601: PT10S is ten seconds, PT1M30S a minute and a half"
+    return _suggestion(str(token), expected, parser) if token.type == "WORD" else None
+
+
+def _suggestion(word: str, expected: set[str], parser: Lark) -> str | None:
+    """A keyword that fits here and is nearly what was written."""
+    keywords = {name for terminal in expected if terminal not in _NAMES and (name := _name(terminal, parser)).isupper()}
+    near = get_close_matches(word.upper(), sorted(keywords), n=1, cutoff=0.7)
+    return f"did you mean {near[0]}?" if near else None
+
+
+def _found(text: str) -> str:
+    shown = text if len(text) <= 40 else f"{text[:37]}..."
+    return f"'{shown}'" if "'" not in shown else shown
+
+
+def _bad_character(at: int, source: Source) -> QuerySyntaxError:
+    character = source.decoded[at]
+    if character in "\"'":
+        return source.error("this string has no closing quotation mark", at, 'a string of several lines takes """')
+    if character == "\\":
+        return source.error("a backslash cannot stand here", at, "escapes belong in strings, IRIs and local names")
+    if character in "?$":
+        return source.error("a variable needs a name of letters, digits and _", at)
+    if character.isprintable():
+        return source.error(f"the character {_found(character)} cannot stand here", at)
+    name = unicodedata.name(character, "")
+    named = f" ({name.lower()})" if name else ""
+    return source.error(f"the character U+{ord(character):04X}{named} cannot stand here", at)

@@ -1,0 +1,49 @@
+"""The built-in functions of SPARQL 1.1 (section 17.4) and how many arguments each takes."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+_ONE = (
+    "STR LANG DATATYPE BOUND IRI ABS CEIL FLOOR ROUND STRLEN UCASE LCASE ENCODE_FOR_URI YEAR MONTH DAY HOURS MINUTES "
+    "SECONDS TIMEZONE TZ MD5 SHA1 SHA256 SHA384 SHA512 ISIRI ISBLANK ISLITERAL ISNUMERIC"
+)
+_TWO = "LANGMATCHES CONTAINS STRSTARTS STRENDS STRBEFORE STRAFTER STRLANG STRDT SAMETERM"
+
+ARGUMENT_COUNTS: dict[str, tuple[int, int | None]] = {
+    **dict.fromkeys(("RAND", "NOW", "UUID", "STRUUID"), (0, 0)),
+    "BNODE": (0, 1),
+    **dict.fromkeys(_ONE.split(), (1, 1)),
+    **dict.fromkeys(_TWO.split(), (2, 2)),
+    "IF": (3, 3),
+    "REGEX": (2, 3),
+    "SUBSTR": (2, 3),
+    "REPLACE": (3, 4),
+    "CONCAT": (0, None),
+    "COALESCE": (0, None),
+}
+"""Least and most arguments by name; None is any number."""
+
+SYNONYMS = {"URI": "IRI", "ISURI": "ISIRI"}
+"""Two names of one function: the algebra has the second."""
+
+AGGREGATES = ("COUNT", "SUM", "MIN", "MAX", "AVG", "SAMPLE", "GROUP_CONCAT")
+
+
+def wrong_count(function: str, count: int) -> str | None:
+    """What to say where a function is not given the arguments it takes.
+
+    >>> wrong_count("STRLEN", 2)
+    'STRLEN takes 1 argument, not 2'
+    """
+    least, most = ARGUMENT_COUNTS[function]
+    if least <= count and (most is None or count <= most):
+        return None
+    takes = str(least) if least == most else f"{least} to {most}"
+    return f"{function} takes {takes} argument{'' if most == 1 else 's'}, not {count}"
+
+
+def similar(name: str) -> str | None:
+    """The function or aggregate whose name is most like this one."""
+    known = [*ARGUMENT_COUNTS, *SYNONYMS, *AGGREGATES]
+    return next(iter(get_close_matches(name.upper(), known, n=1, cutoff=0.6)), None)

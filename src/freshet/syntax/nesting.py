@@ -1,0 +1,52 @@
+"""How deep a query may nest: everything that walks the algebra does so by recursion, and Python's stack is finite."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+
+from lark import Token, Tree
+
+from freshet.algebra.expressions import Variable
+from freshet.algebra.nodes import Node, TriplePattern
+from freshet.rdf.terms import BlankNode, Iri, Literal
+
+DEEPEST_SYNTAX = 128
+"""Brackets within brackets, as the parse tree counts them."""
+
+DEEPEST_ALGEBRA = 256
+"""Operators on one path from the root; a group adds one for each OPTIONAL, BIND, MINUS or sub-pattern in a row."""
+
+
+_LEAVES = (Iri, Literal, BlankNode, Variable, TriplePattern)
+
+
+def too_deep(tree: Tree[Token]) -> int | None:
+    """Where the parse tree is deeper than it may be, as an offset; None where it is not."""
+    level = [tree]
+    for _ in range(DEEPEST_SYNTAX):
+        level = [child for each in level for child in each.children if isinstance(child, Tree)]
+        if not level:
+            return None
+    return 0 if level[0].meta.empty else level[0].meta.start_pos
+
+
+def depth(root: Node) -> int:
+    """Dataclasses within dataclasses, counted without recursion."""
+    count = 0
+    level: list[object] = [root]
+    while level:
+        count += 1
+        level = [part for each in level for part in _parts(each)]
+    return count
+
+
+def _parts(value: object) -> list[object]:
+    found: list[object] = []
+    waiting = [getattr(value, field.name) for field in fields(value)] if is_dataclass(value) else []
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, tuple):
+            waiting.extend(part)
+        elif is_dataclass(part) and not isinstance(part, _LEAVES):
+            found.append(part)
+    return found

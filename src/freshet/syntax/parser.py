@@ -1,0 +1,35 @@
+"""SPARQL 1.1 Query and RSP-QL: text to algebra."""
+
+from __future__ import annotations
+
+from lark.exceptions import UnexpectedInput
+
+from freshet.algebra.nodes import Query
+from freshet.syntax.errors import explain
+from freshet.syntax.nesting import DEEPEST_ALGEBRA, depth, too_deep
+from freshet.syntax.source import Source
+from freshet.syntax.tables import parser
+from freshet.syntax.transform_query import QueryTransformer
+
+
+def parse_query(text: str, *, file: str | None = None) -> Query:
+    """The query that a text says, in SPARQL 1.1 or RSP-QL.
+
+    What cannot be read is a QuerySyntaxError, what is understood and not done yet an UnsupportedError, both with
+    line and column; `file` is only named in them.
+    """
+    source = Source(text, file)
+    source.check_characters()
+    try:
+        tree = parser().parse(source.decoded)
+    except UnexpectedInput as error:
+        raise explain(error, source, parser()) from None
+    if (at := too_deep(tree)) is not None:
+        raise source.error("the query is nested too deeply here", at)
+    try:
+        query = QueryTransformer(source).query(tree)
+    except RecursionError:
+        raise source.error("the query is nested too deeply", 0) from None
+    if (found := depth(query.root)) > DEEPEST_ALGEBRA:
+        raise source.error(f"the query is {found} operators deep; {DEEPEST_ALGEBRA} is the most", 0)
+    return query

@@ -1,0 +1,84 @@
+"""The parser's tables: worked out from the grammar once, then kept on disk.
+
+Working them out takes some 0.4 s, reading them back some 20 ms. Lark's own cache writes its file in place in the
+shared temporary directory, so a second process can read half of it; here the file is moved into place whole, sits
+where Python keeps this package's byte code (or in the user's cache directory where that is read-only), and its name
+carries a digest of all that it depends on. Where no directory can be written, the tables are worked out every time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import os
+import pickle
+import sys
+import tempfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import lark
+from lark import Lark
+
+_GRAMMAR = Path(__file__).with_name("grammar.lark")
+
+
+@cache
+def parser() -> Lark:
+    """The one parser of this process."""
+    grammar = _GRAMMAR.read_text(encoding="utf-8")
+    version = f"{lark.__version__} {sys.implementation.cache_tag} {grammar}"
+    name = f"grammar.{hashlib.sha256(version.encode()).hexdigest()[:16]}.tables"
+    for directory in _directories():
+        if (found := _read(directory / name)) is not None:
+            return found
+    built = build(grammar)
+    content = io.BytesIO()
+    built.save(content)
+    for directory in _directories():
+        if _write(directory / name, content.getvalue()):
+            break
+    return built
+
+
+def build(grammar: str | None = None) -> Lark:
+    """A parser from the grammar, whatever is kept on disk."""
+    text = _GRAMMAR.read_text(encoding="utf-8") if grammar is None else grammar
+    return Lark(text, parser="lalr", lexer="basic", propagate_positions=True, maybe_placeholders=True)
+
+
+def _directories() -> Iterator[Path]:
+    yield _GRAMMAR.parent / "__pycache__"
+    base = os.environ.get("XDG_CACHE_HOME")
+    with contextlib.suppress(RuntimeError):
+        yield (Path(base) if base else Path.home() / ".cache") / "freshet"
+
+
+def _read(path: Path) -> Lark | None:
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    try:
+        return Lark.load(io.BytesIO(content))
+    except (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, KeyError, TypeError, ValueError):
+        return None
+
+
+def _write(path: Path, content: bytes) -> bool:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+    except OSError:
+        return False
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.replace(temporary, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        return False
+    return True

@@ -1,0 +1,177 @@
+"""Group graph patterns to algebra (section 18.2.2)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from itertools import groupby
+
+from lark import Token, Tree
+
+from freshet.algebra.expressions import And, Expression, Variable
+from freshet.algebra.nodes import (
+    BGP,
+    Extend,
+    Filter,
+    Graph,
+    Join,
+    LeftJoin,
+    Minus,
+    Node,
+    PathPattern,
+    Service,
+    TriplePattern,
+    Union,
+    Values,
+    Window,
+)
+from freshet.algebra.scope import variables_in_scope
+from freshet.rdf.terms import Iri, Term
+from freshet.syntax.source import Source
+from freshet.syntax.transform_expressions import chain
+from freshet.syntax.transform_terms import Branch, Part, offset, tokens, trees
+from freshet.syntax.transform_triples import Step, TripleTransformer
+
+EMPTY = BGP(())
+
+
+def join(left: Node, right: Node) -> Node:
+    """Join, where the empty pattern adds nothing (section 18.2.2.8)."""
+    if left == EMPTY:
+        return right
+    return left if right == EMPTY else Join(left, right)
+
+
+def with_filters(node: Node, conditions: list[Expression]) -> Node:
+    """The filters of a group hold for the whole of it, so they are one condition on top."""
+    return Filter(chain(And, conditions), node) if conditions else node
+
+
+class PatternTransformer(TripleTransformer, ABC):
+    """Reads graph patterns. `window_names` are those that the query declares."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self.window_names: set[Iri] = set()
+        self._basic_graph_patterns = 0
+
+    @abstractmethod
+    def sub_select(self, branch: Branch) -> Node:
+        """A SELECT inside a pattern."""
+
+    def group(self, branch: Branch) -> Node:
+        """`{ ... }`"""
+        return with_filters(*self._elements(branch))
+
+    def _elements(self, branch: Branch) -> tuple[Node, list[Expression]]:
+        """A group before its filters, and its filters: OPTIONAL needs them apart."""
+        outer, self.grouping = self.grouping, None
+        node: Node = EMPTY
+        steps: list[Step] = []
+        conditions: list[Expression] = []
+        current = self._begin_basic_graph_pattern()
+        for element in trees(branch):
+            if element.data == "triples_block":
+                self.basic_graph_pattern = current
+                steps += self.triples_block(element)
+            elif element.data == "filter":
+                conditions.append(self.expression(element.children[0]))
+            else:
+                node = self._add(_with_steps(node, steps), element)
+                steps = []
+                current = self._begin_basic_graph_pattern()
+        self.grouping = outer
+        return _with_steps(node, steps), conditions
+
+    def _begin_basic_graph_pattern(self) -> int:
+        self._basic_graph_patterns += 1
+        return self._basic_graph_patterns
+
+    def _add(self, node: Node, element: Branch) -> Node:
+        """Section 18.2.2.6: one more element of a group."""
+        match element.data:
+            case "optional":
+                inner, conditions = self._elements(trees(element)[0])
+                return LeftJoin(node, inner, chain(And, conditions) if conditions else None)
+            case "minus":
+                return Minus(node, self.group(trees(element)[0]))
+            case "bind":
+                return self._bind(node, element)
+            case _:
+                return join(node, self._pattern(element))
+
+    def _pattern(self, branch: Branch) -> Node:
+        match branch.data:
+            case "group":
+                return self.group(branch)
+            case "union":
+                return chain(Union, [self.group(part) for part in trees(branch)])
+            case "graph":
+                return Graph(self.variable_or_iri(tokens(branch)[0]), self.group(trees(branch)[0]))
+            case "window":
+                return Window(self._window_name(tokens(branch)[0]), self.group(trees(branch)[0]))
+            case "service":
+                silent, endpoint, child = branch.children
+                assert isinstance(endpoint, Token)
+                assert isinstance(child, Tree)
+                return Service(self.variable_or_iri(endpoint), self.group(child), silent is not None)
+            case "values":
+                return self.values(branch)
+            case _:
+                return self.sub_select(branch)
+
+    def _bind(self, node: Node, branch: Branch) -> Node:
+        part, token = branch.children
+        assert isinstance(token, Token)
+        expression, variable = self.expression(part), self.variable(token)
+        if variable in variables_in_scope(node):
+            raise self.source.error(f"{variable} is bound in this group already", offset(token))
+        return Extend(node, variable, expression)
+
+    def _window_name(self, token: Token) -> Iri | Variable:
+        name = self.variable_or_iri(token)
+        if isinstance(name, Iri) and name not in self.window_names:
+            hint = f"declare it with FROM NAMED WINDOW {token} ON <stream> [RANGE PT10S STEP PT5S]"
+            raise self.source.error(f"the window {token} is not declared", offset(token), hint)
+        if not self.window_names:
+            raise self.source.error("the query declares no window", offset(token))
+        return name
+
+    def values(self, branch: Branch) -> Values:
+        """Inline data."""
+        data = trees(branch)[0]
+        if data.data == "one_variable":
+            name, *cells = data.children
+            assert isinstance(name, Token)
+            return Values((self.variable(name),), tuple((self._cell(cell),) for cell in cells))
+        names, *rows = trees(data)
+        variables = self._distinct_variables(names)
+        for row in rows:
+            if len(row.children) != len(variables):
+                message = f"values in this row: {len(row.children)}, variables: {len(variables)}"
+                raise self.source.error(message, offset(row))
+        return Values(variables, tuple(tuple(self._cell(cell) for cell in row.children) for row in rows))
+
+    def _distinct_variables(self, branch: Branch) -> tuple[Variable, ...]:
+        variables: dict[Variable, None] = {}
+        for token in tokens(branch):
+            variable = self.variable(token)
+            if variable in variables:
+                raise self.source.error(f"{variable} stands twice in VALUES", offset(token))
+            variables[variable] = None
+        return tuple(variables)
+
+    def _cell(self, part: Part) -> Term | None:
+        return None if isinstance(part, Token) and part.type == "UNDEF" else self.constant(part)
+
+
+def _with_steps(node: Node, steps: list[Step]) -> Node:
+    """Adjacent triple patterns are one basic graph pattern; a path stands by itself."""
+    for is_path, run in groupby(steps, key=lambda step: isinstance(step, PathPattern)):
+        parts = list(run)
+        if is_path:
+            for path in parts:
+                assert isinstance(path, PathPattern)
+                node = join(node, path)
+        else:
+            node = join(node, BGP(tuple(step for step in parts if isinstance(step, TriplePattern))))
+    return node

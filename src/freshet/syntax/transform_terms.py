@@ -1,0 +1,135 @@
+"""The prologue and terms: IRIs, prefixed names, literals, variables."""
+
+from __future__ import annotations
+
+import re
+
+from lark import Token, Tree
+
+from freshet.algebra.expressions import Variable
+from freshet.rdf.terms import RDF, RDF_LANG_STRING, RDF_TYPE, XSD, Iri, Literal
+from freshet.syntax.iris import resolve
+from freshet.syntax.source import Source, codepoint
+
+Branch = Tree[Token]
+Part = Branch | Token
+
+RDF_FIRST, RDF_REST, RDF_NIL = Iri(RDF + "first"), Iri(RDF + "rest"), Iri(RDF + "nil")
+
+_STRING_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
+_IRI_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8}))")
+_NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
+_LOCAL_ESCAPE = re.compile(r"\\(.)")
+_CHARACTERS = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
+_DATATYPES = {
+    "INTEGER": Iri(XSD + "integer"),
+    "DECIMAL": Iri(XSD + "decimal"),
+    "DOUBLE": Iri(XSD + "double"),
+    "TRUE": Iri(XSD + "boolean"),
+    "FALSE": Iri(XSD + "boolean"),
+}
+
+
+def trees(branch: Branch) -> list[Branch]:
+    """The children that are trees."""
+    return [child for child in branch.children if isinstance(child, Tree)]
+
+
+def tokens(branch: Branch) -> list[Token]:
+    """The children that are tokens."""
+    return [child for child in branch.children if isinstance(child, Token)]
+
+
+def offset(part: Part) -> int:
+    """Where a part of the query starts."""
+    if isinstance(part, Token):
+        return part.start_pos or 0
+    return 0 if part.meta.empty else part.meta.start_pos
+
+
+def _bad_escape(escape: str) -> str:
+    if escape in ("\\u", "\\U"):
+        return f"{escape} needs {'four' if escape.islower() else 'eight'} hexadecimal digits"
+    return f"{escape} is no character" if len(escape) > 2 else f"{escape} is no escape that a string can have"
+
+
+class TermTransformer:
+    """Reads terms; knows the base and the prefixes that the prologue has declared."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.base: str | None = None
+        self.prefixes: dict[str, str] = {}
+
+    def prologue(self, branch: Branch) -> None:
+        """Take over BASE and PREFIX declarations, in order: each sees those before it."""
+        for declaration in trees(branch):
+            if declaration.data == "base":
+                self.base = self.iri(tokens(declaration)[0]).value
+            else:
+                name, namespace = tokens(declaration)
+                if name.index(":") != len(name) - 1:
+                    raise self.source.error(f"expected a prefix such as ex:, but found '{name}'", offset(name))
+                self.prefixes[name[:-1]] = self.iri(namespace).value
+
+    def iri(self, token: Token) -> Iri:
+        """`<...>`, a prefixed name, or `a`. A relative IRI without a base stays as it is written."""
+        if token.type == "IRIREF":
+            value = self._iri_characters(token)
+            return Iri(value if self.base is None else resolve(self.base, value))
+        if token.type == "A":
+            return RDF_TYPE
+        prefix, _, local = token.partition(":")
+        namespace = self.prefixes.get(prefix)
+        if namespace is None:
+            hint = f"add PREFIX {prefix}: <...> before the query"
+            raise self.source.error(f"the prefix {prefix}: is not declared", offset(token), hint)
+        return Iri(namespace + _LOCAL_ESCAPE.sub(r"\1", local))
+
+    def variable(self, token: Token) -> Variable:
+        """`?name` or `$name`, which is the same."""
+        return Variable(token[1:])
+
+    def variable_or_iri(self, token: Token) -> Variable | Iri:
+        """What GRAPH, SERVICE, WINDOW and DESCRIBE take."""
+        return self.variable(token) if token.type == "VAR" else self.iri(token)
+
+    def literal(self, part: Part) -> Literal:
+        """A string with its language or datatype, a number or a boolean."""
+        if isinstance(part, Tree):
+            string, suffix = tokens(part)
+            if suffix.type == "LANGTAG":
+                return Literal(self.string(string), RDF_LANG_STRING, suffix[1:].lower())
+            return Literal(self.string(string), self.iri(suffix))
+        if part.type == "STRING":
+            return Literal(self.string(part))
+        lexical = part.lower() if part.type in ("TRUE", "FALSE") else str(part)
+        return Literal(lexical, _DATATYPES[part.type.removeprefix("SIGNED_")])
+
+    def constant(self, part: Part) -> Iri | Literal:
+        """A term of VALUES or of an expression."""
+        if isinstance(part, Token) and part.type in ("IRIREF", "PNAME"):
+            return self.iri(part)
+        return self.literal(part)
+
+    def string(self, token: Token) -> str:
+        """The characters of a quoted string."""
+        width = 3 if token[:3] in ('"""', "'''") else 1
+
+        def character(match: re.Match[str]) -> str:
+            digits = match[1] or match[2]
+            found = codepoint(digits) if digits else _CHARACTERS.get(match[3])
+            if found is None:
+                raise self.source.error(_bad_escape(match[0]), offset(token) + width + match.start())
+            return found
+
+        return _STRING_ESCAPE.sub(character, token[width:-width])
+
+    def _iri_characters(self, token: Token) -> str:
+        def character(match: re.Match[str]) -> str:
+            found = codepoint(match[1] or match[2])
+            if found is None or _NOT_IN_IRI.match(found):
+                raise self.source.error(f"{match[0]} cannot stand in an IRI", offset(token) + 1 + match.start())
+            return found
+
+        return _IRI_ESCAPE.sub(character, token[1:-1])

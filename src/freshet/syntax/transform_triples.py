@@ -1,0 +1,163 @@
+"""Triples and property paths (sections 4.2 and 9), in patterns and in templates."""
+
+from __future__ import annotations
+
+from abc import ABC
+
+from lark import Token
+
+from freshet.algebra.expressions import Variable
+from freshet.algebra.nodes import (
+    Alternative,
+    Inverse,
+    Link,
+    NegatedPropertySet,
+    Path,
+    PathPattern,
+    PatternTerm,
+    Repeat,
+    Sequence,
+    TriplePattern,
+)
+from freshet.rdf.terms import BlankNode
+from freshet.syntax.source import Source
+from freshet.syntax.transform_expressions import ExpressionTransformer, chain
+from freshet.syntax.transform_terms import RDF_FIRST, RDF_NIL, RDF_REST, Branch, Part, offset, tokens, trees
+
+Step = TriplePattern | PathPattern
+
+
+class TripleTransformer(ExpressionTransformer, ABC):
+    """Reads triples. Blank nodes are variables of Freshet's own in a pattern, and stay what they are in a template.
+
+    `basic_graph_pattern` numbers the basic graph pattern being read: a label belongs to the first that has it.
+    """
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self.basic_graph_pattern = 0
+        self._labels: dict[str, int] = {}
+        self._blank_count = 0
+        self._path_count = 0
+        self._in_template = False
+
+    def triples_block(self, branch: Branch) -> list[Step]:
+        """The triple patterns and path patterns of one block, in order."""
+        return [step for triples in trees(branch) for step in self._triples(triples)]
+
+    def template(self, branch: Branch) -> tuple[TriplePattern, ...]:
+        """The triples of a CONSTRUCT template."""
+        self._in_template = True
+        steps = [step for block in trees(branch) for step in self.triples_block(block)]
+        self._in_template = False
+        return tuple(step for step in steps if isinstance(step, TriplePattern))
+
+    def _triples(self, branch: Branch) -> list[Step]:
+        head, *lists = branch.children
+        subject, steps = self._node(head)
+        for properties in lists:
+            assert not isinstance(properties, Token)
+            steps += self._properties(subject, properties)
+        return steps
+
+    def _properties(self, subject: PatternTerm, branch: Branch) -> list[Step]:
+        steps: list[Step] = []
+        for each in trees(branch):
+            verb, *objects = each.children
+            for part in objects:
+                term, inner = self._node(part)
+                steps += self._connect(subject, verb, term)
+                steps += inner
+        return steps
+
+    def _node(self, part: Part) -> tuple[PatternTerm, list[Step]]:
+        """A term, and the triples that its syntax stands for."""
+        if isinstance(part, Token):
+            match part.type:
+                case "VAR":
+                    return self.variable(part), []
+                case "BLANK_NODE_LABEL":
+                    return self._labelled(part), []
+                case _:
+                    return self.constant(part), []
+        match part.data:
+            case "nil":
+                return RDF_NIL, []
+            case "anon":
+                return self._fresh_blank(), []
+            case "blank_node_property_list":
+                subject = self._fresh_blank()
+                return subject, self._properties(subject, trees(part)[0])
+            case "collection":
+                return self._collection(part)
+            case _:
+                return self.literal(part), []
+
+    def _collection(self, branch: Branch) -> tuple[PatternTerm, list[Step]]:
+        cells = [self._fresh_blank() for _ in branch.children]
+        steps: list[Step] = []
+        for cell, following, part in zip(cells, [*cells[1:], RDF_NIL], branch.children, strict=True):
+            member, inner = self._node(part)
+            steps += [TriplePattern(cell, RDF_FIRST, member), *inner, TriplePattern(cell, RDF_REST, following)]
+        return cells[0], steps
+
+    def _fresh_blank(self) -> PatternTerm:
+        name = f".b{self._blank_count}"
+        self._blank_count += 1
+        return BlankNode(name) if self._in_template else Variable(name)
+
+    def _labelled(self, token: Token) -> PatternTerm:
+        label = token[2:]
+        if self._in_template:
+            return BlankNode(label)
+        if self._labels.setdefault(label, self.basic_graph_pattern) != self.basic_graph_pattern:
+            message = f"the blank node {token} is used in another group or basic graph pattern already"
+            raise self.source.error(message, offset(token), "use a variable to join patterns")
+        return Variable(f"._{label}")
+
+    # ---- property paths
+
+    def _connect(self, subject: PatternTerm, verb: Part, object_: PatternTerm) -> list[Step]:
+        if isinstance(verb, Token) and verb.type == "VAR":
+            return [TriplePattern(subject, self.variable(verb), object_)]
+        path = self._path(verb)
+        if self._in_template and not isinstance(path, Link):
+            raise self.source.error("a template cannot have property paths", offset(verb))
+        return self._expand(subject, path, object_)
+
+    def _expand(self, subject: PatternTerm, path: Path, object_: PatternTerm) -> list[Step]:
+        """Section 18.2.2.4: what a path can be without being a path."""
+        match path:
+            case Link(predicate):
+                return [TriplePattern(subject, predicate, object_)]
+            case Inverse(inner):
+                return self._expand(object_, inner, subject)
+            case Sequence(left, right):
+                between = Variable(f".p{self._path_count}")
+                self._path_count += 1
+                return [*self._expand(subject, left, between), *self._expand(between, right, object_)]
+            case _:
+                return [PathPattern(subject, path, object_)]
+
+    def _path(self, part: Part) -> Path:
+        if isinstance(part, Token):
+            return Link(self.iri(part))
+        match part.data:
+            case "path_alternative":
+                return chain(Alternative, [self._path(child) for child in part.children])
+            case "path_sequence":
+                return chain(Sequence, [self._path(child) for child in part.children])
+            case "path_inverse":
+                return Inverse(self._path(part.children[0]))
+            case "path_repeat":
+                path, sign = part.children
+                return Repeat(self._path(path), least=1 if sign == "+" else 0, once=sign == "?")
+            case _:
+                return self._negated_property_set(part)
+
+    def _negated_property_set(self, branch: Branch) -> Path:
+        backward = [tokens(inverse)[0] for inverse in trees(branch)]
+        return NegatedPropertySet(
+            tuple(self.iri(token) for token in tokens(branch)),
+            tuple(self.iri(token) for token in backward),
+        )

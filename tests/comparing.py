@@ -1,0 +1,162 @@
+"""Are two lists of reports the same? Both are in the form that `freshet replay --format ndjson` prints.
+
+Solutions are compared as bags, terms exactly, except that xsd:double and xsd:float go by value within 1e-9, and blank
+nodes by a one-to-one renaming within a report.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import permutations
+from math import isclose, isinf, isnan
+from typing import Any
+
+import pyoxigraph as ox
+
+from reference.evaluator import Answer
+
+XSD = "http://www.w3.org/2001/XMLSchema#"
+APPROXIMATE = (XSD + "double", XSD + "float")
+MOST_BLANK_NODES = 6
+
+Binding = Mapping[str, Mapping[str, str]]
+Row = tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def reports_of(answers: Iterable[Answer], query: str, output: str) -> list[dict[str, Any]]:
+    """What the reference found, in the form of the NDJSON reports."""
+    return [
+        {
+            "query": query,
+            "time": answer.time_ms,
+            "stream": output,
+            "bindings": [
+                {name: term_json(term) for name, term in sorted(binding.items())} for binding in answer.bindings()
+            ],
+        }
+        for answer in answers
+    ]
+
+
+def term_json(term: ox.NamedNode | ox.BlankNode | ox.Literal) -> dict[str, str]:
+    """A term as the SPARQL 1.1 JSON results format writes it."""
+    if isinstance(term, ox.NamedNode):
+        return {"type": "uri", "value": term.value}
+    if isinstance(term, ox.BlankNode):
+        return {"type": "bnode", "value": term.value}
+    if term.language:
+        return {"type": "literal", "value": term.value, "xml:lang": term.language}
+    if term.datatype.value == XSD + "string":
+        return {"type": "literal", "value": term.value}
+    return {"type": "literal", "value": term.value, "datatype": term.datatype.value}
+
+
+def differences(found: Sequence[Mapping[str, Any]], expected: Sequence[Mapping[str, Any]]) -> str:
+    """Empty where the reports agree; else every difference on a line of its own, for people to read."""
+    lines = []
+    if (times := [report["time"] for report in found]) != sorted(set(times)):
+        lines.append(f"reports are not in time order, one an evaluation: {times}")
+    by_time = {report["time"]: report for report in found}
+    wanted = {report["time"]: report for report in expected}
+    for time in sorted(by_time.keys() | wanted.keys()):
+        if time not in by_time:
+            lines.append(f"at {time}: no report, expected {show(wanted[time]['bindings'])}")
+        elif time not in wanted:
+            lines.append(f"at {time}: no report expected, found {show(by_time[time]['bindings'])}")
+        else:
+            for field in ("query", "stream"):
+                if by_time[time].get(field) != wanted[time].get(field):
+                    lines.append(f"at {time}: {field} is {by_time[time].get(field)}, expected {wanted[time][field]}")
+            left, right = by_time[time]["bindings"], wanted[time]["bindings"]
+            if not same_bag(left, right):
+                lines.append(f"at {time}: found    {show(left)}\n{' ' * len(f'at {time}')}  expected {show(right)}")
+    return "\n".join(lines)
+
+
+def same_bag(found: Sequence[Binding], expected: Sequence[Binding]) -> bool:
+    """Equal as bags, under some one-to-one renaming of blank nodes."""
+    if len(found) != len(expected):
+        return False
+    from_labels, to_labels = blank_labels(found), blank_labels(expected)
+    if len(from_labels) != len(to_labels):
+        return False
+    if len(from_labels) > MOST_BLANK_NODES:
+        raise ValueError("too many blank nodes in one report to compare by trying every renaming")
+    right = [row_of(binding, {}) for binding in expected]
+    return any(
+        same_rows([row_of(binding, dict(zip(from_labels, labels, strict=True))) for binding in found], right)
+        for labels in permutations(to_labels)
+    )
+
+
+def blank_labels(bindings: Sequence[Binding]) -> list[str]:
+    """The labels of the blank nodes, each once."""
+    return sorted({term["value"] for binding in bindings for term in binding.values() if term["type"] == "bnode"})
+
+
+def row_of(binding: Binding, renaming: Mapping[str, str]) -> Row:
+    """A solution that can be compared and hashed."""
+    return tuple((name, _flat(term, renaming)) for name, term in sorted(binding.items()))
+
+
+def _flat(term: Mapping[str, str], renaming: Mapping[str, str]) -> tuple[str, ...]:
+    if term["type"] == "bnode":
+        return ("bnode", renaming.get(term["value"], term["value"]))
+    if term["type"] == "uri":
+        return ("uri", term["value"])
+    return ("literal", term["value"], term.get("xml:lang", ""), term.get("datatype", XSD + "string"))
+
+
+def same_rows(found: list[Row], expected: list[Row]) -> bool:
+    """Take out what is exactly equal; what is left must pair up approximately."""
+    counted, wanted = Counter(found), Counter(expected)
+    rest = list((wanted - counted).elements())
+    for row in (counted - wanted).elements():
+        partner = next((other for other in rest if close_rows(row, other)), None)
+        if partner is None:
+            return False
+        rest.remove(partner)
+    return not rest
+
+
+def close_rows(left: Row, right: Row) -> bool:
+    """The same variables with the same terms, doubles and floats by value."""
+    return len(left) == len(right) and all(
+        name == other_name and close_terms(term, other)
+        for (name, term), (other_name, other) in zip(left, right, strict=True)
+    )
+
+
+def close_terms(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
+    """Equal, or two xsd:double (xsd:float) within 1e-9 of each other, relatively."""
+    if left == right:
+        return True
+    if left[0] != "literal" or right[0] != "literal" or left[2:] != right[2:] or left[3] not in APPROXIMATE:
+        return False
+    first, second = float(left[1]), float(right[1])
+    if isnan(first) or isnan(second) or isinf(first) or isinf(second):
+        return str(first) == str(second)
+    return isclose(first, second, rel_tol=1e-9)
+
+
+def show(bindings: Sequence[Binding]) -> str:
+    """Solutions on one line, terms short."""
+    return (
+        "["
+        + " | ".join(
+            " ".join(f"?{name}={_short(term)}" for name, term in sorted(binding.items())) or "(no bindings)"
+            for binding in sorted(bindings, key=lambda binding: json.dumps(binding, sort_keys=True))
+        )
+        + "]"
+    )
+
+
+def _short(term: Mapping[str, str]) -> str:
+    if term["type"] == "uri":
+        return term["value"].replace("http://example.org/", ":")
+    if term["type"] == "bnode":
+        return f"_:{term['value']}"
+    tag = f"@{term['xml:lang']}" if "xml:lang" in term else term.get("datatype", "").replace(XSD, "^^")
+    return json.dumps(term["value"]) + tag

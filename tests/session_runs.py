@@ -1,0 +1,67 @@
+"""Run a continuous query through `freshet.Session`, the elements handed over in any batches one likes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import freshet
+
+Lines = Sequence[tuple[int, str | None]]
+# (stream, elements) to push in this order; an element without a statement advances the watermark.
+Schedule = Iterable[tuple[str, Lines]]
+
+
+def whole_streams(streams: Mapping[str, Lines]) -> Schedule:
+    """One stream after the other, each in one push."""
+    return list(streams.items())
+
+
+def one_by_one(streams: Mapping[str, Lines]) -> Schedule:
+    """Every element in a push of its own, the streams taking turns."""
+    longest = max((len(lines) for lines in streams.values()), default=0)
+    return [(iri, [lines[at]]) for at in range(longest) for iri, lines in streams.items() if at < len(lines)]
+
+
+def run_session(query: str, schedule: Schedule, *, name: str = "query", **world: Any) -> list[dict[str, Any]]:
+    """All reports of one query, in the order they were delivered, as NDJSON objects."""
+    return run_queries([(name, query)], schedule, **world)[0]
+
+
+def run_queries(
+    queries: Sequence[tuple[str, str]],
+    schedule: Schedule,
+    *,
+    streams: Iterable[str],
+    lateness_ms: Mapping[str, int] | None = None,
+    data: Path | None = None,
+    absorb: Mapping[str, bool | Sequence[str]] | None = None,
+) -> list[list[dict[str, Any]]]:
+    """The reports of several queries (name, text) in one session, a list for each query."""
+    session = freshet.Session()
+    if data is not None:
+        session.load(data)
+    for iri in streams:
+        session.stream(iri, lateness_ms=(lateness_ms or {}).get(iri, 0), absorb=(absorb or {}).get(iri, False))
+    registered = [session.register(text, name=name) for name, text in queries]
+    for iri, lines in schedule:
+        _hand_over(session, iri, lines)
+    session.finish()
+    return [[json.loads(session.ndjson(report)) for report in query.take()] for query in registered]
+
+
+def _hand_over(session: freshet.Session, iri: str, lines: Lines) -> None:
+    """Push runs of elements, and advance the watermark where a line says so."""
+    pushed: list[str] = []
+    for time_ms, statement in lines:
+        if statement is not None:
+            pushed.append(f"{time_ms}\t{statement}\n")
+            continue
+        if pushed:
+            session.push(iri, "".join(pushed))
+            pushed = []
+        session.advance(iri, time_ms)
+    if pushed:
+        session.push(iri, "".join(pushed))

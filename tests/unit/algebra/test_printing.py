@@ -1,0 +1,154 @@
+"""`freshet explain`: the tree and the JSON."""
+
+from __future__ import annotations
+
+import json
+from textwrap import dedent
+
+import pytest
+
+from freshet.algebra.printing import duration_text, explain_json, explain_text
+from freshet.syntax.parser import parse_query
+
+CONTINUOUS = """
+PREFIX : <http://ex/>
+REGISTER ISTREAM <q1> AS
+SELECT ?s (COUNT(?v) AS ?n)
+FROM <http://ex/static>
+FROM NAMED WINDOW <w1> ON :s [RANGE PT1M30S STEP PT0.5S]
+WHERE {
+  ?s a :Sensor .
+  WINDOW <w1> { ?s :value ?v }
+  { ?s :p 1 } UNION { ?s :p 2 } UNION { ?s :p 3 }
+  FILTER(?v > 3 || NOT EXISTS { ?s :off true })
+}
+GROUP BY ?s HAVING (COUNT(?v) > 1) LIMIT 5
+"""
+
+
+def test_the_tree_of_a_continuous_query():
+    expected = """\
+        SELECT query <q1> as ISTREAM
+        windows
+          <w1> on <http://ex/s>: range 1 min 30 s, step 500 ms
+        from
+          <http://ex/static>
+        plan
+          Slice limit 5
+          └─ Project ?s ?n
+             └─ Extend ?n = .agg0
+                └─ Filter .agg0 > 1
+                   └─ Group by ?s
+                      │  .agg0 = COUNT(?v)
+                      └─ Filter ?v > 3 || NOT EXISTS {...}
+                         ├─ Join
+                         │  ├─ BGP
+                         │  │     ?s a <http://ex/Sensor>
+                         │  ├─ Window <w1>
+                         │  │  └─ BGP
+                         │  │        ?s <http://ex/value> ?v
+                         │  └─ Union
+                         │     ├─ BGP
+                         │     │     ?s <http://ex/p> 1
+                         │     ├─ BGP
+                         │     │     ?s <http://ex/p> 2
+                         │     └─ BGP
+                         │           ?s <http://ex/p> 3
+                         └─ EXISTS BGP
+                               ?s <http://ex/off> true"""
+    assert explain_text(parse_query(CONTINUOUS)) == dedent(expected)
+
+
+def test_the_tree_of_everything_else():
+    text = """
+    CONSTRUCT { ?s <p> _:b } FROM NAMED <g> WHERE {
+      ?s <a>* ?o OPTIONAL { ?s <b> ?x FILTER(?x > 1) } MINUS { GRAPH ?g {} } BIND(1 AS ?y)
+      SERVICE SILENT <e> { SELECT DISTINCT * { VALUES ?z { 1 2 3 4 5 6 7 } } ORDER BY DESC(?z) OFFSET 1 }
+      { SELECT REDUCED (SUM(?q) AS ?sum) { ?q ?q ?q } }
+    }"""
+    expected = """\
+        CONSTRUCT query
+        from named
+          <g>
+        template
+          ?s <p> _:b
+        plan
+          Join
+          ├─ Extend ?y = 1
+          │  └─ Minus
+          │     ├─ LeftJoin ?x > 1
+          │     │  ├─ Path ?s <a>* ?o
+          │     │  └─ BGP
+          │     │        ?s <b> ?x
+          │     └─ Graph ?g
+          │        └─ BGP (empty)
+          ├─ Service SILENT <e>
+          │  └─ Slice offset 1
+          │     └─ Distinct
+          │        └─ Project ?z
+          │           └─ OrderBy DESC(?z)
+          │              └─ Values ?z
+          │                    1
+          │                    2
+          │                    3
+          │                    4
+          │                    5
+          │                    ... 2 more
+          └─ Reduced
+             └─ Project ?sum
+                └─ Extend ?sum = .agg0
+                   └─ Group of everything
+                      │  .agg0 = SUM(?q)
+                      └─ BGP
+                            ?q ?q ?q"""
+    assert explain_text(parse_query(text)) == dedent(expected)
+
+
+def test_a_node_that_stands_twice_is_drawn_twice():
+    expected = """\
+        DESCRIBE query
+        describe ?s <x>
+        plan
+          Union
+          ├─ BGP (empty)
+          └─ BGP (empty)"""
+    assert explain_text(parse_query("DESCRIBE ?s <x> { {} UNION {} }")) == dedent(expected)
+
+
+def test_json():
+    query = parse_query(CONTINUOUS)
+    explained = explain_json(query)
+    assert json.loads(json.dumps(explained)) == explained
+    assert explained["form"] == "select"
+    assert explained["name"] == "q1"
+    assert explained["output"] == "istream"
+    assert explained["windows"] == [
+        {"name": "w1", "stream": "http://ex/s", "width_ms": 90_000, "slide_ms": 500, "start_ms": 0}
+    ]
+    assert explained["default_graphs"] == ["http://ex/static"]
+    node = explained["root"]
+    path = []
+    while "children" in node:
+        path.append(node["node"])
+        node = node["children"][0]
+    assert path == ["Slice", "Project", "Extend", "Filter", "Group", "Filter", "Join", "Join"]
+    assert node == {"node": "BGP", "patterns": ["?s a <http://ex/Sensor>"]}
+
+
+def test_json_has_the_patterns_of_exists_apart():
+    explained = explain_json(parse_query("ASK { ?s <a> ?o FILTER(1 = 1 && NOT EXISTS { ?s <b> ?o }) }"))
+    assert explained["root"] == {
+        "node": "Filter",
+        "condition": "1 = 1 && NOT EXISTS {...}",
+        "children": [{"node": "BGP", "patterns": ["?s <a> ?o"]}],
+        "exists": [{"node": "BGP", "patterns": ["?s <b> ?o"]}],
+    }
+    assert explained["output"] is None
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"),
+    [(0, "0 ms"), (250, "250 ms"), (1000, "1 s"), (5_400_000, "1 h 30 min"), (86_400_000, "1 d")],
+)
+def test_durations(milliseconds, text):
+    assert duration_text(milliseconds) == text

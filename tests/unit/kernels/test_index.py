@@ -1,0 +1,84 @@
+"""The one-way index and the ring index against dictionaries of lists."""
+
+from collections import Counter, defaultdict
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from freshet.native.one_way_index import OneWayIndex
+from freshet.native.ring_index import RingIndex
+
+keys = st.tuples(st.integers(0, 6), st.integers(-2, 2))
+EVERY = 2**62
+
+
+def as_keys(rows):
+    return np.array(rows, np.int64).reshape(len(rows), 2)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.lists(keys, max_size=40), st.randoms(use_true_random=False))))
+def test_one_way_index_counts_like_a_counter(steps):
+    index, counter, held = OneWayIndex(2), Counter(), []
+    for added, random in steps:
+        entries, fresh = index.add(as_keys(added))
+        seen = Counter(counter)
+        for key, entry, new in zip(added, entries, fresh, strict=True):
+            assert new == (seen[key] == 0)
+            assert tuple(index.keys[entry]) == key
+            seen[key] += 1
+            held.append((key, entry))
+        counter.update(added)
+        random.shuffle(held)
+        leaving, held = held[: len(held) // 2], held[len(held) // 2 :]
+        dead = index.release(np.array([entry for _, entry in leaving], np.int32))
+        counter.subtract(key for key, _ in leaving)
+        assert {tuple(index.keys[entry]) for entry in dead} == {key for key, _ in leaving if counter[key] == 0}
+        assert index.live == sum(count > 0 for count in counter.values())
+        assert {tuple(index.keys[e]) for e in index.live_entries()} == {k for k, n in counter.items() if n}
+
+
+def test_one_way_index_grows_and_deletes_idle_keys_in_batches():
+    index = OneWayIndex(2)
+    for start in range(0, 20_000, 1_000):
+        rows = as_keys([(start + n, n) for n in range(1_000)])
+        entries, fresh = index.add(rows)
+        assert fresh.all()
+        assert len(index.release(entries)) == 1_000
+    assert index.live == 0
+    assert index.capacity <= 4_096
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.lists(keys, max_size=30), st.randoms(use_true_random=False)), max_size=8))
+def test_ring_index_gives_the_rows_of_a_key_newest_first(steps):
+    ring, rings, live = RingIndex(2), defaultdict(list), []
+    born = np.zeros(1_000, np.int64)
+    next_row = 0
+    for step, (added, random) in enumerate(steps):
+        rows = np.arange(next_row, next_row + len(added), dtype=np.int32)
+        next_row += len(added)
+        born[rows] = step
+        ring.link(rows, as_keys(added), 1_000)
+        for row, key in zip(rows, added, strict=True):
+            rings[key].insert(0, row)
+            live.append((row, key))
+        random.shuffle(live)
+        leaving, live = live[: len(live) // 3], live[len(live) // 3 :]
+        ring.unlink(np.array([row for row, _ in leaving], np.int32))
+        for row, key in leaving:
+            rings[key].remove(row)
+        asked = [*sorted(rings), (99, 99)]
+        for before in (EVERY, step):
+            lefts, found = ring.probe(as_keys(asked), born, before)
+            expected = [(at, row) for at, key in enumerate(asked) for row in rings[key] if born[row] < before]
+            assert list(zip(lefts, found, strict=True)) == expected
+
+
+def test_an_index_without_columns_holds_one_key():
+    ring = RingIndex(0)
+    ring.link(np.arange(3, dtype=np.int32), np.empty((3, 0), np.int64), 8)
+    lefts, rows = ring.probe(np.empty((2, 0), np.int64), np.zeros(8, np.int64), EVERY)
+    assert lefts.tolist() == [0, 0, 0, 1, 1, 1]
+    assert rows.tolist() == [2, 1, 0, 2, 1, 0]

@@ -1,0 +1,455 @@
+"""Every mistake in a pipeline file is told at its place, in words, all at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from freshet.rdf.errors import FreshetError, QuerySyntaxError
+from freshet.runtime.pipeline_file import PipelineErrors, read_pipeline
+from freshet.runtime.pipeline_model import SECTIONS, ConsoleSink, FilesSink, known_keys
+
+PIPELINE = """\
+graph: [town.ttl]
+streams:
+  traffic:
+    iri: http://example.org/traffic
+    source: {folder: in/traffic, format: json}
+    mapping: traffic.rml.ttl
+    time: {reference: $.at, as: iso}
+    lateness: 2s
+    absorb: none
+  parking:
+    iri: http://example.org/parking
+    source: {folder: in/parking, format: timed-ntriples, pattern: "*.tnt", files_per_batch: 4}
+queries:
+  slow: {file: slow.rq, sinks: [console, {files: out/slow}]}
+  full:
+    text: |
+      SELECT ?place
+      FROM NAMED WINDOW <w> ON <http://example.org/parking> [RANGE PT10S STEP PT5S]
+      WHERE { WINDOW <w> { ?place <http://example.org/free> 0 } }
+checkpoint: checkpoint
+rejects: rejects
+spark: {master: "local[2]", config: {spark.driver.memory: 2g, spark.ui.enabled: false, spark.task.cpus: 1}}
+"""
+
+QUERY = """\
+PREFIX ex: <http://example.org/>
+# ON <http://example.org/comment> [
+REGISTER RSTREAM <slow> AS
+SELECT ?road
+FROM NAMED WINDOW <w> ON ex:traffic [RANGE PT10S STEP PT5S]
+WHERE { WINDOW <w> { ?road ex:speed ?speed } FILTER (?speed < 20) }
+"""
+
+MAPPING = """\
+@prefix rr: <http://www.w3.org/ns/r2rml#> .
+@prefix rml: <http://semweb.mmlab.be/ns/rml#> .
+@prefix ql: <http://semweb.mmlab.be/ns/ql#> .
+<#Map> rml:logicalSource [ rml:source "traffic" ; rml:referenceFormulation ql:JSONPath ; rml:iterator "$" ] ;
+  rr:subjectMap [ rr:template "http://example.org/road/{road}" ] ;
+  rr:predicateObjectMap [ rr:predicate <http://example.org/speed> ; rr:objectMap [ rml:reference "speed" ] ] .
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name in ("in/traffic", "in/parking"):
+        (tmp_path / name).mkdir(parents=True)
+    files = {
+        "town.ttl": "<http://example.org/a> a <http://example.org/Road> .",
+        "slow.rq": QUERY,
+        "traffic.rml.ttl": MAPPING,
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def problems(text: str, folder: Path) -> list[str]:
+    """The lines that a user would see."""
+    (folder / "pipeline.yaml").write_text(text)
+    with pytest.raises(PipelineErrors) as raised:
+        read_pipeline("pipeline.yaml")
+    assert str(raised.value).splitlines() == [str(error) for error in raised.value.errors]
+    return str(raised.value).splitlines()
+
+
+def replaced(text: str, old: str, new: str) -> str:
+    assert text.count(old) == 1, f"{old!r} must stand in the text once"
+    return text.replace(old, new)
+
+
+def test_a_good_file(folder: Path) -> None:
+    (folder / "pipeline.yaml").write_text(PIPELINE)
+    pipeline = read_pipeline(folder / "pipeline.yaml")
+    traffic, parking = pipeline.streams["traffic"], pipeline.streams["parking"]
+    assert pipeline.graph == (folder / "town.ttl",)
+    assert traffic.source.folder == folder / "in/traffic"
+    assert traffic.mapping == folder / "traffic.rml.ttl"
+    assert traffic.time is not None
+    assert (traffic.time.reference, traffic.time.form) == ("$.at", "iso")
+    assert (traffic.lateness_ms, traffic.absorb) == (2000, ())
+    assert (parking.source.pattern, parking.source.files_per_batch, parking.lateness_ms) == ("*.tnt", 4, 0)
+    assert pipeline.queries["slow"].text == QUERY
+    assert pipeline.queries["slow"].sinks == (ConsoleSink(), FilesSink(files=folder / "out/slow"))
+    assert pipeline.queries["full"].sinks == (ConsoleSink(),)
+    assert (pipeline.checkpoint, pipeline.rejects) == (folder / "checkpoint", folder / "rejects")
+    assert pipeline.spark.master == "local[2]"
+    assert pipeline.spark.config == {
+        "spark.driver.memory": "2g",
+        "spark.ui.enabled": "false",
+        "spark.task.cpus": "1",
+    }
+
+
+def test_what_is_left_out_has_a_default(folder: Path) -> None:
+    text = PIPELINE[: PIPELINE.index("checkpoint:")].replace("graph: [town.ttl]\n", "")
+    (folder / "pipeline.yaml").write_text(text)
+    pipeline = read_pipeline(folder / "pipeline.yaml")
+    assert (pipeline.graph, pipeline.checkpoint, pipeline.rejects) == ((), None, folder / "rejects")
+    assert (pipeline.spark.master, pipeline.spark.config) == ("local[*]", {})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "absorb"),
+    [
+        ("absorb: none", "absorb: all", "all"),
+        ("absorb: none", "absorb: [http://example.org/speed]", ("http://example.org/speed",)),
+    ],
+)
+def test_what_is_absorbed(folder: Path, old: str, new: str, absorb: object) -> None:
+    (folder / "pipeline.yaml").write_text(replaced(PIPELINE, old, new))
+    assert read_pipeline(folder / "pipeline.yaml").streams["traffic"].absorb == absorb
+
+
+@pytest.mark.parametrize(("written", "lateness_ms"), [("500ms", 500), ("5m", 300_000), ("1h", 3_600_000), ("0", 0)])
+def test_lateness(folder: Path, written: str, lateness_ms: int) -> None:
+    (folder / "pipeline.yaml").write_text(replaced(PIPELINE, "lateness: 2s", f"lateness: {written}"))
+    assert read_pipeline(folder / "pipeline.yaml").streams["traffic"].lateness_ms == lateness_ms
+
+
+# what is written, what is written instead, and each line that is shown without the file's name
+CASES = {
+    "unknown key": (
+        "rejects: rejects",
+        "rejcts: rejects",
+        ["21:1: unknown key 'rejcts'; did you mean 'rejects'?"],
+    ),
+    "unknown section, and nothing about what is thereby missing": (
+        "streams:\n",
+        "streems:\n",
+        ["2:1: unknown key 'streems'; did you mean 'streams'?"],
+    ),
+    "unknown key with nothing like it": (
+        "lateness: 2s",
+        "zzz: 2s",
+        ["8:5: unknown key 'zzz'; known here: iri, source, mapping, time, lateness, absorb"],
+    ),
+    "unknown key in a source": (
+        "folder: in/traffic",
+        "foldr: in/traffic",
+        ["5:14: unknown key 'foldr'; did you mean 'folder'?"],
+    ),
+    "unknown key in a sink": (
+        "{files: out/slow}",
+        "{fils: out/slow}",
+        ["14:43: unknown key 'fils'; did you mean 'files'?"],
+    ),
+    "unknown key in spark's section": (
+        "{master:",
+        "{mastr:",
+        ["22:9: unknown key 'mastr'; did you mean 'master'?"],
+    ),
+    "unknown sink": (
+        "[console, {files: out/slow}]",
+        "[consol]",
+        ["14:33: unknown sink 'consol'; write console or {files: FOLDER}"],
+    ),
+    "no sinks": ("[console, {files: out/slow}]", "[]", ["14:32: 'sinks' must not be empty"]),
+    "sinks not in a list": (
+        "[console, {files: out/slow}]",
+        "console",
+        ["14:32: 'sinks' must be a list, as [a, b]"],
+    ),
+    "unknown format": (
+        "format: json",
+        "format: jsn",
+        ["5:42: 'jsn' is not known here; did you mean 'json'?"],
+    ),
+    "unknown form of time": (
+        "as: iso",
+        "as: unix",
+        ["7:33: 'unix' is not known here; known here: iso, epoch_ms, epoch_s"],
+    ),
+    "a key missing": (
+        "reference: $.at, ",
+        "",
+        ["7:5: 'reference' is missing in 'time'"],
+    ),
+    "a key twice": (
+        "rejects: rejects",
+        "checkpoint: elsewhere",
+        ["21:1: the key 'checkpoint' comes twice; it stands first at line 20"],
+    ),
+    "a stream twice": (
+        "  parking:\n",
+        "  traffic:\n",
+        [
+            "10:3: the key 'traffic' comes twice; it stands first at line 3",
+            "18:32: the stream <http://example.org/parking> is not declared; did you mean 'http://example.org/traffic'?",
+        ],
+    ),
+    "a name that is none": (
+        "  parking:\n",
+        "  car parks:\n",
+        ["10:3: 'car parks' is not a name: letters, digits, - and _, a letter first"],
+    ),
+    "an empty section": (
+        "    time: {reference: $.at, as: iso}",
+        "    time:",
+        ["3:3: 'time' is missing in 'traffic': json records need it"],
+    ),
+    "an IRI that is none": (
+        "iri: http://example.org/traffic",
+        "iri: traffic",
+        ["4:10: 'traffic' is not an absolute IRI, as http://example.org/traffic is"],
+    ),
+    "a predicate that is no IRI": (
+        "absorb: none",
+        "absorb: [http://example.org/p, speed]",
+        ["9:36: 'speed' is not an absolute IRI, as http://example.org/traffic is"],
+    ),
+    "absorb what": (
+        "absorb: none",
+        "absorb: some",
+        ["9:13: 'some' is not known here: write none, all or a list of predicate IRIs"],
+    ),
+    "no unit": ("lateness: 2s", "lateness: 2", ["8:15: 2 has no unit: write 2s, 2ms, 2m or 2h"]),
+    "no duration": (
+        "lateness: 2s",
+        "lateness: soon",
+        ["8:15: 'soon' is not a duration: write 500ms, 2s, 5m, 1h or PT2S"],
+    ),
+    "no number": (
+        "files_per_batch: 4",
+        "files_per_batch: few",
+        ["12:93: 'files_per_batch' must be a whole number"],
+    ),
+    "no batch": (
+        "files_per_batch: 4",
+        "files_per_batch: 0",
+        ["12:93: 'files_per_batch' must be more than 0"],
+    ),
+    "a number for a path": (
+        "checkpoint: checkpoint",
+        "checkpoint: 7",
+        ["20:13: 'checkpoint' must be a path, as text"],
+    ),
+    "a list for a section": (
+        'spark: {master: "local[2]", config:',
+        "spark: [1]\nrest: {config:",
+        [
+            "22:8: 'spark' must be a section of keys and values",
+            "23:1: unknown key 'rest'; known here: graph, streams, queries, checkpoint, rejects, spark",
+        ],
+    ),
+    "no graph": ("[town.ttl]", "[town.ttl, twon.ttl]", ["1:19: there is no file twon.ttl"]),
+    "no graph, as text": ("[town.ttl]", "twon.ttl", ["1:8: there is no file twon.ttl"]),
+    "a folder as graph": ("[town.ttl]", "[in]", ["1:9: there is no file in (it is a folder)"]),
+    "a graph of unknown format": (
+        "[town.ttl]",
+        "[town.ttl, slow.rq]",
+        [
+            "1:19: the name does not say which RDF format this is"
+            " (known suffixes: .ttl, .nt, .nq, .trig, .rdf, .xml, .owl, each also with .gz)"
+        ],
+    ),
+    "no source": ("in/parking", "in/parkin", ["12:22: there is no folder in/parkin"]),
+    "a file as source": ("in/parking", "slow.rq", ["12:22: there is no folder slow.rq (it is a file)"]),
+    "no mapping file": (
+        "mapping: traffic.rml.ttl",
+        "mapping: trafic.rml.ttl",
+        ["6:14: there is no file trafic.rml.ttl"],
+    ),
+    "no query file": ("file: slow.rq", "file: slwo.rq", ["14:16: there is no file slwo.rq"]),
+    "neither file nor text": (
+        "file: slow.rq, ",
+        "",
+        ["14:3: the query 'slow' needs either 'file' or 'text'"],
+    ),
+    "both file and text": (
+        "file: slow.rq,",
+        "file: slow.rq, text: x,",
+        ["14:3: the query 'slow' needs either 'file' or 'text', not both"],
+    ),
+    "no mapping": (
+        "    mapping: traffic.rml.ttl\n",
+        "",
+        ["3:3: 'mapping' is missing in 'traffic': json records need it"],
+    ),
+    "a mapping too many": (
+        "  parking:\n",
+        "  parking:\n    mapping: traffic.rml.ttl\n",
+        ["11:5: timed-ntriples says all by itself: 'mapping' does not belong here"],
+    ),
+    "a time too many": (
+        "  parking:\n",
+        "  parking:\n    time: {reference: at}\n",
+        ["11:5: timed-ntriples says all by itself: 'time' does not belong here"],
+    ),
+    "an undeclared stream, in the pipeline file": (
+        "ON <http://example.org/parking>",
+        "ON <http://example.org/parkng>",
+        ["18:32: the stream <http://example.org/parkng> is not declared; did you mean 'http://example.org/parking'?"],
+    ),
+    "one IRI twice": (
+        "iri: http://example.org/parking",
+        "iri: http://example.org/traffic",
+        [
+            "11:10: the stream 'traffic' has this IRI already",
+            "18:32: the stream <http://example.org/parking> is not declared; did you mean 'http://example.org/traffic'?",
+        ],
+    ),
+    "one name for two queries": (
+        "      SELECT ?place",
+        "      REGISTER RSTREAM <slow> AS SELECT ?place",
+        ["15:3: it reports under the name 'slow', as the query 'slow' does"],
+    ),
+    "a query that is not continuous": (
+        "      FROM NAMED WINDOW <w> ON <http://example.org/parking> [RANGE PT10S STEP PT5S]\n"
+        "      WHERE { WINDOW <w> { ?place <http://example.org/free> 0 } }\n",
+        "      WHERE { ?place <http://example.org/free> 0 }\n",
+        ["16:11: the query 'full' is not continuous: it has no FROM NAMED WINDOW"],
+    ),
+    "one folder for two sinks": (
+        "{files: out/slow}",
+        "{files: out}, {files: ./out}",
+        ["14:64: the query 'slow' goes to the same place as the query 'slow': out"],
+    ),
+    "one folder for sink and rejects": (
+        "{files: out/slow}",
+        "{files: rejects}",
+        ["14:50: the query 'slow' goes to the same place as what is rejected: rejects"],
+    ),
+    "a sink into a source": (
+        "{files: out/slow}",
+        "{files: in/traffic/out}",
+        ["14:50: the query 'slow' goes to where the stream 'traffic' is read from: in/traffic/out"],
+    ),
+    "a file where a folder is to be": (
+        "checkpoint: checkpoint",
+        "checkpoint: slow.rq",
+        ["20:13: slow.rq is a file, not a folder"],
+    ),
+    "not YAML": ("graph: [town.ttl]", "graph: [town.ttl", None),
+    "a star without quotation marks": (
+        'pattern: "*.tnt"',
+        "pattern: *.tnt",
+        ["12:67: not YAML: found undefined alias '.tnt' (text that starts with * needs quotation marks)"],
+    ),
+    "an alias in itself": (
+        "graph: [town.ttl]",
+        "graph: &g [*g]",
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_mistakes(folder: Path, name: str) -> None:
+    old, new, expected = CASES[name]
+    lines = problems(replaced(PIPELINE, old, new), folder)
+    if expected is None:
+        assert lines
+        assert all(line.startswith("pipeline.yaml:") for line in lines)
+    else:
+        assert lines == [f"pipeline.yaml:{line}" for line in expected]
+
+
+@pytest.mark.parametrize("text", ["", "just text", "[1, 2]", "# nothing\n"])
+def test_no_sections_at_all(folder: Path, text: str) -> None:
+    (line,) = problems(text, folder)
+    assert line == "pipeline.yaml:1:1: a pipeline file must be a section of keys and values"
+
+
+def test_nothing_to_do(folder: Path) -> None:
+    text = PIPELINE[: PIPELINE.index("queries:")]
+    assert problems(text, folder) == ["pipeline.yaml:1:1: nothing to do: no query, and no stream is absorbed"]
+
+
+def test_no_file(folder: Path) -> None:
+    with pytest.raises(PipelineErrors, match=r"^nowhere\.yaml: cannot be read: No such file or directory$"):
+        read_pipeline("nowhere.yaml")
+
+
+def test_not_utf_8(folder: Path) -> None:
+    (folder / "pipeline.yaml").write_bytes(b"graph: x\n# \xff\n")
+    with pytest.raises(PipelineErrors, match=r"^pipeline\.yaml:2:1: not UTF-8 text$"):
+        read_pipeline("pipeline.yaml")
+
+
+def test_all_problems_at_once(folder: Path) -> None:
+    text = PIPELINE.replace("format: json", "format: jsn").replace("file: slow.rq", "file: gone.rq")
+    text = text.replace("SELECT ?place", "SELEKT ?place").replace("rejects: rejects", "rejekts: x")
+    lines = problems(text, folder)
+    assert [line.split(": ")[0] for line in lines] == [
+        f"pipeline.yaml:{at}" for at in ("5:42", "14:16", "17:7", "21:1")
+    ]
+
+
+def test_an_undeclared_stream_in_a_query_file(folder: Path) -> None:
+    (folder / "slow.rq").write_text(QUERY.replace("ex:traffic", "ex:trafic"))
+    assert problems(PIPELINE, folder) == [
+        "slow.rq:5:26: the stream <http://example.org/trafic> is not declared;"
+        " did you mean 'http://example.org/traffic'?"
+    ]
+
+
+def test_a_syntax_error_in_a_query_file(folder: Path) -> None:
+    (folder / "slow.rq").write_text(QUERY.replace("FILTER (?speed < 20)", "FILTR (?speed < 20)"))
+    (folder / "pipeline.yaml").write_text(PIPELINE)
+    with pytest.raises(PipelineErrors) as raised:
+        read_pipeline("pipeline.yaml")
+    (error,) = raised.value.errors
+    assert isinstance(error, QuerySyntaxError)
+    assert (error.file, error.line, error.column) == ("slow.rq", 6, 46)
+    assert error.excerpt
+
+
+@pytest.mark.parametrize(
+    ("block", "place"),
+    [
+        ("    text: |\n      SELECT ?x\n      WHERE ( )\n", "18:13"),
+        ("    text: |2\n      SELECT ?x\n        WHERE ( )\n", "18:15"),
+        ("    text: |\n\n\n      SELECT ?x\n      WHERE ( )\n", "20:13"),
+        ("    text: |\n      SELECT ?x\n      WHERE {\n", "18:14"),
+        ('    text: "SELECT ?x WHERE ( )"\n', "16:28"),
+        ("    text: SELECT ?x WHERE ( )\n", "16:27"),
+        ("    text: >\n      SELECT ?x\n      WHERE ( )\n", "16:11"),
+    ],
+)
+def test_a_syntax_error_in_place(folder: Path, block: str, place: str) -> None:
+    """At the bracket that does not belong there, or behind the end; folded text (>) has lost its lines."""
+    start, end = PIPELINE.index("    text: |"), PIPELINE.index("checkpoint:")
+    (line,) = problems(PIPELINE[:start] + block + PIPELINE[end:], folder)
+    assert line.startswith(f"pipeline.yaml:{place}: ")
+
+
+def test_a_mapping_that_cannot_be_read(folder: Path) -> None:
+    (folder / "traffic.rml.ttl").write_text(MAPPING + "\n<#Map> rr:subjectMap [")
+    (line,) = problems(PIPELINE, folder)
+    assert line.startswith("traffic.rml.ttl")
+
+
+def test_every_section_is_in_the_table() -> None:
+    """A section that is not in the table would not say what keys it knows."""
+    assert sorted(known_keys(SECTIONS[()])) == sorted(["graph", "streams", "queries", "checkpoint", "rejects", "spark"])
+    assert all(known_keys(section) for section in SECTIONS.values())
+
+
+def test_errors_are_freshets() -> None:
+    assert issubclass(PipelineErrors, FreshetError)

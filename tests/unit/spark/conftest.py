@@ -1,0 +1,12 @@
+"""One Spark session for all tests that look at columns."""
+
+import pytest
+
+from freshet.spark.session import spark_session
+
+
+@pytest.fixture(scope="session")
+def spark():
+    session = spark_session({"spark.driver.memory": "1g"}, master="local[2]")
+    yield session
+    session.stop()
