@@ -20,6 +20,7 @@ from freshet.runtime.pipeline_model import ContinuousQuery, FilesSink, Pipeline,
 from freshet.runtime.progress import Progress, progress, summary
 from freshet.runtime.session import Session
 from freshet.runtime.sinks import FileSink, Sink
+from freshet.runtime.warming import warm_kernels
 
 if TYPE_CHECKING:
     from freshet.spark.stream import EncodedStream, RunningStream
@@ -67,9 +68,13 @@ class PipelineRun:
         from freshet.spark.session import spark_session
 
         pipeline = self._pipeline
+        # While the JVM starts there is time to get the kernels ready.
+        warming = threading.Thread(target=warm_kernels, name="freshet-warming")
+        warming.start()
         if spark is None:
             spark = spark_session(pipeline.spark.config, master=pipeline.spark.master)
             self._closing.callback(spark.stop)
+        warming.join()
         self.ingest.open(
             {
                 name: StreamIntake(name, pipeline.streams[name].iri, stream.layout)
