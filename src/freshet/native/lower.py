@@ -8,6 +8,7 @@ from typing import cast
 
 from freshet.algebra import nodes
 from freshet.algebra.expressions import Aggregate, And, Expression, Variable
+from freshet.algebra.scope import variables_in_scope
 from freshet.algebra.windows import SlidingWindow
 from freshet.native.expressions import unsupported
 from freshet.native.plan import Plan, PlanExtend, PlanFilter, PlanGroup, PlanLeaf, RowStep
@@ -123,7 +124,7 @@ def _row_steps(node: nodes.Node) -> tuple[nodes.Node, list[RowStep]]:
             steps.append(PlanExtend(node.variable.name, node.expression))
         else:
             _check_expression(node.condition)
-            steps.append(PlanFilter(node.condition, frozenset(visible(node.child))))
+            steps.append(PlanFilter(node.condition, _scope(node.child)))
         node = node.child
     return node, steps[::-1]
 
@@ -159,7 +160,7 @@ def _(node: nodes.Join, into: _Pattern) -> None:
 @_pattern.register
 def _(node: nodes.Filter, into: _Pattern) -> None:
     _check_expression(node.condition)
-    into.filters += _split(PlanFilter(node.condition, frozenset(visible(node.child))))
+    into.filters += _split(PlanFilter(node.condition, _scope(node.child)))
     _pattern(node.child, into)
 
 
@@ -172,21 +173,6 @@ def _(node: nodes.Window, into: _Pattern) -> None:
     into.inside = outside
 
 
-def visible(node: nodes.Node) -> set[str]:
-    """The variables that a node of the supported kinds may bind."""
-    match node:
-        case nodes.BGP(patterns):
-            ends = (end for p in patterns for end in (p.subject, p.predicate, p.object))
-            return {end.name for end in ends if isinstance(end, Variable)}
-        case nodes.Join(left, right):
-            return visible(left) | visible(right)
-        case nodes.Extend(child, variable, _):
-            return visible(child) | {variable.name}
-        case nodes.Filter(_, child) | nodes.Window(_, child):
-            return visible(child)
-        case nodes.Group(_, keys, aggregates):
-            return {key.name for key in keys} | {variable.name for variable, _ in aggregates}
-        case nodes.Project(_, variables):
-            return {variable.name for variable in variables}
-        case _:
-            return set()
+def _scope(node: nodes.Node) -> frozenset[str]:
+    """The names of the variables that a filter on top of a node sees."""
+    return frozenset(variable.name for variable in variables_in_scope(node))
