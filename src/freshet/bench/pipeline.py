@@ -18,7 +18,7 @@ from typing import Any
 from freshet.bench.demo_folder import IN, write_demo
 from freshet.bench.figures import Baseline, Figure
 from freshet.bench.observations import Rates, write_observations
-from freshet.runtime.metrics import Metrics, percentiles
+from freshet.runtime.metrics import Metrics
 from freshet.runtime.pipeline_file import read_pipeline
 from freshet.runtime.progress import QuietProgress
 from freshet.runtime.run import PipelineRun
@@ -80,7 +80,6 @@ class Measured:
     engine_seconds: float
     reports: int
     answers: int
-    latencies_ms: list[float]
 
     @property
     def records_per_second(self) -> float:
@@ -104,7 +103,6 @@ def pipeline_figures() -> Sequence[Figure]:
     finally:
         spark.stop()
     run = runs[TIMES // 2]
-    latency = percentiles(run.latencies_ms, 50) or (0.0,)
     return [
         Figure(
             "records_per_second",
@@ -117,7 +115,6 @@ def pipeline_figures() -> Sequence[Figure]:
         Figure("records", run.records, "records"),
         Figure("windows_reported", run.reports, "reports"),
         Figure("answers", run.answers, "rows"),
-        Figure("batch_to_report_p50", latency[0], "ms"),
     ]
 
 
@@ -147,7 +144,6 @@ def _run(folder: Path, spark: Any) -> Measured:
         engine_seconds=run.ingest.engine_seconds,
         reports=snapshot.reports,
         answers=snapshot.rows,
-        latencies_ms=snapshot.latencies_ms,
     )
 
 

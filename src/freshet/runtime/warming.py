@@ -26,10 +26,11 @@ WHERE { WINDOW <a> { ?s :k ?k } }
 """
 
 
-def warm_kernels() -> None:
+def warm_kernels() -> int:
     """Run a small query of every kind once, so that what a pipeline calls is compiled, or loaded, by then.
 
-    Compiled code is kept on the disk, and several processes must not write it at once: so before Spark's workers.
+    Gives the number of reports. Compiled code is kept on the disk, and several processes must not write it at once: so
+    before Spark's workers.
     """
     lines = [
         f"{second * 500}\t<http://example.org/s{second % 3}> <http://example.org/{name}> {value} .\n"
@@ -42,11 +43,14 @@ def warm_kernels() -> None:
     ]
     session = Session()
 
+    written: list[bytes] = []
+
     def write(report: Report) -> None:
-        session.ndjson(report)
+        written.append(session.ndjson(report))
 
     for query in (_QUERY, _PLAIN):
         session.register(query, on_report=write)
     session.push(_STREAM, "".join(lines))
     session.finish()
     split_timed(pa.array([line.rstrip("\n") for line in lines]))
+    return len(written)
