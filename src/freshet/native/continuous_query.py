@@ -9,7 +9,7 @@ import numpy as np
 from freshet.algebra.expressions import Aggregate
 from freshet.algebra.free_variables import variables_of
 from freshet.algebra.nodes import StreamOperator
-from freshet.native.expressions import evaluate, test
+from freshet.expressions.evaluate import evaluate, test
 from freshet.native.leaf_buffer import LeafBuffer
 from freshet.native.one_way_index import Ids
 from freshet.native.operators.group import GroupOp

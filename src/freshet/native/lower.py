@@ -10,7 +10,7 @@ from freshet.algebra import nodes
 from freshet.algebra.expressions import Aggregate, And, Expression, Variable
 from freshet.algebra.scope import variables_in_scope
 from freshet.algebra.windows import SlidingWindow
-from freshet.native.expressions import unsupported
+from freshet.expressions.evaluate import unsupported
 from freshet.native.plan import Plan, PlanExtend, PlanFilter, PlanGroup, PlanLeaf, RowStep
 from freshet.rdf.errors import UnsupportedError
 from freshet.rdf.terms import Iri

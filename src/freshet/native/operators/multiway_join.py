@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from freshet.algebra.free_variables import variables_of
-from freshet.native.expressions import test
+from freshet.expressions.evaluate import test
 from freshet.native.leaf_buffer import LeafBuffer
 from freshet.native.one_way_index import Ids, Rows
 from freshet.native.plan import PlanFilter

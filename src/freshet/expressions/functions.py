@@ -7,11 +7,11 @@ from functools import partial
 
 import numpy as np
 
+from freshet.expressions.columns import Batch, Column, Truths
+from freshet.expressions.comparisons import same_term
 from freshet.kernels import numbers, term_text, values
 from freshet.kernels.comparison import ERROR, FALSE, TRUE
 from freshet.kernels.values import Values
-from freshet.native.columns import Batch, Column, Truths
-from freshet.native.comparisons import same_term
 from freshet.rdf.arrow import key_ranges
 from freshet.rdf.values import Ids
 

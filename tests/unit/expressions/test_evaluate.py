@@ -26,8 +26,8 @@ from freshet.algebra.expressions import (
     Variable,
 )
 from freshet.algebra.nodes import BGP
-from freshet.native import expressions as native
-from freshet.native.expressions import evaluate, unsupported
+from freshet.expressions import evaluate as native
+from freshet.expressions.evaluate import evaluate, unsupported
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import RDF_LANG_STRING, XSD, XSD_STRING, BlankNode, Iri, Literal, Term
 from freshet.rdf.values import numbers

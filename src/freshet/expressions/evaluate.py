@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from freshet.algebra import expressions as algebra
 from freshet.algebra.expressions import Expression
+from freshet.expressions.columns import Batch, Column, Truths
+from freshet.expressions.comparisons import compare, compare_nodes
+from freshet.expressions.functions import FUNCTIONS
 from freshet.kernels import numbers
 from freshet.kernels.comparison import ERROR, FALSE, TRUE
 from freshet.kernels.values import Values
-from freshet.native.columns import Batch, Column, Truths
-from freshet.native.comparisons import compare, compare_nodes
-from freshet.native.functions import FUNCTIONS
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import Literal
 from freshet.rdf.values import Ids

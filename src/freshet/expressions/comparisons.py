@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from freshet.expressions.columns import UNBOUND, Batch, Column, Truths
 from freshet.kernels.comparison import (
     DICTIONARY,
     ERROR,
@@ -22,7 +23,6 @@ from freshet.kernels.comparison import (
     compare_values,
 )
 from freshet.kernels.values import Values
-from freshet.native.columns import UNBOUND, Batch, Column, Truths
 from freshet.rdf.arrow import key_ranges
 from freshet.rdf.values import Ids
 
