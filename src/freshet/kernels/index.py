@@ -18,6 +18,8 @@ USED = 0  # entries ever handed out, the live ones and those in `free` below thi
 IDLE = 1  # entries whose counter is zero but whose key is still in the table
 FREE = 2  # entries in `free`
 
+BLOCK = 64  # rows whose waits for memory overlap
+
 
 class IndexArrays(NamedTuple):
     """Key -> entry with a counter (one-way index)."""
@@ -51,31 +53,52 @@ def _key_hash(keys, row):
 
 
 @njit
-def _find(index, keys, row):
-    """The hash of a key, and its entry, or -1 and the empty place where it would stand."""
+def _same(index, entry, keys, row):
+    same = True
+    for column in range(keys.shape[1]):
+        same &= index.keys[entry, column] == keys[row, column]
+    return same
+
+
+@njit
+def _look(index, keys, first, stop, tags, entries):
+    """Hash a block of keys and look at the first place of each: its entry where the key stands there, else -1.
+
+    Most of an index's time goes into waiting for memory. Each loop does one kind of access, so that the waits of a
+    block overlap; who has to look further finds the place in the cache.
+    """
     mask = index.table.shape[0] - 1
-    tag = _key_hash(keys, row)
+    for row in range(first, stop):
+        tag = _key_hash(keys, row)
+        tags[row - first] = tag
+        entries[row - first] = index.table[tag & mask]
+    for at in range(stop - first):
+        slot = entries[at]
+        if slot >= 0:
+            entry = slot & 0xFFFFFFFF
+            entries[at] = entry if slot >> 32 == tags[at] and _same(index, entry, keys, first + at) else -1
+
+
+@njit
+def _find(index, keys, row, tag):
+    """The entry of a key with this hash, or -1, and the empty place where it would stand."""
+    mask = index.table.shape[0] - 1
     place = tag & mask
     while True:
         slot = index.table[place]
         if slot < 0:
-            return tag, np.int64(-1), place
+            return np.int64(-1), place
         if slot >> 32 == tag:
             entry = slot & 0xFFFFFFFF
-            same = True
-            for column in range(keys.shape[1]):
-                if index.keys[entry, column] != keys[row, column]:
-                    same = False
-                    break
-            if same:
-                return tag, entry, place
+            if _same(index, entry, keys, row):
+                return entry, place
         place = (place + 1) & mask
 
 
 @njit
-def _entry_of(index, keys, row):
+def _entry_of(index, keys, row, tag):
     """The entry of a key, made if it is not there yet. Its counter is left as it is."""
-    tag, entry, place = _find(index, keys, row)
+    entry, place = _find(index, keys, row, tag)
     if entry >= 0:
         return entry
     if index.sizes[FREE] > 0:
@@ -97,13 +120,20 @@ def index_add(index, keys):
     """Count each key once more. Gives the entry of each, and which of them counted nothing before."""
     entries = np.empty(keys.shape[0], np.int32)
     fresh = np.empty(keys.shape[0], np.bool_)
-    for row in range(keys.shape[0]):
-        entry = _entry_of(index, keys, row)
-        fresh[row] = index.counts[entry] == 0
-        if fresh[row]:
-            index.sizes[IDLE] -= 1
-        index.counts[entry] += 1
-        entries[row] = entry
+    tags = np.empty(BLOCK, np.int64)
+    found = np.empty(BLOCK, np.int64)
+    for first in range(0, keys.shape[0], BLOCK):
+        stop = min(first + BLOCK, keys.shape[0])
+        _look(index, keys, first, stop, tags, found)
+        for row in range(first, stop):
+            entry = found[row - first]
+            if entry < 0:
+                entry = _entry_of(index, keys, row, tags[row - first])
+            fresh[row] = index.counts[entry] == 0
+            if fresh[row]:
+                index.sizes[IDLE] -= 1
+            index.counts[entry] += 1
+            entries[row] = entry
     return entries, fresh
 
 
@@ -126,7 +156,7 @@ def index_take(index, keys):
     """For each key in turn: True, and counted once less, where its counter is above zero."""
     taken = np.zeros(keys.shape[0], np.bool_)
     for row in range(keys.shape[0]):
-        _, entry, _ = _find(index, keys, row)
+        entry, _ = _find(index, keys, row, _key_hash(keys, row))
         if entry >= 0 and index.counts[entry] > 0:
             index.counts[entry] -= 1
             taken[row] = True
@@ -135,42 +165,55 @@ def index_take(index, keys):
 
 @njit
 def index_sweep(old_table, index):
-    """Fill the empty table of `index` from its old one, without the keys that count nothing: their entries are free."""
+    """Fill the empty table of `index` from its old one, without the keys that count nothing: their entries are free.
+
+    Free entries are handed out from the lowest on, so that keys that come together stand together.
+    """
     mask = index.table.shape[0] - 1
-    free = index.sizes[FREE]
     for slot in old_table:
-        if slot < 0:
-            continue
-        entry = slot & 0xFFFFFFFF
-        if index.counts[entry] == 0:
-            index.free[free] = entry
-            free += 1
+        if slot < 0 or index.counts[slot & 0xFFFFFFFF] == 0:
             continue
         place = (slot >> 32) & mask
         while index.table[place] >= 0:
             place = (place + 1) & mask
         index.table[place] = slot
+    free = 0
+    for entry in range(index.sizes[USED] - 1, -1, -1):
+        if index.counts[entry] == 0:
+            index.free[free] = entry
+            free += 1
     index.sizes[IDLE] = 0
     index.sizes[FREE] = free
 
 
 @njit
-def ring_link(index, ring, rows, keys):
-    """Put rows in front of the rings of their keys (algorithm 1, insert)."""
-    for at in range(rows.shape[0]):
-        row = rows[at]
-        entry = _entry_of(index, keys, at)
-        head = np.int32(-1)
-        if index.counts[entry] == 0:
-            index.sizes[IDLE] -= 1
-        else:
-            head = ring.heads[entry]
-            ring.newer[head] = row
-        index.counts[entry] += 1
-        ring.heads[entry] = row
-        ring.older[row] = head
-        ring.newer[row] = -1
-        ring.entries[row] = entry
+def ring_link(index, ring, rows, values, columns):
+    """Put rows in front of the rings of their keys, which are some columns of `values` (algorithm 1, insert)."""
+    keys = np.empty((BLOCK, columns.shape[0]), np.int64)
+    tags = np.empty(BLOCK, np.int64)
+    found = np.empty(BLOCK, np.int64)
+    for first in range(0, rows.shape[0], BLOCK):
+        count = min(BLOCK, rows.shape[0] - first)
+        for at in range(count):
+            for column in range(columns.shape[0]):
+                keys[at, column] = values[rows[first + at], columns[column]]
+        _look(index, keys, 0, count, tags, found)
+        for at in range(count):
+            row = rows[first + at]
+            entry = found[at]
+            if entry < 0:
+                entry = _entry_of(index, keys, at, tags[at])
+            head = np.int32(-1)
+            if index.counts[entry] == 0:
+                index.sizes[IDLE] -= 1
+            else:
+                head = ring.heads[entry]
+                ring.newer[head] = row
+            index.counts[entry] += 1
+            ring.heads[entry] = row
+            ring.older[row] = head
+            ring.newer[row] = -1
+            ring.entries[row] = entry
 
 
 @njit
@@ -197,15 +240,22 @@ def ring_probe(index, ring, keys, born, before):
     Only rows with born[row] < before are seen.
     """
     entries = np.empty(keys.shape[0], np.int32)
+    tags = np.empty(BLOCK, np.int64)
+    found = np.empty(BLOCK, np.int64)
     most = 0
-    for at in range(keys.shape[0]):
-        _, entry, _ = _find(index, keys, at)
-        entries[at] = entry
-        if entry >= 0:
-            most += index.counts[entry]
+    for first in range(0, keys.shape[0], BLOCK):
+        stop = min(first + BLOCK, keys.shape[0])
+        _look(index, keys, first, stop, tags, found)
+        for at in range(first, stop):
+            entry = found[at - first]
+            if entry < 0:
+                entry, _ = _find(index, keys, at, tags[at - first])
+            entries[at] = entry
+            if entry >= 0:
+                most += index.counts[entry]
     lefts = np.empty(most, np.int64)
     rows = np.empty(most, np.int32)
-    found = 0
+    hits = 0
     for at in range(keys.shape[0]):
         entry = entries[at]
         if entry < 0 or index.counts[entry] == 0:
@@ -213,8 +263,8 @@ def ring_probe(index, ring, keys, born, before):
         row = ring.heads[entry]
         while row >= 0:
             if born[row] < before:
-                lefts[found] = at
-                rows[found] = row
-                found += 1
+                lefts[hits] = at
+                rows[hits] = row
+                hits += 1
             row = ring.older[row]
-    return lefts[:found], rows[:found]
+    return lefts[:hits], rows[:hits]

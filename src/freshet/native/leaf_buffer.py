@@ -116,8 +116,8 @@ class LeafBuffer:
             self.born = born
         fresh: Rows = rows[new]
         self.born[fresh] = number
-        for columns, index in self._indexes.items():
-            index.link(fresh, self.keys(fresh, columns), self.row_capacity)
+        for index in self._indexes.values():
+            index.link(fresh, self.values)
         return fresh
 
     def _leave(self, rows: Rows) -> Rows:
@@ -128,15 +128,10 @@ class LeafBuffer:
             index.unlink(dead)
         return dead
 
-    def keys(self, rows: Rows, columns: tuple[int, ...]) -> Ids:
-        """The values of some columns of some rows."""
-        return np.ascontiguousarray(self.values[rows][:, list(columns)])
-
     def index_on(self, columns: tuple[int, ...]) -> RingIndex:
         """The ring index on these columns, made the first time it is asked for."""
         index = self._indexes.get(columns)
         if index is None:
-            index = self._indexes[columns] = RingIndex(len(columns))
-            rows = self.live_rows()
-            index.link(rows, self.keys(rows, columns), self.row_capacity)
+            index = self._indexes[columns] = RingIndex(columns)
+            index.link(self.live_rows(), self.values)
         return index

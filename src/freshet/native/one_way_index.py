@@ -65,7 +65,7 @@ class OneWayIndex:
         if int(sizes[USED] - sizes[FREE]) + more <= self.capacity:
             return
         capacity = self.capacity
-        while self.live + more > capacity // 2:
+        while 4 * (self.live + more) > 3 * capacity:  # the rest is for the keys that come before the next sweep
             capacity *= 2
         table = self.arrays.table
         if capacity > self.capacity:

@@ -9,30 +9,31 @@ from freshet.native.one_way_index import Ids, OneWayIndex, Rows
 
 
 def _grown(array: Rows, size: int) -> Rows:
-    larger = np.full(size, -1, np.int32)
+    larger = np.empty(size, np.int32)
     larger[: len(array)] = array
     return larger
 
 
 class RingIndex:
-    """Rows by key, newest first, with a counter per key. Taking a row out is O(1)."""
+    """Rows by key (some columns of a row), newest first, with a counter per key. Taking a row out is O(1)."""
 
-    def __init__(self, width: int) -> None:
-        self._index = OneWayIndex(width)
+    def __init__(self, columns: tuple[int, ...]) -> None:
+        self._columns = np.array(columns, np.int64)
+        self._index = OneWayIndex(len(columns))
         nothing = np.empty(0, np.int32)
         self._ring = RingArrays(nothing, nothing, nothing, nothing)
         self._rows = 0
 
-    def link(self, rows: Rows, keys: Ids, row_capacity: int) -> None:
-        """Put rows with these keys in front of their rings."""
+    def link(self, rows: Rows, values: Ids) -> None:
+        """Put rows in front of the rings of their keys; `values` are those of all rows that there can be."""
         self._index.make_room(len(rows))
         heads, older, newer, entries = self._ring
         if len(heads) < self._index.capacity:
             heads = _grown(heads, self._index.capacity)
-        if len(older) < row_capacity:
-            older, newer, entries = (_grown(array, row_capacity) for array in (older, newer, entries))
+        if len(older) < len(values):
+            older, newer, entries = (_grown(array, len(values)) for array in (older, newer, entries))
         self._ring = RingArrays(heads, older, newer, entries)
-        ring_link(self._index.arrays, self._ring, rows, keys)
+        ring_link(self._index.arrays, self._ring, rows, values, self._columns)
         self._rows += len(rows)
 
     def unlink(self, rows: Rows) -> None:

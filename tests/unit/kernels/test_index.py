@@ -53,14 +53,16 @@ def test_one_way_index_grows_and_deletes_idle_keys_in_batches():
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.lists(keys, max_size=30), st.randoms(use_true_random=False)), max_size=8))
 def test_ring_index_gives_the_rows_of_a_key_newest_first(steps):
-    ring, rings, live = RingIndex(2), defaultdict(list), []
+    ring, rings, live = RingIndex((2, 0)), defaultdict(list), []
     born = np.zeros(1_000, np.int64)
+    values = np.full((1_000, 3), -1, np.int64)
     next_row = 0
     for step, (added, random) in enumerate(steps):
         rows = np.arange(next_row, next_row + len(added), dtype=np.int32)
         next_row += len(added)
         born[rows] = step
-        ring.link(rows, as_keys(added), 1_000)
+        values[rows[:, None], [2, 0]] = as_keys(added)
+        ring.link(rows, values)
         for row, key in zip(rows, added, strict=True):
             rings[key].insert(0, row)
             live.append((row, key))
@@ -77,8 +79,8 @@ def test_ring_index_gives_the_rows_of_a_key_newest_first(steps):
 
 
 def test_an_index_without_columns_holds_one_key():
-    ring = RingIndex(0)
-    ring.link(np.arange(3, dtype=np.int32), np.empty((3, 0), np.int64), 8)
+    ring = RingIndex(())
+    ring.link(np.arange(3, dtype=np.int32), np.empty((8, 2), np.int64))
     lefts, rows = ring.probe(np.empty((2, 0), np.int64), np.zeros(8, np.int64), EVERY)
     assert lefts.tolist() == [0, 0, 0, 1, 1, 1]
     assert rows.tolist() == [2, 1, 0, 2, 1, 0]

@@ -98,12 +98,14 @@ class MultiwayJoinOp:
 
     def _cheapest(self, done: dict[int, Rows], bound: dict[str, tuple[int, int]]) -> tuple[int, tuple[int, ...]]:
         """The next leaf to probe, and on which columns: fewest rows to expect for each probe (algorithm 5)."""
-        best: tuple[float, int, tuple[int, ...]] | None = None
+        best: tuple[tuple[bool, float], int, tuple[int, ...]] | None = None
         for leaf, names in enumerate(self._names):
             if leaf in done:
                 continue
             columns = tuple(column for column, name in enumerate(names) if name in bound)
-            cost = self._leaves[leaf].index_on(columns).rows_per_key()
+            # Leaves that share nothing with what is bound come last; the index on no columns is made only for them.
+            rows = self._leaves[leaf].index_on(columns).rows_per_key() if columns else self._leaves[leaf].live
+            cost = (not columns, rows)
             if best is None or cost < best[0]:
                 best = (cost, leaf, columns)
         assert best is not None
