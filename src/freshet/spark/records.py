@@ -39,9 +39,8 @@ def json_records(records: DataFrame, references: Iterable[Reference], natural: f
     line = F.col(LINE)
     parsed = records.withColumn(PARSED, F.from_json(line, schema, options))
     # The parser stops at the end of the first value; what follows it on the line must not be lost unseen.
-    one_value = (F.instr(line, "}") == F.length(line)) | (
-        F.json_array_length(F.concat(F.lit("["), line, F.lit("]"))) == 1
-    )
+    flat = F.octet_length(F.substring_index(line, "}", 1)) + 1 == F.octet_length(line)
+    one_value = flat | (F.json_array_length(F.concat(F.lit("["), line, F.lit("]"))) == 1)
     broken = F.col(PARSED).isNull() | F.col(PARSED)[_CORRUPT].isNotNull() | ~F.coalesce(one_value, F.lit(False))
     return parsed.withColumn(REASON, F.when(broken, F.lit("not a JSON object")))
 

@@ -51,11 +51,11 @@ def test_one_way_index_grows_and_deletes_idle_keys_in_batches():
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.lists(keys, max_size=30), st.randoms(use_true_random=False)), max_size=8))
+@given(st.lists(st.tuples(st.lists(keys, max_size=150), st.randoms(use_true_random=False)), max_size=8))
 def test_ring_index_gives_the_rows_of_a_key_newest_first(steps):
     ring, rings, live = RingIndex((2, 0)), defaultdict(list), []
-    born = np.zeros(1_000, np.int64)
-    values = np.full((1_000, 3), -1, np.int64)
+    born = np.zeros(1_200, np.int64)
+    values = np.full((1_200, 3), -1, np.int64)
     next_row = 0
     for step, (added, random) in enumerate(steps):
         rows = np.arange(next_row, next_row + len(added), dtype=np.int32)

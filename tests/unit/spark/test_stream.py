@@ -1,0 +1,161 @@
+"""Files in, triples and rejects out: streams run to their end on Spark."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from pyspark.sql import functions as F
+
+from freshet.rdf.batch import elements_of
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.terms import term_key
+from freshet.rml.reader import read_mapping
+from freshet.spark.event_time import milliseconds
+from freshet.spark.stream import EncodedStream, StreamSpec
+
+MAPPING = """
+@prefix rml: <http://semweb.mmlab.be/ns/rml#> .
+@prefix ql: <http://semweb.mmlab.be/ns/ql#> .
+@prefix rr: <http://www.w3.org/ns/r2rml#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+@prefix : <http://example.org/> .
+<#Reading> rml:logicalSource [ rml:source "s" ; rml:referenceFormulation ql:FORM ] ;
+  rr:subjectMap [ rr:template "http://example.org/{id}" ; rr:class :Reading ] ;
+  rr:predicateObjectMap
+    [ rr:predicate :level ; rr:objectMap [ rml:reference "level" ; rr:datatype xsd:decimal ] ] ,
+    [ rr:predicate :label ; rr:objectMap [ rml:reference "label" ; rr:language "en" ] ] ,
+    [ rr:predicate :page ; rr:objectMap [ rml:reference "page" ; rr:termType rr:IRI ] ] ,
+    [ rr:predicate :plain ; rr:objectMap [ rml:reference "plain" ] ] .
+"""
+TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+
+
+@pytest.fixture
+def run(spark, tmp_path):
+    """Runs a stream over files with these contents; gives its timed triples and its rejects, both sorted."""
+
+    def run(form, **files):
+        folder = tmp_path / "in"
+        folder.mkdir()
+        for name, content in files.items():
+            (folder / f"{name}.{form}").write_bytes(content if isinstance(content, bytes) else content.encode())
+        stream = EncodedStream(_spec(tmp_path, form))
+        dictionary, triples, counts = Dictionary(), [], []
+
+        def on_batch(name, number, table, *, records, rejected, seconds):
+            counts.append((records, rejected))
+            elements = elements_of(table, stream.layout, dictionary)
+            for time, *ids in zip(*elements, strict=True):
+                triples.append((int(time), *(term_key(term) for term in dictionary.decode_many(ids))))
+
+        running = stream.start(
+            spark, on_batch, checkpoint=tmp_path / "checkpoint", rejects=tmp_path / "rejects", until_done=True
+        )
+        running.drain()
+        running.stop()
+        kept = [
+            json.loads(line)
+            for file in sorted((tmp_path / "rejects").rglob("*.json"))
+            for line in file.read_text().splitlines()
+        ]
+        assert sum(rejected for _, rejected in counts) == len(kept)
+        return sorted(triples), sorted(kept, key=lambda reject: (reject["file"], reject["line"]))
+
+    return run
+
+
+def _spec(folder, form):
+    mapping = folder / "mapping.ttl"
+    mapping.write_text(MAPPING.replace("FORM", "JSONPath" if form == "json" else "CSV"))
+    time = "$.at" if form == "json" else "at"
+    return StreamSpec("s", folder / "in", form, read_mapping(mapping), time, "epoch_ms")
+
+
+def test_a_json_record_makes_its_triples(run):
+    triples, rejects = run(
+        "json",
+        a='{"id":"a b","at":5,"level":"1.50","label":"wet \\"x\\"","page":"http://e/p","plain":7}\n\n{"id":1,"at":6}\n',
+    )
+    assert rejects == []
+    subject = "<http://example.org/a%20b>"
+    assert triples == sorted(
+        [
+            (5, subject, TYPE, "<http://example.org/Reading>"),
+            (5, subject, "<http://example.org/level>", '"1.50"^^<http://www.w3.org/2001/XMLSchema#decimal>'),
+            (5, subject, "<http://example.org/label>", '"wet "x""@en'),
+            (5, subject, "<http://example.org/page>", "<http://e/p>"),
+            (5, subject, "<http://example.org/plain>", '"7"^^<http://www.w3.org/2001/XMLSchema#integer>'),
+            (6, "<http://example.org/1>", TYPE, "<http://example.org/Reading>"),
+        ]
+    )
+
+
+def test_json_that_cannot_be_taken_is_rejected_with_its_line(run):
+    lines = {
+        '{"id":1,"at":1}': None,
+        '{"id":2,"at":2} and more': "not a JSON object",
+        '{"id":3,"at":3}{"id":4,"at":4}': "not a JSON object",
+        '{"id":5,"at":': "not a JSON object",
+        "[1]": "not a JSON object",
+        '"text"': "not a JSON object",
+        '{"id":6}': "no event time in $.at",
+        '{"id":7,"at":"soon"}': "no event time in $.at",
+        '{"id":8,"at":8,"page":"not an iri"}': "not an absolute IRI: not an iri",
+        '{"id":9,"at":9,"extra":{"deep":"}"}}': None,
+    }
+    triples, rejects = run("json", a="\n".join(lines))
+    assert [(reject["line"], reject["record"], reject["reason"]) for reject in rejects] == [
+        (number, line, reason) for number, (line, reason) in enumerate(lines.items(), 1) if reason
+    ]
+    assert {triple[1] for triple in triples} == {"<http://example.org/1>", "<http://example.org/9>"}
+
+
+def test_csv_that_cannot_be_taken_is_rejected_with_its_line(run):
+    triples, rejects = run(
+        "csv",
+        a='id,at,level,label,page,plain\n1,1,2.0,"a, b",http://e/p,x\n2,2,3.0\n3,,1,l,http://e/p,x\n',
+        b="id,level,at,label,page,plain\n4,1,4,l,http://e/p,x\n",
+    )
+    assert [(reject["file"][-5:], reject["line"], reject["reason"]) for reject in rejects] == [
+        ("a.csv", 3, "not a CSV record of 6 fields"),
+        ("a.csv", 4, "no event time in at"),
+        ("b.csv", 1, "the file's header is not id,at,level,label,page,plain"),
+        ("b.csv", 2, "the file's header is not id,at,level,label,page,plain"),
+    ]
+    assert {triple[1] for triple in triples} == {"<http://example.org/1>"}
+    assert (1, "<http://example.org/1>", "<http://example.org/label>", '"a, b"@en') in triples
+
+
+@pytest.mark.parametrize("form", ["json", "csv"])
+def test_a_mapping_runs_without_python(spark, tmp_path, form):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / f"a.{form}").write_text("id,at,level,label,page,plain\n")
+    encoded = EncodedStream(_spec(tmp_path, form))._encoded(spark)
+    plan = encoded._jdf.queryExecution().analyzed().toString()
+    assert "xxhash64" in plan
+    assert "python" not in plan.lower()
+
+
+TIMES = {
+    ("iso", "2026-03-02T06:45:00.250Z"): 1772433900250,
+    ("iso", "2026-03-02T06:45:00"): 1772433900000,
+    ("iso", "2026-03-02 07:45:00+01:00"): 1772433900000,
+    ("iso", "2026-03-02T06:45:00ZZ"): None,
+    ("iso", "2026-03-02T06:45:00+01:00Z"): None,
+    ("iso", "06:45:00"): None,
+    ("iso", "2026-03-02"): None,
+    ("iso", "soon"): None,
+    ("epoch_ms", "1772433900250"): 1772433900250,
+    ("epoch_ms", "x"): None,
+    ("epoch_s", "1772433900.25"): 1772433900250,
+    ("epoch_s", "1772433900"): 1772433900000,
+}
+
+
+@pytest.mark.parametrize("form", ["iso", "epoch_ms", "epoch_s"])
+def test_event_times(spark, form):
+    expected = {text: time for (kind, text), time in TIMES.items() if kind == form}
+    rows = spark.createDataFrame([(text,) for text in expected], "text STRING")
+    read = rows.select("text", milliseconds(F.col("text"), form).alias("ms")).collect()
+    assert {row.text: row.ms for row in read} == expected
