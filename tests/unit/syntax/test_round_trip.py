@@ -66,7 +66,7 @@ def answers(store: pyoxigraph.Store, text: str, base: str):
     """A bag of solutions, a truth value, or how many triples there are (their blank nodes are new every time)."""
     found = store.query(text, base_iri=base)
     if isinstance(found, pyoxigraph.QuerySolutions):
-        names = sorted(variable.value for variable in found.variables if variable.value != "own_nothing")
+        names = sorted(variable.value for variable in found.variables if not variable.value.startswith("own_nothing"))
         rows = Counter(tuple(str(row[name]) for name in names) for row in found)
         return names, rows
     return bool(found) if isinstance(found, pyoxigraph.QueryBoolean) else len(set(map(str, found)))
