@@ -14,7 +14,7 @@ def random_graph(random: Random) -> str:
     """N-Quads: a few triples in the default graph and in two named ones."""
     nodes, numbers = [f"<http://e/{name}>" for name in "abc"], ("1", "2")
     lines = []
-    for _ in range(random.randint(3, 14)):
+    for _ in range(random.randint(8, 24)):
         number = f'"{random.choice(numbers)}"^^<http://www.w3.org/2001/XMLSchema#integer>'
         end = random.choice([*nodes, *nodes, number, '"x"'])
         graph = random.choice(["", "", "", "<http://e/g>", "<http://e/h>"])
@@ -55,7 +55,7 @@ class RandomQuery:
     def group(self, depth: int) -> str:
         """`{ ... }`"""
         elements = [self.triples()] if self.random.random() < 0.8 else []
-        elements += [self.element(depth - 1) for _ in range(self.random.randint(0, 3) if depth else 0)]
+        elements += [self.element(depth - 1) for _ in range(self.random.randint(0, 2) if depth else 0)]
         if self.random.random() < 0.4:
             elements.append(self.triples())
         return f"{{ {' '.join(elements)} }}"
@@ -64,7 +64,7 @@ class RandomQuery:
         return " ".join(self.triple() for _ in range(self.random.randint(1, 2)))
 
     def triple(self) -> str:
-        ends = [self.variable() if self.random.random() < 0.8 else self.random.choice(_TERMS) for _ in range(2)]
+        ends = [self.variable() if self.random.random() < 0.9 else self.random.choice(_TERMS) for _ in range(2)]
         if not ends[0].startswith(("?", ":")):
             ends[0] = ":a"
         predicate = self.random.choice([*_PREDICATES, *_PREDICATES, self.variable(), ":p+", ":q/:r", ":p*"])
@@ -72,14 +72,13 @@ class RandomQuery:
 
     def element(self, depth: int) -> str:
         """One more element of a group."""
-        match self.random.randrange(12):
-            case 0 | 1:
+        match self.random.randrange(13):
+            case 0 | 1 | 12:
                 return f"OPTIONAL {self.group(depth)}"
             case 2:
                 return f"OPTIONAL {{ {self.triples()} FILTER({self.condition(0)}) }}"
             case 3:
-                test = self.random.choice(["", f" && {self.condition(depth)}"])
-                return f"OPTIONAL {self.group(depth)} FILTER(!BOUND({self.variable()}){test})"
+                return self.negation(depth)
             case 4:
                 return f"{self.group(depth)} UNION {self.group(depth)}"
             case 5:
@@ -96,6 +95,15 @@ class RandomQuery:
                 return f"{{ SELECT {how} {' '.join(self.some(_VARIABLES))} {self.group(depth)} }}"
             case _:
                 return f"FILTER({self.condition(depth)})"
+
+    def negation(self, depth: int) -> str:
+        """What has no match: an OPTIONAL and a filter of what it did not bind."""
+        self.fresh += 1
+        match = f"{self.variable()} {self.random.choice(_PREDICATES)} ?match{self.fresh} ."
+        more = self.random.choice(["", "", self.triple(), f"FILTER({self.condition(0)})", self.group(depth)])
+        test = self.random.choice(["", f" && {self.condition(depth)}"])
+        variable = self.random.choice([f"?match{self.fresh}", f"?match{self.fresh}", self.variable()])
+        return f"OPTIONAL {{ {match} {more} }} FILTER(!BOUND({variable}){test})"
 
     def values(self) -> str:
         rows = [self.random.choice([*_TERMS, "UNDEF"]) for _ in range(self.random.randint(0, 3))]
@@ -121,7 +129,7 @@ class RandomQuery:
             case 6 | 7:
                 return f"{self.condition(depth, variable)} && {self.condition(depth, variable)}"
             case 8:
-                return self.random.choice(["1 < 2", "1 = 2", "1/0 = 1", ":a", "true", '"" || "a"', "2 IN (1, 2)"])
+                return self.random.choice(["1 < 2", "1 = 2", "1/0 = 1", ":a", "true", '"" || "a"', "2 IN (1, 2)", "1 < 3"])
             case 9:
                 return f"!({self.condition(depth, variable)})"
             case 10 if depth and variable is None:

@@ -21,7 +21,7 @@ from random_queries import RandomQuery, random_graph
 EXAMPLES = int(os.environ.get("FRESHET_EXAMPLES", "400"))
 FIRST_SEED = int(os.environ.get("FRESHET_SEED", "0"))
 BLOCKS = 5
-GRAPHS = 3
+GRAPHS = 2
 
 
 def answers(store: pyoxigraph.Store, text: str) -> object:

@@ -21,20 +21,23 @@ from freshet.algebra.statistics import BoundPlaces, Statistics
 RULES: tuple[LocalRule, ...] = (
     fold_constants,
     remove_identities,
-    negate_optional,
     merge_patterns,
     push_filters,
 )
 """Applied together at every node, from the leaves up: when a node's turn comes, all below it has been rewritten.
-No rule undoes what another did or makes room for an earlier one further down, so one walk reaches the fixpoint."""
+None of them makes work for another further down, so one walk reaches the fixpoint."""
 
-RULES_IN_EXISTS: tuple[LocalRule, ...] = tuple(rule for rule in RULES if rule is not negate_optional)
-"""The same for the patterns of EXISTS, which see variables from without."""
+RULES_OF_NEGATION: tuple[LocalRule, ...] = (
+    negate_optional,
+    push_filters,
+)
+"""A second walk, when the filters are down where their OPTIONAL is: what has become a negation lets others pass."""
 
 
 def rewrite(query: Query, statistics: Statistics | None = None) -> Query:
     """The query as it is best evaluated; without statistics, joins are ordered by which places are bound."""
-    root = bottom_up(query.root, RULES, RULES_IN_EXISTS)
+    root = bottom_up(query.root, RULES, in_exists=RULES)
+    root = bottom_up(root, RULES_OF_NEGATION, in_exists=())
     root = order_joins(root, BoundPlaces() if statistics is None else statistics)
     return replace(query, root=project_early(root, _asked_for(query)))
 
