@@ -129,7 +129,9 @@ class RandomQuery:
             case 6 | 7:
                 return f"{self.condition(depth, variable)} && {self.condition(depth, variable)}"
             case 8:
-                return self.random.choice(["1 < 2", "1 = 2", "1/0 = 1", ":a", "true", '"" || "a"', "2 IN (1, 2)", "1 < 3"])
+                return self.random.choice(
+                    ["1 < 2", "1 = 2", "1/0 = 1", ":a", "true", '"" || "a"', "2 IN (1, 2)", "1 < 3"]
+                )
             case 9:
                 return f"!({self.condition(depth, variable)})"
             case 10 if depth and variable is None:
