@@ -79,6 +79,11 @@ def explain_text(query: Query, rewritten: Query | None = None) -> str:
     return "\n".join(lines)
 
 
+def plan_text(node: Node, iri_text: IriText = str) -> str:
+    """An operator and all below it, as in the plan of `explain_text`."""
+    return "\n".join(_tree(node, iri_text))
+
+
 def explain_json(query: Query, rewritten: Query | None = None) -> dict[str, Any]:
     """The query as JSON: terms and expressions as text, operators as objects with `node`, facts and `children`.
 

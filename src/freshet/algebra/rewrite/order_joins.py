@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import inf
 
 from freshet.algebra.expressions import Variable
 from freshet.algebra.nodes import (
@@ -14,6 +15,7 @@ from freshet.algebra.nodes import (
     Node,
     PathPattern,
     PatternTerm,
+    Service,
     Slice,
     TriplePattern,
     Union,
@@ -109,6 +111,8 @@ def _solutions(node: Node, statistics: Statistics) -> float:
             return _triples_solutions(patterns, statistics)
         case PathPattern(subject, _, object_):
             return _PATH * statistics.count(TriplePattern(subject, Variable(".path"), object_))
+        case Service():
+            return inf  # its endpoint may be a variable of the others, and it is far away
         case Values(_, rows):
             return float(len(rows))
         case Join(left, right):

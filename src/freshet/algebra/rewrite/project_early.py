@@ -86,6 +86,8 @@ def _sides(node: Node, left: Node, right: Node) -> Node:
 
 def _project(node: Project, child: Node, kept: tuple[Variable, ...]) -> Node:
     changed = project_early(child, set(kept))
+    if isinstance(changed, Project) and set(changed.variables).issuperset(kept):
+        return Project(changed.child, kept)
     return node if changed is child and kept == node.variables else Project(changed, kept)
 
 

@@ -83,7 +83,8 @@ def _filtered(conditions: list[_Condition], node: Node) -> Node:
         case Join(left, right):
             in_left, in_right = _deciding(left, right), _deciding(right, left)
             to_left, _ = _parted(conditions, in_left)
-            to_right, _ = _parted(conditions, lambda each: bool(each.variables) and in_right(each))
+            # a dear or constant condition on one side is enough
+            to_right, _ = _parted(conditions, lambda each: in_right(each) and not (_is_once(each) and in_left(each)))
             _, kept = _parted(conditions, lambda each: in_left(each) or in_right(each))
             node = Join(_filtered(to_left, left), _filtered(to_right, right))
         case LeftJoin(left, right, test):
@@ -123,6 +124,10 @@ def _deciding(side: Node, other: Node) -> Callable[[_Condition], bool]:
     """Which conditions may go to one side: it alone decides what their variables are in the solutions of both."""
     bound, elsewhere = certainly_bound(side), set(variables_in_scope(other))
     return lambda each: elsewhere.isdisjoint(each.variables - bound)
+
+
+def _is_once(condition: _Condition) -> bool:
+    return condition.asks_graph or not condition.variables
 
 
 def _anywhere(condition: _Condition) -> bool:
