@@ -50,6 +50,8 @@ class RandomQuery:
         return chosen or [self.random.choice(names)]
 
     def variable(self) -> str:
+        if self.fresh and self.random.random() < 0.15:
+            return f"?{self.random.choice(['new', 'match'])}{self.fresh}"
         return self.random.choice(_VARIABLES)
 
     def group(self, depth: int) -> str:
@@ -89,12 +91,19 @@ class RandomQuery:
             case 7:
                 return self.values()
             case 8:
-                return f"GRAPH {self.random.choice([':g', '?g', '?a'])} {self.group(depth)}"
+                test = self.random.choice(["", "", f"FILTER EXISTS {{ {self.triples()} }}"])
+                return f"GRAPH {self.random.choice([':g', '?g', '?a'])} {self.group(depth)} {test}"
             case 9:
-                how = self.random.choice(["", "DISTINCT"])
-                return f"{{ SELECT {how} {' '.join(self.some(_VARIABLES))} {self.group(depth)} }}"
+                return self.sub_select(depth)
             case _:
                 return f"FILTER({self.condition(depth)})"
+
+    def sub_select(self, depth: int) -> str:
+        """A SELECT inside, which may hide what a filter outside speaks of."""
+        self.fresh += 1
+        names = self.random.choice([" ".join(self.some(_VARIABLES)), f"(COUNT(*) AS ?new{self.fresh})"])
+        test = self.random.choice(["", f"FILTER({self.condition(0)})", f"FILTER(!BOUND({self.variable()}))"])
+        return f"{{ SELECT {self.random.choice(['', 'DISTINCT'])} {names} {self.group(depth)} }} {test}"
 
     def negation(self, depth: int) -> str:
         """What has no match: an OPTIONAL and a filter of what it did not bind."""

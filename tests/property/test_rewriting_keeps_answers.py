@@ -13,6 +13,9 @@ import pyoxigraph
 import pytest
 
 from algebra_to_sparql import query_text
+from freshet.algebra.describing import describe
+from freshet.algebra.expressions import Variable
+from freshet.algebra.nodes import Graph, Group, LeftJoin, Minus, Node, Project
 from freshet.algebra.rewrite.rules import rewrite
 from freshet.rdf.errors import FreshetError
 from freshet.syntax.parser import parse_query
@@ -32,6 +35,19 @@ def answers(store: pyoxigraph.Store, text: str) -> object:
     return Counter(tuple(f"{name}={row[name]}" for name in names if row[name] is not None) for row in found)
 
 
+def beyond_judge(node: Node, by_variable: bool = False, optional: bool = False) -> bool:
+    """Whether pyoxigraph leaves the specification, and is no judge.
+
+    A sub-select in GRAPH ?g forgets which graph it is in; a MINUS in an OPTIONAL sees variables from without.
+    """
+    if (by_variable and isinstance(node, Project | Group)) or (optional and isinstance(node, Minus)):
+        return True
+    by_variable = by_variable or (isinstance(node, Graph) and isinstance(node.name, Variable))
+    if isinstance(node, LeftJoin):
+        return beyond_judge(node.left, by_variable, optional) or beyond_judge(node.right, by_variable, True)
+    return any(beyond_judge(child, by_variable, optional) for child in describe(node).children)
+
+
 def check(seed: int) -> None:
     random = Random(seed)
     text = RandomQuery(random).text()
@@ -39,7 +55,10 @@ def check(seed: int) -> None:
         query = parse_query(text)
     except FreshetError:
         return  # such as a variable that is selected and not grouped
-    before, after = query_text(query), query_text(rewrite(query))
+    rewritten = rewrite(query)
+    if beyond_judge(rewritten.root) or beyond_judge(query.root):
+        return
+    before, after = query_text(query), query_text(rewritten)
     for _ in range(GRAPHS):
         graph = random_graph(random)
         store = pyoxigraph.Store()

@@ -29,6 +29,7 @@ from freshet.algebra.statistics import Place, Statistics
 _PLACES: tuple[Place, Place, Place] = ("subject", "predicate", "object")
 _FILTERED = 0.3  # what a condition lets through, for lack of better knowledge
 _MOST_COMPARED = 100
+_SHARED = 100.0  # by how much a variable that is bound already narrows a part
 _PATH = 10.0  # how many more pairs a path joins than a triple
 
 
@@ -54,7 +55,8 @@ def order_joins(node: Node, statistics: Statistics) -> Node:
     if len(parts) > LONGEST_CHAIN:
         return join_parts(parts)
     scopes = [set(variables_in_scope(part)) for part in parts]
-    order = _greedy(scopes, lambda place, bound: _part_estimate(parts[place], scopes[place], bound, statistics))
+    counts = [_solutions(part, statistics) for part in parts]
+    order = _greedy(scopes, lambda place, bound: counts[place] / _SHARED ** len(scopes[place] & bound))
     return join_parts([parts[place] for place in order])
 
 
@@ -94,14 +96,6 @@ def _triple_estimate(pattern: TriplePattern, count: float, bound: set[Variable],
             if term in bound:
                 count /= max(1.0, statistics.distinct(pattern.predicate, place))
     return count
-
-
-def _part_estimate(node: Node, scope: set[Variable], bound: set[Variable], statistics: Statistics) -> float:
-    """How many solutions the node adds to one that binds these variables."""
-    estimate = _solutions(node, statistics)
-    for _ in scope & bound:
-        estimate /= 100.0
-    return estimate
 
 
 def _solutions(node: Node, statistics: Statistics) -> float:
