@@ -53,6 +53,7 @@ from freshet.rdf.terms import BlankNode, Literal
 
 _NUMBERS = count()  # a variable that stands for none must be none that another part has
 _SELECTS = (Slice, Distinct, Reduced, Project, OrderBy)
+_LEVELS = {Slice: 0, Distinct: 1, Reduced: 1, Project: 2, OrderBy: 3}  # how deep each stands in one SELECT
 
 
 def query_text(query: Query) -> str:
@@ -88,14 +89,14 @@ def _names(variables: tuple[Variable, ...]) -> str:
 def _select(node: Node) -> str:
     """The operators of one SELECT, outermost first: slice, distinct, projection, order."""
     tail, how, order, selected = "", "", "", None
-    while isinstance(node, _SELECTS):
+    level = -1
+    while isinstance(node, _SELECTS) and _LEVELS[type(node)] > level:
+        level = _LEVELS[type(node)]
         if isinstance(node, Slice):
             tail = f" OFFSET {node.offset}" + ("" if node.limit is None else f" LIMIT {node.limit}")
         elif isinstance(node, Distinct | Reduced):
             how = type(node).__name__.upper()
         elif isinstance(node, Project):
-            if selected is not None:
-                break
             selected = node.variables
         else:
             keys = [
