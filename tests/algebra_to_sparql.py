@@ -5,6 +5,8 @@ The text looks nothing like what was parsed and must mean the same: another engi
 
 from __future__ import annotations
 
+from itertools import count
+
 from freshet.algebra.expressions import (
     Aggregate,
     And,
@@ -49,7 +51,9 @@ from freshet.algebra.scope import variables_in_scope
 from freshet.algebra.text import path_text
 from freshet.rdf.terms import BlankNode, Literal
 
+_NUMBERS = count()  # a variable that stands for none must be none that another part has
 _SELECTS = (Slice, Distinct, Reduced, Project, OrderBy)
+_LEVELS = {Slice: 0, Distinct: 1, Reduced: 1, Project: 2, OrderBy: 3}  # how deep each stands in one SELECT
 
 
 def query_text(query: Query) -> str:
@@ -85,14 +89,14 @@ def _names(variables: tuple[Variable, ...]) -> str:
 def _select(node: Node) -> str:
     """The operators of one SELECT, outermost first: slice, distinct, projection, order."""
     tail, how, order, selected = "", "", "", None
-    while isinstance(node, _SELECTS):
+    level = -1
+    while isinstance(node, _SELECTS) and _LEVELS[type(node)] > level:
+        level = _LEVELS[type(node)]
         if isinstance(node, Slice):
             tail = f" OFFSET {node.offset}" + ("" if node.limit is None else f" LIMIT {node.limit}")
         elif isinstance(node, Distinct | Reduced):
             how = type(node).__name__.upper()
         elif isinstance(node, Project):
-            if selected is not None:
-                break
             selected = node.variables
         else:
             keys = [
@@ -101,7 +105,7 @@ def _select(node: Node) -> str:
             order = f" ORDER BY {' '.join(keys)}"
         node = node.child
     names = _names(variables_in_scope(node) if selected is None else selected)
-    return f"SELECT {how} {names or '(1 AS ?own_nothing)'} {{ {_group(node)} }}{order}{tail}"
+    return f"SELECT {how} {names or f'(1 AS ?own_nothing{next(_NUMBERS)})'} {{ {_group(node)} }}{order}{tail}"
 
 
 def _key(condition: OrderCondition) -> str:
@@ -141,7 +145,7 @@ def _body(node: Node) -> str:
         case Group(child, keys, aggregates):
             computed = " ".join(f"({_expression(aggregate)} AS {_term(name)})" for name, aggregate in aggregates)
             by = f"GROUP BY {_names(keys)}" if keys else "" if aggregates else "GROUP BY (1 AS ?own_group)"
-            return f"SELECT {_names(keys)} {computed or '(1 AS ?own_one)'} {_group(child)} {by}"
+            return f"SELECT {_names(keys)} {computed or f'(1 AS ?own_nothing{next(_NUMBERS)})'} {_group(child)} {by}"
         case _:
             return _select(node)
 

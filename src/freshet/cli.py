@@ -127,19 +127,25 @@ def query(
 def explain(
     query: Annotated[str, typer.Option("-q", "--query", help="A query, or the file that holds it.")],
     format: Annotated[PlanFormat, typer.Option(help="For people or for programs.")] = PlanFormat.TEXT,
+    optimized: Annotated[
+        bool | None, typer.Option(help="Also show the plan after rewriting.", show_default="unless it has windows")
+    ] = None,
 ) -> None:
-    """Show how a query is understood."""
+    """Show how a query is understood, and the plan that the rewrite rules make of it."""
     import orjson
 
     from freshet.algebra.printing import explain_json, explain_text
+    from freshet.algebra.rewrite.rules import rewrite
     from freshet.syntax.parser import parse_query
 
     text, file = _text_or_file(query)
     parsed = parse_query(text, file=file)
+    shown = not parsed.windows if optimized is None else optimized  # the continuous engine makes its own plan
+    rewritten = rewrite(parsed) if shown else None
     if format is PlanFormat.JSON:
-        sys.stdout.buffer.write(orjson.dumps(explain_json(parsed), option=orjson.OPT_APPEND_NEWLINE))
+        sys.stdout.buffer.write(orjson.dumps(explain_json(parsed, rewritten), option=orjson.OPT_APPEND_NEWLINE))
     else:
-        print(explain_text(parsed))
+        print(explain_text(parsed, rewritten))
 
 
 @app.command()

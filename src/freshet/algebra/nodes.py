@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from freshet.algebra.expressions import Aggregate, Expression, Variable
@@ -272,6 +272,7 @@ class Query:
     `name` is what REGISTER calls it, or None. `default_graphs` and `named_graphs` come from FROM and FROM NAMED.
     `template` belongs to CONSTRUCT, `resources` to DESCRIBE; `root` is the pattern with its solution modifiers.
     `base` is what BASE says: IRIs in the query are resolved already, only the function IRI still needs it.
+    `prefixes` are for showing the query as it was written, and no part of what it means.
     """
 
     form: QueryForm
@@ -284,3 +285,4 @@ class Query:
     template: tuple[TriplePattern, ...] = ()
     resources: tuple[PatternTerm, ...] = ()
     base: str | None = None
+    prefixes: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)

@@ -2,47 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from freshet.algebra.expressions import Exists, Expression, Variable
+from freshet.algebra.describing import describe
+from freshet.algebra.names import IriText, ShortNames
 from freshet.algebra.nodes import (
     BGP,
-    Distinct,
     Extend,
     Filter,
     Graph,
     Group,
     Join,
     LeftJoin,
-    Minus,
     Node,
     OrderBy,
     PathPattern,
     Project,
     Query,
-    Reduced,
     Service,
     Slice,
+    StreamOperator,
+    TriplePattern,
     Union,
     Values,
     Window,
 )
-from freshet.algebra.text import expression_text, order_text, path_text, term_text, triple_text
+from freshet.algebra.text import term_text, triple_terms, triple_text
 from freshet.algebra.windows import WindowDeclaration
 
 _MOST_ROWS = 5
 _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000), ("ms", 1))
-
-
-@dataclass(frozen=True, slots=True)
-class Description:
-    """What there is to say of one node: its facts by name, the nodes below it, and the patterns of its EXISTS."""
-
-    facts: dict[str, Any]
-    children: tuple[Node, ...] = ()
-    exists: tuple[Node, ...] = ()
+_REPORTS = {
+    StreamOperator.RSTREAM: "reporting all answers (RSTREAM)",
+    StreamOperator.ISTREAM: "reporting what is new (ISTREAM)",
+    StreamOperator.DSTREAM: "reporting what is gone (DSTREAM)",
+}
 
 
 def duration_text(milliseconds: int) -> str:
@@ -59,23 +54,41 @@ def duration_text(milliseconds: int) -> str:
     return " ".join(parts) or "0 ms"
 
 
-def explain_text(query: Query) -> str:
-    """The query as a tree: what it gives, its windows, the graphs it reads, and its operators."""
-    lines = [_headline(query)]
+def explain_text(query: Query, rewritten: Query | None = None) -> str:
+    """The query as a tree: what it gives, its windows, the graphs it reads, its operators, and the prefixes used.
+
+    Operators that stand one below the other work on what the next one gives; lines branch where there are several.
+    `rewritten` is the query after the rewrite rules, shown beside it.
+    """
+    short = ShortNames(query.prefixes)
+    lines = [_headline(query, short)]
     if query.windows:
-        lines += ["windows", *(f"  {_window_line(declaration)}" for declaration in query.windows)]
+        lines += ["windows", *(f"  {_window_line(declaration, short)}" for declaration in query.windows)]
     for title, graphs in (("from", query.default_graphs), ("from named", query.named_graphs)):
         if graphs:
-            lines += [title, *(f"  {graph}" for graph in graphs)]
+            lines += [title, *(f"  {short(graph)}" for graph in graphs)]
     if query.template:
-        lines += ["template", *(f"  {triple_text(triple)}" for triple in query.template)]
+        lines += ["template", *(f"  {line}" for line in _aligned(query.template, short))]
     if query.resources:
-        lines.append(f"describe {' '.join(term_text(resource) for resource in query.resources)}")
-    return "\n".join([*lines, "plan", *(f"  {line}" for line in _tree(query.root))])
+        lines.append(f"describe {' '.join(term_text(resource, short) for resource in query.resources)}")
+    lines += ["plan", *(f"  {line}" for line in _tree(query.root, short))]
+    if rewritten is not None:
+        lines += _rewritten(query, rewritten, short)
+    if short.used:
+        lines += ["prefixes", *(f"  {prefix}: <{namespace}>" for prefix, namespace in sorted(short.used.items()))]
+    return "\n".join(lines)
 
 
-def explain_json(query: Query) -> dict[str, Any]:
-    """The query as JSON: terms and expressions as text, operators as objects with `node`, facts and `children`."""
+def plan_text(node: Node, iri_text: IriText = str) -> str:
+    """An operator and all below it, as in the plan of `explain_text`."""
+    return "\n".join(_tree(node, iri_text))
+
+
+def explain_json(query: Query, rewritten: Query | None = None) -> dict[str, Any]:
+    """The query as JSON: terms and expressions as text, operators as objects with `node`, facts and `children`.
+
+    `root` is the plan as parsed, `rewritten` the one after the rewrite rules, or null where it was not asked for.
+    """
     return {
         "form": str(query.form),
         "name": query.name,
@@ -86,64 +99,28 @@ def explain_json(query: Query) -> dict[str, Any]:
         "template": [triple_text(triple) for triple in query.template],
         "resources": [term_text(resource) for resource in query.resources],
         "root": _node_json(query.root),
+        "rewritten": None if rewritten is None else _node_json(rewritten.root),
     }
 
 
-def describe(node: Node) -> Description:
-    """The facts, children and EXISTS patterns of a node."""
-    facts: dict[str, Any]
-    match node:
-        case BGP(patterns):
-            return Description({"patterns": [triple_text(pattern) for pattern in patterns]})
-        case PathPattern(subject, path, object_):
-            return Description({"path": f"{term_text(subject)} {path_text(path)} {term_text(object_)}"})
-        case Join(left, right) | Union(left, right) | Minus(left, right):
-            return Description({}, (left, right))
-        case LeftJoin(left, right, condition):
-            facts = {} if condition is None else {"condition": expression_text(condition)}
-            return Description(facts, (left, right), _exists(condition))
-        case Filter(condition, child):
-            return Description({"condition": expression_text(condition)}, (child,), _exists(condition))
-        case Graph(name, child) | Window(name, child):
-            return Description({"name": term_text(name)}, (child,))
-        case Service(endpoint, child, silent):
-            return Description({"endpoint": term_text(endpoint), "silent": silent}, (child,))
-        case Extend(child, variable, expression):
-            facts = {"variable": term_text(variable), "expression": expression_text(expression)}
-            return Description(facts, (child,), _exists(expression))
-        case Values(variables, rows):
-            cells = [["UNDEF" if term is None else term_text(term) for term in row] for row in rows]
-            return Description({"variables": _names(variables), "rows": cells})
-        case Group(child, keys, aggregates):
-            computed = {term_text(variable): expression_text(aggregate) for variable, aggregate in aggregates}
-            facts = {"keys": _names(keys), "aggregates": computed}
-            return Description(facts, (child,), _exists(*(aggregate for _, aggregate in aggregates)))
-        case OrderBy(child, conditions):
-            facts = {"conditions": [order_text(each) for each in conditions]}
-            return Description(facts, (child,), _exists(*(each.expression for each in conditions)))
-        case Project(child, variables):
-            return Description({"variables": _names(variables)}, (child,))
-        case Slice(child, offset, limit):
-            return Description({"offset": offset, "limit": limit}, (child,))
-        case Distinct(child) | Reduced(child):
-            return Description({}, (child,))
-        case _:
-            raise TypeError(f"no description is defined for {type(node).__name__}")
+def _rewritten(query: Query, rewritten: Query, short: IriText) -> list[str]:
+    whose = ", not used: windows are answered by the plan above" if query.windows else ""
+    if rewritten.root == query.root:
+        return [f"plan after rewriting{whose}", "  the same"]
+    return [f"plan after rewriting{whose}", *(f"  {line}" for line in _tree(rewritten.root, short))]
 
 
-def _headline(query: Query) -> str:
-    words = [query.form.upper(), "query"]
+def _headline(query: Query, short: IriText) -> str:
+    words = f"{query.form.upper()} query"
     if query.name is not None:
-        words.append(f"<{query.name}>")
-    if query.windows:
-        words.append(f"as {query.output.upper()}")
-    return " ".join(words)
+        words += f" <{query.name}>"
+    return f"{words}, {_REPORTS[query.output]}" if query.windows else words
 
 
-def _window_line(declaration: WindowDeclaration) -> str:
+def _window_line(declaration: WindowDeclaration, short: IriText) -> str:
     window = declaration.window
-    times = f"range {duration_text(window.width_ms)}, step {duration_text(window.slide_ms)}"
-    return f"{declaration.name} on {window.stream}: {times}"
+    times = f"the last {duration_text(window.width_ms)}, every {duration_text(window.slide_ms)}"
+    return f"{short(declaration.name)} on {short(window.stream)}: {times}"
 
 
 def _window_json(declaration: WindowDeclaration) -> dict[str, Any]:
@@ -164,18 +141,23 @@ def _node_json(node: Node) -> dict[str, Any]:
     return {"node": type(node).__name__, **described.facts, **parts}
 
 
-def _tree(node: Node) -> Iterator[str]:
-    """The lines of a node: its title, its body, and its children drawn below."""
-    title, body = _title(node)
-    children = [("", child) for child in _chained(node)] + [("EXISTS ", child) for child in describe(node).exists]
+def _tree(node: Node, short: IriText) -> Iterator[str]:
+    """The lines of a node: its title, its body, and below them what it works on; branches where that is several."""
+    title, body = _title(node, short)
     yield title
-    for line in body:
-        yield f"{'│' if children else ' '}  {line}"
-    for remaining, (label, child) in zip(range(len(children))[::-1], children, strict=True):
-        first, *rest = _tree(child)
-        yield f"{'├─' if remaining else '└─'} {label}{first}"
-        for line in rest:
-            yield f"{'│ ' if remaining else '  '} {line}"
+    yield from (f"  {line}" for line in body)
+    for pattern in describe(node).exists:
+        first, *rest = _tree(pattern, short)
+        yield f"  {{...}} is {first}"
+        yield from (f"           {line}" for line in rest)
+    children = _chained(node)
+    if len(children) == 1:
+        yield from _tree(children[0], short)
+        return
+    for remaining, child in zip(range(len(children))[::-1], children, strict=True):
+        first, *rest = _tree(child, short)
+        yield f"{'├─' if remaining else '└─'} {first}"
+        yield from (f"{'│ ' if remaining else '  '} {line}" for line in rest)
 
 
 def _chained(node: Node) -> list[Node]:
@@ -186,12 +168,21 @@ def _chained(node: Node) -> list[Node]:
     return [part for side in sides for part in (_chained(side) if type(side) is type(node) else [side])]
 
 
-def _title(node: Node) -> tuple[str, list[str]]:
+def _aligned(triples: Sequence[TriplePattern], short: IriText) -> list[str]:
+    """Triples in columns."""
+    rows = [triple_terms(triple, short) for triple in triples]
+    subjects, predicates = (max((len(row[place]) for row in rows), default=0) for place in (0, 1))
+    return [f"{subject:{subjects}} {predicate:{predicates}} {end}" for subject, predicate, end in rows]
+
+
+def _title(node: Node, short: IriText) -> tuple[str, list[str]]:
     """A node's line, and the lines of its body."""
-    facts = describe(node).facts
+    facts = describe(node, short).facts
     match node:
         case BGP(patterns):
-            return ("BGP" if patterns else "BGP (empty)"), facts["patterns"]
+            if len(patterns) > 1:
+                return "BGP", _aligned(patterns, short)
+            return " ".join(["BGP", *(facts["patterns"] or ["(empty)"])]), []
         case PathPattern():
             return f"Path {facts['path']}", []
         case LeftJoin() | Filter():
@@ -218,23 +209,3 @@ def _title(node: Node) -> tuple[str, list[str]]:
             return " ".join(["Slice", *parts, *([] if limit is None else [f"limit {limit}"])]), []
         case _:
             return type(node).__name__, []
-
-
-def _names(variables: tuple[Variable, ...]) -> list[str]:
-    return [term_text(variable) for variable in variables]
-
-
-def _exists(*expressions: Expression | None) -> tuple[Node, ...]:
-    """The patterns of EXISTS in expressions, from left to right."""
-    return tuple(pattern for expression in expressions for pattern in _exists_in(expression))
-
-
-def _exists_in(expression: Expression | None) -> Iterator[Node]:
-    if isinstance(expression, Exists):
-        yield expression.pattern
-    elif expression is not None and is_dataclass(expression):
-        for field in fields(expression):
-            value = getattr(expression, field.name)
-            for part in value if isinstance(value, tuple) else (value,):
-                if isinstance(part, Expression):
-                    yield from _exists_in(part)

@@ -38,6 +38,7 @@ class QueryTransformer(SolutionTransformer):
             default_graphs=self._graphs(datasets, "from_graph"),
             named_graphs=self._graphs(datasets, "from_named"),
             base=self.base,
+            prefixes=tuple(self.prefixes.items()),
         )
 
     def _register(self, branch: Branch) -> tuple[str, StreamOperator]:

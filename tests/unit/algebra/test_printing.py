@@ -8,6 +8,7 @@ from textwrap import dedent
 import pytest
 
 from freshet.algebra.printing import duration_text, explain_json, explain_text
+from freshet.algebra.rewrite.rules import rewrite
 from freshet.syntax.parser import parse_query
 
 CONTINUOUS = """
@@ -28,34 +29,30 @@ GROUP BY ?s HAVING (COUNT(?v) > 1) LIMIT 5
 
 def test_the_tree_of_a_continuous_query():
     expected = """\
-        SELECT query <q1> as ISTREAM
+        SELECT query <q1>, reporting what is new (ISTREAM)
         windows
-          <w1> on <http://ex/s>: range 1 min 30 s, step 500 ms
+          <w1> on :s: the last 1 min 30 s, every 500 ms
         from
-          <http://ex/static>
+          :static
         plan
           Slice limit 5
-          └─ Project ?s ?n
-             └─ Extend ?n = .agg0
-                └─ Filter .agg0 > 1
-                   └─ Group by ?s
-                      │  .agg0 = COUNT(?v)
-                      └─ Filter ?v > 3 || NOT EXISTS {...}
-                         ├─ Join
-                         │  ├─ BGP
-                         │  │     ?s a <http://ex/Sensor>
-                         │  ├─ Window <w1>
-                         │  │  └─ BGP
-                         │  │        ?s <http://ex/value> ?v
-                         │  └─ Union
-                         │     ├─ BGP
-                         │     │     ?s <http://ex/p> 1
-                         │     ├─ BGP
-                         │     │     ?s <http://ex/p> 2
-                         │     └─ BGP
-                         │           ?s <http://ex/p> 3
-                         └─ EXISTS BGP
-                               ?s <http://ex/off> true"""
+          Project ?s ?n
+          Extend ?n = .agg0
+          Filter .agg0 > 1
+          Group by ?s
+            .agg0 = COUNT(?v)
+          Filter ?v > 3 || NOT EXISTS {...}
+            {...} is BGP ?s :off true
+          Join
+          ├─ BGP ?s a :Sensor
+          ├─ Window <w1>
+          │  BGP ?s :value ?v
+          └─ Union
+             ├─ BGP ?s :p 1
+             ├─ BGP ?s :p 2
+             └─ BGP ?s :p 3
+        prefixes
+          : <http://ex/>"""
     assert explain_text(parse_query(CONTINUOUS)) == dedent(expected)
 
 
@@ -75,32 +72,30 @@ def test_the_tree_of_everything_else():
         plan
           Join
           ├─ Extend ?y = 1
-          │  └─ Minus
-          │     ├─ LeftJoin ?x > 1
-          │     │  ├─ Path ?s <a>* ?o
-          │     │  └─ BGP
-          │     │        ?s <b> ?x
-          │     └─ Graph ?g
-          │        └─ BGP (empty)
+          │  Minus
+          │  ├─ LeftJoin ?x > 1
+          │  │  ├─ Path ?s <a>* ?o
+          │  │  └─ BGP ?s <b> ?x
+          │  └─ Graph ?g
+          │     BGP (empty)
           ├─ Service SILENT <e>
-          │  └─ Slice offset 1
-          │     └─ Distinct
-          │        └─ Project ?z
-          │           └─ OrderBy DESC(?z)
-          │              └─ Values ?z
-          │                    1
-          │                    2
-          │                    3
-          │                    4
-          │                    5
-          │                    ... 2 more
+          │  Slice offset 1
+          │  Distinct
+          │  Project ?z
+          │  OrderBy DESC(?z)
+          │  Values ?z
+          │    1
+          │    2
+          │    3
+          │    4
+          │    5
+          │    ... 2 more
           └─ Reduced
-             └─ Project ?sum
-                └─ Extend ?sum = .agg0
-                   └─ Group of everything
-                      │  .agg0 = SUM(?q)
-                      └─ BGP
-                            ?q ?q ?q"""
+             Project ?sum
+             Extend ?sum = .agg0
+             Group of everything
+               .agg0 = SUM(?q)
+             BGP ?q ?q ?q"""
     assert explain_text(parse_query(text)) == dedent(expected)
 
 
@@ -113,6 +108,51 @@ def test_a_node_that_stands_twice_is_drawn_twice():
           ├─ BGP (empty)
           └─ BGP (empty)"""
     assert explain_text(parse_query("DESCRIBE ?s <x> { {} UNION {} }")) == dedent(expected)
+
+
+def test_both_plans():
+    text = """
+    PREFIX ex: <http://ex/>
+    SELECT ?s {
+      ?s ex:label ?name OPTIONAL { ?s ex:long ?x } ?s a ex:T
+      FILTER(?name = "a"^^<http://www.w3.org/2001/XMLSchema#token> && BOUND(?x))
+    }"""
+    query = parse_query(text)
+    expected = """\
+        SELECT query
+        plan
+          Project ?s
+          Filter ?name = "a"^^xsd:token && BOUND(?x)
+          Join
+          ├─ LeftJoin
+          │  ├─ BGP ?s ex:label ?name
+          │  └─ BGP ?s ex:long ?x
+          └─ BGP ?s a ex:T
+        plan after rewriting
+          Project ?s
+          Join
+          ├─ Project ?s
+          │  Filter BOUND(?x)
+          │  LeftJoin
+          │  ├─ Filter ?name = "a"^^xsd:token
+          │  │  BGP ?s ex:label ?name
+          │  └─ BGP ?s ex:long ?x
+          └─ BGP ?s a ex:T
+        prefixes
+          ex: <http://ex/>
+          xsd: <http://www.w3.org/2001/XMLSchema#>"""
+    assert explain_text(query, rewrite(query)) == dedent(expected)
+    assert explain_json(query, rewrite(query))["rewritten"]["node"] == "Project"
+
+
+def test_triples_stand_in_columns():
+    explained = explain_text(parse_query("ASK { ?s <p> ?o . ?long <predicate> 1 }"))
+    assert explained.splitlines()[-2:] == ["    ?s    <p>         ?o", "    ?long <predicate> 1"]
+
+
+def test_a_plan_that_no_rule_changes_is_not_shown_twice():
+    query = parse_query("ASK { ?s <p> ?o }")
+    assert explain_text(query, rewrite(query)).endswith("plan after rewriting\n  the same")
 
 
 def test_json():

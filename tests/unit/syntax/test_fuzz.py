@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from freshet.algebra.printing import explain_json, explain_text
+from freshet.algebra.rewrite.rules import rewrite
 from freshet.rdf.errors import FreshetError
 from freshet.syntax.parser import parse_query
 
@@ -46,7 +47,7 @@ def check(text: str) -> None:
     except FreshetError as error:
         refused = error
     if refused is None:
-        assert explain_text(query)
+        assert explain_text(query, rewrite(query))
         assert json.dumps(explain_json(query))
         return
     assert min(refused.line or 0, refused.column or 0) >= 1

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from freshet.algebra.printing import explain_json, explain_text
+from freshet.algebra.rewrite.rules import rewrite
 from freshet.rdf.errors import QuerySyntaxError
 from freshet.syntax.nesting import DEEPEST_ALGEBRA
 from freshet.syntax.parser import parse_query
@@ -64,7 +65,7 @@ def test_unclosed_brackets_are_only_unclosed():
     ids=["groups", "needless brackets", "alternatives", "steps", "triples", "values"],
 )
 def test_long_is_not_deep(text):
-    assert parse_query(text)
+    assert rewrite(parse_query(text))
 
 
 def test_what_the_parser_lets_through_can_be_walked():
@@ -77,3 +78,4 @@ def test_what_the_parser_lets_through_can_be_walked():
     assert repr(query)
     assert explain_text(query)
     assert explain_json(query)
+    assert explain_text(query, rewrite(query))
