@@ -165,7 +165,7 @@ def _some(random: np.random.Generator, things: int, mean: float, others: int) ->
 
 
 def _by_friends(random: np.random.Generator, friends: _Friends, makers: Ints, mean: float) -> Pairs:
-    """For each thing some friends of the one who made it; the mean is a little less than asked, as pairs fall together."""
+    """For each thing some friends of its maker; a little fewer than asked, as the same friend may be picked twice."""
     things = np.repeat(np.arange(makers.size), random.poisson(mean, makers.size))
     return _once(things, friends.of(makers[things]))
 

@@ -56,7 +56,10 @@ Statement = tuple[Terms, str, Terms]
 
 
 def write_social(path: Path, *, triples: int = 1_000_000, seed: int = 11) -> int:
-    """Write a network of about so many triples as N-Triples; gives the number of lines."""
+    """Write a network of about so many triples as N-Triples; gives the number of lines.
+
+    From 700,000 on it has the users that `social_queries` name.
+    """
     with path.open("wb") as file:
         return write_network(file, make_network(max(2, round(triples / TRIPLES_PER_USER)), seed=seed))
 
@@ -86,7 +89,11 @@ def _people(network: SocialNetwork, random: np.random.Generator) -> Iterator[Sta
     yield people, FOAF + "firstName", _plain(names)
     yield people, FOAF + "lastName", _plain(_chosen(random, _LAST_NAMES, network.users))
     yield people, FOAF + "based_near", _countries(network)
-    yield people, FOAF + "based_near", _plain(pa.array([*COUNTRIES, *OTHER_COUNTRIES]).take(pa.array(network.countries)))
+    yield (
+        people,
+        FOAF + "based_near",
+        _plain(_country_names(network)),
+    )
     yield people, DBPPROP + "latd", _degrees(random, network.users, 60)
     yield people, DBPPROP + "longd", _degrees(random, network.users, 170)
     yield people, VOCABULARY + "browser", _plain(_chosen(random, _BROWSERS, network.users))
@@ -248,8 +255,11 @@ def _tags(numbers: Ints) -> pa.Array:
 
 
 def _countries(network: SocialNetwork) -> pa.Array:
-    names = pa.array([f"<{DBP}{name}>" for name in (*COUNTRIES, *OTHER_COUNTRIES)])
-    return names.take(pa.array(network.countries))
+    return _joined("<" + DBP, _country_names(network), ">")
+
+
+def _country_names(network: SocialNetwork) -> pa.Array:
+    return pa.array([*COUNTRIES, *OTHER_COUNTRIES]).take(pa.array(network.countries))
 
 
 def _chosen(random: np.random.Generator, texts: tuple[str, ...], count: int) -> pa.Array:
@@ -279,8 +289,8 @@ def _days(random: np.random.Generator, count: int) -> pa.Array:
 
 
 def _addresses(numbers: Ints) -> pa.Array:
-    dot = "."
-    return _plain(_joined("10.", _text(numbers >> 16 & 255), dot, _text(numbers >> 8 & 255), dot, _text(numbers & 255)))
+    high, middle, low = (_text(numbers >> bits & 255) for bits in (16, 8, 0))
+    return _plain(_joined("10.", high, ".", middle, ".", low))
 
 
 def _bytes(lines: pa.Array) -> pa.Buffer:
