@@ -150,7 +150,7 @@ def real_text(real: float | np.float32) -> str:
     """
     if not np.isfinite(real):
         return "NaN" if real != real else "INF" if real > 0 else "-INF"
-    if real == 0 or 1e-6 <= abs(real) < 1e6:
+    if real == 0 or 1e-6 <= abs(float(real)) < 1e6:
         return np.format_float_positional(real, trim="-")
     mantissa, exponent = np.format_float_scientific(real, trim="0").split("e")
     return f"{mantissa}E{int(exponent)}"

@@ -87,11 +87,14 @@ def _strlang(batch: Batch, lexical: Column, tag: Column) -> Keys:
     return keys_of(apply(_tagged, read(batch, lexical, simple), read(batch, tag, simple)))
 
 
+def _scalar(text: str) -> pa.Scalar:
+    return pa.scalar(text, pa.large_string())
+
+
 def _numbered(prefix: str, *numbers: pa.Array) -> pa.Array:
     """Keys that differ by their numbers."""
     texts = [array.cast(pa.large_string()) for array in numbers]
-    first = pc.binary_join_element_wise(pa.scalar(prefix, pa.large_string()), texts[0], "")
-    return first if len(texts) == 1 else pc.binary_join_element_wise(first, texts[1], "l")
+    return pc.binary_join_element_wise(_scalar(prefix), pc.binary_join_element_wise(*texts, _scalar("l")), _scalar(""))
 
 
 def _bnode(batch: Batch, *label: Column) -> Ids:
@@ -120,8 +123,7 @@ def _uuid_keys(count: int, before: str, after: str) -> pa.Array:
     texts[:, digits[0::2]] = _HEX_DIGITS[numbers >> 4]
     texts[:, digits[1::2]] = _HEX_DIGITS[numbers & 0x0F]
     plain = pa.array(texts.view("S36")[:, 0].tolist(), pa.large_binary()).cast(pa.large_string())
-    ends = [pa.scalar(part, pa.large_string()) for part in (before, after)]
-    return pc.binary_join_element_wise(ends[0], plain, ends[1], "")
+    return pc.binary_join_element_wise(_scalar(before), plain, _scalar(after), _scalar(""))
 
 
 def _uuid(before: str, after: str, batch: Batch) -> Ids:

@@ -62,8 +62,8 @@ def _inline_part(part: str, milliseconds: NDArray[np.int64]) -> NDArray[np.int64
     """A whole-numbered part of moments in milliseconds since 1970."""
     days = milliseconds // MS_PER_DAY
     if part in ("year", "month", "day"):
-        dates = days.astype("datetime64[D]")
-        months = dates.astype("datetime64[M]")
+        dates: NDArray[np.datetime64] = days.astype("datetime64[D]")
+        months: NDArray[np.datetime64] = dates.astype("datetime64[M]")
         if part == "day":
             return (dates - months).astype(np.int64) + 1
         if part == "month":
