@@ -8,6 +8,7 @@ import numpy as np
 
 from freshet.algebra.nodes import Distinct, Node, OrderBy, Project, Query, QueryForm, Reduced, Slice
 from freshet.algebra.scope import visible_variables
+from freshet.expressions.context import Context
 from freshet.oneshot import operators as operators  # evaluate knows the operators once they are imported
 from freshet.oneshot.constants import known_id
 from freshet.oneshot.construct import construct
@@ -39,8 +40,7 @@ def answer(query: Query, dataset: Dataset, dictionary: Dictionary, *, deadline: 
         graph=dataset.graph(DEFAULT_GRAPH),
         dictionary=dictionary,
         deadline=deadline or Deadline(),
-        now=datetime.now(UTC),
-        base=query.base,
+        context=Context(datetime.now(UTC), query.base),
     )
     scope.deadline.check()
     if query.form is QueryForm.ASK:

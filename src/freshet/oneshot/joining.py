@@ -78,7 +78,8 @@ def have_compatible(left: Table, right: Table, names: Sequence[str], least: Sequ
         found: NDArray[np.bool_] | np.bool_ = np.True_
         if bound:
             right_keys = keys(some_right, bound)
-            found = have_equals(right_keys, *build(right_keys), keys(some_left, bound))
+            heads, following = build(right_keys)
+            found = have_equals(right_keys, heads, following, keys(some_left, bound))
         if left_rows is None:
             result |= found
         else:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
-from datetime import datetime
 
+from freshet.expressions.context import Context
 from freshet.oneshot.dataset import Dataset, GraphReader
 from freshet.oneshot.deadline import Deadline
 from freshet.oneshot.joining import join
@@ -22,14 +22,16 @@ from freshet.rdf.dictionary import Dictionary
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scope:
-    """The surroundings of an operator. All columns of `outer` and `hint` are bound in every row."""
+    """The surroundings of an operator. All columns of `outer` and `hint` are bound in every row.
+
+    `context` is the query's; what EXISTS means depends on the scope, and is added where an expression is evaluated.
+    """
 
     dataset: Dataset
     graph: GraphReader
     dictionary: Dictionary
     deadline: Deadline
-    now: datetime
-    base: str | None = None
+    context: Context
     outer: Table | None = None
     hint: Table | None = None
 

@@ -11,6 +11,7 @@ and for a variable every node of the graph.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from freshet.algebra.expressions import Variable
 from freshet.algebra.nodes import Path, PathPattern, PatternTerm
@@ -53,7 +54,7 @@ def _known(term: PatternTerm, path: Path, walker: Walker, scope: Scope) -> Ids |
 
 def _solutions(node: PathPattern, found: tuple[Ids, Ids], scope: Scope) -> Table:
     columns: dict[str, Ids] = {}
-    kept: np.ndarray | None = None  # type: ignore[type-arg]
+    kept: NDArray[np.bool_] | None = None
     for term, ids in zip((node.subject, node.object), found, strict=True):
         if not isinstance(term, Variable):
             same = ids == given_id(term, scope.dictionary)

@@ -13,7 +13,7 @@ from freshet.oneshot.operators.bgp import match
 from freshet.oneshot.operators.extend import extended
 from freshet.oneshot.operators.project import projected
 from freshet.oneshot.scope import Scope
-from freshet.oneshot.table import Table, numbered, stacked
+from freshet.oneshot.table import Rows, Table, numbered, stacked
 
 
 @evaluate.register
@@ -34,7 +34,7 @@ def _rows(table: Table, first: int, end: int) -> Table:
     return Table({name: ids[first:end] for name, ids in table.columns.items()}, end - first)
 
 
-def _places_in_groups(groups: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+def _places_in_groups(groups: Rows) -> Rows:
     """The place of each row among those of its group, from 0."""
     order = np.argsort(groups, kind="stable")
     ordered = groups[order]
