@@ -66,7 +66,7 @@ class Engines(NamedTuple):
 
     def answer_pyoxigraph(self, text: str) -> list[pyoxigraph.QuerySolution]:
         """The solutions of pyoxigraph."""
-        return list(self.store.query(text))  # type: ignore[arg-type]
+        return list(self._query(text))
 
     def json(self, text: str) -> bytes:
         """Freshet's answer from the text to SPARQL JSON."""
@@ -74,7 +74,12 @@ class Engines(NamedTuple):
 
     def json_pyoxigraph(self, text: str) -> bytes | None:
         """The answer of pyoxigraph from the text to SPARQL JSON."""
-        return self.store.query(text).serialize(format=pyoxigraph.QueryResultsFormat.JSON)  # type: ignore[union-attr]
+        return self._query(text).serialize(format=pyoxigraph.QueryResultsFormat.JSON)
+
+    def _query(self, text: str) -> pyoxigraph.QuerySolutions:
+        found = self.store.query(text)
+        assert isinstance(found, pyoxigraph.QuerySolutions)
+        return found
 
 
 def oneshot_figures(triples: int = TRIPLES) -> Sequence[Figure]:

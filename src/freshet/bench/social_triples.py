@@ -51,8 +51,7 @@ _AGENTS = ("iPhone", "Nokia", "HTC", "BlackBerry")
 _STATUSES = ("Single", "Engaged", "Married", "In a relationship")
 _WORDS = ("river", "concert", "album", "morning", "harbour", "record", "guitar", "city", "summer", "winter", "night")
 
-Terms = pa.Array | str
-Statement = tuple[Terms, str, Terms]
+Statement = tuple[pa.Array, str, pa.Array | str]
 
 
 def write_social(path: Path, *, triples: int = 1_000_000, seed: int = 11) -> int:
@@ -74,7 +73,7 @@ def write_network(file: BinaryIO, network: SocialNetwork) -> int:
     return written
 
 
-def _write(file: BinaryIO, subjects: pa.Array, predicate: str, objects: Terms) -> int:
+def _write(file: BinaryIO, subjects: pa.Array, predicate: str, objects: pa.Array | str) -> int:
     for start in range(0, len(subjects), CHUNK):
         some = objects if isinstance(objects, str) else objects.slice(start, CHUNK)
         file.write(_bytes(_joined(subjects.slice(start, CHUNK), f" <{predicate}> ", some, " .\n")))
@@ -230,7 +229,7 @@ def _sent(random: np.random.Generator, things: pa.Array, numbers: Ints) -> Itera
     yield things.take(mobile), VOCABULARY + "agent", _plain(_chosen(random, _AGENTS, len(mobile)))
 
 
-def _joined(*parts: Terms) -> pa.Array:
+def _joined(*parts: pa.Array | str) -> pa.Array:
     return pc.binary_join_element_wise(*parts, "")
 
 
@@ -268,7 +267,7 @@ def _chosen(random: np.random.Generator, texts: tuple[str, ...], count: int) -> 
 
 def _sentences(random: np.random.Generator, numbers: Ints) -> pa.Array:
     """Texts that differ from one another."""
-    words: list[Terms] = []
+    words: list[pa.Array | str] = []
     for _ in range(8):
         words += [_chosen(random, _WORDS, numbers.size), " "]
     return _plain(_joined(*words, _text(numbers)))
