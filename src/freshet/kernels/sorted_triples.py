@@ -221,3 +221,18 @@ def spread_rows(ranges, total):
             rows[end] = row
             end += 1
     return numbers, rows
+
+
+@njit
+def probe_keys(slots, first, shift, seconds, keys, wanted, predicate):
+    """All rows of many keys of one group, as `spread` gives them, with the predicate: in one call, as most are short.
+
+    `wanted` has what the second place must hold: nothing, one term for all keys, or one for each.
+    """
+    ranges, total = find_ranges(slots, first, shift, keys)
+    if wanted.size > 0 and total > 0:
+        total = narrow_ranges(seconds, ranges, wanted)
+    numbers, keys_out, seconds_out = spread(ranges, total, keys, seconds)
+    predicates_out = np.empty(total, np.int64)
+    predicates_out[:] = predicate
+    return numbers, keys_out, seconds_out, predicates_out

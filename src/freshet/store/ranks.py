@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 from freshet.kernels.sorted_triples import find_ranges
 from freshet.rdf.triples import Ids, Triples
 from freshet.store.directory import make_directory
+
+Ranks = NDArray[np.int32]
+Places = tuple[int, int, int]
 
 _WORD_BITS = 63
 
@@ -33,10 +39,12 @@ class RankedTriples:
     def sorted_by(self, first: int, second: int, third: int) -> Triples:
         """The triples in the order of the ids at a first place, then a second, then the third."""
         places = (first, second, third)
-        ranks = self._ranks if places == (1, 0, 2) else self._sorted_ranks(list(self._ranks), places)
+        ranks = self._ranks if places == (1, 0, 2) else self._sorted_ranks(self._ranks, places)
         return Triples(*(terms[column] for terms, column in zip(self._terms, ranks, strict=True)))
 
-    def _sorted_ranks(self, ranks: list[Ids], places: tuple[int, int, int], *, dedupe: bool = False) -> tuple[Ids, ...]:
+    def _sorted_ranks(
+        self, ranks: list[Ranks], places: tuple[int, int, int], *, dedupe: bool = False
+    ) -> tuple[Ranks, ...]:
         if sum(self._bits) > _WORD_BITS:
             return _sorted_columns(ranks, places, dedupe=dedupe)
         words = np.zeros(ranks[0].size, np.int64)
@@ -48,7 +56,7 @@ class RankedTriples:
             words = words[_firsts(words)]
         unpacked = list(ranks)
         for place in reversed(places):
-            unpacked[place] = words & ((1 << self._bits[place]) - 1)
+            unpacked[place] = (words & ((1 << self._bits[place]) - 1)).astype(np.int32)
             words >>= self._bits[place]
         return tuple(unpacked)
 
@@ -59,22 +67,21 @@ def _sorted_terms(column: Ids) -> Ids:
     return ordered[_firsts(ordered)]
 
 
-def _firsts(ordered: Ids) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _firsts(ordered: Ids | Ranks) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Which values of an ordered column are not the same as the one before."""
     first = np.ones(ordered.size, np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
     return first
 
 
-def _ranks(terms: Ids, column: Ids) -> Ids:
+def _ranks(terms: Ids, column: Ids) -> Ranks:
     directory = make_directory(terms, np.array([0, terms.size]))
     ranges, _ = find_ranges(directory.slots, directory.firsts[0], directory.shifts[0], np.ascontiguousarray(column))
-    ranges >>= 32
-    ranks: Ids = ranges
+    ranks: Ranks = (ranges >> 32).astype(np.int32)
     return ranks
 
 
-def _sorted_columns(ranks: list[Ids], places: tuple[int, int, int], *, dedupe: bool) -> tuple[Ids, ...]:
+def _sorted_columns(ranks: Sequence[Ranks], places: Places, *, dedupe: bool) -> tuple[Ranks, ...]:
     """The same for so many different terms that the ranks of three do not fit one word."""
     order = np.lexsort([ranks[place] for place in reversed(places)])
     columns = [column[order] for column in ranks]

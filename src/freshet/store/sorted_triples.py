@@ -13,6 +13,7 @@ from freshet.kernels.sorted_triples import (
     find_ranges,
     narrow_range,
     narrow_ranges,
+    probe_keys,
     spread,
     spread_rows,
 )
@@ -22,13 +23,14 @@ from freshet.store.ranks import RankedTriples
 
 PREDICATE = 1
 _COUNT_MASK = 0xFFFFFFFF
+_NOTHING = np.empty(0, np.int64)
 
 
 class SortedTriples:
     """Triples sorted by group, key and second place.
 
-    The groups are the predicates, and `third` is the predicate then; or there is one group of all triples, sorted by
-    key, second place and predicate. A range is `start << 32 | count`, 0 for no rows.
+    The groups are the predicates; or there is one group of all triples, sorted by key, second place and predicate.
+    A range is `start << 32 | count`, 0 for no rows.
     """
 
     def __init__(self, ranked: RankedTriples, key: int, second: int, *, grouped: bool) -> None:
@@ -71,18 +73,39 @@ class SortedTriples:
 
     def probe(self, predicates: Ids | int, keys: Ids, seconds: Ids | int) -> tuple[Ids, Ids, Ids, Ids]:
         """All rows of many keys: the numbers of the keys, then the columns of keys, of second places, of predicates."""
-        ranges, total = self._find(predicates, keys)
+        wanted = _NOTHING
         if isinstance(seconds, np.ndarray):
-            total = narrow_ranges(self._seconds, ranges, np.ascontiguousarray(seconds))
+            wanted = np.ascontiguousarray(seconds)
         elif seconds != ANY:
-            total = narrow_ranges(self._seconds, ranges, np.full(1, seconds, np.int64))
-        if self._groups is None:
-            numbers, rows = spread_rows(ranges, total)
-            return numbers, keys[numbers], self._seconds[rows], self.triples.predicates[rows]
-        numbers, keys_out, seconds_out = spread(ranges, total, keys, self._seconds)
+            wanted = np.array([seconds], np.int64)
         if isinstance(predicates, np.ndarray):
-            return numbers, keys_out, seconds_out, predicates[numbers]
-        return numbers, keys_out, seconds_out, np.full(total, predicates, np.int64)
+            return self._probe_groups(predicates, keys, wanted)
+        group = self._group(predicates)
+        if group < 0 or not keys.size:
+            return _NOTHING, _NOTHING, _NOTHING, _NOTHING
+        if self._groups is None:
+            return self._probe_all(keys, wanted)
+        columns: tuple[Ids, Ids, Ids, Ids] = probe_keys(
+            self._slots, *self._tables[group], self._seconds, keys, wanted, predicates
+        )
+        return columns
+
+    def _probe_groups(self, predicates: Ids, keys: Ids, wanted: Ids) -> tuple[Ids, Ids, Ids, Ids]:
+        """Each key with a predicate of its own."""
+        groups = self._groups_of(predicates)
+        ranges, total = find_grouped_ranges(self._slots, self._firsts, self._shifts, groups, keys)
+        if wanted.size and total:
+            total = narrow_ranges(self._seconds, ranges, wanted)
+        numbers, keys_out, seconds_out = spread(ranges, total, keys, self._seconds)
+        return numbers, keys_out, seconds_out, predicates[numbers]
+
+    def _probe_all(self, keys: Ids, wanted: Ids) -> tuple[Ids, Ids, Ids, Ids]:
+        """Whatever the predicate, where there are no groups."""
+        ranges, total = find_ranges(self._slots, *self._tables[0], keys)
+        if wanted.size and total:
+            total = narrow_ranges(self._seconds, ranges, wanted)
+        numbers, rows = spread_rows(ranges, total)
+        return numbers, keys[numbers], self._seconds[rows], self.triples.predicates[rows]
 
     def probe_predicates(self, predicates: Ids) -> tuple[Ids, Triples]:
         """All rows of many predicates, with the number of the predicate."""
@@ -90,18 +113,6 @@ class SortedTriples:
         ranges = np.where(groups >= 0, np.array([*self._ranges, 0], np.int64)[groups], 0)
         numbers, rows = spread_rows(ranges, int((ranges & _COUNT_MASK).sum()))
         return numbers, Triples(*(column[rows] for column in self.triples))
-
-    def _find(self, predicates: Ids | int, keys: Ids) -> tuple[Ids, int]:
-        """The range of each key, and how many rows they have together."""
-        if isinstance(predicates, np.ndarray):
-            groups = self._groups_of(predicates)
-            ranges, total = find_grouped_ranges(self._slots, self._firsts, self._shifts, groups, keys)
-            return ranges, total
-        group = self._group(predicates)
-        if group < 0:
-            return np.zeros(keys.size, np.int64), 0
-        ranges, total = find_ranges(self._slots, *self._tables[group], keys)
-        return ranges, total
 
     def _group(self, predicate: int) -> int:
         if self._groups is None:
