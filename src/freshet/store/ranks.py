@@ -42,9 +42,7 @@ class RankedTriples:
         ranks = self._ranks if places == (1, 0, 2) else self._sorted_ranks(self._ranks, places)
         return Triples(*(terms[column] for terms, column in zip(self._terms, ranks, strict=True)))
 
-    def _sorted_ranks(
-        self, ranks: list[Ranks], places: tuple[int, int, int], *, dedupe: bool = False
-    ) -> tuple[Ranks, ...]:
+    def _sorted_ranks(self, ranks: Sequence[Ranks], places: Places, *, dedupe: bool = False) -> tuple[Ranks, ...]:
         if sum(self._bits) > _WORD_BITS:
             return _sorted_columns(ranks, places, dedupe=dedupe)
         words = np.zeros(ranks[0].size, np.int64)
