@@ -14,7 +14,13 @@ def _pipeline() -> Sequence[Figure]:
     return pipeline_figures()
 
 
-BENCHMARKS: dict[str, Callable[[], Sequence[Figure]]] = {"pipeline": _pipeline}
+def _oneshot() -> Sequence[Figure]:
+    from freshet.bench.oneshot import oneshot_figures
+
+    return oneshot_figures()
+
+
+BENCHMARKS: dict[str, Callable[[], Sequence[Figure]]] = {"pipeline": _pipeline, "oneshot": _oneshot}
 
 
 def measure(name: str) -> Sequence[Figure]:

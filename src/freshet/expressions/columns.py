@@ -1,24 +1,26 @@
 """Columns of an expression's values in the form in which they come about, and from one form to another.
 
-A comparison gives truth values, arithmetic gives numbers, everything else ids. Only where ids are asked for do computed
-numbers become terms, so that what a FILTER computes on the way never enters the dictionary. A column of one row stands
-for as many equal rows as the batch has.
+A comparison gives truth values, arithmetic gives numbers, a string function the keys of terms, everything else ids.
+Only where ids are asked for do computed numbers and strings become terms, so that what a FILTER computes on the way
+need not enter the dictionary. A column of one row stands for as many equal rows as the batch has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from freshet.expressions.context import Context
 from freshet.kernels import layout
 from freshet.kernels.comparison import effective_truths
 from freshet.kernels.values import Values
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import Term
-from freshet.rdf.values import Ids, number_ids, plain, value_table
+from freshet.rdf.values import Ids, number_ids, plain, value_table, values_of_keys
 
 
 class Truths(NamedTuple):
@@ -27,7 +29,14 @@ class Truths(NamedTuple):
     codes: NDArray[np.uint8]
 
 
-Column = Ids | Values | Truths
+class Keys(NamedTuple):
+    """Computed terms by their keys: row `i` has keys[places[i]], None where it is an error."""
+
+    keys: Sequence[str | None]
+    places: NDArray[np.integer]
+
+
+Column = Ids | Values | Truths | Keys
 
 UNBOUND = np.zeros(1, np.int64)
 _TRUTH_IDS = np.array([layout.pack(layout.BOOLEAN, 0), 0, layout.pack(layout.BOOLEAN, 1)], np.int64)
@@ -36,11 +45,15 @@ _TRUTH_IDS = np.array([layout.pack(layout.BOOLEAN, 0), 0, layout.pack(layout.BOO
 class Batch:
     """The rows that an expression is evaluated over."""
 
-    def __init__(self, columns: Mapping[str, Ids], count: int, dictionary: Dictionary) -> None:
+    def __init__(
+        self, columns: Mapping[str, Ids], count: int, dictionary: Dictionary, context: Context | None = None
+    ) -> None:
         self.columns = columns
         self.count = count
         self.dictionary = dictionary
+        self.context = context
         self.table = value_table(dictionary)
+        self.makes_nodes = False  # whether BNODE("x") was asked for
 
     def variable(self, name: str) -> Ids:
         column = self.columns.get(name)
@@ -55,11 +68,20 @@ class Batch:
     def ids(self, column: Column) -> Ids:
         if isinstance(column, Truths):
             return _TRUTH_IDS[column.codes]
+        if isinstance(column, Keys):
+            interned: Ids = self.intern(column.keys)[column.places]
+            return interned
         return number_ids(self.dictionary, column) if isinstance(column, Values) else column
+
+    def intern(self, keys: Sequence[str | None]) -> Ids:
+        return self.dictionary.intern_arrow(pa.array(keys, pa.large_string()))
 
     def values(self, column: Column) -> Values:
         if isinstance(column, Values):
             return column
+        if isinstance(column, Keys):
+            found = values_of_keys(pa.array(column.keys, pa.large_string()))
+            return Values(*(array[column.places] for array in found))
         return self.table.values(self.dictionary, self.ids(column))
 
     def truths(self, column: Column) -> NDArray[np.uint8]:

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from freshet.algebra import expressions as algebra
 from freshet.algebra.expressions import Expression
-from freshet.expressions.columns import Batch, Column, Truths
+from freshet.expressions.columns import Batch, Column, Keys, Truths
 from freshet.expressions.comparisons import compare, compare_nodes
-from freshet.expressions.functions import FUNCTIONS
+from freshet.expressions.context import Context
+from freshet.expressions.functions import FUNCTIONS, VOLATILE
 from freshet.kernels import numbers
 from freshet.kernels.comparison import ERROR, FALSE, TRUE
 from freshet.kernels.values import Values
@@ -23,34 +24,53 @@ from freshet.rdf.values import Ids
 _ARITHMETIC = {"+": numbers.ADD, "-": numbers.SUBTRACT, "*": numbers.MULTIPLY, "/": numbers.DIVIDE}
 
 
-def evaluate(expression: Expression, columns: Mapping[str, Ids], count: int, dictionary: Dictionary) -> Ids:
+def evaluate(
+    expression: Expression,
+    columns: Mapping[str, Ids],
+    count: int,
+    dictionary: Dictionary,
+    context: Context | None = None,
+) -> Ids:
     """The ids of an expression's values, 0 where it is an error or unbound. `columns` are keyed by variable name."""
     if count == 0:
         return np.empty(0, np.int64)
-    batch = Batch(columns, count, dictionary)
+    batch = Batch(columns, count, dictionary, context)
     ids = batch.ids(_column(expression, batch))
-    return ids if ids.size == count else np.full(count, ids[0])
+    result = ids if ids.size == count else np.full(count, ids[0])
+    if batch.makes_nodes and context is not None:
+        context.solutions.made(result)
+    return result
 
 
-def test(expression: Expression, columns: Mapping[str, Ids], count: int, dictionary: Dictionary) -> NDArray[np.bool_]:
+def test(
+    expression: Expression,
+    columns: Mapping[str, Ids],
+    count: int,
+    dictionary: Dictionary,
+    context: Context | None = None,  # noqa: PT028 (no test of pytest's)
+) -> NDArray[np.bool_]:
     """Where the effective boolean value is true; an error is not."""
     if count == 0:
         return np.empty(0, np.bool_)
-    batch = Batch(columns, count, dictionary)
+    batch = Batch(columns, count, dictionary, context)
     passed: NDArray[np.bool_] = batch.truths(_column(expression, batch)) == TRUE
     return passed if passed.size == count else np.full(count, passed[0])
 
 
-def unsupported(expression: Expression) -> str | None:
-    """What the evaluator cannot do in an expression, in words for the user; None where it can do all."""
+def unsupported(expression: Expression, context: Context | None = None) -> str | None:
+    """What the evaluator cannot do in an expression, in words for the user; None where it can do all.
+
+    Without a context there is no EXISTS, and no function that gives something else each time: what is kept up to date
+    as rows come and go must give a row the same value when it goes.
+    """
     match expression:
-        case algebra.Exists(_, negated):
+        case algebra.Exists(_, negated) if context is None or context.exists is None:
             return "NOT EXISTS" if negated else "EXISTS"
         case algebra.Aggregate(function):
             return f"the aggregate {function} inside an expression"
-        case algebra.Call(function) if function not in FUNCTIONS:
+        case algebra.Call(function) if function not in FUNCTIONS or (context is None and function in VOLATILE):
             return f"the function {function}" if function.isupper() else f"the function <{function}>"
-    return next(filter(None, map(unsupported, _operands(expression))), None)
+    return next(filter(None, (unsupported(operand, context) for operand in _operands(expression))), None)
 
 
 def _operands(expression: Expression) -> Iterator[Expression]:
@@ -122,6 +142,8 @@ def _(expression: algebra.Negate, batch: Batch) -> Column:
 @_column.register
 def _(expression: algebra.In, batch: Batch) -> Column:
     operand = _column(expression.operand, batch)
+    if isinstance(operand, Keys):  # so that its terms are looked for once
+        operand = batch.ids(operand)
     known = operand.kinds if isinstance(operand, Values) else batch.ids(operand)
     codes = np.where(known != 0, np.uint8(FALSE), np.uint8(ERROR))
     for choice in expression.choices:
@@ -132,7 +154,17 @@ def _(expression: algebra.In, batch: Batch) -> Column:
 
 @_column.register
 def _(expression: algebra.Call, batch: Batch) -> Column:
+    if batch.context is None and expression.function in VOLATILE:
+        raise NotImplementedError(unsupported(expression))
     return FUNCTIONS[expression.function](batch, *(_column(argument, batch) for argument in expression.arguments))
+
+
+@_column.register
+def _(expression: algebra.Exists, batch: Batch) -> Column:
+    if batch.context is None or batch.context.exists is None:
+        raise NotImplementedError(unsupported(expression))
+    found = batch.context.exists(expression, batch.columns, batch.count)
+    return Truths(np.where(found != expression.negated, np.uint8(TRUE), np.uint8(FALSE)))
 
 
 def _values(expression: Expression, batch: Batch) -> Values:

@@ -28,6 +28,7 @@ ABSOLUTE = 1
 CEILING = 2
 FLOOR = 3
 ROUND = 4
+TRUNCATE = 5
 
 _NO_WORD = np.uint64(0)
 _UNIT_HIGH = np.int64(0)
@@ -106,7 +107,9 @@ def _round_exact(operator, high, low):
         size_high -= np.uint64(1)
     high, low, fits = wide.with_sign(size_high, size_low_cut, negative)
     away = fraction > _HALF_UNIT or (fraction == _HALF_UNIT and not negative)
-    if operator != ROUND:
+    if operator == TRUNCATE:
+        away = False
+    elif operator != ROUND:
         away = fraction != _NO_WORD and negative == (operator == FLOOR)
     if not away:
         return high, low, fits
@@ -119,6 +122,8 @@ def _round_exact(operator, high, low):
 def _round_real(operator, real):
     if operator == CEILING:
         return np.ceil(real)
+    if operator == TRUNCATE:
+        return np.trunc(real)
     whole = np.floor(real)
     if operator == ROUND and real - whole >= 0.5:
         whole += 1.0  # halves go up
@@ -152,6 +157,15 @@ def change(operator, operand):
         result.low[row] = low
         result.reals[row] = real
     return result
+
+
+@njit
+def as_integers(numbers):
+    """Make integers of whole decimals; NOTHING where one does not fit, and of all that is no exact number."""
+    for row in range(numbers.kinds.size):
+        exact = numbers.kinds[row] == INTEGER or numbers.kinds[row] == DECIMAL
+        fits = exact and wide.fits_integer(numbers.high[row], numbers.low[row])
+        numbers.kinds[row] = INTEGER if fits else NOTHING
 
 
 @njit

@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
+from freshet.rdf.triples import ANY, DEFAULT_GRAPH, Ids, Triples
 
-Ids = NDArray[np.int64]
-
-ANY = 0  # in a pattern: whatever term
-DEFAULT_GRAPH = 0
-
-
-class Triples(NamedTuple):
-    """Triples as columns, in no order that means anything. No triple stands in them twice."""
-
-    subjects: Ids
-    predicates: Ids
-    objects: Ids
+__all__ = ["ANY", "DEFAULT_GRAPH", "Dataset", "GraphReader", "Ids", "Triples"]
 
 
 class GraphReader(Protocol):

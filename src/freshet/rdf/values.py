@@ -10,6 +10,7 @@ import threading
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from freshet.kernels import values as kernels
@@ -69,16 +70,9 @@ class ValueTable:
         return result
 
     def _read(self, dictionary: Dictionary, ids: Ids) -> None:
-        data, starts, ends = key_ranges(dictionary.keys(ids))
-        read, unread = read_terms(data, starts, ends)
-        rows = np.flatnonzero(unread)
-        if rows.size:
-            read.reals[rows] = _reals(data, starts, ends, rows)
-            single = rows[read.kinds[rows] == FLOAT]
-            with np.errstate(over="ignore"):  # too large for a float is INF
-                read.reals[single] = read.reals[single].astype(np.float32)
+        read = values_of_keys(dictionary.keys(ids))
         self._make_room(ids.size)
-        kernels.remember(self._arrays, ids, Values(*read))
+        kernels.remember(self._arrays, ids, read)
 
     def _make_room(self, more: int) -> None:
         slots = self._arrays.ids.size
@@ -95,6 +89,25 @@ def _empty(slots: int) -> ValueArrays:
     return ValueArrays(np.zeros(slots, np.int64), room, np.zeros(1, np.int64))
 
 
+def values_of_keys(keys: pa.Array) -> Values:
+    """The values of terms by their keys, which no dictionary need know; a null is NOTHING."""
+    data, starts, ends = key_ranges(keys)
+    missing = starts < 0
+    if missing.any():
+        found = Values(*(np.zeros(starts.size, array.dtype) for array in _NO_VALUES))
+        for array, part in zip(found, values_of_keys(keys.drop_null()), strict=True):
+            array[~missing] = part
+        return found
+    read, unread = read_terms(data, starts, ends)
+    rows = np.flatnonzero(unread)
+    if rows.size:
+        read.reals[rows] = _reals(data, starts, ends, rows)
+        single = rows[read.kinds[rows] == FLOAT]
+        with np.errstate(over="ignore"):  # too large for a float is INF
+            read.reals[single] = read.reals[single].astype(np.float32)
+    return Values(*read)
+
+
 def _reals(data: NDArray[np.uint8], starts: Ids, ends: Ids, rows: Ids) -> NDArray[np.float64]:
     """The numbers that some literals' lexical forms spell, correctly rounded."""
     lengths = ends[rows] - starts[rows]
@@ -106,6 +119,7 @@ def _reals(data: NDArray[np.uint8], starts: Ids, ends: Ids, rows: Ids) -> NDArra
     return result
 
 
+_NO_VALUES = _empty(0).values
 _TABLES: WeakKeyDictionary[Dictionary, ValueTable] = WeakKeyDictionary()
 
 

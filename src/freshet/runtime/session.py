@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from freshet.native.coordinator import Engine
 from freshet.native.stream import StreamState
 from freshet.rdf.dictionary import Dictionary
@@ -14,9 +16,10 @@ from freshet.rdf.errors import InputError
 from freshet.rdf.ntriples import scan_timed
 from freshet.rdf.reading import read_rdf
 from freshet.rdf.terms import Iri, Term
+from freshet.rdf.triples import DEFAULT_GRAPH
 from freshet.results.report import Report, Solutions
 from freshet.results.write import report_json
-from freshet.store.graph import StoredGraph
+from freshet.store.dataset import DatasetSnapshot, StoredDataset
 from freshet.syntax.parser import parse_query
 
 
@@ -52,18 +55,30 @@ class Session:
 
     def __init__(self) -> None:
         self.dictionary = Dictionary()
-        self.graph = StoredGraph()
-        self.engine = Engine(self.dictionary, self.graph)
+        self.stored = StoredDataset()
+        self.engine = Engine(self.dictionary, self.stored.default)
 
-    def load(self, *paths: str | Path) -> int:
-        """Add RDF files to the stored graph; gives the number of triples read into the default graph."""
+    def load(self, *paths: str | Path, graph: str | None = None) -> int:
+        """Add RDF files to the stored data; gives the number of statements read.
+
+        Named graphs of TriG and N-Quads are kept. Where a graph's name is given, it takes what the files have outside
+        of their own named graphs; continuous queries see the default graph only.
+        """
+        home = DEFAULT_GRAPH if graph is None else self.dictionary.encode(Iri(graph))
         count = 0
         for path in paths:
-            subjects, predicates, objects, graphs = read_rdf(path, self.dictionary)
-            default = graphs == 0
-            self.engine.load(subjects[default], predicates[default], objects[default])
-            count += int(default.sum())
+            quads = read_rdf(path, self.dictionary)
+            graphs = np.where(quads.graphs == DEFAULT_GRAPH, home, quads.graphs)
+            in_default = graphs == DEFAULT_GRAPH
+            with self.stored.changing:  # a snapshot has all of a file or nothing
+                self.stored.load_named(quads._replace(graphs=graphs), home)
+                self.engine.load(*(column[in_default] for column in quads[:3]))
+            count += len(graphs)
         return count
+
+    def dataset(self) -> DatasetSnapshot:
+        """The stored data as they are now, with what streams have left in them; later changes do not show in it."""
+        return self.stored.snapshot()
 
     def stream(self, iri: str, *, lateness_ms: int = 0, absorb: bool | Iterable[str] = False) -> None:
         """Declare a stream, how late its elements may be, and which predicates' triples it leaves in the graph."""

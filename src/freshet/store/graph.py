@@ -8,16 +8,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freshet.rdf.elements import Elements
+from freshet.rdf.triples import Triples
+from freshet.store.triple_index import TripleIndex
 
 # Loaded triples were there before any time a stream can have.
 BEFORE_ALL_TIME = -(2**62)
 
+_NOTHING = np.empty(0, np.int64)
+
 
 class StoredGraph:
-    """The stored default graph as timed triples, in no order. A triple may stand in it more than once."""
+    """A stored graph as timed triples, in no order. A triple may stand in it more than once."""
 
     def __init__(self) -> None:
         self._parts: list[Elements] = []
+        self._indexed = 0  # how many of the triples `_index` has
+        self._index = TripleIndex(Triples(_NOTHING, _NOTHING, _NOTHING))
         self._lock = threading.Lock()
 
     def load(self, subjects: NDArray[np.int64], predicates: NDArray[np.int64], objects: NDArray[np.int64]) -> Elements:
@@ -42,8 +48,16 @@ class StoredGraph:
                 self._parts = [Elements(*(column[order] for column in joined))]
             if self._parts:
                 return self._parts[0]
-        nothing = np.empty(0, np.int64)
-        return Elements(nothing, nothing, nothing, nothing)
+        return Elements(_NOTHING, _NOTHING, _NOTHING, _NOTHING)
+
+    def index(self) -> TripleIndex:
+        """The set of triples that are here now, for one-shot queries. Nothing is made anew where none came since."""
+        with self._lock:
+            if self._indexed != len(self):
+                _, *columns = (np.concatenate(column) for column in zip(*self._parts, strict=True))
+                self._index = TripleIndex(Triples(*columns))
+                self._indexed = len(self)
+            return self._index
 
     def __len__(self) -> int:
         return sum(len(part.times) for part in self._parts)

@@ -8,6 +8,8 @@ import pytest
 
 import freshet
 from freshet.rdf.errors import FreshetError
+from freshet.rdf.terms import Iri
+from freshet.rdf.triples import ANY, DEFAULT_GRAPH
 
 S, T = "http://example.org/s", "http://example.org/t"
 PREFIX = "PREFIX : <http://example.org/>\n"
@@ -171,3 +173,30 @@ WHERE {{ WINDOW :w {{ ?a :p ?b }} ?x :p ?y }}"""
     session.finish()
     found = [[(report.time_ms, len(report.rows)) for report in query.take()] for query in registered]
     assert found == [[(2000, 1), (4000, 1), (6000, 4), (8000, 4), (10_000, 2)], [(5000, 4), (10_000, 2)]]
+
+
+def test_named_graphs_are_kept_apart_from_the_default_graph(tmp_path: Path) -> None:
+    trig, other = tmp_path / "data.trig", tmp_path / "other.ttl"
+    trig.write_text(PREFIX + ":a :p 1 . :g { :a :p 2, 3 . _:x :p 4 }", encoding="utf-8")
+    other.write_text(PREFIX + "_:x :p 5 .", encoding="utf-8")
+    session = freshet.Session()
+    assert session.load(trig) == 4
+    assert session.load(other, graph="http://example.org/g") == 1
+    assert session.load(other, graph="http://example.org/h") == 1
+    a, p, g, h = (session.dictionary.encode(Iri(f"http://example.org/{name}")) for name in "apgh")
+    dataset = session.dataset()
+    assert sorted(dataset.names().tolist()) == sorted([g, h])
+    assert [dataset.graph(name).count(a, p, ANY) for name in (DEFAULT_GRAPH, g, h)] == [1, 2, 0]
+    assert dataset.graph(g).distinct(p, 0) == 3, "the blank nodes of two files are two"
+    question = PREFIX + "SELECT ?v WHERE { :a :p ?v }"
+    assert [row["v"].lexical for row in session.bindings(session.query(question))] == ["1"]
+
+
+def test_a_dataset_has_what_streams_have_left(tmp_path: Path) -> None:
+    session = freshet.Session()
+    session.stream(S, absorb=True)
+    p = session.dictionary.encode(Iri("http://example.org/p"))
+    before = session.dataset()
+    session.push(S, line(1000) + line(2000) + line(3000, "y"))
+    assert before.graph(DEFAULT_GRAPH).count(ANY, p, ANY) == 0
+    assert session.dataset().graph(DEFAULT_GRAPH).count(ANY, p, ANY) == 2

@@ -1,0 +1,80 @@
+"""REGEX and REPLACE (SPARQL 1.1, 17.4.3.14 and 17.4.3.15)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+
+from freshet.expressions.columns import Batch, Column, Keys, Truths
+from freshet.expressions.distinct import apply, keys_of, read, truths_of
+from freshet.expressions.lexical import Text, simple, text
+from freshet.expressions.xpath_regex import FLAGS, RegexError, translate
+
+_PARTS = re.compile(r"\\([\\$])|\$([0-9]+)|([^\\$]+)|(.)", re.DOTALL)
+
+Template = tuple[str | int, ...]
+
+
+@lru_cache(maxsize=512)
+def compiled(pattern: str, flags: str) -> re.Pattern[str] | None:
+    """The regular expression of Python that means the same, or None where the pattern or a flag is wrong."""
+    if not set(flags) <= FLAGS:
+        return None
+    try:
+        return re.compile(translate(pattern, flags), re.IGNORECASE if "i" in flags else re.NOFLAG)
+    except (RegexError, re.error, OverflowError, RecursionError):
+        return None
+
+
+def _matches(one: Text, pattern: str, flags: str = "") -> bool | None:
+    regex = compiled(pattern, flags)
+    return None if regex is None else regex.search(one.lexical) is not None
+
+
+def _regex(batch: Batch, source: Column, *rest: Column) -> Truths:
+    return truths_of(apply(_matches, read(batch, source, text), *(read(batch, argument, simple) for argument in rest)))
+
+
+@lru_cache(maxsize=512)
+def template(replacement: str, groups: int) -> Template | None:
+    """A replacement as texts and numbers of groups; None where a backslash or dollar stands for nothing.
+
+    >>> template("a$1b", 1), template("$12", 1), template("a$", 0)
+    (('a', 1, 'b'), (1, '2'), None)
+    """
+    parts: list[str | int] = []
+    for escaped, digits, plain, wrong in _PARTS.findall(replacement):
+        if wrong:
+            return None
+        if digits:
+            length = len(digits)  # as many digits as name a group that there is
+            while length > 1 and int(digits[:length]) > groups:
+                length -= 1
+            number = int(digits[:length])
+            parts.append(number if number <= groups else "")
+            parts.append(digits[length:])
+        else:
+            parts.append(escaped or plain)
+    return tuple(part for part in parts if part != "")
+
+
+def _replaced(one: Text, pattern: str, replacement: str, flags: str = "") -> str | None:
+    regex = compiled(pattern, flags)
+    if regex is None or regex.search(""):  # what matches nothing could be replaced everywhere: an error
+        return None
+    parts = (replacement,) if "q" in flags else template(replacement, regex.groups)
+    if parts is None:
+        return None
+
+    def fill(match: re.Match[str]) -> str:
+        return "".join(part if isinstance(part, str) else match[part] or "" for part in parts)
+
+    return Text(regex.sub(fill, one.lexical), one.tag).key()
+
+
+def _replace(batch: Batch, source: Column, *rest: Column) -> Keys:
+    return keys_of(apply(_replaced, read(batch, source, text), *(read(batch, argument, simple) for argument in rest)))
+
+
+FUNCTIONS: dict[str, Callable[..., Column]] = {"REGEX": _regex, "REPLACE": _replace}

@@ -1,0 +1,196 @@
+"""Functions of dates and times (SPARQL 1.1, 17.4.5): parts of a moment as its own time zone tells them.
+
+Inline dateTimes are taken apart by arithmetic, others by their lexical form, once for each distinct term. As in other
+engines a date has a year, month and day too, and a time its hours, minutes and seconds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC
+from decimal import Decimal
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from freshet.expressions.columns import Batch, Column
+from freshet.expressions.distinct import encode, integer_id
+from freshet.expressions.lexical import literal, simple_key, typed_key
+from freshet.kernels import layout
+from freshet.kernels.calendar import MS_PER_DAY, date_from_days, days_from_date
+from freshet.kernels.values import DATE_TIME, TIME_LOCAL
+from freshet.rdf.ids import XSD_DATE_TIME
+from freshet.rdf.terms import Literal
+from freshet.rdf.values import Ids
+
+_DATE = r"(?P<year>-?[0-9]{4,})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
+_CLOCK = r"(?P<hours>[0-9]{2}):(?P<minutes>[0-9]{2}):(?P<seconds>[0-9]{2}(?:\.[0-9]+)?)"
+_MOMENT = re.compile(rf"(?:{_DATE})?T?(?:{_CLOCK})?(?P<zone>Z|[+-][0-9]{{2}}:[0-9]{{2}})?")
+_PARTS = ("year", "month", "day", "hours", "minutes")
+_SECONDS_SCALE = 3
+_ZONE_KINDS = (layout.DATETIME_Z, layout.DATETIME)
+
+
+class Moment(NamedTuple):
+    """The parts of a lexical form; None where it has no such part."""
+
+    year: int | None
+    month: int | None
+    day: int | None
+    hours: int | None
+    minutes: int | None
+    seconds: str | None
+    zone: str
+
+
+def read_moment(lexical: str) -> Moment:
+    """The parts of the lexical form of a date or time, which must be a right one."""
+    match = _MOMENT.fullmatch(lexical)
+    assert match is not None, "its value has been read"
+    year, month, day, hours, minutes = (None if match[name] is None else int(match[name]) for name in _PARTS)
+    if hours == 24:  # the midnight at which the next day begins
+        hours = 0
+        if year is not None:
+            year, month, day = map(int, date_from_days(days_from_date(year, month, day) + 1))
+    return Moment(year, month, day, hours, minutes, match["seconds"], match["zone"] or "")
+
+
+def _inline_part(part: str, milliseconds: NDArray[np.int64]) -> NDArray[np.int64]:
+    """A whole-numbered part of moments in milliseconds since 1970."""
+    days = milliseconds // MS_PER_DAY
+    if part in ("year", "month", "day"):
+        dates: NDArray[np.datetime64] = days.astype("datetime64[D]")
+        months: NDArray[np.datetime64] = dates.astype("datetime64[M]")
+        if part == "day":
+            return (dates - months).astype(np.int64) + 1
+        if part == "month":
+            return months.astype(np.int64) % 12 + 1
+        years: NDArray[np.int64] = months.astype("datetime64[Y]").astype(np.int64) + 1970
+        return years
+    of_day = milliseconds - days * MS_PER_DAY
+    return of_day // 3_600_000 if part == "hours" else of_day // 60_000 % 60
+
+
+def _inline_seconds(milliseconds: NDArray[np.int64]) -> Ids:
+    """Seconds as inline decimals, without zeros at the end."""
+    mantissas, scales = milliseconds % 60_000, np.full(milliseconds.shape, _SECONDS_SCALE, np.int64)
+    for _ in range(_SECONDS_SCALE):
+        short = mantissas % 10 == 0
+        mantissas = np.where(short, mantissas // 10, mantissas)
+        scales -= short
+    return int(layout.pack(layout.DECIMAL, 0)) | mantissas << layout.SCALE_BITS | scales
+
+
+def _milliseconds(inline: Ids) -> NDArray[np.int64]:
+    value = inline << (64 - layout.TYPE_SHIFT) >> (64 - layout.TYPE_SHIFT)
+    return value >> 1
+
+
+def _is_moment(ids: Ids) -> NDArray[np.bool_]:
+    return (ids < 0) & np.isin((ids >> layout.TYPE_SHIFT) & layout.TYPE_MASK, _ZONE_KINDS)
+
+
+def _moments(batch: Batch, ids: Ids) -> list[Moment | None]:
+    """The parts of dates and times by their lexical forms, None for other terms."""
+    kinds = batch.values(ids).kinds
+    right = (kinds >= DATE_TIME) & (kinds <= TIME_LOCAL)
+    moments: list[Moment | None] = []
+    for key, known in zip(batch.dictionary.keys(ids).to_pylist(), right, strict=True):
+        parts = literal(key) if known else None
+        moments.append(None if parts is None else read_moment(parts[0]))
+    return moments
+
+
+def _outside(batch: Batch, ids: Ids, result: Ids, of_moment: Callable[[Moment], int]) -> None:
+    """Fill in the rows whose moments are not inline."""
+    rows = np.flatnonzero(ids > 0)
+    if rows.size:
+        distinct, places = encode(ids[rows])
+        found = [0 if moment is None else of_moment(moment) for moment in _moments(batch, distinct)]
+        result[rows] = np.array(found, np.int64)[places]
+
+
+def _part(part: str, batch: Batch, argument: Column) -> Ids:
+    """YEAR, MONTH, DAY, HOURS and MINUTES."""
+    ids = batch.ids(argument)
+    inline = _is_moment(ids)
+    result = np.zeros(ids.size, np.int64)
+    result[inline] = integer_id(0) | (_inline_part(part, _milliseconds(ids[inline])) & layout.VALUE_MASK)
+
+    def number(moment: Moment) -> int:
+        value = getattr(moment, part)
+        return 0 if value is None else integer_id(value)
+
+    _outside(batch, ids, result, number)
+    return result
+
+
+def _seconds(batch: Batch, argument: Column) -> Ids:
+    ids = batch.ids(argument)
+    inline = _is_moment(ids)
+    result = np.zeros(ids.size, np.int64)
+    result[inline] = _inline_seconds(_milliseconds(ids[inline]))
+
+    def seconds(moment: Moment) -> int:
+        if moment.seconds is None:
+            return 0
+        return int(batch.intern([typed_key(f"{Decimal(moment.seconds).normalize():f}", "decimal")])[0])
+
+    _outside(batch, ids, result, seconds)
+    return result
+
+
+def _duration(zone: str) -> str:
+    """A time zone as a canonical xsd:dayTimeDuration.
+
+    >>> _duration("-05:30"), _duration("Z")
+    ('-PT5H30M', 'PT0S')
+    """
+    if zone == "Z":
+        return "PT0S"
+    hours, minutes = int(zone[1:3]), int(zone[4:6])
+    text = (f"{hours}H" if hours else "") + (f"{minutes}M" if minutes else "")
+    return f"{'-' if zone[0] == '-' else ''}PT{text}" if text else "PT0S"
+
+
+def _zone(term: Callable[[str], str | None], batch: Batch, argument: Column) -> Ids:
+    """TZ and TIMEZONE: what `term` makes of a time zone, which may be missing."""
+    ids = batch.ids(argument)
+    utc, none = (0 if key is None else int(batch.intern([key])[0]) for key in (term("Z"), term("")))
+    inline = _is_moment(ids)
+    zoned = (ids >> layout.TYPE_SHIFT) & layout.TYPE_MASK == layout.DATETIME_Z
+    result = np.where(inline, np.where(zoned, utc, none), np.int64(0))
+
+    def zone_id(moment: Moment) -> int:
+        key = term(moment.zone)
+        return 0 if key is None else int(batch.intern([key])[0])
+
+    _outside(batch, ids, result, zone_id)
+    return result
+
+
+def _timezone_key(zone: str) -> str | None:
+    return typed_key(_duration(zone), "dayTimeDuration") if zone else None
+
+
+def _now(batch: Batch) -> Ids:
+    assert batch.context is not None
+    moment = batch.context.now.astimezone(UTC)
+    text = moment.strftime("%Y-%m-%dT%H:%M:%S") + f".{moment.microsecond // 1000:03}Z"
+    return np.array([batch.dictionary.encode(Literal(text, XSD_DATE_TIME))], np.int64)
+
+
+FUNCTIONS: dict[str, Callable[..., Column]] = {
+    "NOW": _now,
+    "YEAR": partial(_part, "year"),
+    "MONTH": partial(_part, "month"),
+    "DAY": partial(_part, "day"),
+    "HOURS": partial(_part, "hours"),
+    "MINUTES": partial(_part, "minutes"),
+    "SECONDS": _seconds,
+    "TIMEZONE": partial(_zone, _timezone_key),
+    "TZ": partial(_zone, simple_key),
+}

@@ -1,0 +1,72 @@
+"""One-shot answers: a query and a dataset in, solutions, a truth value or a graph out."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import numpy as np
+
+from freshet.algebra.nodes import Distinct, Node, OrderBy, Project, Query, QueryForm, Reduced, Slice
+from freshet.algebra.scope import visible_variables
+from freshet.expressions.context import Context
+from freshet.oneshot import operators as operators  # evaluate knows the operators once they are imported
+from freshet.oneshot.constants import known_id
+from freshet.oneshot.construct import construct
+from freshet.oneshot.dataset import DEFAULT_GRAPH, Dataset, Ids
+from freshet.oneshot.deadline import Deadline
+from freshet.oneshot.describe import describe
+from freshet.oneshot.evaluate import evaluate
+from freshet.oneshot.operators.slice import some
+from freshet.oneshot.scope import Scope
+from freshet.oneshot.table import Table
+from freshet.oneshot.view import DatasetView
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.errors import UnsupportedError
+from freshet.rdf.terms import Iri
+from freshet.results.report import Answer, BooleanAnswer, Solutions
+
+
+def answer(query: Query, dataset: Dataset, dictionary: Dictionary, *, deadline: Deadline | None = None) -> Answer:
+    """The answer to a query over a dataset as it is now.
+
+    What is not evaluated is an UnsupportedError; a deadline that has passed, or was cancelled, a QueryStoppedError.
+    """
+    if query.windows:
+        raise UnsupportedError("windows are not supported in one-shot queries")
+    if query.default_graphs or query.named_graphs:
+        dataset = DatasetView(dataset, _ids(query.default_graphs, dictionary), _ids(query.named_graphs, dictionary))
+    scope = Scope(
+        dataset=dataset,
+        graph=dataset.graph(DEFAULT_GRAPH),
+        dictionary=dictionary,
+        deadline=deadline or Deadline(),
+        context=Context(datetime.now(UTC), query.base),
+    )
+    scope.deadline.check()
+    if query.form is QueryForm.ASK:
+        return BooleanAnswer(some(query.root, scope, 1).count > 0)
+    table = evaluate(query.root, scope)
+    if query.form is QueryForm.CONSTRUCT:
+        return construct(query.template, table, dictionary)
+    if query.form is QueryForm.DESCRIBE:
+        return describe(query.resources, table, scope)
+    return _solutions(_selected(query.root), table)
+
+
+def _ids(names: tuple[Iri, ...], dictionary: Dictionary) -> Ids:
+    return np.array([known_id(name, dictionary) for name in names], np.int64)
+
+
+def _selected(root: Node) -> tuple[str, ...]:
+    node = root
+    while isinstance(node, Slice | Distinct | Reduced | OrderBy):
+        node = node.child
+    variables = node.variables if isinstance(node, Project) else visible_variables(root)
+    return tuple(variable.name for variable in variables)
+
+
+def _solutions(names: tuple[str, ...], table: Table) -> Solutions:
+    rows = np.empty((table.count, len(names)), np.int64)
+    for at, name in enumerate(names):
+        rows[:, at] = table.column(name)
+    return Solutions(names, rows)

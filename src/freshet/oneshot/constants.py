@@ -1,0 +1,35 @@
+"""The ids of a query's terms, looked up once for each dictionary."""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.terms import Term
+
+_KNOWN: WeakKeyDictionary[Dictionary, dict[Term, int]] = WeakKeyDictionary()
+
+
+def known_id(term: Term, dictionary: Dictionary) -> int:
+    """The id of a term, or 0 where the dictionary does not have it, so that no triple can hold it."""
+    known = _known(dictionary)
+    term_id = known.get(term)
+    if term_id is None:
+        term_id = dictionary.lookup(term)
+        if term_id:
+            known[term] = term_id
+    return term_id
+
+
+def given_id(term: Term, dictionary: Dictionary) -> int:
+    """The id of a term that can appear in solutions; it is entered where it is new."""
+    known = _known(dictionary)
+    term_id = known.get(term)
+    if term_id is None:
+        term_id = known[term] = dictionary.encode(term)
+    return term_id
+
+
+def _known(dictionary: Dictionary) -> dict[Term, int]:
+    known = _KNOWN.get(dictionary)
+    return _KNOWN.setdefault(dictionary, {}) if known is None else known

@@ -1,0 +1,23 @@
+"""One-shot evaluation: a table of solutions for each operator of the algebra (SPARQL 1.1, 18.6)."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+from freshet.algebra import nodes
+from freshet.oneshot.scope import Scope
+from freshet.oneshot.table import Table
+from freshet.rdf.errors import UnsupportedError
+
+# Nodes that are not evaluated, each with the words that the user is shown.
+REFUSED: dict[type[nodes.Node], str] = {
+    nodes.Service: "SERVICE",
+    nodes.Window: "WINDOW",
+}
+
+
+@singledispatch
+def evaluate(node: nodes.Node, scope: Scope) -> Table:
+    """The solutions of a node, as a bag, with a column for each variable in scope."""
+    what = REFUSED.get(type(node), type(node).__name__)
+    raise UnsupportedError(f"{what} is not supported yet in one-shot queries")

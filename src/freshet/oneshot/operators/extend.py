@@ -1,0 +1,33 @@
+"""Extend: a variable more, unbound where its expression is an error."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from freshet.algebra.nodes import Extend
+from freshet.oneshot.conditions import value
+from freshet.oneshot.evaluate import evaluate
+from freshet.oneshot.mentioned import mentioned
+from freshet.oneshot.scope import Scope
+from freshet.oneshot.table import Table
+
+
+@evaluate.register
+def _(node: Extend, scope: Scope) -> Table:
+    hint = scope.hint
+    if hint is not None and node.variable.name in hint.columns:
+        hint = hint.only(name for name in hint.columns if name != node.variable.name)
+    child = evaluate(node.child, scope.hinted(hint if hint is not None and hint.columns else None))
+    return extended(child, node, scope)
+
+
+def extended(child: Table, node: Extend, scope: Scope) -> Table:
+    """The table with the variable that the node adds."""
+    name = node.variable.name
+    if scope.outer is not None:
+        child = scope.correlated(child, {name, *mentioned(node.expression)})
+    ids = value(node.expression, child, scope)
+    if name not in child.columns:
+        return Table({**child.columns, name: ids}, child.count)
+    # inside EXISTS, the variable may stand for an outer term: what is computed must be that
+    return child.where((ids == 0) | (child.columns[name] == 0) | (ids == np.asarray(child.columns[name])))

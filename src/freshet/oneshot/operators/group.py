@@ -1,0 +1,65 @@
+"""Group: the solutions that agree on the keys as one, with the aggregates of each group (SPARQL 1.1, 11 and 18.5.1).
+
+| rows (?k, ?v)          | keys ?k, SUM(?v) |
+| ---------------------- | ---------------- |
+| (a, 1), (a, 2), (b, 3) | (a, 3), (b, 3)   |
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from freshet.algebra.expressions import Aggregate
+from freshet.algebra.nodes import Group
+from freshet.expressions.aggregates import aggregate
+from freshet.oneshot.conditions import value
+from freshet.oneshot.dataset import Ids
+from freshet.oneshot.evaluate import evaluate
+from freshet.oneshot.joining import have_compatible
+from freshet.oneshot.mentioned import mentioned
+from freshet.oneshot.scope import Scope
+from freshet.oneshot.table import Rows, Table, numbered, stacked
+
+
+@evaluate.register
+def _(node: Group, scope: Scope) -> Table:
+    key_names = [key.name for key in node.keys]
+    inner = scope.hinted(None) if scope.hint is None else scope.hinted(_hint(scope, key_names))
+    child = evaluate(node.child, inner)
+    if scope.outer is not None:
+        child = scope.correlated(child, mentioned(node.aggregates) | set(key_names))
+    outer_names = scope.outer_names(child)
+    names = list(dict.fromkeys([*outer_names, *key_names]))
+    keyed = Table({**child.columns, **{name: child.column(name) for name in names}}, child.count)
+    groups, firsts = numbered(keyed, names)
+    result = keyed.only(names).take(firsts)
+    if not node.keys:
+        result = _with_empty_groups(result, outer_names, scope)
+    for variable, function in node.aggregates:
+        ids = _aggregate(function, child, groups, result.count, scope)
+        result = Table({**result.columns, variable.name: ids}, result.count)
+    return result
+
+
+def _hint(scope: Scope, key_names: list[str]) -> Table | None:
+    hint = None if scope.hint is None else scope.hint.only(key_names)
+    return hint if hint is not None and hint.columns else None
+
+
+def _with_empty_groups(groups: Table, outer_names: list[str], scope: Scope) -> Table:
+    """Without keys there is a group even where there are no solutions: one, or one for each outer solution."""
+    if not outer_names:
+        return Table({}, 1)
+    assert scope.outer is not None
+    outer = scope.outer.only(outer_names).distinct()
+    return stacked([groups, outer.where(~have_compatible(outer, groups, outer_names, ()))])
+
+
+def _aggregate(function: Aggregate, child: Table, groups: Rows, count: int, scope: Scope) -> Ids:
+    if function.operand is None and function.distinct:  # COUNT(DISTINCT *) counts rows, of which only we know
+        visible = [name for name in child.columns if not name.startswith(".")]
+        rows = Table({**child.only(visible).columns, ".group": groups}, child.count)
+        _, firsts = numbered(rows, tuple(rows.columns))
+        return aggregate(Aggregate("COUNT", None), None, groups[firsts], count, scope.dictionary)
+    ids = None if function.operand is None else value(function.operand, child, scope)
+    return np.asarray(aggregate(function, ids, groups, count, scope.dictionary))

@@ -1,0 +1,38 @@
+"""LeftJoin, which is OPTIONAL: the join where the condition holds, and what of left found no partner.
+
+| left (?x) | right (?x, ?y) | condition | result (?x, ?y) |
+| --------- | -------------- | --------- | --------------- |
+| 1, 2, 3   | (1, a), (2, b) | ?y = a    | (1, a), 2, 3    |
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from freshet.algebra.nodes import LeftJoin
+from freshet.oneshot.conditions import holds
+from freshet.oneshot.evaluate import evaluate
+from freshet.oneshot.joining import merged, pairs, shared
+from freshet.oneshot.mentioned import mentioned
+from freshet.oneshot.scope import Scope
+from freshet.oneshot.table import Table, stacked
+
+
+@evaluate.register
+def _(node: LeftJoin, scope: Scope) -> Table:
+    left = evaluate(node.left, scope)
+    hint = left.bound()
+    right = evaluate(node.right, scope.hinted(hint if hint.columns else None))
+    left = scope.correlated(left, [*right.columns, *(mentioned(node.condition) if node.condition else ())])
+    parts: list[Table] = []
+    alone = np.ones(left.count, np.bool_)
+    for left_rows, right_rows in pairs(left, right, shared(left, right), scope.deadline):
+        joined = merged(left, right, left_rows, right_rows)
+        if node.condition is not None:
+            passed = holds(node.condition, joined, scope)
+            joined, left_rows = joined.where(passed), left_rows[passed]
+        alone[left_rows] = False
+        parts.append(joined)
+    rest = left.where(alone)
+    nothing = {name: np.zeros(rest.count, np.int64) for name in right.columns if name not in left.columns}
+    return stacked([*parts, Table({**rest.columns, **nothing}, rest.count)])

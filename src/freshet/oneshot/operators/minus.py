@@ -1,0 +1,26 @@
+"""Minus: the solutions of left with which no solution of right is compatible and shares a bound variable.
+
+| left (?x, ?y)          | right (?x, ?z) | result         |
+| ---------------------- | -------------- | -------------- |
+| (1, a), (2, b), (-, c) | (1, d)         | (2, b), (-, c) |
+"""
+
+from __future__ import annotations
+
+from freshet.algebra.nodes import Minus
+from freshet.oneshot.evaluate import evaluate
+from freshet.oneshot.joining import have_compatible, shared
+from freshet.oneshot.scope import Scope
+from freshet.oneshot.table import Table
+
+
+@evaluate.register
+def _(node: Minus, scope: Scope) -> Table:
+    left = evaluate(node.left, scope)
+    hint = left.bound()
+    right = evaluate(node.right, scope.hinted(hint if hint.columns else None))
+    left = scope.correlated(left, right.columns)
+    names = shared(left, right)
+    constants = scope.outer_names(left)  # which stand for terms here, and are in no solution's domain
+    domain = [name for name in names if name not in constants]
+    return left.where(~have_compatible(left, right, names, domain)) if domain else left

@@ -1,0 +1,68 @@
+"""What an operator is evaluated in: the active graph, and what its surroundings know already.
+
+Two tables come from outside. `outer` holds the solutions for which an EXISTS is evaluated, all at once: its variables
+are constants inside the pattern (`substitute` of SPARQL 1.1, 18.6), with another value for each outer solution. A
+table inside the pattern that has columns of outer variables holds the solutions for each of their values; one without
+is the same for all. `hint` is what the result will be joined with: an operator may leave out solutions that are
+compatible with no row of it, and need not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+
+from freshet.expressions.context import Context
+from freshet.oneshot.dataset import Dataset, GraphReader
+from freshet.oneshot.deadline import Deadline
+from freshet.oneshot.joining import join
+from freshet.oneshot.table import Table
+from freshet.rdf.dictionary import Dictionary
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scope:
+    """The surroundings of an operator. All columns of `outer` and `hint` are bound in every row.
+
+    `context` is the query's; what EXISTS means depends on the scope, and is added where an expression is evaluated.
+    """
+
+    dataset: Dataset
+    graph: GraphReader
+    dictionary: Dictionary
+    deadline: Deadline
+    context: Context
+    outer: Table | None = None
+    hint: Table | None = None
+
+    def hinted(self, hint: Table | None) -> Scope:
+        """The same with another hint."""
+        return self if hint is self.hint else replace(self, hint=hint)
+
+    def only(self, names: Collection[str]) -> Scope:
+        """What stands inside a SELECT sees of the outside: the variables that it selects."""
+        if self.outer is None and self.hint is None:
+            return self
+        return replace(self, outer=_only(self.outer, names), hint=_only(self.hint, names))
+
+    def outer_names(self, table: Table) -> list[str]:
+        """The outer variables that a table has columns of."""
+        return [] if self.outer is None else [name for name in self.outer.columns if name in table.columns]
+
+    def correlated(self, table: Table, names: Iterable[str]) -> Table:
+        """The table with a column for each outer variable that is named."""
+        if self.outer is None:
+            return table
+        wanted = set(names)
+        missing = [name for name in self.outer.columns if name in wanted and name not in table.columns]
+        if not missing:
+            return table
+        outer = self.outer.only([*self.outer_names(table), *missing]).distinct()
+        return join(table, outer, self.deadline)
+
+
+def _only(table: Table | None, names: Collection[str]) -> Table | None:
+    if table is None:
+        return None
+    found = table.only(name for name in table.columns if name in names)
+    return found if found.columns else None

@@ -1,0 +1,86 @@
+"""Solutions as columns of ids: what operators take and give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from freshet.kernels.joins import number_rows
+from freshet.oneshot.dataset import Ids
+from freshet.rdf.arrow import read_only
+
+Rows = NDArray[np.int64]  # numbers of rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """A bag of solutions: a column for each variable in scope, 0 where a solution does not bind it.
+
+    A variable that has no column is bound in no solution.
+    """
+
+    columns: Mapping[str, Ids]
+    count: int
+
+    def column(self, name: str) -> Ids:
+        """The ids of a variable."""
+        found = self.columns.get(name)
+        return np.zeros(self.count, np.int64) if found is None else found
+
+    def take(self, rows: Rows) -> Table:
+        """Some rows, by their numbers."""
+        return Table({name: ids[rows] for name, ids in self.columns.items()}, len(rows))
+
+    def where(self, mask: NDArray[np.bool_]) -> Table:
+        """The rows for which the mask is true."""
+        return self if mask.all() else self.take(np.flatnonzero(mask))
+
+    def only(self, names: Iterable[str]) -> Table:
+        """The same rows with some of the columns."""
+        return Table({name: self.columns[name] for name in names if name in self.columns}, self.count)
+
+    def distinct(self) -> Table:
+        """No row twice."""
+        return self.take(numbered(self, tuple(self.columns))[1])
+
+    def bound(self) -> Table:
+        """The columns that are bound in every row."""
+        return Table({name: ids for name, ids in self.columns.items() if ids.all()}, self.count)
+
+
+UNIT = Table({}, 1)  # the solution that binds nothing
+
+
+def empty(names: Iterable[str]) -> Table:
+    """No solutions."""
+    return Table({name: np.empty(0, np.int64) for name in names}, 0)
+
+
+def keys(table: Table, names: Sequence[str]) -> Ids:
+    """Some columns as rows, in the form that kernels take."""
+    if len(names) == 1:
+        return read_only(table.columns[names[0]]).reshape(-1, 1)
+    rows = np.empty((table.count, len(names)), np.int64)
+    for at, name in enumerate(names):
+        rows[:, at] = table.columns[name]
+    return read_only(rows)
+
+
+def numbered(table: Table, names: Sequence[str]) -> tuple[Rows, Rows]:
+    """A number for each row, equal where the columns are, in order of appearance; and the first row of each number."""
+    if not names:
+        return np.zeros(table.count, np.int64), np.zeros(min(table.count, 1), np.int64)
+    numbers, firsts = number_rows(keys(table, names))
+    return numbers, firsts
+
+
+def stacked(tables: Sequence[Table]) -> Table:
+    """The rows of all tables, one after another."""
+    if len(tables) == 1:
+        return tables[0]
+    names = dict.fromkeys(name for table in tables for name in table.columns)
+    columns = {name: np.concatenate([table.column(name) for table in tables]) for name in names}
+    return Table(columns, sum(table.count for table in tables))

@@ -1,0 +1,21 @@
+"""Columns of triples, as stored data hands them to whoever evaluates a query."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ids = NDArray[np.int64]
+
+ANY = 0  # in a pattern: whatever term
+DEFAULT_GRAPH = 0
+
+
+class Triples(NamedTuple):
+    """Triples as columns, in no order that means anything. No triple stands in them twice."""
+
+    subjects: Ids
+    predicates: Ids
+    objects: Ids

@@ -1,0 +1,71 @@
+"""Random graph, random query: one-shot evaluation answers as pyoxigraph does.
+
+`FRESHET_EXAMPLES` says how many (twice as many are made here), `FRESHET_SEED` where to start counting.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from random import Random
+
+import pyoxigraph as ox
+import pytest
+
+from algebra_to_sparql import query_text
+from freshet.oneshot.answer import answer
+from freshet.oneshot.deadline import Deadline
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.oxigraph import parsed_key
+from freshet.results.report import BooleanAnswer, Solutions
+from plain_dataset import dataset_of
+from random_algebra import Quad, random_quads, random_query
+
+EXAMPLES = 2 * int(os.environ.get("FRESHET_EXAMPLES", "500"))
+FIRST_SEED = int(os.environ.get("FRESHET_SEED", "0"))
+BLOCKS = 10
+
+Bag = Counter[tuple[str | None, ...]]
+
+
+def oxigraph_quads(quads: list[Quad]) -> list[ox.Quad]:
+    lines = [f"{s} {p} {o} {'' if name is None else name} ." for s, p, o, name in quads]
+    return list(ox.parse("\n".join(lines), ox.RdfFormat.N_QUADS))
+
+
+def oxigraph_answer(text: str, quads: list[ox.Quad]) -> tuple[tuple[str, ...], Bag] | bool:
+    store = ox.Store()
+    store.extend(quads)
+    found = store.query(text)
+    if isinstance(found, ox.QueryBoolean):
+        return bool(found)
+    names = tuple(variable.value for variable in found.variables)
+    rows = (tuple(None if (term := row[name]) is None else parsed_key(term, "") for name in names) for row in found)
+    return names, Counter(rows)
+
+
+def check(seed: int) -> None:
+    random = Random(seed)
+    quads = oxigraph_quads(random_quads(random))
+    query = random_query(random)
+    text = query_text(query)
+    dictionary = Dictionary()
+    found = answer(query, dataset_of(quads, dictionary), dictionary, deadline=Deadline(30))
+    expected = oxigraph_answer(text, quads)
+    about = f"seed {seed}\n{text}\n" + "\n".join(map(str, quads))
+    if isinstance(found, BooleanAnswer):
+        assert found.value == expected, about
+        return
+    assert isinstance(found, Solutions)
+    assert isinstance(expected, tuple)
+    names, bag = expected
+    assert set(names) == set(found.variables), about
+    columns = [dictionary.keys(found.rows[:, found.variables.index(name)].copy()).to_pylist() for name in names]
+    rows: Bag = Counter(zip(*columns, strict=True))
+    assert rows == bag, f"{about}\ntoo many: {rows - bag}\nmissing: {bag - rows}"
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_oneshot_equals_pyoxigraph(block: int) -> None:
+    for seed in range(FIRST_SEED + block * EXAMPLES // BLOCKS, FIRST_SEED + (block + 1) * EXAMPLES // BLOCKS):
+        check(seed)

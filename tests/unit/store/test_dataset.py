@@ -1,0 +1,56 @@
+"""Graphs that grow, and snapshots of them that do not."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from freshet.rdf.elements import Elements
+from freshet.rdf.reading import Quads
+from freshet.rdf.triples import ANY, DEFAULT_GRAPH
+from freshet.store.dataset import StoredDataset
+
+
+def quads(*rows: tuple[int, int, int, int]) -> Quads:
+    return Quads(*np.array(rows, np.int64).reshape(-1, 4).T)
+
+
+def test_graphs_stay_apart() -> None:
+    stored = StoredDataset()
+    stored.load_named(quads((1, 2, 3, 20), (1, 2, 4, DEFAULT_GRAPH), (5, 2, 3, 10), (6, 2, 3, 20), (6, 2, 3, 20)))
+    snapshot = stored.snapshot()
+    assert sorted(snapshot.names().tolist()) == [10, 20]
+    assert sorted(snapshot.graph(20).match(ANY, 2, 3).subjects.tolist()) == [1, 6]
+    assert snapshot.graph(10).match(ANY, ANY, ANY).subjects.tolist() == [5]
+    assert snapshot.graph(DEFAULT_GRAPH).count(ANY, ANY, ANY) == 0  # the engine loads the default graph
+    assert snapshot.graph(99).count(ANY, ANY, ANY) == 0
+
+
+def test_named_but_empty() -> None:
+    stored = StoredDataset()
+    stored.load_named(quads(), 7)
+    stored.load_named(quads((1, 2, 3, DEFAULT_GRAPH)), DEFAULT_GRAPH)
+    assert stored.snapshot().names().tolist() == [7]
+
+
+def test_a_snapshot_stays_as_it_was() -> None:
+    stored = StoredDataset()
+    stored.default.load(np.array([1]), np.array([2]), np.array([3]))
+    before = stored.snapshot()
+    stored.default.absorb(Elements(*(np.array([value]) for value in (1000, 4, 2, 3))))
+    stored.load_named(quads((1, 2, 3, 20)))
+    assert before.graph(DEFAULT_GRAPH).match(ANY, 2, 3).subjects.tolist() == [1]
+    assert before.names().size == 0
+    after = stored.snapshot()
+    assert sorted(after.graph(DEFAULT_GRAPH).match(ANY, 2, 3).subjects.tolist()) == [1, 4]
+    assert after.names().tolist() == [20]
+
+
+def test_an_index_is_made_once() -> None:
+    stored = StoredDataset()
+    stored.default.load(np.array([1, 1]), np.array([2, 2]), np.array([3, 3]))
+    index = stored.snapshot().graph(DEFAULT_GRAPH)
+    assert len(index) == 1
+    assert stored.default.elements().subjects.tolist() == [1, 1]
+    assert stored.snapshot().graph(DEFAULT_GRAPH) is index
+    stored.default.load(np.array([1]), np.array([2]), np.array([3]))
+    assert stored.snapshot().graph(DEFAULT_GRAPH) is not index
