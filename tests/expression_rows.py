@@ -1,4 +1,4 @@
-"""Expressions written in SPARQL, evaluated by Freshet over rows of terms, so that oxigraph can be given the same text."""
+"""Expressions in SPARQL, evaluated by Freshet over rows of terms, and by oxigraph from the same text."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from functools import cache
 
 import numpy as np
+from hypothesis import strategies as st
 
 from freshet.algebra.expressions import Expression
 from freshet.algebra.nodes import Extend, Project
@@ -21,6 +22,11 @@ Row = tuple[Term | None, ...]
 
 NOW = datetime(2024, 2, 29, 12, 30, 15, 250_000, UTC)
 CONTEXT = Context(now=NOW, base="http://example.org/base/")
+
+
+def rows(*arguments: st.SearchStrategy[Term | None]) -> st.SearchStrategy[list[Row]]:
+    """Columns to try a function on."""
+    return st.lists(st.tuples(*arguments), min_size=1, max_size=30)
 
 
 @cache
