@@ -53,7 +53,7 @@ class Batch:
         self.dictionary = dictionary
         self.context = context
         self.table = value_table(dictionary)
-        self.makes_nodes = False  # whether BNODE("x") was asked for
+        self.node_scope: str | None = None  # of BNODE("x"), once that has been asked for
 
     def variable(self, name: str) -> Ids:
         column = self.columns.get(name)

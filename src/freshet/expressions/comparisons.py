@@ -1,8 +1,8 @@
 """`=`, `!=`, `<`, `<=`, `>`, `>=` and sameTerm over columns (SPARQL 1.1, 17.3 and 17.4.1).
 
 Inline ids are compared by their bits. Other terms need their values, strings their text; only rows that do pay for it.
-Equality of literals follows oxigraph: literals of two known datatypes are different, where one has an unknown datatype
-or an ill-typed form and they are not the same term, it is an error.
+Literals of two known datatypes are different; where one has an unknown datatype or an ill-typed form and they are not
+the same term, it is an error, as it is for a moment without time zone that may be the other one.
 """
 
 from __future__ import annotations

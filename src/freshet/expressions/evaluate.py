@@ -37,7 +37,7 @@ def evaluate(
     batch = Batch(columns, count, dictionary, context)
     ids = batch.ids(_column(expression, batch))
     result = ids if ids.size == count else np.full(count, ids[0])
-    if batch.makes_nodes and context is not None:
+    if batch.node_scope is not None and context is not None:
         context.solutions.made(result)
     return result
 

@@ -103,13 +103,13 @@ def _bnode(batch: Batch, *label: Column) -> Ids:
         return batch.dictionary.intern_arrow(_numbered(f"_:{batch.dictionary.fresh_scope()}b", rows))
     assert batch.context is not None
     solutions = batch.context.solutions
-    scope = solutions.scope(batch.columns, batch.count, batch.dictionary)
-    batch.makes_nodes = True
+    if batch.node_scope is None:
+        batch.node_scope = solutions.scope(batch.columns, batch.count, batch.dictionary)
     labels, places = apply(solutions.label, read(batch, label[0], simple))
     numbers = np.array([-1 if number is None else number for number in labels], np.int64)[places]
     if numbers.size != batch.count:
         numbers = np.full(batch.count, numbers[0])
-    ids = batch.dictionary.intern_arrow(_numbered(f"_:{scope}s", rows, pa.array(numbers)))
+    ids = batch.dictionary.intern_arrow(_numbered(f"_:{batch.node_scope}s", rows, pa.array(numbers)))
     return np.where(numbers < 0, np.int64(0), ids)
 
 

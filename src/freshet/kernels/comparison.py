@@ -90,14 +90,17 @@ def _compare_inline(left, right):
     if left_kind >= DATE_TIME and right_kind >= DATE_TIME:
         left_ms, right_ms = left_value >> 1, right_value >> 1
         if left_type != right_type and abs(left_ms - right_ms) <= _ZONES_MS:
-            return DIFFERENT
+            return FAILED
         return _code(order_of(left_ms, right_ms))
     return DIFFERENT
 
 
 @njit
 def _compare_moments(left_kind, left_high, left_low, right_kind, right_high, right_low):
-    """The code of two dates or times of the same datatype."""
+    """The code of two dates or times of the same datatype.
+
+    Where just one has a time zone and the other's could make them equal, nothing is known (XML Schema, 3.2.7.4).
+    """
     if left_kind == right_kind:
         return _code(wide.compare(left_high, left_low, right_high, right_low))
     high, low, _ = wide.subtract(left_high, left_low, right_high, right_low)
@@ -105,7 +108,7 @@ def _compare_moments(left_kind, left_high, left_low, right_kind, right_high, rig
     if high < 0:
         sign = -1
         high, low = wide.negate(high, low)
-    return _code(sign) if wide.compare(high, low, _ZONES_HIGH, _ZONES_LOW) > 0 else DIFFERENT
+    return _code(sign) if wide.compare(high, low, _ZONES_HIGH, _ZONES_LOW) > 0 else FAILED
 
 
 @njit

@@ -127,6 +127,18 @@ def order_by_specification(operator: str, left: Term, right: Term, said: Term | 
     return said
 
 
+def undecided(left: Term, right: Term, said: list[Term | None]) -> bool:
+    """Two moments of which one has no time zone and may be the other: oxigraph knows no order but says they differ.
+
+    SPARQL 1.0's test open-world/date-2 wants an error.
+    """
+    if not isinstance(left, Literal) or not isinstance(right, Literal):
+        return False
+    names = {term.datatype.value.removeprefix(XSD).removesuffix("Stamp") for term in (left, right)}
+    same_type = len(names) == 1 and names <= {"dateTime", "date", "time"}
+    return same_type and said[COMPARISONS.index("<")] is None and said[COMPARISONS.index("=")] == FALSE
+
+
 @PROPERTY
 @given(rows_of(TERMS, TERMS))
 def test_comparisons_of_any_terms(rows: Rows) -> None:
@@ -153,6 +165,8 @@ def check_comparisons(rows: Rows) -> None:
             wanted = said[at]
             if operator in ORDERS:
                 wanted = order_by_specification(operator, left, right, wanted)
+            elif undecided(left, right, said):
+                wanted = None
             assert row == wanted, f"{left} {operator} {right}"
 
 
@@ -223,8 +237,11 @@ def ill_typed(term: Term | None) -> bool:
 def test_in_is_a_chain_of_equalities(rows: Rows) -> None:
     expected = oxigraph_rows(["?a IN (?b, 1, <urn:x>)", "?a NOT IN (?b, 1, <urn:x>)"], "ab", rows)
     choices = (B, Constant(typed("integer", "1")), Constant(Iri("urn:x")))
+    compared = oxigraph_rows([f"?a {operator} ?b" for operator in COMPARISONS], "ab", rows)
     for at, negated in enumerate((False, True)):
-        assert freshet_rows(In(A, choices, negated), rows) == [said[at] for said in expected]
+        found = freshet_rows(In(A, choices, negated), rows)
+        for row, said, (left, right), codes in zip(found, expected, rows, compared, strict=True):
+            assert row == (None if undecided(left, right, codes) else said[at]), f"{left} IN ({right}, ...)"
 
 
 @PROPERTY
