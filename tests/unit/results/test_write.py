@@ -16,7 +16,7 @@ from freshet.rdf.ids import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from freshet.rdf.oxigraph import parsed_key
 from freshet.rdf.terms import RDF_LANG_STRING, BlankNode, Iri, Literal, Term, term_key
 from freshet.results.report import Report, Solutions
-from freshet.results.write import report_json, write_solutions
+from freshet.results.write import report_json, write_answer
 
 TERMS: list[Term] = [
     Iri("http://example.org/é?a&b"),
@@ -86,7 +86,7 @@ def read_back(data: bytes, form: str) -> tuple[list[str], list[list[str | None]]
 def test_another_reader_gets_the_same_solutions(table: tuple[tuple[str, ...], list[Row]], form: str) -> None:
     variables, rows = table
     dictionary = Dictionary()
-    data = write_solutions(solutions_of(variables, rows, dictionary), dictionary, form)
+    data = write_answer(solutions_of(variables, rows, dictionary), dictionary, form)
     expected = [[None if term is None else term_key(term) for term in row] for row in rows]
     assert read_back(data, form) == (list(variables), expected)
 
@@ -94,7 +94,7 @@ def test_another_reader_gets_the_same_solutions(table: tuple[tuple[str, ...], li
 def test_json() -> None:
     dictionary = Dictionary()
     rows: list[Row] = [[TERMS[0], None], [TERMS[1], TERMS[4]], [None, TERMS[5]], [None, None]]
-    document = json.loads(write_solutions(solutions_of(("x", "y"), rows, dictionary), dictionary, "json"))
+    document = json.loads(write_answer(solutions_of(("x", "y"), rows, dictionary), dictionary, "json"))
     assert document == {
         "head": {"vars": ["x", "y"]},
         "results": {
@@ -114,7 +114,7 @@ def test_json() -> None:
 def test_csv() -> None:
     dictionary = Dictionary()
     rows: list[Row] = [[term, None] for term in TERMS] + [[None, TERMS[5]]]
-    data = write_solutions(solutions_of(("x", "y"), rows, dictionary), dictionary, "csv").decode()
+    data = write_answer(solutions_of(("x", "y"), rows, dictionary), dictionary, "csv").decode()
     lines = list(csv.reader(io.StringIO(data, newline="")))
     plain = {Iri: "value", BlankNode: "label", Literal: "lexical"}
     values = [getattr(term, plain[type(term)]) for term in TERMS]
@@ -127,7 +127,7 @@ def test_csv() -> None:
 def test_tsv() -> None:
     dictionary = Dictionary()
     rows: list[Row] = [[term] for term in TERMS[:12]]
-    data = write_solutions(solutions_of(("x",), rows, dictionary), dictionary, "tsv").decode()
+    data = write_answer(solutions_of(("x",), rows, dictionary), dictionary, "tsv").decode()
     assert data.split("\n") == [
         "?x",
         "<http://example.org/é?a&b>",
@@ -148,15 +148,15 @@ def test_tsv() -> None:
 
 def test_xml_stands_characters_that_it_cannot_hold() -> None:
     dictionary = Dictionary()
-    data = write_solutions(solutions_of(("x",), [[Literal("a\x00b\uffffc")]], dictionary), dictionary, "xml")
+    data = write_answer(solutions_of(("x",), [[Literal("a\x00b\uffffc")]], dictionary), dictionary, "xml")
     assert read_back(data, "xml")[1] == [['"a\ufffdb\ufffdc"']]
 
 
 @pytest.mark.parametrize("form", ["json", "csv", "tsv", "xml"])
 def test_no_rows_and_no_variables(form: str) -> None:
     dictionary = Dictionary()
-    empty = write_solutions(solutions_of(("x",), [], dictionary), dictionary, form)
-    nothing = write_solutions(solutions_of((), [[], []], dictionary), dictionary, form)
+    empty = write_answer(solutions_of(("x",), [], dictionary), dictionary, form)
+    nothing = write_answer(solutions_of((), [[], []], dictionary), dictionary, form)
     if form in FORMATS:
         assert read_back(empty, form) == (["x"], [])
     if form == "json":
@@ -167,7 +167,7 @@ def test_no_rows_and_no_variables(form: str) -> None:
 
 def test_unknown_format() -> None:
     with pytest.raises(InputError, match="yaml"):
-        write_solutions(solutions_of((), [], Dictionary()), Dictionary(), "yaml")
+        write_answer(solutions_of((), [], Dictionary()), Dictionary(), "yaml")
 
 
 def test_a_report_is_one_line_of_json() -> None:
