@@ -1,0 +1,99 @@
+"""The W3C's tests of SPARQL 1.0 and 1.1 Query: a handler for each type of test, a pytest parameter for each test."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conformance.comparing import difference
+from conformance.engine import answer
+from conformance.expected import FORMATS, read_expected, terms_of
+from conformance.manifests import W3cTest
+from conformance.suite import KNOWN_FAILURES, OUT_OF_SCOPE, SUITE, TESTS
+from freshet.rdf.errors import QuerySyntaxError
+from freshet.results.read import read_answer
+from freshet.results.report import GraphAnswer
+from freshet.results.write import write_answer
+from freshet.syntax.parser import parse_query
+from shared_data import shared
+
+COUNTS = {
+    ("sparql10", "PositiveSyntaxTest"): 149,
+    ("sparql10", "NegativeSyntaxTest"): 50,
+    ("sparql10", "QueryEvaluationTest"): 283,
+    ("sparql11", "PositiveSyntaxTest11"): 66,
+    ("sparql11", "NegativeSyntaxTest11"): 40,
+    ("sparql11", "QueryEvaluationTest"): 239,
+    ("sparql11", "CSVResultFormatTest"): 3,
+}
+
+
+def positive_syntax(test: W3cTest) -> None:
+    parse_query(text_of(test.query))
+
+
+def negative_syntax(test: W3cTest) -> None:
+    with pytest.raises(QuerySyntaxError):
+        parse_query(text_of(test.query))
+
+
+def evaluation(test: W3cTest) -> None:
+    expected = read_expected(test.result)
+    found, dictionary = answer(text_of(test.query), test.query.as_uri(), test.data, test.graph_data)
+    form = FORMATS.get(test.result.suffix)
+    if form is not None and not isinstance(found, GraphAnswer):  # tests that format too
+        found = read_answer(write_answer(found, dictionary, form), form, dictionary)
+    assert not (wrong := difference(terms_of(found, dictionary), expected, lax=test.lax_cardinality)), wrong
+
+
+def csv_format(test: W3cTest) -> None:
+    """Line by line: CSV says nothing about the order of solutions, nor about how blank nodes are called."""
+    found, dictionary = answer(text_of(test.query), test.query.as_uri(), test.data, test.graph_data)
+    header, *lines = write_answer(found, dictionary, "csv").decode().splitlines()
+    expected_header, *expected_lines = text_of(test.result).splitlines()
+    assert (header, sorted(lines)) == (expected_header, sorted(expected_lines))
+
+
+HANDLERS: dict[str, Callable[[W3cTest], None]] = {
+    "PositiveSyntaxTest": positive_syntax,
+    "PositiveSyntaxTest11": positive_syntax,
+    "NegativeSyntaxTest": negative_syntax,
+    "NegativeSyntaxTest11": negative_syntax,
+    "QueryEvaluationTest": evaluation,
+    "CSVResultFormatTest": csv_format,
+}
+
+
+def text_of(path: Path) -> str:
+    # not read_text, which would change the ends of lines
+    return path.read_bytes().decode()
+
+
+def parameters() -> list[object]:
+    def marks(name: str) -> list[pytest.MarkDecorator]:
+        known = name in KNOWN_FAILURES
+        return [pytest.mark.xfail(reason=KNOWN_FAILURES[name], strict=True)] if known else []
+
+    return [pytest.param(test, id=test.name, marks=marks(test.name)) for test in TESTS]
+
+
+@pytest.mark.parametrize("test", parameters())
+def test_w3c(test: W3cTest) -> None:
+    HANDLERS[test.kind](test)
+
+
+def test_the_suite_is_complete() -> None:
+    """No test is lost on the way from the manifests, and no known failure names one that is not there."""
+    shared(SUITE)
+    assert Counter((test.name.split("/")[0], test.kind) for test in TESTS) == COUNTS
+    assert KNOWN_FAILURES.keys() <= {test.name for test in TESTS}
+    assert OUT_OF_SCOPE == {
+        "Update": 157,
+        "entailment regimes": 70,
+        "Protocol": 34,
+        "Graph Store Protocol": 13,
+        "Service Description": 3,
+    }
