@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pytest import TerminalReporter
+import pytest
 
 from conformance.suite import OUT_OF_SCOPE
 
 FILE = "conformance/test_w3c.py::test_w3c["
 
 
-def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     outcomes = {
         outcome: sum(FILE in getattr(report, "nodeid", "") for report in terminalreporter.stats.get(outcome, []))
         for outcome in ("passed", "failed", "xfailed")

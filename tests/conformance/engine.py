@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pyoxigraph as ox
 
-from conformance.manifests import file_of
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.oxigraph import parsed_key
 from freshet.rdf.reading import rdf_format
@@ -49,6 +48,7 @@ def by_freshet(
 ) -> tuple[Answer, Dictionary]:
     """One-shot evaluation over a session's stored graphs."""
     from freshet.oneshot.answer import answer
+
     from freshet.runtime.session import Session
     from freshet.syntax.parser import parse_query
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -30,11 +30,12 @@ class TermAnswer:
     ordered: bool = False
 
 
-def read_expected(path: Path) -> TermAnswer:
-    """What a result file says."""
+def read_expected(path: Path, *, ordered: bool = False) -> TermAnswer:
+    """What a result file says, and in which order where that counts (a result set in RDF says so itself)."""
     if path.suffix in FORMATS:
         dictionary = Dictionary()
-        return terms_of(read_answer(path.read_bytes(), FORMATS[path.suffix], dictionary, file=str(path)), dictionary)
+        answer = read_answer(path.read_bytes(), FORMATS[path.suffix], dictionary, file=str(path))
+        return replace(terms_of(answer, dictionary), ordered=ordered)
     statements = Statements(path)
     if sets := [one for one in statements.subjects(RDF + "type") if _is_result_set(statements, one)]:
         return _result_set(statements, sets[0])

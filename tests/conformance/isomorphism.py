@@ -86,6 +86,4 @@ def _classes(colours: Colours) -> dict[int, list[BlankNode]]:
 
 
 def _coloured(rows: list[Row], colours: Colours) -> list[tuple[object, ...]]:
-    return [
-        tuple(("blank", colours[term]) if isinstance(term, BlankNode) else term for term in row) for row in rows
-    ]
+    return [tuple(("blank", colours[term]) if isinstance(term, BlankNode) else term for term in row) for row in rows]

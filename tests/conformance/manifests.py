@@ -71,7 +71,7 @@ def read_tests(manifest: Path, root: Path) -> Iterator[W3cTest]:
     """The tests of a manifest and of those that it includes."""
     statements = Statements(manifest)
     for included in statements.members(MF + "include"):
-        yield from read_tests(file_of(included), root)
+        yield from read_tests(file_of(included.value), root)
     folder = manifest.parent.relative_to(root).as_posix()
     for entry in statements.members(MF + "entries"):
         yield _test(entry, statements, folder)
@@ -82,17 +82,17 @@ def _test(entry: Node, statements: Statements, folder: str) -> W3cTest:
     test = W3cTest(f"{folder}/{entry.value.rpartition('#')[2]}", kind.value.rpartition("#")[2])
     action = statements.object(entry, MF + "action")
     if isinstance(action, ox.NamedNode):
-        return replace(test, query=file_of(action))
+        return replace(test, query=file_of(action.value))
     query = statements.object(action, QT + "query") if action else None
     if query is None:
         return test
     result = statements.object(entry, MF + "result")
     return replace(
         test,
-        query=file_of(query),
-        data=tuple(map(file_of, statements.objects(action, QT + "data"))),
-        graph_data=tuple(map(file_of, statements.objects(action, QT + "graphData"))),
-        result=file_of(result) if isinstance(result, ox.NamedNode) else None,
+        query=file_of(query.value),
+        data=tuple(file_of(file.value) for file in statements.objects(action, QT + "data")),
+        graph_data=tuple(file_of(file.value) for file in statements.objects(action, QT + "graphData")),
+        result=file_of(result.value) if isinstance(result, ox.NamedNode) else None,
         lax_cardinality=statements.object(entry, MF + "resultCardinality") == ox.NamedNode(MF + "LaxCardinality"),
         entailment=_needs_entailment(statements, action),
     )
@@ -109,6 +109,6 @@ def _needs_entailment(statements: Statements, action: Node) -> bool:
     return bool(regimes) and SIMPLE not in regimes
 
 
-def file_of(iri: Node) -> Path:
+def file_of(iri: str) -> Path:
     """The file that an IRI names."""
-    return Path(unquote(urlsplit(iri.value).path))
+    return Path(unquote(urlsplit(iri).path))
