@@ -12,36 +12,13 @@ from hypothesis import strategies as st
 from freshet.algebra.nodes import StreamOperator
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
-from freshet.rdf.ids import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from freshet.rdf.oxigraph import parsed_key
-from freshet.rdf.terms import RDF_LANG_STRING, BlankNode, Iri, Literal, Term, term_key
-from freshet.results.report import Report, Solutions
+from freshet.rdf.terms import BlankNode, Iri, Literal, term_key
+from freshet.results.report import Answer, BooleanAnswer, GraphAnswer, Report
 from freshet.results.write import report_json, write_answer
+from result_tables import TERMS, XML_TERMS, Row, solutions_of, tables
 
-TERMS: list[Term] = [
-    Iri("http://example.org/é?a&b"),
-    BlankNode("s0.b1"),
-    Literal(""),
-    Literal('a,"b"\r\n\t\\ <&> ]]>'),
-    Literal("x", RDF_LANG_STRING, "en-gb"),
-    Literal("5", XSD_INTEGER),
-    Literal("+05", XSD_INTEGER),
-    Literal("2.50", XSD_DECIMAL),
-    Literal("5", XSD_DECIMAL),
-    Literal("1.0E6", XSD_DOUBLE),
-    Literal("1.5", XSD_DOUBLE),
-    Literal("true", XSD_BOOLEAN),
-    Literal("five", XSD_INTEGER),
-    Literal("x", Iri("http://example.org/type")),
-    Literal(' \u2028😀 "quoted" '),
-]
 FORMATS = {"json": pyoxigraph.QueryResultsFormat.JSON, "tsv": pyoxigraph.QueryResultsFormat.TSV, "xml": None}
-Row = list[Term | None]
-
-
-def solutions_of(variables: tuple[str, ...], rows: list[Row], dictionary: Dictionary) -> Solutions:
-    ids = [[0 if term is None else dictionary.encode(term) for term in row] for row in rows]
-    return Solutions(variables, np.array(ids, np.int64).reshape(len(rows), len(variables)))
 
 
 def read_xml(data: bytes) -> tuple[list[str], list[list[str | None]]]:
@@ -75,14 +52,7 @@ def read_back(data: bytes, form: str) -> tuple[list[str], list[list[str | None]]
 
 
 @settings(max_examples=200, deadline=None)
-@given(
-    st.integers(1, 4).flatmap(
-        lambda width: st.lists(
-            st.lists(st.none() | st.sampled_from(TERMS), min_size=width, max_size=width), max_size=6
-        ).map(lambda rows: (tuple(f"v{number}" for number in range(width)), rows))
-    ),
-    st.sampled_from(list(FORMATS)),
-)
+@given(tables(XML_TERMS), st.sampled_from(list(FORMATS)))
 def test_another_reader_gets_the_same_solutions(table: tuple[tuple[str, ...], list[Row]], form: str) -> None:
     variables, rows = table
     dictionary = Dictionary()
@@ -165,9 +135,32 @@ def test_no_rows_and_no_variables(form: str) -> None:
         assert (empty, nothing) == (b"x\r\n", b"\r\n\r\n\r\n")
 
 
-def test_unknown_format() -> None:
-    with pytest.raises(InputError, match="yaml"):
-        write_answer(solutions_of((), [], Dictionary()), Dictionary(), "yaml")
+@pytest.mark.parametrize("value", [True, False])
+def test_the_answer_to_ask(value: bool) -> None:
+    answer, word = BooleanAnswer(value), str(value).lower()
+    assert json.loads(write_answer(answer, Dictionary())) == {"head": {}, "boolean": value}
+    for form in ("json", "xml", "tsv"):
+        parsed = pyoxigraph.parse_query_results(
+            write_answer(answer, Dictionary(), form), pyoxigraph.QueryResultsFormat.from_extension(form)
+        )
+        assert isinstance(parsed, pyoxigraph.QueryBoolean)
+        assert bool(parsed) == value
+    assert write_answer(answer, Dictionary(), "csv") == f"{word}\r\n".encode()
+    assert write_answer(answer, Dictionary(), "tsv") == f"{word}\n".encode()
+
+
+@pytest.mark.parametrize(
+    ("form", "answer"),
+    [
+        ("yaml", BooleanAnswer(True)),
+        ("nt", BooleanAnswer(True)),
+        ("ttl", solutions_of((), [], Dictionary())),
+        ("json", GraphAnswer(*[np.empty(0, np.int64)] * 3)),
+    ],
+)
+def test_a_format_that_does_not_fit(form: str, answer: Answer) -> None:
+    with pytest.raises(InputError, match=f"cannot be written as `{form}` .one of "):
+        write_answer(answer, Dictionary(), form)
 
 
 def test_a_report_is_one_line_of_json() -> None:
