@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from freshet.rdf.terms import XSD_STRING, BlankNode, Iri, Literal, Term
 from freshet.results.report import BooleanAnswer, Solutions
 from freshet.results.rows import Frame, write_rows
 from freshet.results.table import Table, TermKeys, checked_variables
+
+_MAYBE_TEXT = (str, NoneType)
 
 
 def write_json(answer: Solutions | BooleanAnswer, dictionary: Dictionary) -> bytes:
@@ -81,15 +84,15 @@ def _read_bindings(variables: tuple[str, ...], bindings: list[Any], keys: TermKe
 
 
 def _term_key(term: Any, keys: TermKeys) -> str:
-    match term:
-        case {"type": "uri", "value": str(value)}:
+    if isinstance(term, dict) and isinstance(value := term.get("value"), str):
+        kind = term.get("type")
+        if kind == "uri":
             return keys.iri(value)
-        case {"type": "bnode", "value": str(label)}:
-            return keys.blank_node(label.removeprefix("_:"))
-        # the W3C's first note of 2007 had typed-literal, and some still write it
-        case {"type": "literal" | "typed-literal", "value": str(lexical)}:
+        if kind == "bnode":
+            return keys.blank_node(value.removeprefix("_:"))
+        if kind in ("literal", "typed-literal"):  # the W3C's first note, of 2007, had the second; some still write it
             language, datatype = term.get("xml:lang"), term.get("datatype")
-            if not isinstance(language, str | None) or not isinstance(datatype, str | None):
+            if not isinstance(language, _MAYBE_TEXT) or not isinstance(datatype, _MAYBE_TEXT):
                 raise ValueError("xml:lang and datatype are strings")
-            return keys.literal(lexical, language, datatype)
+            return keys.literal(value, language, datatype)
     raise ValueError(f"this is no term: {orjson.dumps(term).decode()[:80]}")
