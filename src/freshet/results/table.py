@@ -16,6 +16,8 @@ from freshet.results.report import Solutions
 
 _NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
 _NOT_IN_LABEL = re.compile(r'[\x00-\x20<>"]')
+_LABEL = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
+_NOT_SAFE = re.compile(r"[^A-Za-z0-9_-]")
 _LANGUAGE = re.compile(r"[A-Za-z]+(?:-[A-Za-z0-9]+)*")
 
 
@@ -50,7 +52,7 @@ class TermKeys:
     def blank_node(self, label: str) -> str:
         if not label or _NOT_IN_LABEL.search(label):
             raise ValueError(f"{label!r} is no label of a blank node")
-        return f"_:{scoped_label(label, self.blank_scope)}"
+        return f"_:{scoped_label(safe_label(label), self.blank_scope)}"
 
     def literal(self, lexical: str, language: str | None = None, datatype: str | None = None) -> str:
         if language is not None:
@@ -62,6 +64,17 @@ class TermKeys:
         if datatype == RDF_LANG_STRING.value:
             raise ValueError("a literal of rdf:langString needs a language tag")
         return f'"{lexical}"' if datatype in (None, XSD_STRING.value) else f'"{lexical}"^^{self.iri(datatype or "")}'
+
+
+def safe_label(label: str) -> str:
+    """A label that Turtle can write. JSON and XML let any text be one, and different labels must stay different.
+
+    >>> safe_label("b1.x"), safe_label("nodeID://b1")
+    ('b1.x', 'bnodeID·3a··2f··2f·b1')
+    """
+    if _LABEL.fullmatch(label):
+        return label
+    return "b" + _NOT_SAFE.sub(lambda found: f"·{ord(found[0]):x}·", label)
 
 
 def checked_variables(names: list[str], file: str | None, line: int | None = None) -> tuple[str, ...]:

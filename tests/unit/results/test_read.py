@@ -81,6 +81,16 @@ def test_blank_nodes_belong_to_one_reading() -> None:
     assert first[0] == first[1] != second[0] == second[1]
 
 
+def test_labels_that_turtle_cannot_write() -> None:
+    labels = ["nodeID://b1", "b·1", "b1", "b.", "-b", "b", "b.1", "b·b7·1", "é"]
+    bindings = ",".join(f'{{"x":{{"type":"bnode","value":"{label}"}}}}' for label in labels)
+    variables, rows = read(ONE % bindings, "json")
+    dictionary = Dictionary()
+    text = write_answer(solutions_of(variables, rows, dictionary), dictionary, "tsv")
+    parsed = pyoxigraph.parse_query_results(text, pyoxigraph.QueryResultsFormat.TSV)
+    assert len({solution["x"].value for solution in parsed}) == len(labels)
+
+
 def test_json_of_others() -> None:
     text = """{"head": {"link": [], "vars": ["x", "y"]}, "extra": 1, "results": {"distinct": false, "bindings": [
         {"x": {"type": "typed-literal", "value": "1", "datatype": "http://www.w3.org/2001/XMLSchema#integer"},
