@@ -33,6 +33,8 @@ class AnswerFormat(StrEnum):
     CSV = "csv"
     TSV = "tsv"
     XML = "xml"
+    NT = "nt"
+    TTL = "ttl"
 
 
 class ReportFormat(StrEnum):
@@ -110,17 +112,20 @@ def replay(
 def query(
     query: Annotated[str, typer.Option("-q", "--query", help="A query, or the file that holds it.")],
     data: DataOption = [],  # noqa: B006 (typer reads it once)
-    format: Annotated[AnswerFormat, typer.Option(help="How the answer is printed.")] = AnswerFormat.JSON,
+    format: Annotated[
+        AnswerFormat | None,
+        typer.Option(help="How the answer is printed: nt or ttl where it is a graph.", show_default="json, ttl"),
+    ] = None,
 ) -> None:
     """Answer SPARQL over files once."""
-    from freshet.results.write import write_solutions
+    from freshet.results.write import write_answer
     from freshet.runtime.session import Session
 
     text, file = _text_or_file(query)
     session = Session()
     session.load(*data)
-    solutions = session.query(text, file=file)
-    sys.stdout.buffer.write(write_solutions(solutions, session.dictionary, format.value))
+    answer = session.query(text, file=file)
+    sys.stdout.buffer.write(write_answer(answer, session.dictionary, format))
 
 
 @app.command()

@@ -161,3 +161,9 @@ def test_continuous_query_is_no_question_for_files(cli: CommandLine, data: Path)
 
 def test_unknown_format(cli: CommandLine, data: Path) -> None:
     assert cli("query", "-d", data, "-q", NAMES, "--format", "klingon").status == 2
+
+
+def test_a_format_that_does_not_fit_the_form(cli: CommandLine, data: Path) -> None:
+    finished = cli("query", "-d", data, "-q", NAMES, "--format", "ttl")
+    assert (finished.status, finished.out) == (2, "")
+    assert "solutions cannot be written as `ttl`" in finished.error_line

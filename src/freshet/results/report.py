@@ -12,10 +12,29 @@ from freshet.algebra.nodes import StreamOperator
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solutions:
-    """A sequence of solutions: a row each, a column of ids for each variable, 0 where it is unbound."""
+    """A sequence of solutions (SELECT): a row each, a column of ids for each variable, 0 where it is unbound."""
 
     variables: tuple[str, ...]
     rows: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class BooleanAnswer:
+    """Whether there is a solution (ASK)."""
+
+    value: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GraphAnswer:
+    """A set of triples (CONSTRUCT, DESCRIBE) as columns of ids, each triple once."""
+
+    subjects: NDArray[np.int64]
+    predicates: NDArray[np.int64]
+    objects: NDArray[np.int64]
+
+
+Answer = Solutions | BooleanAnswer | GraphAnswer
 
 
 @dataclass(frozen=True, slots=True, eq=False)

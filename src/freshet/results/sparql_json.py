@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from types import NoneType
+from typing import Any
+
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
 from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.errors import InputError
 from freshet.rdf.terms import XSD_STRING, BlankNode, Iri, Literal, Term
-from freshet.results.report import Solutions
+from freshet.results.report import BooleanAnswer, Solutions
 from freshet.results.rows import Frame, write_rows
+from freshet.results.table import Table, TermKeys, checked_variables
+
+_MAYBE_TEXT = (str, NoneType)
 
 
-def write_json(solutions: Solutions, dictionary: Dictionary) -> bytes:
-    head = orjson.dumps({"vars": solutions.variables})
-    bindings = write_bindings(solutions.variables, solutions.rows, dictionary)
+def write_json(answer: Solutions | BooleanAnswer, dictionary: Dictionary) -> bytes:
+    if isinstance(answer, BooleanAnswer):
+        return b'{"head":{},"boolean":%b}\n' % orjson.dumps(answer.value)
+    head = orjson.dumps({"vars": answer.variables})
+    bindings = write_bindings(answer.variables, answer.rows, dictionary)
     return b'{"head":%b,"results":{"bindings":%b}}\n' % (head, bindings)
 
 
@@ -38,3 +47,52 @@ def _term_object(term: Term) -> str:
             if datatype != XSD_STRING:
                 members["datatype"] = datatype.value
     return orjson.dumps(members).decode()
+
+
+def read_json(data: bytes, keys: TermKeys, file: str | None) -> Table | bool:
+    """What a document says; members that the specification does not know are passed over."""
+    try:
+        document = orjson.loads(data.removeprefix(b"\xef\xbb\xbf"))
+    except orjson.JSONDecodeError as error:
+        raise InputError(f"is not JSON: {error.msg}", file=file, line=error.lineno, column=error.colno) from None
+    match document:
+        case {"boolean": bool(value)}:
+            return value
+        case {"head": {"vars": [*names]}, "results": {"bindings": [*bindings]}}:
+            if not all(isinstance(name, str) for name in names):
+                raise InputError('not all of "vars" are strings', file=file)
+            return _read_bindings(checked_variables(names, file), bindings, keys, file)
+    message = 'is no SPARQL result: it has neither "boolean" nor "head" with "vars" and "results" with "bindings"'
+    raise InputError(message, file=file)
+
+
+def _read_bindings(variables: tuple[str, ...], bindings: list[Any], keys: TermKeys, file: str | None) -> Table:
+    table = Table(variables, count=len(bindings))
+    known = set(variables)
+    for number, binding in enumerate(bindings, 1):
+        if not isinstance(binding, dict):
+            raise InputError(f"solution {number} is no object", file=file)
+        if not binding.keys() <= known:
+            name = min(binding.keys() - known)
+            raise InputError(f"solution {number} has the variable ?{name}, which the head has not", file=file)
+        for name in variables:
+            try:
+                table.keys.append(_term_key(binding[name], keys) if name in binding else None)
+            except ValueError as error:
+                raise InputError(f"?{name} of solution {number}: {error}", file=file) from None
+    return table
+
+
+def _term_key(term: Any, keys: TermKeys) -> str:
+    if isinstance(term, dict) and isinstance(value := term.get("value"), str):
+        kind = term.get("type")
+        if kind == "uri":
+            return keys.iri(value)
+        if kind == "bnode":
+            return keys.blank_node(value.removeprefix("_:"))
+        if kind in ("literal", "typed-literal"):  # the W3C's first note, of 2007, had the second; some still write it
+            language, datatype = term.get("xml:lang"), term.get("datatype")
+            if not isinstance(language, _MAYBE_TEXT) or not isinstance(datatype, _MAYBE_TEXT):
+                raise ValueError("xml:lang and datatype are strings")
+            return keys.literal(value, language, datatype)
+    raise ValueError(f"this is no term: {orjson.dumps(term).decode()[:80]}")

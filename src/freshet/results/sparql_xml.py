@@ -7,22 +7,24 @@ from xml.sax.saxutils import escape, quoteattr
 
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import XSD_STRING, BlankNode, Iri, Literal, Term
-from freshet.results.report import Solutions
+from freshet.results.report import BooleanAnswer, Solutions
 from freshet.results.rows import Frame, write_rows
 
 _START = b'<?xml version="1.0" encoding="UTF-8"?>\n<sparql xmlns="http://www.w3.org/2005/sparql-results#">'
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def write_xml(solutions: Solutions, dictionary: Dictionary) -> bytes:
+def write_xml(answer: Solutions | BooleanAnswer, dictionary: Dictionary) -> bytes:
     """XML cannot hold some control characters in any form: U+FFFD stands for them."""
-    leads = tuple(f"<binding name={quoteattr(name)}>" for name in solutions.variables)
+    if isinstance(answer, BooleanAnswer):
+        return b"%b<head/><boolean>%b</boolean></sparql>\n" % (_START, b"true" if answer.value else b"false")
+    leads = tuple(f"<binding name={quoteattr(name)}>" for name in answer.variables)
     frame = Frame("<result>", "</result>", "", leads, cell_end="</binding>")
-    head = "".join(f"<variable name={quoteattr(name)}/>" for name in solutions.variables)
+    head = "".join(f"<variable name={quoteattr(name)}/>" for name in answer.variables)
     return b"%b<head>%b</head><results>%b</results></sparql>\n" % (
         _START,
         head.encode(),
-        write_rows(solutions.rows, dictionary, _term_element, frame),
+        write_rows(answer.rows, dictionary, _term_element, frame),
     )
 
 

@@ -1,31 +1,41 @@
-"""Writes answers: solutions in the W3C formats, and reports as lines of JSON."""
+"""Writes answers in the W3C formats, and reports as lines of JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 import orjson
 
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
-from freshet.results.report import Report, Solutions
+from freshet.results.ntriples import write_ntriples, write_turtle
+from freshet.results.report import Answer, BooleanAnswer, GraphAnswer, Report, Solutions
+from freshet.results.sparql_csv import write_csv
 from freshet.results.sparql_json import write_bindings, write_json
-from freshet.results.sparql_separated import write_csv, write_tsv
+from freshet.results.sparql_tsv import write_tsv
 from freshet.results.sparql_xml import write_xml
 
-WRITERS: dict[str, Callable[[Solutions, Dictionary], bytes]] = {
+Writer = TypeVar("Writer")
+
+WRITERS: dict[str, Callable[[Solutions | BooleanAnswer, Dictionary], bytes]] = {
     "json": write_json,
     "csv": write_csv,
     "tsv": write_tsv,
     "xml": write_xml,
 }
+GRAPH_WRITERS: dict[str, Callable[[GraphAnswer, Dictionary], bytes]] = {"nt": write_ntriples, "ttl": write_turtle}
 
 
-def write_solutions(solutions: Solutions, dictionary: Dictionary, format: str) -> bytes:
-    """Solutions in one of the formats `json`, `csv`, `tsv`, `xml`."""
-    if format not in WRITERS:
-        raise InputError(f"there is no format `{format}` for solutions", hint=f"one of {', '.join(WRITERS)}")
-    return WRITERS[format](solutions, dictionary)
+def write_answer(answer: Answer, dictionary: Dictionary, format: str | None = None) -> bytes:
+    """An answer in a format that fits its form: `json`, `csv`, `tsv`, `xml` for SELECT and ASK, `nt`, `ttl` for graphs.
+
+    Without a format it is JSON or Turtle.
+    """
+    if isinstance(answer, GraphAnswer):
+        return _writer(GRAPH_WRITERS, format or "ttl", "a graph")(answer, dictionary)
+    kind = "the answer to ASK" if isinstance(answer, BooleanAnswer) else "solutions"
+    return _writer(WRITERS, format or "json", kind)(answer, dictionary)
 
 
 def report_json(report: Report, dictionary: Dictionary) -> bytes:
@@ -36,3 +46,9 @@ def report_json(report: Report, dictionary: Dictionary) -> bytes:
         orjson.dumps(report.stream),
         write_bindings(report.variables, report.rows, dictionary),
     )
+
+
+def _writer(writers: dict[str, Writer], format: str, kind: str) -> Writer:
+    if format not in writers:
+        raise InputError(f"{kind} cannot be written as `{format}`", hint=f"one of {', '.join(writers)}")
+    return writers[format]

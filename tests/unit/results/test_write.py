@@ -12,36 +12,13 @@ from hypothesis import strategies as st
 from freshet.algebra.nodes import StreamOperator
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
-from freshet.rdf.ids import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from freshet.rdf.oxigraph import parsed_key
-from freshet.rdf.terms import RDF_LANG_STRING, BlankNode, Iri, Literal, Term, term_key
-from freshet.results.report import Report, Solutions
-from freshet.results.write import report_json, write_solutions
+from freshet.rdf.terms import BlankNode, Iri, Literal, term_key
+from freshet.results.report import Answer, BooleanAnswer, GraphAnswer, Report
+from freshet.results.write import report_json, write_answer
+from result_tables import TERMS, XML_TERMS, Row, solutions_of, tables
 
-TERMS: list[Term] = [
-    Iri("http://example.org/é?a&b"),
-    BlankNode("s0.b1"),
-    Literal(""),
-    Literal('a,"b"\r\n\t\\ <&> ]]>'),
-    Literal("x", RDF_LANG_STRING, "en-gb"),
-    Literal("5", XSD_INTEGER),
-    Literal("+05", XSD_INTEGER),
-    Literal("2.50", XSD_DECIMAL),
-    Literal("5", XSD_DECIMAL),
-    Literal("1.0E6", XSD_DOUBLE),
-    Literal("1.5", XSD_DOUBLE),
-    Literal("true", XSD_BOOLEAN),
-    Literal("five", XSD_INTEGER),
-    Literal("x", Iri("http://example.org/type")),
-    Literal(' \u2028😀 "quoted" '),
-]
 FORMATS = {"json": pyoxigraph.QueryResultsFormat.JSON, "tsv": pyoxigraph.QueryResultsFormat.TSV, "xml": None}
-Row = list[Term | None]
-
-
-def solutions_of(variables: tuple[str, ...], rows: list[Row], dictionary: Dictionary) -> Solutions:
-    ids = [[0 if term is None else dictionary.encode(term) for term in row] for row in rows]
-    return Solutions(variables, np.array(ids, np.int64).reshape(len(rows), len(variables)))
 
 
 def read_xml(data: bytes) -> tuple[list[str], list[list[str | None]]]:
@@ -75,18 +52,11 @@ def read_back(data: bytes, form: str) -> tuple[list[str], list[list[str | None]]
 
 
 @settings(max_examples=200, deadline=None)
-@given(
-    st.integers(1, 4).flatmap(
-        lambda width: st.lists(
-            st.lists(st.none() | st.sampled_from(TERMS), min_size=width, max_size=width), max_size=6
-        ).map(lambda rows: (tuple(f"v{number}" for number in range(width)), rows))
-    ),
-    st.sampled_from(list(FORMATS)),
-)
+@given(tables(XML_TERMS), st.sampled_from(list(FORMATS)))
 def test_another_reader_gets_the_same_solutions(table: tuple[tuple[str, ...], list[Row]], form: str) -> None:
     variables, rows = table
     dictionary = Dictionary()
-    data = write_solutions(solutions_of(variables, rows, dictionary), dictionary, form)
+    data = write_answer(solutions_of(variables, rows, dictionary), dictionary, form)
     expected = [[None if term is None else term_key(term) for term in row] for row in rows]
     assert read_back(data, form) == (list(variables), expected)
 
@@ -94,7 +64,7 @@ def test_another_reader_gets_the_same_solutions(table: tuple[tuple[str, ...], li
 def test_json() -> None:
     dictionary = Dictionary()
     rows: list[Row] = [[TERMS[0], None], [TERMS[1], TERMS[4]], [None, TERMS[5]], [None, None]]
-    document = json.loads(write_solutions(solutions_of(("x", "y"), rows, dictionary), dictionary, "json"))
+    document = json.loads(write_answer(solutions_of(("x", "y"), rows, dictionary), dictionary, "json"))
     assert document == {
         "head": {"vars": ["x", "y"]},
         "results": {
@@ -114,7 +84,7 @@ def test_json() -> None:
 def test_csv() -> None:
     dictionary = Dictionary()
     rows: list[Row] = [[term, None] for term in TERMS] + [[None, TERMS[5]]]
-    data = write_solutions(solutions_of(("x", "y"), rows, dictionary), dictionary, "csv").decode()
+    data = write_answer(solutions_of(("x", "y"), rows, dictionary), dictionary, "csv").decode()
     lines = list(csv.reader(io.StringIO(data, newline="")))
     plain = {Iri: "value", BlankNode: "label", Literal: "lexical"}
     values = [getattr(term, plain[type(term)]) for term in TERMS]
@@ -127,7 +97,7 @@ def test_csv() -> None:
 def test_tsv() -> None:
     dictionary = Dictionary()
     rows: list[Row] = [[term] for term in TERMS[:12]]
-    data = write_solutions(solutions_of(("x",), rows, dictionary), dictionary, "tsv").decode()
+    data = write_answer(solutions_of(("x",), rows, dictionary), dictionary, "tsv").decode()
     assert data.split("\n") == [
         "?x",
         "<http://example.org/é?a&b>",
@@ -148,15 +118,15 @@ def test_tsv() -> None:
 
 def test_xml_stands_characters_that_it_cannot_hold() -> None:
     dictionary = Dictionary()
-    data = write_solutions(solutions_of(("x",), [[Literal("a\x00b\uffffc")]], dictionary), dictionary, "xml")
+    data = write_answer(solutions_of(("x",), [[Literal("a\x00b\uffffc")]], dictionary), dictionary, "xml")
     assert read_back(data, "xml")[1] == [['"a\ufffdb\ufffdc"']]
 
 
 @pytest.mark.parametrize("form", ["json", "csv", "tsv", "xml"])
 def test_no_rows_and_no_variables(form: str) -> None:
     dictionary = Dictionary()
-    empty = write_solutions(solutions_of(("x",), [], dictionary), dictionary, form)
-    nothing = write_solutions(solutions_of((), [[], []], dictionary), dictionary, form)
+    empty = write_answer(solutions_of(("x",), [], dictionary), dictionary, form)
+    nothing = write_answer(solutions_of((), [[], []], dictionary), dictionary, form)
     if form in FORMATS:
         assert read_back(empty, form) == (["x"], [])
     if form == "json":
@@ -165,9 +135,32 @@ def test_no_rows_and_no_variables(form: str) -> None:
         assert (empty, nothing) == (b"x\r\n", b"\r\n\r\n\r\n")
 
 
-def test_unknown_format() -> None:
-    with pytest.raises(InputError, match="yaml"):
-        write_solutions(solutions_of((), [], Dictionary()), Dictionary(), "yaml")
+@pytest.mark.parametrize("value", [True, False])
+def test_the_answer_to_ask(value: bool) -> None:
+    answer, word = BooleanAnswer(value), str(value).lower()
+    assert json.loads(write_answer(answer, Dictionary())) == {"head": {}, "boolean": value}
+    for form in ("json", "xml", "tsv"):
+        parsed = pyoxigraph.parse_query_results(
+            write_answer(answer, Dictionary(), form), pyoxigraph.QueryResultsFormat.from_extension(form)
+        )
+        assert isinstance(parsed, pyoxigraph.QueryBoolean)
+        assert bool(parsed) == value
+    assert write_answer(answer, Dictionary(), "csv") == f"{word}\r\n".encode()
+    assert write_answer(answer, Dictionary(), "tsv") == f"{word}\n".encode()
+
+
+@pytest.mark.parametrize(
+    ("form", "answer"),
+    [
+        ("yaml", BooleanAnswer(True)),
+        ("nt", BooleanAnswer(True)),
+        ("ttl", solutions_of((), [], Dictionary())),
+        ("json", GraphAnswer(*[np.empty(0, np.int64)] * 3)),
+    ],
+)
+def test_a_format_that_does_not_fit(form: str, answer: Answer) -> None:
+    with pytest.raises(InputError, match=f"cannot be written as `{form}` .one of "):
+        write_answer(answer, Dictionary(), form)
 
 
 def test_a_report_is_one_line_of_json() -> None:

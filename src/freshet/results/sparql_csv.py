@@ -1,0 +1,95 @@
+"""SPARQL 1.1 Query Results CSV Format, https://www.w3.org/TR/sparql11-results-csv-tsv/#csv"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.errors import InputError
+from freshet.rdf.terms import BlankNode, Iri, Literal, Term
+from freshet.results.report import BooleanAnswer, Solutions
+from freshet.results.rows import Frame, write_rows
+from freshet.results.table import Table, TermKeys, checked_variables, decoded
+
+_NEEDS_QUOTES = re.compile(r'[",\r\n]')
+_FIELD = re.compile(r'(?:"([^"]*(?:""[^"]*)*)"|([^",\r\n]*))(,|\r\n|\n|\r|\Z)')
+
+Field = str | None
+
+
+def write_csv(answer: Solutions | BooleanAnswer, dictionary: Dictionary) -> bytes:
+    """Values without their types, for spreadsheets; an unbound variable is an empty field, the empty string is `""`.
+
+    The specification leaves ASK out: it is one line, `true` or `false`.
+    """
+    if isinstance(answer, BooleanAnswer):
+        return b"true\r\n" if answer.value else b"false\r\n"
+    frame = Frame("", "\r\n", "", ("",) * len(answer.variables), separator=",", keeps_unbound=True)
+    return f"{','.join(answer.variables)}\r\n".encode() + write_rows(answer.rows, dictionary, _field, frame)
+
+
+def _field(term: Term) -> str:
+    match term:
+        case Iri(value):
+            text = value
+        case BlankNode(label):
+            text = f"_:{label}"
+        case Literal(lexical):
+            text = lexical
+    return '"' + text.replace('"', '""') + '"' if not text or _NEEDS_QUOTES.search(text) else text
+
+
+def read_csv(data: bytes, keys: TermKeys, file: str | None) -> Table | bool:
+    """What a file says. CSV has lost the types: `_:label` is a blank node, everything else a plain literal.
+
+    A file of one line `true` or `false` is the answer to ASK.
+    """
+    text = decoded(data, file)
+    if text.strip() in ("true", "false"):
+        return text.strip() == "true"
+    records = _records(text, file)
+    _, header = next(records, (0, []))
+    if not header:
+        raise InputError("is empty: a line with the names of the variables is missing", file=file)
+    table = Table(checked_variables([name or "" for name in header] if header != [None] else [], file, 1))
+    width = len(table.variables)
+    for start, fields in records:
+        if len(fields) != max(width, 1) or (width == 0 and fields != [None]):
+            message = f"{len(fields)} fields, where the header has {width}"
+            raise InputError(message, file=file, line=_line(text, start))
+        table.keys += [_key(field, keys) for field in fields[:width]]
+        table.count += 1
+    return table
+
+
+def _records(text: str, file: str | None) -> Iterator[tuple[int, list[Field]]]:
+    """The records (RFC 4180), each with where it starts; a field of nothing at all is None."""
+    start = at = 0
+    fields: list[Field] = []
+    while at < len(text) or fields:
+        found = _FIELD.match(text, at)
+        if not found:
+            message = "a quotation mark that is not doubled, or has no end"
+            raise InputError(message, file=file, line=_line(text, at))
+        quoted, plain, end = found.groups()
+        fields.append(quoted.replace('""', '"') if quoted is not None else plain or None)
+        at = found.end()
+        if end != ",":
+            yield start, fields
+            start, fields = at, []
+
+
+def _line(text: str, at: int) -> int:
+    return text.count("\n", 0, at) + 1
+
+
+def _key(field: Field, keys: TermKeys) -> str | None:
+    if field is None:
+        return None
+    if field.startswith("_:"):
+        try:
+            return keys.blank_node(field[2:])
+        except ValueError:  # a literal that only starts like one
+            pass
+    return keys.literal(field)

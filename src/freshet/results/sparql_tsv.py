@@ -1,0 +1,113 @@
+"""SPARQL 1.1 Query Results TSV Format, https://www.w3.org/TR/sparql11-results-csv-tsv/#tsv"""
+
+from __future__ import annotations
+
+import re
+
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.errors import InputError
+from freshet.rdf.ids import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
+from freshet.rdf.terms import Iri, Literal, Term
+from freshet.results.ntriples import iri_text
+from freshet.results.report import BooleanAnswer, Solutions
+from freshet.results.rows import Frame, write_rows
+from freshet.results.table import Table, TermKeys, checked_variables, decoded
+
+# how Turtle abbreviates numbers
+_NUMBERS = {
+    XSD_INTEGER: re.compile(r"[+-]?[0-9]+"),
+    XSD_DECIMAL: re.compile(r"[+-]?[0-9]*\.[0-9]+"),
+    XSD_DOUBLE: re.compile(r"[+-]?([0-9]+\.[0-9]*|\.?[0-9]+)[eE][+-]?[0-9]+"),
+}
+_ABBREVIATED = {**_NUMBERS, XSD_BOOLEAN: re.compile("true|false")}
+_IRI = re.compile(r"<([^<>]*)>")
+_LITERAL = re.compile(r"""(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')(?:@([A-Za-z][A-Za-z0-9-]*)|\^\^<([^<>]*)>)?""")
+_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
+_CHARACTERS = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
+
+
+def write_tsv(answer: Solutions | BooleanAnswer, dictionary: Dictionary) -> bytes:
+    """Terms as Turtle writes them; an unbound variable is an empty field.
+
+    The specification leaves ASK out: it is one line, `true` or `false`.
+    """
+    if isinstance(answer, BooleanAnswer):
+        return b"true\n" if answer.value else b"false\n"
+    frame = Frame("", "\n", "", ("",) * len(answer.variables), separator="\t", keeps_unbound=True)
+    header = "\t".join(f"?{name}" for name in answer.variables)
+    return f"{header}\n".encode() + write_rows(answer.rows, dictionary, _field, frame)
+
+
+def _field(term: Term) -> str:
+    if isinstance(term, Iri):
+        return iri_text(term)
+    if isinstance(term, Literal):
+        number = _NUMBERS.get(term.datatype)
+        if number and number.fullmatch(term.lexical):
+            return term.lexical
+    return str(term).replace("\t", "\\t")
+
+
+def read_tsv(data: bytes, keys: TermKeys, file: str | None) -> Table | bool:
+    """What a file says. Lines end in LF or CR LF; one line `true` or `false` is the answer to ASK."""
+    text = decoded(data, file)
+    if text.strip() in ("true", "false"):
+        return text.strip() == "true"
+    lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+    table = Table(_header(lines[0], file))
+    width = len(table.variables)
+    known: dict[str, str | None] = {"": None}
+    for number, line in enumerate(lines[1:], 2):
+        fields = line.split("\t")
+        if len(fields) != max(width, 1) or (width == 0 and line):
+            raise InputError(f"{len(fields)} fields, where the header has {width}", file=file, line=number)
+        for field in fields[:width]:
+            if field not in known:
+                try:
+                    known[field] = _key(field.strip(" "), keys)
+                except ValueError as error:
+                    raise InputError(str(error), file=file, line=number) from None
+            table.keys.append(known[field])
+        table.count += 1
+    return table
+
+
+def _header(line: str, file: str | None) -> tuple[str, ...]:
+    names = [name.strip(" ") for name in line.split("\t")] if line else []
+    for name in names:
+        if name[:1] not in ("?", "$"):
+            raise InputError(f"a variable in the header starts with `?`, not {name!r}", file=file, line=1)
+    return checked_variables([name[1:] for name in names], file, 1)
+
+
+def _key(text: str, keys: TermKeys) -> str | None:
+    if not text:
+        return None
+    if found := _IRI.fullmatch(text):
+        return keys.iri(_unescape(found[1]))
+    if text.startswith("_:"):
+        return keys.blank_node(text[2:])
+    if found := _LITERAL.fullmatch(text):
+        double, single, language, datatype = found.groups()
+        lexical = _unescape(double if double is not None else single)
+        return keys.literal(lexical, language, None if datatype is None else _unescape(datatype))
+    for iri, pattern in _ABBREVIATED.items():
+        if pattern.fullmatch(text):
+            return keys.literal(text, None, iri.value)
+    raise ValueError(f"this is no term as Turtle writes it: {text[:80]}")
+
+
+def _unescape(text: str) -> str:
+    return _ESCAPE.sub(_character, text) if "\\" in text else text
+
+
+def _character(escape: re.Match[str]) -> str:
+    short, long, other = escape.groups()
+    if other is None:
+        code = int(short or long, 16)
+        if code > 0x10FFFF or 0xD800 <= code < 0xE000:
+            raise ValueError(f"{escape[0]} is no character")
+        return chr(code)
+    if other not in _CHARACTERS:
+        raise ValueError(f"{escape[0]} is no escape that a string can have")
+    return _CHARACTERS[other]

@@ -1,0 +1,50 @@
+"""Which of the W3C's tests are run, and which are not."""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from importlib.util import find_spec
+from pathlib import Path
+
+from conformance.manifests import W3cTest, read_tests
+from shared_data import ROOT
+
+SUITE = "data/w3c-sparql-tests"
+MANIFESTS = ("sparql10/manifest.ttl", "sparql11/manifest-all.ttl")
+
+
+def _failures(file: str) -> dict[str, str]:
+    return tomllib.loads((Path(__file__).parent / file).read_text(encoding="utf-8"))
+
+
+KNOWN_FAILURES = _failures("known_failures.toml")
+if find_spec("freshet.oneshot.answer") is None:  # pyoxigraph stands in
+    KNOWN_FAILURES |= _failures("stand_in_failures.toml")
+
+_NOT_QUERIES = {
+    "UpdateEvaluationTest": "Update",
+    "PositiveUpdateSyntaxTest11": "Update",
+    "NegativeUpdateSyntaxTest11": "Update",
+    "ProtocolTest": "Protocol",
+    "GraphStoreProtocolTest": "Graph Store Protocol",
+    "ServiceDescriptionTest": "Service Description",
+}
+
+
+def _all_tests() -> list[W3cTest]:
+    """Every test of the suite; none where the suite is not there."""
+    root = ROOT.parent / "shared" / SUITE
+    return [test for manifest in MANIFESTS if root.exists() for test in read_tests(root / manifest, root)]
+
+
+def _out_of_scope(test: W3cTest) -> str | None:
+    """Why a test is not run, or None."""
+    if test.query is not None and test.query.suffix == ".ru":
+        return "Update"
+    return "entailment regimes" if test.entailment else _NOT_QUERIES.get(test.kind)
+
+
+_ALL = [(test, _out_of_scope(test)) for test in _all_tests()]
+TESTS = [test for test, reason in _ALL if reason is None]
+OUT_OF_SCOPE = Counter(reason for _, reason in _ALL if reason is not None)

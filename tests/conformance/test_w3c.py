@@ -1,0 +1,121 @@
+"""The W3C's tests of SPARQL 1.0 and 1.1 Query: a handler for each type of test, a pytest parameter for each test."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urljoin
+
+import pytest
+
+from conformance.comparing import difference
+from conformance.engine import answer
+from conformance.expected import FORMATS, read_expected, terms_of
+from conformance.manifests import W3cTest, file_of
+from conformance.suite import KNOWN_FAILURES, OUT_OF_SCOPE, SUITE, TESTS
+from freshet.algebra.nodes import Distinct, Node, OrderBy, Project, Query, Reduced, Slice
+from freshet.rdf.errors import QuerySyntaxError
+from freshet.results.read import read_answer
+from freshet.results.write import write_answer
+from freshet.syntax.parser import parse_query
+from shared_data import shared
+
+# Folders whose expected files write decimals and doubles now one way, now another: "0E0", "0.0", "0" for a double.
+BY_VALUE = tuple(
+    f"{folder}/"
+    for folder in (
+        "sparql10/expr-ops",
+        "sparql11/aggregates",
+        "sparql11/cast",
+        "sparql11/csv-tsv-res",
+        "sparql11/functions",
+    )
+)
+COUNTS = {
+    ("sparql10", "PositiveSyntaxTest"): 149,
+    ("sparql10", "NegativeSyntaxTest"): 50,
+    ("sparql10", "QueryEvaluationTest"): 283,
+    ("sparql11", "PositiveSyntaxTest11"): 66,
+    ("sparql11", "NegativeSyntaxTest11"): 40,
+    ("sparql11", "QueryEvaluationTest"): 239,
+    ("sparql11", "CSVResultFormatTest"): 3,
+}
+
+
+def positive_syntax(test: W3cTest) -> None:
+    parse_query(text_of(test.query))
+
+
+def negative_syntax(test: W3cTest) -> None:
+    with pytest.raises(QuerySyntaxError):
+        parse_query(text_of(test.query))
+
+
+def evaluation(test: W3cTest) -> None:
+    """The answer goes through the format in which the expected one is given: that format is tested too."""
+    text, base = text_of(test.query), test.query.as_uri()
+    query = parse_query(text)
+    graphs = dict.fromkeys([*test.graph_data, *graphs_of(query, base)])
+    found, dictionary = answer(text, base, test.data, tuple(graphs))
+    form = FORMATS.get(test.result.suffix)
+    if form is not None:
+        found = read_answer(write_answer(found, dictionary, form), form, dictionary)
+    expected = read_expected(test.result, ordered=is_ordered(query.root))
+    by_value = test.name.startswith(BY_VALUE)
+    wrong = difference(terms_of(found, dictionary), expected, lax=test.lax_cardinality, by_value=by_value)
+    assert not wrong, wrong
+
+
+def graphs_of(query: Query, base: str) -> list[Path]:
+    """The files that FROM and FROM NAMED mean: some tests name their data nowhere else."""
+    return [file_of(urljoin(base, graph.value)) for graph in (*query.default_graphs, *query.named_graphs)]
+
+
+def is_ordered(root: Node) -> bool:
+    """Whether ORDER BY gives the solutions their order."""
+    while isinstance(root, Project | Distinct | Reduced | Slice):
+        root = root.child
+    return isinstance(root, OrderBy)
+
+
+HANDLERS: dict[str, Callable[[W3cTest], None]] = {
+    "PositiveSyntaxTest": positive_syntax,
+    "PositiveSyntaxTest11": positive_syntax,
+    "NegativeSyntaxTest": negative_syntax,
+    "NegativeSyntaxTest11": negative_syntax,
+    "QueryEvaluationTest": evaluation,
+    "CSVResultFormatTest": evaluation,
+}
+
+
+def text_of(path: Path) -> str:
+    # not read_text, which would change the ends of lines
+    return path.read_bytes().decode()
+
+
+def parameters() -> list[object]:
+    def marks(name: str) -> list[pytest.MarkDecorator]:
+        known = name in KNOWN_FAILURES
+        return [pytest.mark.xfail(reason=KNOWN_FAILURES[name], strict=True)] if known else []
+
+    return [pytest.param(test, id=test.name, marks=marks(test.name)) for test in TESTS]
+
+
+@pytest.mark.parametrize("test", parameters())
+def test_w3c(test: W3cTest) -> None:
+    HANDLERS[test.kind](test)
+
+
+def test_the_suite_is_complete() -> None:
+    """No test is lost on the way from the manifests, and no known failure names one that is not there."""
+    shared(SUITE)
+    assert Counter((test.name.split("/")[0], test.kind) for test in TESTS) == COUNTS
+    assert KNOWN_FAILURES.keys() <= {test.name for test in TESTS}
+    assert OUT_OF_SCOPE == {
+        "Update": 157,
+        "entailment regimes": 70,
+        "Protocol": 34,
+        "Graph Store Protocol": 13,
+        "Service Description": 3,
+    }
