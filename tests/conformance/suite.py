@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
-from importlib.util import find_spec
 from pathlib import Path
 
 from conformance.manifests import W3cTest, read_tests
@@ -14,13 +13,9 @@ SUITE = "data/w3c-sparql-tests"
 MANIFESTS = ("sparql10/manifest.ttl", "sparql11/manifest-all.ttl")
 
 
-def _failures(file: str) -> dict[str, str]:
-    return tomllib.loads((Path(__file__).parent / file).read_text(encoding="utf-8"))
-
-
-KNOWN_FAILURES = _failures("known_failures.toml")
-if find_spec("freshet.oneshot.answer") is None:  # pyoxigraph stands in
-    KNOWN_FAILURES |= _failures("stand_in_failures.toml")
+KNOWN_FAILURES: dict[str, str] = tomllib.loads(
+    (Path(__file__).parent / "known_failures.toml").read_text(encoding="utf-8")
+)
 
 _NOT_QUERIES = {
     "UpdateEvaluationTest": "Update",

@@ -13,11 +13,12 @@ import pyoxigraph as ox
 import pytest
 
 from algebra_to_sparql import query_text
+from freshet.algebra.rewrite.rules import rewrite
 from freshet.oneshot.answer import answer
 from freshet.oneshot.deadline import Deadline
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.oxigraph import parsed_key
-from freshet.results.report import BooleanAnswer, Solutions
+from freshet.results.report import Answer, BooleanAnswer, Solutions
 from plain_dataset import dataset_of
 from random_algebra import Quad, random_quads, random_query
 
@@ -50,9 +51,15 @@ def check(seed: int) -> None:
     query = random_query(random)
     text = query_text(query)
     dictionary = Dictionary()
-    found = answer(query, dataset_of(quads, dictionary), dictionary, deadline=Deadline(30))
+    dataset = dataset_of(quads, dictionary)
     expected = oxigraph_answer(text, quads)
     about = f"seed {seed}\n{text}\n" + "\n".join(map(str, quads))
+    compare(answer(query, dataset, dictionary, deadline=Deadline(30)), expected, dictionary, about)
+    rewritten = answer(rewrite(query), dataset, dictionary, deadline=Deadline(30))
+    compare(rewritten, expected, dictionary, f"rewritten\n{about}")
+
+
+def compare(found: Answer, expected: tuple[tuple[str, ...], Bag] | bool, dictionary: Dictionary, about: str) -> None:
     if isinstance(found, BooleanAnswer):
         assert found.value == expected, about
         return

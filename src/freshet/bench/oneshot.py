@@ -29,10 +29,9 @@ from freshet.rdf.errors import FreshetError
 from freshet.rdf.oxigraph import parsed_key
 from freshet.rdf.triples import DEFAULT_GRAPH
 from freshet.results.report import Solutions
-from freshet.results.write import write_solutions
+from freshet.results.write import write_answer
 from freshet.runtime.session import Session
 from freshet.store.dataset import DatasetSnapshot
-from freshet.syntax.parser import parse_query
 
 TRIPLES = 1_000_000
 WARM_TRIPLES = 10_000
@@ -70,7 +69,7 @@ class Engines(NamedTuple):
 
     def json(self, text: str) -> bytes:
         """Freshet's answer from the text to SPARQL JSON."""
-        return write_solutions(self.answer(prepare(text)), self.session.dictionary, "json")
+        return write_answer(self.answer(self.session.prepare(text)), self.session.dictionary, "json")
 
     def json_pyoxigraph(self, text: str) -> bytes | None:
         """The answer of pyoxigraph from the text to SPARQL JSON."""
@@ -90,6 +89,7 @@ def oneshot_figures(triples: int = TRIPLES) -> Sequence[Figure]:
         written = write_social(timed, triples=triples)
         load(warm)  # compiles what is not compiled yet
         engines, loading = load(timed)
+    prepare = engines.session.prepare
     rows = {name: check(engines, name, text) for name, text in QUERIES.items()}
     answers = {
         name: _alternating(partial(engines.answer, prepare(text)), partial(engines.answer_pyoxigraph, text))
@@ -117,11 +117,6 @@ def oneshot_figures(triples: int = TRIPLES) -> Sequence[Figure]:
     ]
 
 
-def prepare(text: str) -> Query:
-    """A query that is ready to be answered."""
-    return parse_query(text)
-
-
 def load(path: Path) -> tuple[Engines, Times]:
     """Load a file into both engines, and how long each took."""
     session, store = Session(), pyoxigraph.Store()
@@ -140,7 +135,7 @@ def _load(session: Session, path: Path) -> None:
 
 def check(engines: Engines, name: str, text: str) -> int:
     """How many solutions a query has; an error where the engines do not agree on them, or there are none."""
-    solutions = engines.answer(prepare(text))
+    solutions = engines.answer(engines.session.prepare(text))
     columns = [engines.session.dictionary.keys(column.copy()).to_pylist() for column in solutions.rows.T]
     ours = Counter(zip(*columns, strict=True))
     theirs = Counter(

@@ -74,13 +74,6 @@ class Clock:
         """How far before a close an element can lie that it, or the evaluation before it, depends on."""
         return max((window.width_ms + 2 * window.slide_ms for window in self._windows), default=0)
 
-    def answer_now(self, query: ContinuousQuery, time_ms: int) -> None:
-        """Bring a query over stored data alone up to a time (one-shot)."""
-        self._number += 1
-        for leaf in self._stored_leaves.values():
-            leaf.step(BEFORE_ALL_TIME, time_ms, self._number)
-        query.step(time_ms, self._number)
-
     def _release(self, watermark_ms: int) -> None:
         for stream in self.streams:
             if self._pending[stream]:

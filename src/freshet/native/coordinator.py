@@ -19,7 +19,7 @@ from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import InputError
 from freshet.rdf.terms import Iri
-from freshet.results.report import Report, Solutions
+from freshet.results.report import Report
 
 
 class Graph(Protocol):
@@ -131,17 +131,6 @@ class Engine:
             elements = self._graph.load(subjects, predicates, objects)
             for clock in self._clocks.values():
                 clock.load(elements)
-
-    def query(self, query: Query, *, file: str | None = None) -> Solutions:
-        """Answer a query over the stored graph once."""
-        plan = lower(query, file=file)
-        if plan.windows:
-            raise InputError("the query has windows: register it, or replay recorded streams", file=file)
-        with self._lock:
-            clock = Clock((), self._graph.elements())
-            once = self._instantiate("", plan, clock, lambda report: None)
-            clock.answer_now(once, AFTER_ALL_TIME)
-            return Solutions(plan.variables, once.answer())
 
     def wanted_predicates(self, stream: str) -> frozenset[str] | None:
         """The predicates of a stream that anybody can want; None where every element counts.

@@ -38,25 +38,6 @@ Answer = Solutions | BooleanAnswer | GraphAnswer
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BooleanAnswer:
-    """What ASK gives."""
-
-    value: bool
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class GraphAnswer:
-    """What CONSTRUCT and DESCRIBE give: a set of triples."""
-
-    subjects: NDArray[np.int64]
-    predicates: NDArray[np.int64]
-    objects: NDArray[np.int64]
-
-
-Answer = Solutions | BooleanAnswer | GraphAnswer
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Report:
     """What one evaluation of a registered query puts out (R2S): the rows as in `Solutions`."""
 

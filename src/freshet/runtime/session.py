@@ -8,16 +8,20 @@ from pathlib import Path
 
 import numpy as np
 
+from freshet.algebra.nodes import Query
+from freshet.algebra.rewrite.rules import rewrite
 from freshet.native.coordinator import Engine
 from freshet.native.stream import StreamState
+from freshet.oneshot.answer import answer
+from freshet.oneshot.deadline import Deadline
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
-from freshet.rdf.errors import InputError
+from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.rdf.ntriples import scan_timed
 from freshet.rdf.reading import read_rdf
 from freshet.rdf.terms import Iri, Term
 from freshet.rdf.triples import DEFAULT_GRAPH
-from freshet.results.report import Report, Solutions
+from freshet.results.report import Answer, Report, Solutions
 from freshet.results.write import report_json
 from freshet.store.dataset import DatasetSnapshot, StoredDataset
 from freshet.syntax.parser import parse_query
@@ -130,12 +134,32 @@ class Session:
         """Say that all streams have ended: every window that has content closes."""
         self.engine.finish()
 
-    def query(self, text: str, *, file: str | None = None) -> Solutions:
-        """Answer a query over the stored graph once."""
-        return self.engine.query(parse_query(text, file=file), file=file)
+    def prepare(self, text: str, *, file: str | None = None) -> Query:
+        """A one-shot query, read and rewritten, to be answered any number of times."""
+        return rewrite(parse_query(text, file=file))
 
-    def bindings(self, answer: Solutions | Report) -> Iterator[dict[str, Term]]:
+    def query(
+        self,
+        query: str | Query,
+        *,
+        file: str | None = None,
+        timeout_seconds: float | None = None,
+        deadline: Deadline | None = None,
+    ) -> Answer:
+        """Answer a query over the stored data once, as they are now.
+
+        It stops with a QueryStoppedError after `timeout_seconds`, or when the `deadline` given is cancelled.
+        """
+        prepared = self.prepare(query, file=file) if isinstance(query, str) else query
+        try:
+            return answer(prepared, self.dataset(), self.dictionary, deadline=deadline or Deadline(timeout_seconds))
+        except UnsupportedError as error:
+            raise UnsupportedError(error.message, file=file) from None
+
+    def bindings(self, answer: Answer | Report) -> Iterator[dict[str, Term]]:
         """Solutions as dictionaries of terms; unbound variables are left out."""
+        if not isinstance(answer, Solutions | Report):
+            raise InputError("only the answer to SELECT has bindings")
         for row in answer.rows:
             terms = self.dictionary.decode_many(row)
             yield {name: term for name, term in zip(answer.variables, terms, strict=True) if term is not None}
