@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from freshet.algebra.expressions import Aggregate
-from freshet.expressions.distinct import encode, integer_id
+from freshet.expressions.distinct import encode, first_rows, integer_id
 from freshet.expressions.order import term_ranks
 from freshet.kernels import term_text
 from freshet.kernels.groups import SumArrays, add_numbers, totals
@@ -59,8 +59,9 @@ def _distinct(ids: Ids, groups: Groups) -> tuple[Ids, Groups]:
     """Each term once in its group, where it stands first."""
     _, places = encode(ids)
     pairs = groups * (int(places.max(initial=0)) + 1) + places
-    _, first = np.unique(pairs, return_index=True)
-    rows = np.sort(first)
+    if not pairs.size:
+        return ids, groups
+    rows, _ = first_rows(pairs)
     return ids[rows], groups[rows]
 
 
@@ -87,9 +88,13 @@ def _samples(ids: Ids, groups: Groups, group_count: int) -> Ids:
 def _ends(greatest: bool, ids: Ids, groups: Groups, group_count: int, dictionary: Dictionary) -> Ids:
     """The least or greatest term of each group; numbers of equal value go by type and then by id."""
     distinct, places = encode(plain(ids))
-    ascending = np.lexsort((distinct, values(dictionary, distinct).kinds, term_ranks(distinct, dictionary)))
-    ranks = np.empty(distinct.size, np.int64)
-    ranks[ascending] = np.arange(distinct.size)
+    ranks = term_ranks(distinct, dictionary)
+    if ranks.max(initial=-1) + 1 < distinct.size:
+        ascending = np.lexsort((distinct, values(dictionary, distinct).kinds, ranks))
+        ranks[ascending] = np.arange(distinct.size)
+    else:
+        ascending = np.empty(distinct.size, np.int64)
+        ascending[ranks] = np.arange(distinct.size)
     best = np.full(group_count, -1 if greatest else distinct.size, np.int64)
     (np.maximum if greatest else np.minimum).at(best, groups, ranks[places])
     found = (best >= 0) & (best < distinct.size)
@@ -101,10 +106,10 @@ def _ends(greatest: bool, ids: Ids, groups: Groups, group_count: int, dictionary
 def _concatenated(separator: str, ids: Ids, groups: Groups, group_count: int, dictionary: Dictionary) -> Ids:
     """The lexical forms and IRIs of each group in the order of its rows; a blank node makes it an error."""
     distinct, places = encode(plain(ids))
-    texts = _texts(distinct, dictionary).take(pa.array(places))
     rows = np.argsort(groups, kind="stable")
+    texts = _texts(distinct, dictionary).take(pa.array(places[rows]))
     ends = np.cumsum(np.bincount(groups, minlength=group_count))
-    lists = pa.LargeListArray.from_arrays(pa.array(np.concatenate([[0], ends]), pa.int64()), texts.take(pa.array(rows)))
+    lists = pa.LargeListArray.from_arrays(pa.array(np.concatenate([[0], ends]), pa.int64()), texts)
     joined = pc.binary_join(lists, pa.scalar(separator, pa.large_string()))
     quote, nothing = (pa.scalar(text, pa.large_string()) for text in ('"', ""))
     return dictionary.intern_arrow(pc.binary_join_element_wise(quote, joined, quote, nothing))

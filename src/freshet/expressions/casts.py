@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from freshet.expressions.columns import Batch, Column, Keys, Truths
 from freshet.expressions.distinct import distinct_keys, encode
 from freshet.expressions.lexical import iri, literal, simple_key, typed_key
-from freshet.expressions.times import Moment, read_moment
+from freshet.expressions.times import Moment, is_inline_moment, read_moment
 from freshet.kernels import numbers, wide
 from freshet.kernels.comparison import ERROR, effective_truths
 from freshet.kernels.values import (
@@ -96,32 +96,31 @@ def _to_exact(kind: int, batch: Batch, argument: Column) -> Values:
     ones = booleans & (values.reals != 0)
     values.high[ones], values.low[ones] = _ONE_HIGH, _ONE_LOW
     values.kinds[booleans] = INTEGER
-    _exact_reals(values, whole=kind == INTEGER)
     if kind == INTEGER:
         values = Values(*numbers.change(numbers.TRUNCATE, values))
         numbers.as_integers(values)
         return values
+    _exact_reals(values)
     return values._replace(kinds=np.where(values.kinds == NOTHING, NOTHING, kind).astype(np.uint8))
 
 
-def _exact_reals(values: Values, whole: bool) -> None:
-    """Turn floats and doubles into decimals: the whole part, or all digits that the number is written with."""
+def _exact_reals(values: Values) -> None:
+    """Turn floats and doubles into decimals of the digits that they are written with, each distinct number once."""
     for kind in (FLOAT, DOUBLE):
         rows = np.flatnonzero(values.kinds == kind)
         if rows.size:
             distinct, places = np.unique(values.reals[rows], return_inverse=True)
-            units = [_units(real if kind == DOUBLE else np.float32(real), whole) for real in distinct]
+            units = [_units(real if kind == DOUBLE else np.float32(real)) for real in distinct]
             values.kinds[rows] = np.array([NOTHING if number is None else DECIMAL for number in units])[places]
             values.high[rows] = np.array([(number or 0) >> 64 for number in units], np.int64)[places]
             values.low[rows] = np.array([(number or 0) & _WORD for number in units], np.uint64)[places]
 
 
-def _units(real: np.floating, whole: bool) -> int | None:
+def _units(real: np.floating) -> int | None:
     """A number in units of decimals, or None where it does not fit."""
     if not np.isfinite(real):
         return None
-    digits = Decimal(int(real)) if whole else Decimal(np.format_float_scientific(real))
-    number = int(digits.scaleb(wide.UNIT_DIGITS))
+    number = int(Decimal(np.format_float_scientific(real)).scaleb(wide.UNIT_DIGITS))
     return number if -(2**127) <= number < 2**127 else None
 
 
@@ -202,8 +201,10 @@ _MOMENTS: dict[str, tuple[tuple[int, ...], tuple[int, ...], Callable[[Moment], s
 }
 
 
-def _to_moment(name: str, batch: Batch, argument: Column) -> Keys:
+def _to_moment(name: str, batch: Batch, argument: Column) -> Column:
     own, others, write = _MOMENTS[name]
+    if name == "dateTime" and isinstance(argument, np.ndarray) and is_inline_moment(argument).all():
+        return argument
     keys, places = distinct_keys(batch, argument)
     kinds = values_of_keys(pa.array(keys, pa.large_string())).kinds
     read_as = [_as_typed(key, name) for key in keys]

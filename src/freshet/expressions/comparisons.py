@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from freshet.expressions.columns import UNBOUND, Batch, Column, Truths
+from freshet.expressions.columns import UNBOUND, Batch, Column, Keys, Truths
 from freshet.kernels.comparison import (
     DICTIONARY,
     ERROR,
@@ -27,6 +27,8 @@ from freshet.rdf.arrow import key_ranges
 from freshet.rdf.values import Ids
 
 Codes = NDArray[np.uint8]
+
+_NO_TERM = -1  # an inline id of a type that there is not
 
 
 def _outcomes(less: int, equal: int, greater: int, different: int, unordered: int, text: int) -> Codes:
@@ -47,6 +49,12 @@ OUTCOMES = {
 def compare(batch: Batch, operator: str, left: Column, right: Column) -> Truths:
     """left operator right."""
     outcomes = OUTCOMES[operator]
+    if isinstance(left, Keys) or isinstance(right, Keys):
+        if operator in ("=", "!="):
+            left_ids, right_ids = _identities(batch, left, right)
+            codes, _ = compare_values(batch.values(left), left_ids, batch.values(right), right_ids, outcomes)
+            return Truths(codes)
+        left, right = (batch.ids(side) if isinstance(side, Keys) else side for side in (left, right))
     computed = isinstance(left, Values) or isinstance(right, Values)
     left_ids = UNBOUND if isinstance(left, Values) else batch.ids(left)
     right_ids = UNBOUND if isinstance(right, Values) else batch.ids(right)
@@ -63,12 +71,32 @@ def compare(batch: Batch, operator: str, left: Column, right: Column) -> Truths:
 
 def same_term(batch: Batch, left: Column, right: Column) -> Truths:
     """sameTerm(left, right)"""
-    return Truths(compare_identity(batch.ids(left), batch.ids(right), OUTCOMES["="]))
+    return Truths(compare_identity(*_identities(batch, left, right), OUTCOMES["="]))
 
 
 def compare_nodes(batch: Batch, operator: str, left: Column, right: Column) -> Truths:
     """`=` or `!=` where one side is an IRI or a blank node, so that no value matters."""
-    return Truths(compare_identity(batch.ids(left), batch.ids(right), OUTCOMES[operator]))
+    return Truths(compare_identity(*_identities(batch, left, right), OUTCOMES[operator]))
+
+
+def _identities(batch: Batch, left: Column, right: Column) -> tuple[Ids, Ids]:
+    """Ids that are equal where two terms are the same.
+
+    Computed terms beside one term need not enter the dictionary: those that are not the one get an id of no term.
+    """
+    if isinstance(left, Keys) and not isinstance(right, Keys):
+        one = batch.ids(right)
+        return (_beside(batch, left, one) if one.size == 1 else batch.ids(left)), one
+    if isinstance(right, Keys) and not isinstance(left, Keys):
+        one = batch.ids(left)
+        return one, (_beside(batch, right, one) if one.size == 1 else batch.ids(right))
+    return batch.ids(left), batch.ids(right)
+
+
+def _beside(batch: Batch, column: Keys, one: Ids) -> Ids:
+    key = batch.dictionary.keys(one)[0].as_py()
+    ids = [0 if other is None else one[0] if other == key else _NO_TERM for other in column.keys]
+    return np.array(ids, np.int64).take(column.places)
 
 
 def _take(ids: Ids, rows: Ids) -> Ids:

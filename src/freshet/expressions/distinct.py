@@ -42,6 +42,14 @@ def encode(ids: Ids) -> tuple[Ids, Places]:
     return encoded.dictionary.to_numpy(), encoded.indices.to_numpy()
 
 
+def first_rows(codes: Ids) -> tuple[Ids, Places]:
+    """The rows where each distinct code stands first, and which of these codes each row has."""
+    _, places = encode(codes)
+    # Arrow numbers what is distinct in the order in which it appears
+    before = np.concatenate([[-1], np.maximum.accumulate(places)[:-1]])
+    return np.flatnonzero(places > before), places
+
+
 def distinct_keys(batch: Batch, column: Column) -> Keys:
     """A column by its distinct keys."""
     if isinstance(column, Keys):
@@ -84,7 +92,7 @@ def _combinations(arguments: Sequence[Argument]) -> tuple[list[list[int]], Place
             size = distinct.size
         codes = codes * length + arguments[at].places
         size *= length
-    distinct, first, places = np.unique(codes, return_index=True, return_inverse=True)
+    first, places = first_rows(codes)
     return [argument.places[np.minimum(first, argument.places.size - 1)].tolist() for argument in arguments], places
 
 

@@ -142,9 +142,9 @@ def _(expression: algebra.Negate, batch: Batch) -> Column:
 @_column.register
 def _(expression: algebra.In, batch: Batch) -> Column:
     operand = _column(expression.operand, batch)
-    if isinstance(operand, Keys):  # so that its terms are looked for once
-        operand = batch.ids(operand)
-    known = operand.kinds if isinstance(operand, Values) else batch.ids(operand)
+    if isinstance(operand, Keys) and not all(isinstance(choice, algebra.Constant) for choice in expression.choices):
+        operand = batch.ids(operand)  # so that they enter the dictionary once
+    known = _known(operand, batch)
     codes = np.where(known != 0, np.uint8(FALSE), np.uint8(ERROR))
     for choice in expression.choices:
         found = _compare("=", expression.operand, operand, choice, _column(choice, batch), batch)
@@ -165,6 +165,16 @@ def _(expression: algebra.Exists, batch: Batch) -> Column:
         raise NotImplementedError(unsupported(expression))
     found = batch.context.exists(expression, batch.columns, batch.count)
     return Truths(np.where(found != expression.negated, np.uint8(TRUE), np.uint8(FALSE)))
+
+
+def _known(column: Column, batch: Batch) -> NDArray[np.generic]:
+    """Not 0 where there is a value."""
+    match column:
+        case Values(kinds):
+            return np.asarray(kinds)
+        case Keys(keys, places):
+            return np.array([key is not None for key in keys]).take(places)
+    return batch.ids(column)
 
 
 def _values(expression: Expression, batch: Batch) -> Values:

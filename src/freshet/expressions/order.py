@@ -18,6 +18,7 @@ from freshet.kernels.values import Values
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.values import Ids, plain, values
 
+_EXACT = 2.0**53  # below, a float64 tells all integers apart
 _NUMBERS = 3
 _MOMENTS = 4
 _BOOLEANS = 5
@@ -53,12 +54,20 @@ def term_ranks(ids: Ids, dictionary: Dictionary) -> Ids:
     by_value = (classes >= _NUMBERS) & (classes <= _BOOLEANS)
     texts = _text_ranks(ids, found, ~by_value & (found.kinds != kinds.NOTHING), dictionary)
     nan = np.isnan(found.reals)
+    if (found.kinds == kinds.INTEGER).all() and np.abs(found.reals).max(initial=0.0) < _EXACT:
+        found = found._replace(high=np.zeros_like(found.high), low=np.zeros_like(found.low))
     # NaN behind all other numbers, and the text's rank in place of a value where there is none
     reals = np.where(by_value, np.where(nan, np.inf, found.reals), texts)
-    places = np.lexsort((found.low, found.high, nan & by_value, reals, classes))
+    places = _sorted(found.low, found.high, nan & by_value, reals, classes)
     ranks = np.empty(ids.size, np.int64)
     ranks[places] = np.cumsum(_steps(found, classes, reals, nan, places))
     return ranks
+
+
+def _sorted(*keys: NDArray[np.generic]) -> Ids:
+    """The order by several keys, the last first; keys that do not differ cost nothing."""
+    differing = [key for key in keys if key.size and (key != key[0]).any()]
+    return np.argsort(differing[0], kind="stable") if len(differing) == 1 else np.lexsort(differing or keys)
 
 
 def _steps(
@@ -83,14 +92,17 @@ def _text_ranks(ids: Ids, found: Values, chosen: NDArray[np.bool_], dictionary: 
     if rows.size:
         keys = dictionary.keys(ids[rows])
         lexical, rest = _split(keys, found.kinds[rows])
-        table = pa.table({"lexical": lexical, "rest": rest})
-        ordered = pc.sort_indices(table, sort_keys=[("lexical", "ascending"), ("rest", "ascending")])
+        if rest is None:
+            ordered = pc.sort_indices(lexical)
+        else:
+            table = pa.table({"lexical": lexical, "rest": rest})
+            ordered = pc.sort_indices(table, sort_keys=[("lexical", "ascending"), ("rest", "ascending")])
         ranks[rows[ordered.to_numpy()]] = np.arange(rows.size)
     return ranks
 
 
-def _split(keys: pa.Array, key_kinds: NDArray[np.uint8]) -> tuple[pa.Array, pa.Array]:
-    """The texts of keys without their marks, and what follows the text of a literal."""
+def _split(keys: pa.Array, key_kinds: NDArray[np.uint8]) -> tuple[pa.Array, pa.Array | None]:
+    """The texts of keys without their marks, and what follows the texts of literals where anything does."""
     tagged = ~np.isin(key_kinds, (kinds.IRI, kinds.BLANK_NODE, kinds.STRING))
     plain_keys = keys.cast(pa.large_binary())
     texts = pc.binary_slice(plain_keys, 1, -1)
@@ -98,7 +110,7 @@ def _split(keys: pa.Array, key_kinds: NDArray[np.uint8]) -> tuple[pa.Array, pa.A
     if blank.any():
         texts = pc.if_else(pa.array(blank), plain_keys, texts)
     if not tagged.any():
-        return texts, pa.array(np.zeros(len(keys), np.int8))
+        return texts, None
     lexical, rest = texts.to_pylist(), [b""] * len(keys)
     for row, key in zip(np.flatnonzero(tagged).tolist(), plain_keys.filter(pa.array(tagged)).to_pylist(), strict=True):
         end = key.rindex(b'"')

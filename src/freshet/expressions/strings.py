@@ -96,8 +96,10 @@ def _substr(batch: Batch, source: Column, *places: Column) -> Keys:
 
 
 def _joined(*parts: Text) -> str:
-    tags = {part.tag for part in parts}
-    return Text("".join(part.lexical for part in parts), tags.pop() if len(tags) == 1 else "").key()
+    tag = parts[0].tag
+    if tag and any(part.tag != tag for part in parts):
+        tag = ""
+    return f'"{"".join([part.lexical for part in parts])}"{tag}'
 
 
 def _concat(batch: Batch, *arguments: Column) -> Column:

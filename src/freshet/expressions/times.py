@@ -89,7 +89,8 @@ def _milliseconds(inline: Ids) -> NDArray[np.int64]:
     return value >> 1
 
 
-def _is_moment(ids: Ids) -> NDArray[np.bool_]:
+def is_inline_moment(ids: Ids) -> NDArray[np.bool_]:
+    """Where an id is that of an inline dateTime."""
     return (ids < 0) & np.isin((ids >> layout.TYPE_SHIFT) & layout.TYPE_MASK, _ZONE_KINDS)
 
 
@@ -116,7 +117,7 @@ def _outside(batch: Batch, ids: Ids, result: Ids, of_moment: Callable[[Moment], 
 def _part(part: str, batch: Batch, argument: Column) -> Ids:
     """YEAR, MONTH, DAY, HOURS and MINUTES."""
     ids = batch.ids(argument)
-    inline = _is_moment(ids)
+    inline = is_inline_moment(ids)
     result = np.zeros(ids.size, np.int64)
     result[inline] = integer_id(0) | (_inline_part(part, _milliseconds(ids[inline])) & layout.VALUE_MASK)
 
@@ -130,7 +131,7 @@ def _part(part: str, batch: Batch, argument: Column) -> Ids:
 
 def _seconds(batch: Batch, argument: Column) -> Ids:
     ids = batch.ids(argument)
-    inline = _is_moment(ids)
+    inline = is_inline_moment(ids)
     result = np.zeros(ids.size, np.int64)
     result[inline] = _inline_seconds(_milliseconds(ids[inline]))
 
@@ -160,7 +161,7 @@ def _zone(term: Callable[[str], str | None], batch: Batch, argument: Column) -> 
     """TZ and TIMEZONE: what `term` makes of a time zone, which may be missing."""
     ids = batch.ids(argument)
     utc, none = (0 if key is None else int(batch.intern([key])[0]) for key in (term("Z"), term("")))
-    inline = _is_moment(ids)
+    inline = is_inline_moment(ids)
     zoned = (ids >> layout.TYPE_SHIFT) & layout.TYPE_MASK == layout.DATETIME_Z
     result = np.where(inline, np.where(zoned, utc, none), np.int64(0))
 

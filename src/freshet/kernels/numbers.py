@@ -34,6 +34,7 @@ _NO_WORD = np.uint64(0)
 _UNIT_HIGH = np.int64(0)
 _HALF_UNIT = np.uint64(10**wide.UNIT_DIGITS // 2)
 _MANTISSA_END = np.uint64(layout.MANTISSA_END)
+_INTEGER_END = 2.0**63
 _DIGITS = 15  # as many as every float64 keeps apart
 _LEAST_MANTISSA = 1e14
 _MANTISSA_LIMIT = 1e15
@@ -161,10 +162,16 @@ def change(operator, operand):
 
 @njit
 def as_integers(numbers):
-    """Make integers of whole decimals; NOTHING where one does not fit, and of all that is no exact number."""
+    """Make integers of whole numbers of any type; NOTHING where one does not fit."""
     for row in range(numbers.kinds.size):
-        exact = numbers.kinds[row] == INTEGER or numbers.kinds[row] == DECIMAL
-        fits = exact and wide.fits_integer(numbers.high[row], numbers.low[row])
+        kind, real = numbers.kinds[row], numbers.reals[row]
+        fits = kind == INTEGER
+        if kind == DECIMAL:
+            fits = wide.fits_integer(numbers.high[row], numbers.low[row])
+        elif FLOAT <= kind <= DOUBLE:
+            fits = -_INTEGER_END <= real < _INTEGER_END
+            if fits:
+                numbers.high[row], numbers.low[row] = wide.scaled(np.int64(real), 0)
         numbers.kinds[row] = INTEGER if fits else NOTHING
 
 

@@ -115,5 +115,37 @@ def test_nothing_but_the_result_enters_the_dictionary() -> None:
     assert len(dictionary) == before + 3
 
 
+@PROPERTY
+@given(rows(ARGUMENTS, ARGUMENTS))
+def test_computed_strings_compare_as_terms_do(terms: list[Row]) -> None:
+    """Beside a constant, beside a column, beside another computed string, and as numbers."""
+    texts = [
+        *(f'CONCAT(?a, "") {operator} "a"' for operator in ("=", "!=", "<", ">=")),
+        *(f"{side} {operator} ?b" for side in ("CONCAT(?a, '')", "STR(?a)") for operator in ("=", "!=", "<")),
+        "UCASE(?a) = UCASE(?b)",
+        "'a'@en != LCASE(?a)",
+        "LCASE(?a) IN ('a', 'b'@en, 5)",
+        "LCASE(?a) NOT IN (?b, 'c')",
+        "sameTerm(LCASE(?a), 'a')",
+        "IRI(CONCAT('urn:', STRLANG('x', 'en'))) = <urn:x>",
+        "IRI(CONCAT('urn:', ENCODE_FOR_URI(?a))) != <urn:a>",
+        "STRDT(STR(?a), xsd:integer) + 1",
+        "STRDT('5', xsd:integer) = 5.0",
+        "STRLEN(?a) + 1 = STRDT('2', xsd:decimal)",
+        "IF(LCASE(?a), 1, 2)",
+        "!STRDT('0', xsd:double)",
+    ]
+    agree(texts, terms)
+
+
+def test_comparing_with_a_constant_leaves_the_dictionary_alone() -> None:
+    dictionary = Dictionary()
+    columns = {"a": np.array([dictionary.encode(Iri(f"urn:{name}")) for name in "xyz"], np.int64)}
+    before = len(dictionary) + 2
+    condition = expression_of("STR(?a) = 'urn:y' || STR(?a) IN ('urn:z', 'urn:y')")
+    assert native.test(condition, columns, 3, dictionary).tolist() == [False, True, True]
+    assert len(dictionary) == before
+
+
 def test_blank_nodes_have_no_text() -> None:
     assert freshet_values("STR(?a)", [(BlankNode("x"),), (None,)]) == [None, None]
