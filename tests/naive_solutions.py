@@ -1,4 +1,4 @@
-"""Operators of the algebra in a few lines each: solutions as dicts, every pair looked at. The twins of the operators."""
+"""Operators of the algebra in a few lines each, solutions as dicts, every pair looked at: the operators' twins."""
 
 from __future__ import annotations
 
