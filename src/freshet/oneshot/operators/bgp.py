@@ -22,7 +22,7 @@ from freshet.oneshot.patterns import Pattern, Place
 from freshet.oneshot.scope import Scope
 from freshet.oneshot.table import UNIT, Table, empty, stacked
 
-_FIRST_SLICE = 1 << 10  # rows, where only some solutions are wanted
+_SLICE = 1 << 10  # rows at a time at least
 
 
 @evaluate.register
@@ -40,15 +40,31 @@ def match(node: BGP, scope: Scope, limit: int | None = None) -> Table:
                 return empty(names)
     elif remaining and not remaining[0].possible:
         return empty(names)
-    table = _seed(remaining, names, scope)
+    return _extended(_seed(remaining, names, scope), remaining, names, scope, limit)
+
+
+def _extended(table: Table, patterns: list[Pattern], names: dict[str, None], scope: Scope, limit: int | None) -> Table:
+    """The table joined with patterns."""
+    remaining = list(patterns)
     while remaining:
         scope.deadline.check()
+        if limit is not None and table.count > max(_SLICE, limit):
+            return stacked(list(_some(table, remaining, names, scope, limit)))
         pattern = _next(remaining, table, scope)
         remaining.remove(pattern)
-        table = _with_pattern(table, pattern, scope, None if remaining else limit)
+        table = _with_pattern(table, pattern, scope)
         if table.count == 0:
             return empty(names)
     return table
+
+
+def _some(table: Table, patterns: list[Pattern], names: dict[str, None], scope: Scope, limit: int) -> Iterator[Table]:
+    """As `_extended`, for some rows after others, until there are enough solutions."""
+    first, found, step = 0, 0, max(_SLICE, limit)
+    while first < table.count and found < limit:
+        part = _extended(_slice(table, first, step), patterns, names, scope, limit)
+        yield part
+        first, found = first + step, found + part.count
 
 
 def _seed(patterns: list[Pattern], names: dict[str, None], scope: Scope) -> Table:
@@ -71,16 +87,25 @@ def _next(patterns: list[Pattern], table: Table, scope: Scope) -> Pattern:
     return min(connected or patterns, key=lambda pattern: pattern.growth(table.columns, scope.graph))
 
 
-def _with_pattern(table: Table, pattern: Pattern, scope: Scope, limit: int | None) -> Table:
+def _with_pattern(table: Table, pattern: Pattern, scope: Scope) -> Table:
     # a scan where nothing is bound, and where it is less work than as many look-ups
     if not pattern.connected(table.columns) or table.count > pattern.counted(scope.graph):
         return join(table, _bind(scope.graph.match(*pattern.scan), pattern), scope.deadline)
-    step = _FIRST_SLICE
-    if limit is None and table.count > step:
-        step = max(step, int(PAIRS_AT_ONCE / max(1.0, pattern.growth(table.columns, scope.graph))))
+    if table.count <= _SLICE:
+        return _probe(table, pattern, scope)
+    step = max(_SLICE, int(PAIRS_AT_ONCE / max(1.0, pattern.growth(table.columns, scope.graph))))
     if table.count <= step:
         return _probe(table, pattern, scope)
-    return stacked(list(_slices(table, pattern, step, scope, limit)))
+    parts = []
+    for first in range(0, table.count, step):
+        scope.deadline.check()
+        parts.append(_probe(_slice(table, first, step), pattern, scope))
+    return stacked(parts)
+
+
+def _slice(table: Table, first: int, step: int) -> Table:
+    columns = {name: ids[first : first + step] for name, ids in table.columns.items()}
+    return Table(columns, min(step, table.count - first))
 
 
 def _probe(table: Table, pattern: Pattern, scope: Scope) -> Table:
@@ -93,18 +118,6 @@ def _probe(table: Table, pattern: Pattern, scope: Scope) -> Table:
 
 def _probed(columns: Mapping[str, Ids], place: Place) -> Ids | int:
     return columns.get(place, ANY) if isinstance(place, str) else place
-
-
-def _slices(table: Table, pattern: Pattern, step: int, scope: Scope, limit: int | None) -> Iterator[Table]:
-    """As `_probe`, some rows at a time, and perhaps not all."""
-    first = found = 0
-    while first < table.count and (limit is None or found < limit):
-        scope.deadline.check()
-        some = {name: ids[first : first + step] for name, ids in table.columns.items()}
-        part = _probe(Table(some, min(step, table.count - first)), pattern, scope)
-        yield part
-        first, found = first + step, found + part.count
-        step = step if limit is None else min(2 * step, PAIRS_AT_ONCE)
 
 
 def _bind(triples: Triples, pattern: Pattern, table: Table = UNIT, rows: Ids | None = None) -> Table:
