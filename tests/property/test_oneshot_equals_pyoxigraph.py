@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from dataclasses import replace
 from random import Random
 
 import pyoxigraph as ox
@@ -14,8 +15,11 @@ import pytest
 
 from algebra_to_sparql import query_text
 from freshet.algebra.rewrite.rules import rewrite
+from freshet.algebra.nodes import QueryForm, Slice
 from freshet.oneshot.answer import answer
 from freshet.oneshot.deadline import Deadline
+from freshet.oneshot.operators import bgp
+from freshet.oneshot.operators import slice as slice_operator
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.oxigraph import parsed_key
 from freshet.results.report import Answer, BooleanAnswer, Solutions
@@ -67,9 +71,39 @@ def compare(found: Answer, expected: tuple[tuple[str, ...], Bag] | bool, diction
     assert isinstance(expected, tuple)
     names, bag = expected
     assert set(names) == set(found.variables), about
-    columns = [dictionary.keys(found.rows[:, found.variables.index(name)].copy()).to_pylist() for name in names]
-    rows: Bag = Counter(zip(*columns, strict=True))
+    rows = rows_of(found, names, dictionary)
     assert rows == bag, f"{about}\ntoo many: {rows - bag}\nmissing: {bag - rows}"
+
+
+def check_limit(seed: int) -> None:
+    """LIMIT gives as many of the solutions as it says, whichever they are."""
+    random = Random(seed)
+    quads, query = oxigraph_quads(random_quads(random)), random_query(random)
+    if query.form is not QueryForm.SELECT:
+        return
+    offset, limit = random.randint(0, 2), random.randint(0, 5)
+    dictionary = Dictionary()
+    found = answer(replace(query, root=Slice(query.root, offset, limit)), dataset_of(quads, dictionary), dictionary)
+    expected = oxigraph_answer(query_text(query), quads)
+    assert isinstance(found, Solutions)
+    assert isinstance(expected, tuple)
+    names, bag = expected
+    rows = rows_of(found, names, dictionary)
+    assert rows <= bag, f"seed {seed}"
+    assert rows.total() == min(limit, max(0, bag.total() - offset)), f"seed {seed}"
+
+
+def rows_of(found: Solutions, names: tuple[str, ...], dictionary: Dictionary) -> Bag:
+    columns = [dictionary.keys(found.rows[:, found.variables.index(name)].copy()).to_pylist() for name in names]
+    return Counter(zip(*columns, strict=True))
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_limit(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bgp, "_SLICE", 2)
+    monkeypatch.setattr(slice_operator, "_FIRST_TRY", 1)
+    for seed in range(FIRST_SEED + block * EXAMPLES // BLOCKS // 2, FIRST_SEED + (block + 1) * EXAMPLES // BLOCKS // 2):
+        check_limit(seed)
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))

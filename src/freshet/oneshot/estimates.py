@@ -6,8 +6,8 @@ from functools import singledispatch
 
 from freshet.algebra import nodes
 from freshet.algebra.expressions import Variable
-from freshet.oneshot.constants import known_id
 from freshet.oneshot.dataset import ANY
+from freshet.oneshot.patterns import Pattern
 from freshet.oneshot.scope import Scope
 
 _STEPS = 10.0  # how much longer a property path is taken to be than the graph, for want of anything better
@@ -22,7 +22,9 @@ def estimate(node: nodes.Node, scope: Scope) -> float:
 
 @estimate.register
 def _(node: nodes.BGP, scope: Scope) -> float:
-    return min((float(_count(pattern, scope)) for pattern in node.patterns), default=1.0)
+    return min(
+        (float(Pattern(pattern, scope.dictionary).counted(scope.graph)) for pattern in node.patterns), default=1.0
+    )
 
 
 @estimate.register
@@ -68,13 +70,3 @@ def _(node: nodes.Union, scope: Scope) -> float:
 @estimate.register(nodes.Minus)
 def _(node: nodes.LeftJoin | nodes.Minus, scope: Scope) -> float:
     return estimate(node.left, scope)
-
-
-def _count(pattern: nodes.TriplePattern, scope: Scope) -> int:
-    places = []
-    for term in (pattern.subject, pattern.predicate, pattern.object):
-        term_id = ANY if isinstance(term, Variable) else known_id(term, scope.dictionary)
-        if term_id == ANY and not isinstance(term, Variable):
-            return 0
-        places.append(term_id)
-    return scope.graph.count(*places)

@@ -12,7 +12,11 @@ from freshet.oneshot.table import Table
 
 @evaluate.register
 def _(node: Filter, scope: Scope) -> Table:
-    table = evaluate(node.child, scope)
+    return filtered(evaluate(node.child, scope), node, scope)
+
+
+def filtered(table: Table, node: Filter, scope: Scope) -> Table:
+    """The rows of a table for which the node's condition is true."""
     if scope.outer is not None:
         table = scope.correlated(table, mentioned(node.condition))
     return table.where(holds(node.condition, table, scope))

@@ -20,7 +20,11 @@ from freshet.oneshot.table import Table, stacked
 
 @evaluate.register
 def _(node: LeftJoin, scope: Scope) -> Table:
-    left = evaluate(node.left, scope)
+    return left_joined(evaluate(node.left, scope), node, scope)
+
+
+def left_joined(left: Table, node: LeftJoin, scope: Scope) -> Table:
+    """The solutions for some of left."""
     hint = left.bound()
     right = evaluate(node.right, scope.hinted(hint if hint.columns else None))
     left = scope.correlated(left, [*right.columns, *(mentioned(node.condition) if node.condition else ())])

@@ -7,13 +7,18 @@ from functools import singledispatch
 
 import numpy as np
 
-from freshet.algebra.nodes import BGP, Extend, Node, Project, Slice, Union
+from freshet.algebra.nodes import BGP, Extend, Filter, LeftJoin, Node, Project, Slice, Union
 from freshet.oneshot.evaluate import evaluate
 from freshet.oneshot.operators.bgp import match
 from freshet.oneshot.operators.extend import extended
+from freshet.oneshot.operators.filter import filtered
+from freshet.oneshot.operators.left_join import left_joined
 from freshet.oneshot.operators.project import projected
 from freshet.oneshot.scope import Scope
 from freshet.oneshot.table import Rows, Table, numbered, stacked
+
+_FIRST_TRY = 1 << 10  # solutions of what a filter stands on
+_MORE = 16  # times as many, where they were not enough
 
 
 @evaluate.register
@@ -64,6 +69,36 @@ def _(node: Project, scope: Scope, limit: int) -> Table:
 @some.register
 def _(node: Extend, scope: Scope, limit: int) -> Table:
     return extended(some(node.child, scope, limit), node, scope)
+
+
+@some.register
+def _(node: LeftJoin, scope: Scope, limit: int) -> Table:
+    return left_joined(some(node.left, scope, limit), node, scope)  # which leaves at least one row of each
+
+
+@some.register
+def _(node: Filter, scope: Scope, limit: int) -> Table:
+    if not _stops_early(node.child):
+        return evaluate(node, scope)
+    tried = max(limit, _FIRST_TRY)
+    while True:
+        child = some(node.child, scope, tried)
+        found = filtered(child, node, scope)
+        if found.count >= limit or child.count < tried:
+            return found
+        tried *= _MORE
+
+
+def _stops_early(node: Node) -> bool:
+    """Whether fewer solutions of a node are less work."""
+    match node:
+        case BGP():
+            return True
+        case Project(child) | Extend(child) | Filter(_, child) | LeftJoin(child):
+            return _stops_early(child)
+        case Union(left, right):
+            return _stops_early(left) and _stops_early(right)
+    return False
 
 
 @some.register
