@@ -57,7 +57,9 @@ def test_what_was_written_comes_back(form: str, data: st.DataObject) -> None:
 @pytest.mark.parametrize("value", [True, False])
 def test_the_answer_to_ask_comes_back(form: str, value: bool) -> None:
     text = write_answer(BooleanAnswer(value), Dictionary(), form)
-    assert read_answer(text, form, Dictionary()) == BooleanAnswer(value)
+    answer = read_answer(text, form, Dictionary())
+    assert isinstance(answer, BooleanAnswer)
+    assert answer.value is value
     with pytest.raises(InputError, match="is the answer to ASK"):
         read_solutions(text, form, Dictionary())
 
