@@ -167,6 +167,8 @@ def test_tsv_of_others() -> None:
             f"{XML_START}<head/>\n  <results><uri/></results></sparql>",
             "r.xml:2:12: <uri> cannot stand in <results>",
         ),
+        ("xml", '<?xml version="1.0" encoding="TF-8"?><a/>', "r.xml:1: its encoding cannot be read: .*TF-8"),
+        ("xml", '<?xml version="1.0" encoding="shift_jis"?><a/>', "r.xml:1: its encoding cannot be read"),
         ("xml", "<html/>", "r.xml:1:1: <html> is no element of SPARQL results"),
         ("xml", f"{XML_START}<head/></sparql>", "neither <results> nor <boolean>"),
         ("xml", f"{XML_START}<boolean>maybe</boolean></sparql>", "true or false, not 'maybe'"),
