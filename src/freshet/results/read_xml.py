@@ -60,6 +60,8 @@ class _Reader:
         except expat.ExpatError as error:
             message = f"is not XML: {expat.ErrorString(error.code)}"
             raise InputError(message, file=self.file, line=error.lineno, column=error.offset + 1) from None
+        except (LookupError, ValueError) as error:  # expat leaves encodings that it does not know to Python
+            raise InputError(f"its encoding cannot be read: {error}", file=self.file, line=1) from None
         if self.value is not None:
             return self.value
         if self.table is None:

@@ -12,22 +12,22 @@ from freshet.algebra.nodes import StreamOperator
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solutions:
-    """A sequence of solutions (SELECT): a row each, a column of ids for each variable, 0 where it is unbound."""
+    """A sequence of solutions: a row each, a column of ids for each variable, 0 where it is unbound."""
 
     variables: tuple[str, ...]
     rows: NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class BooleanAnswer:
-    """Whether there is a solution (ASK)."""
+    """What ASK gives."""
 
     value: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphAnswer:
-    """A set of triples (CONSTRUCT, DESCRIBE) as columns of ids, each triple once."""
+    """What CONSTRUCT and DESCRIBE give: a set of triples."""
 
     subjects: NDArray[np.int64]
     predicates: NDArray[np.int64]

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from freshet.kernels.pieces import join_pieces
 from freshet.rdf.arrow import read_only
 from freshet.rdf.dictionary import Dictionary
-from freshet.rdf.terms import Term, term_from_key
 
-CellWriter = Callable[[Term], str]
+CellWriter = Callable[[str], str]  # takes the dictionary's key of a term: no term is made only to be written
 
 _NOTHING, _ROW_BREAK, _FIRST_LEAD = 0, 1, 2
 
@@ -62,5 +61,11 @@ def write_rows(rows: NDArray[np.int64], dictionary: Dictionary, write: CellWrite
     return b"%b%b%b" % (frame.row_start.encode(), body.tobytes(), frame.row_end.encode())
 
 
+def literal_parts(key: str) -> tuple[str, str]:
+    """The lexical form in the key of a literal, and what follows: `@language`, `^^<datatype>` or nothing."""
+    end = key.rindex('"')
+    return key[1:end], key[end + 1 :]
+
+
 def _cell(key: str | None, write: CellWriter, end: str) -> str:
-    return "" if key is None else write(term_from_key(key)) + end
+    return "" if key is None else write(key) + end

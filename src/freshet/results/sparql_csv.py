@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
-from freshet.rdf.terms import BlankNode, Iri, Literal, Term
 from freshet.results.report import BooleanAnswer, Solutions
-from freshet.results.rows import Frame, write_rows
+from freshet.results.rows import Frame, literal_parts, write_rows
 from freshet.results.table import Table, TermKeys, checked_variables, decoded
 
 _NEEDS_QUOTES = re.compile(r'[",\r\n]')
@@ -29,15 +28,15 @@ def write_csv(answer: Solutions | BooleanAnswer, dictionary: Dictionary) -> byte
     return f"{','.join(answer.variables)}\r\n".encode() + write_rows(answer.rows, dictionary, _field, frame)
 
 
-def _field(term: Term) -> str:
-    match term:
-        case Iri(value):
-            text = value
-        case BlankNode(label):
-            text = f"_:{label}"
-        case Literal(lexical):
-            text = lexical
+def _field(key: str) -> str:
+    text = _plain(key)
     return '"' + text.replace('"', '""') + '"' if not text or _NEEDS_QUOTES.search(text) else text
+
+
+def _plain(key: str) -> str:
+    if key.startswith("<"):
+        return key[1:-1]
+    return key if key.startswith("_") else literal_parts(key)[0]
 
 
 def read_csv(data: bytes, keys: TermKeys, file: str | None) -> Table | bool:

@@ -7,10 +7,9 @@ import re
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
 from freshet.rdf.ids import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
-from freshet.rdf.terms import Iri, Literal, Term
-from freshet.results.ntriples import iri_text
+from freshet.results.graphs import term_text
 from freshet.results.report import BooleanAnswer, Solutions
-from freshet.results.rows import Frame, write_rows
+from freshet.results.rows import Frame, literal_parts, write_rows
 from freshet.results.table import Table, TermKeys, checked_variables, decoded
 
 # how Turtle abbreviates numbers
@@ -19,6 +18,7 @@ _NUMBERS = {
     XSD_DECIMAL: re.compile(r"[+-]?[0-9]*\.[0-9]+"),
     XSD_DOUBLE: re.compile(r"[+-]?([0-9]+\.[0-9]*|\.?[0-9]+)[eE][+-]?[0-9]+"),
 }
+_SUFFIXES = {f"^^{datatype}": pattern for datatype, pattern in _NUMBERS.items()}
 _ABBREVIATED = {**_NUMBERS, XSD_BOOLEAN: re.compile("true|false")}
 _IRI = re.compile(r"<([^<>]*)>")
 _LITERAL = re.compile(r"""(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')(?:@([A-Za-z][A-Za-z0-9-]*)|\^\^<([^<>]*)>)?""")
@@ -38,14 +38,13 @@ def write_tsv(answer: Solutions | BooleanAnswer, dictionary: Dictionary) -> byte
     return f"{header}\n".encode() + write_rows(answer.rows, dictionary, _field, frame)
 
 
-def _field(term: Term) -> str:
-    if isinstance(term, Iri):
-        return iri_text(term)
-    if isinstance(term, Literal):
-        number = _NUMBERS.get(term.datatype)
-        if number and number.fullmatch(term.lexical):
-            return term.lexical
-    return str(term).replace("\t", "\\t")
+def _field(key: str) -> str:
+    if key.startswith('"'):
+        lexical, suffix = literal_parts(key)
+        number = _SUFFIXES.get(suffix)
+        if number and number.fullmatch(lexical):
+            return lexical
+    return term_text(key)
 
 
 def read_tsv(data: bytes, keys: TermKeys, file: str | None) -> Table | bool:

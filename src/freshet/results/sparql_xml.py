@@ -6,9 +6,8 @@ import re
 from xml.sax.saxutils import escape, quoteattr
 
 from freshet.rdf.dictionary import Dictionary
-from freshet.rdf.terms import XSD_STRING, BlankNode, Iri, Literal, Term
 from freshet.results.report import BooleanAnswer, Solutions
-from freshet.results.rows import Frame, write_rows
+from freshet.results.rows import Frame, literal_parts, write_rows
 
 _START = b'<?xml version="1.0" encoding="UTF-8"?>\n<sparql xmlns="http://www.w3.org/2005/sparql-results#">'
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -28,17 +27,17 @@ def write_xml(answer: Solutions | BooleanAnswer, dictionary: Dictionary) -> byte
     )
 
 
-def _term_element(term: Term) -> str:
-    match term:
-        case Iri(value):
-            return f"<uri>{_text(value)}</uri>"
-        case BlankNode(label):
-            return f"<bnode>{_text(label)}</bnode>"
-        case Literal(lexical, _, str() as language):
-            return f"<literal xml:lang={quoteattr(language)}>{_text(lexical)}</literal>"
-        case Literal(lexical, datatype, _):
-            attribute = "" if datatype == XSD_STRING else f" datatype={quoteattr(datatype.value)}"
-            return f"<literal{attribute}>{_text(lexical)}</literal>"
+def _term_element(key: str) -> str:
+    if key.startswith("<"):
+        return f"<uri>{_text(key[1:-1])}</uri>"
+    if key.startswith("_"):
+        return f"<bnode>{_text(key[2:])}</bnode>"
+    lexical, suffix = literal_parts(key)
+    if not suffix:
+        return f"<literal>{_text(lexical)}</literal>"
+    if suffix.startswith("@"):
+        return f"<literal xml:lang={quoteattr(suffix[1:])}>{_text(lexical)}</literal>"
+    return f"<literal datatype={quoteattr(suffix[3:-1])}>{_text(lexical)}</literal>"
 
 
 def _text(text: str) -> str:

@@ -9,7 +9,7 @@ import orjson
 
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
-from freshet.results.ntriples import write_ntriples, write_turtle
+from freshet.results.graphs import write_ntriples, write_turtle
 from freshet.results.report import Answer, BooleanAnswer, GraphAnswer, Report, Solutions
 from freshet.results.sparql_csv import write_csv
 from freshet.results.sparql_json import write_bindings, write_json

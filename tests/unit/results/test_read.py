@@ -57,7 +57,9 @@ def test_what_was_written_comes_back(form: str, data: st.DataObject) -> None:
 @pytest.mark.parametrize("value", [True, False])
 def test_the_answer_to_ask_comes_back(form: str, value: bool) -> None:
     text = write_answer(BooleanAnswer(value), Dictionary(), form)
-    assert read_answer(text, form, Dictionary()) == BooleanAnswer(value)
+    answer = read_answer(text, form, Dictionary())
+    assert isinstance(answer, BooleanAnswer)
+    assert answer.value is value
     with pytest.raises(InputError, match="is the answer to ASK"):
         read_solutions(text, form, Dictionary())
 
@@ -165,6 +167,8 @@ def test_tsv_of_others() -> None:
             f"{XML_START}<head/>\n  <results><uri/></results></sparql>",
             "r.xml:2:12: <uri> cannot stand in <results>",
         ),
+        ("xml", '<?xml version="1.0" encoding="TF-8"?><a/>', "r.xml:1: its encoding cannot be read: .*TF-8"),
+        ("xml", '<?xml version="1.0" encoding="shift_jis"?><a/>', "r.xml:1: its encoding cannot be read"),
         ("xml", "<html/>", "r.xml:1:1: <html> is no element of SPARQL results"),
         ("xml", f"{XML_START}<head/></sparql>", "neither <results> nor <boolean>"),
         ("xml", f"{XML_START}<boolean>maybe</boolean></sparql>", "true or false, not 'maybe'"),

@@ -8,19 +8,21 @@ import numpy as np
 import pyoxigraph
 
 from freshet.rdf.dictionary import Dictionary
-from freshet.rdf.terms import RDF, XSD, Iri, Term
+from freshet.rdf.terms import RDF, XSD
 from freshet.results.report import GraphAnswer
-from freshet.results.rows import Frame, write_rows
+from freshet.results.rows import Frame, literal_parts, write_rows
 
 _FRAME = Frame("", " .\n", "", ("", "", ""), separator=" ")
 _NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
+_NEEDS_ESCAPES = re.compile(r'["\\\t\n\r]')
+_ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 _PREFIXES = {"rdf": RDF, "rdfs": "http://www.w3.org/2000/01/rdf-schema#", "xsd": XSD}
 
 
 def write_ntriples(graph: GraphAnswer, dictionary: Dictionary) -> bytes:
     """A line a triple, in the order they have."""
     rows = np.column_stack([graph.subjects, graph.predicates, graph.objects])
-    return write_rows(rows, dictionary, _term_text, _FRAME)
+    return write_rows(rows, dictionary, term_text, _FRAME)
 
 
 def write_turtle(graph: GraphAnswer, dictionary: Dictionary) -> bytes:
@@ -34,14 +36,17 @@ def write_turtle(graph: GraphAnswer, dictionary: Dictionary) -> bytes:
     return turtle or b""
 
 
-def iri_text(iri: Iri) -> str:
-    """An IRI in angle brackets. What cannot stand there, and no IRI should have, is escaped."""
-    return f"<{_NOT_IN_IRI.sub(_escape, iri.value)}>"
+def term_text(key: str) -> str:
+    """A term as N-Triples writes it. What cannot stand in an IRI, and none should have, is escaped."""
+    if key.startswith("<"):
+        return f"<{_NOT_IN_IRI.sub(_escape, key[1:-1])}>"
+    if key.startswith("_"):
+        return key
+    lexical, suffix = literal_parts(key)
+    if _NEEDS_ESCAPES.search(lexical):
+        lexical = lexical.translate(_ESCAPES)
+    return f'"{lexical}"{suffix}'
 
 
 def _escape(found: re.Match[str]) -> str:
     return f"\\u{ord(found[0]):04X}"
-
-
-def _term_text(term: Term) -> str:
-    return iri_text(term) if isinstance(term, Iri) else str(term)
