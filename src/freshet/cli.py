@@ -23,6 +23,12 @@ app = typer.Typer(
 DataOption = Annotated[list[Path], typer.Option("-d", "--data", help="RDF file of the stored graph; may be repeated.")]
 
 
+DialectOption = Annotated[
+    str | None,
+    typer.Option(metavar="sparql|rspql|csparql|cqels", help="The query language; recognised where it is not given."),
+]
+
+
 class AnswerFormat(StrEnum):
     JSON = "json"
     CSV = "csv"
@@ -60,6 +66,7 @@ def replay(
     data: DataOption = [],  # noqa: B006 (typer reads it once)
     lateness: Annotated[str, typer.Option(help="How late elements may come: 500ms, 2s, PT1M.")] = "0ms",
     format: Annotated[ReportFormat, typer.Option(help="How reports are printed.")] = ReportFormat.TEXT,
+    dialect: DialectOption = None,
 ) -> None:
     """Run continuous queries over recorded streams, in event time, without Spark."""
     from freshet.results.report import Report
@@ -91,7 +98,7 @@ def replay(
             print(show_report(report, session.dictionary))
 
     for written in query:
-        session.register(_text_of(written), name=written.stem, file=str(written), on_report=show)
+        session.register(_text_of(written), name=written.stem, file=str(written), dialect=dialect, on_report=show)
     for iri in session.engine.streams:
         if iri not in recordings:
             raise InputError(f"no recording is given for the stream <{iri}>: add -s {iri}=FILE")
@@ -106,6 +113,7 @@ def query(
     query: Annotated[str, typer.Option("-q", "--query", help="A query, or the file that holds it.")],
     data: DataOption = [],  # noqa: B006 (typer reads it once)
     format: Annotated[AnswerFormat, typer.Option(help="How the answer is printed.")] = AnswerFormat.JSON,
+    dialect: DialectOption = None,
 ) -> None:
     """Answer SPARQL over files once."""
     from freshet.results.write import write_solutions
@@ -114,7 +122,7 @@ def query(
     text, file = _text_or_file(query)
     session = Session()
     session.load(*data)
-    solutions = session.query(text, file=file)
+    solutions = session.query(text, file=file, dialect=dialect)
     sys.stdout.buffer.write(write_solutions(solutions, session.dictionary, format.value))
 
 
@@ -122,6 +130,7 @@ def query(
 def explain(
     query: Annotated[str, typer.Option("-q", "--query", help="A query, or the file that holds it.")],
     format: Annotated[PlanFormat, typer.Option(help="For people or for programs.")] = PlanFormat.TEXT,
+    dialect: DialectOption = None,
 ) -> None:
     """Show how a query is understood."""
     import orjson
@@ -130,7 +139,7 @@ def explain(
     from freshet.syntax.parser import parse_query
 
     text, file = _text_or_file(query)
-    parsed = parse_query(text, file=file)
+    parsed = parse_query(text, file=file, dialect=dialect)
     if format is PlanFormat.JSON:
         sys.stdout.buffer.write(orjson.dumps(explain_json(parsed), option=orjson.OPT_APPEND_NEWLINE))
     else:
@@ -193,12 +202,14 @@ def _text_or_file(query: str) -> tuple[str, str | None]:
 
 
 def main() -> NoReturn:
-    """Run a command; an error that the user can mend is one line and exit status 2."""
+    """Run a command; an error that the user can mend is one line and exit status 2. A terminal shows the place too."""
     try:
         app(standalone_mode=True)
     except FreshetError as error:
         for one in getattr(error, "errors", [error]):
             print(f"freshet: {one}" if not one.place else str(one), file=sys.stderr)
+            if sys.stderr.isatty() and one.excerpt:
+                print(one.excerpt, file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)

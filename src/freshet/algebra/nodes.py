@@ -151,10 +151,14 @@ class Graph(Node):
 
 @dataclass(frozen=True, slots=True)
 class Window(Node):
-    """`WINDOW name { child }`: child matched in a window's content."""
+    """`WINDOW name { child }`: child matched in a window's content.
+
+    `stream` is the variable of CQELS-QL's `STREAM ?stream [...] { }`, bound to the stream whose window it is.
+    """
 
     name: Iri | Variable
     child: Node
+    stream: Variable | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +276,8 @@ class Query:
     `name` is what REGISTER calls it, or None. `default_graphs` and `named_graphs` come from FROM and FROM NAMED.
     `template` belongs to CONSTRUCT, `resources` to DESCRIBE; `root` is the pattern with its solution modifiers.
     `base` is what BASE says: IRIs in the query are resolved already, only the function IRI still needs it.
+    With `merged` (C-SPARQL) a pattern outside of windows matches the merge of all windows with the default graph;
+    `period_ms` is what COMPUTED EVERY says.
     """
 
     form: QueryForm
@@ -284,3 +290,5 @@ class Query:
     template: tuple[TriplePattern, ...] = ()
     resources: tuple[PatternTerm, ...] = ()
     base: str | None = None
+    merged: bool = False
+    period_ms: int | None = None

@@ -30,10 +30,9 @@ from freshet.algebra.nodes import (
     Window,
 )
 from freshet.algebra.text import expression_text, order_text, path_text, term_text, triple_text
-from freshet.algebra.windows import WindowDeclaration
+from freshet.algebra.window_text import duration_text, window_json, window_line
 
 _MOST_ROWS = 5
-_UNITS = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000), ("ms", 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,25 +44,12 @@ class Description:
     exists: tuple[Node, ...] = ()
 
 
-def duration_text(milliseconds: int) -> str:
-    """A duration in units that people use.
-
-    >>> duration_text(90_000), duration_text(1_500)
-    ('1 min 30 s', '1 s 500 ms')
-    """
-    parts = []
-    for unit, size in _UNITS:
-        count, milliseconds = divmod(milliseconds, size)
-        if count:
-            parts.append(f"{count} {unit}")
-    return " ".join(parts) or "0 ms"
-
-
 def explain_text(query: Query) -> str:
     """The query as a tree: what it gives, its windows, the graphs it reads, and its operators."""
     lines = [_headline(query)]
     if query.windows:
-        lines += ["windows", *(f"  {_window_line(declaration)}" for declaration in query.windows)]
+        title = "windows, merged with the default graph" if query.merged else "windows"
+        lines += [title, *(f"  {window_line(declaration)}" for declaration in query.windows)]
     for title, graphs in (("from", query.default_graphs), ("from named", query.named_graphs)):
         if graphs:
             lines += [title, *(f"  {graph}" for graph in graphs)]
@@ -80,7 +66,9 @@ def explain_json(query: Query) -> dict[str, Any]:
         "form": str(query.form),
         "name": query.name,
         "output": str(query.output) if query.windows else None,
-        "windows": [_window_json(declaration) for declaration in query.windows],
+        **({} if query.period_ms is None else {"period_ms": query.period_ms}),
+        **({"merged": True} if query.merged else {}),
+        "windows": [window_json(declaration) for declaration in query.windows],
         "default_graphs": [graph.value for graph in query.default_graphs],
         "named_graphs": [graph.value for graph in query.named_graphs],
         "template": [triple_text(triple) for triple in query.template],
@@ -104,8 +92,10 @@ def describe(node: Node) -> Description:
             return Description(facts, (left, right), _exists(condition))
         case Filter(condition, child):
             return Description({"condition": expression_text(condition)}, (child,), _exists(condition))
-        case Graph(name, child) | Window(name, child):
+        case Graph(name, child) | Window(name, child, None):
             return Description({"name": term_text(name)}, (child,))
+        case Window(name, child, Variable() as stream):
+            return Description({"name": term_text(name), "stream": term_text(stream)}, (child,))
         case Service(endpoint, child, silent):
             return Description({"endpoint": term_text(endpoint), "silent": silent}, (child,))
         case Extend(child, variable, expression):
@@ -137,24 +127,9 @@ def _headline(query: Query) -> str:
         words.append(f"<{query.name}>")
     if query.windows:
         words.append(f"as {query.output.upper()}")
+    if query.period_ms is not None:
+        words.append(f"every {duration_text(query.period_ms)}")
     return " ".join(words)
-
-
-def _window_line(declaration: WindowDeclaration) -> str:
-    window = declaration.window
-    times = f"range {duration_text(window.width_ms)}, step {duration_text(window.slide_ms)}"
-    return f"{declaration.name} on {window.stream}: {times}"
-
-
-def _window_json(declaration: WindowDeclaration) -> dict[str, Any]:
-    window = declaration.window
-    return {
-        "name": declaration.name.value,
-        "stream": window.stream.value,
-        "width_ms": window.width_ms,
-        "slide_ms": window.slide_ms,
-        "start_ms": window.start_ms,
-    }
 
 
 def _node_json(node: Node) -> dict[str, Any]:
@@ -197,7 +172,8 @@ def _title(node: Node) -> tuple[str, list[str]]:
         case LeftJoin() | Filter():
             return " ".join([type(node).__name__, *facts.values()]), []
         case Graph() | Window():
-            return f"{type(node).__name__} {facts['name']}", []
+            of_stream = f" of {facts['stream']}" if "stream" in facts else ""
+            return f"{type(node).__name__} {facts['name']}{of_stream}", []
         case Service(silent=silent):
             return f"Service {'SILENT ' if silent else ''}{facts['endpoint']}", []
         case Extend():

@@ -80,9 +80,10 @@ class Session:
         name: str | None = None,
         on_report: Callable[[Report], None] | None = None,
         file: str | None = None,
+        dialect: str | None = None,
     ) -> RegisteredQuery:
         """Keep a continuous query answered from now on. Its name is what REGISTER says, else the name given."""
-        query = parse_query(text, file=file)
+        query = parse_query(text, file=file, dialect=dialect)
         chosen = query.name or name or f"query{len(self.engine.names) + 1}"
         waiting: list[Report] = []
         registered = self.engine.register(chosen, query, on_report or waiting.append, file=file)
@@ -115,9 +116,9 @@ class Session:
         """Say that all streams have ended: every window that has content closes."""
         self.engine.finish()
 
-    def query(self, text: str, *, file: str | None = None) -> Solutions:
+    def query(self, text: str, *, file: str | None = None, dialect: str | None = None) -> Solutions:
         """Answer a query over the stored graph once."""
-        return self.engine.query(parse_query(text, file=file), file=file)
+        return self.engine.query(parse_query(text, file=file, dialect=dialect), file=file)
 
     def bindings(self, answer: Solutions | Report) -> Iterator[dict[str, Term]]:
         """Solutions as dictionaries of terms; unbound variables are left out."""

@@ -16,9 +16,11 @@ _MOST_ALTERNATIVES = 6
 _IRI = frozenset({"IRIREF", "PNAME"})
 _NUMBER = frozenset({"INTEGER", "DECIMAL", "DOUBLE", "SIGNED_INTEGER", "SIGNED_DECIMAL", "SIGNED_DOUBLE"})
 _LITERAL = _NUMBER | {"STRING", "TRUE", "FALSE"}
-_CALL = frozenset({"FUNCTION", "WORD", "COUNT", "AGGREGATE", "GROUP_CONCAT", "EXISTS", "NOT"})
+_CALL = frozenset({"FUNCTION", "NOW", "WORD", "COUNT", "AGGREGATE", "GROUP_CONCAT", "EXISTS", "NOT"})
 _NODE = _IRI | _LITERAL | {"VAR", "BLANK_NODE_LABEL", "LSQB", "LPAR"}
-_ELEMENT = frozenset({"OPTIONAL", "MINUS", "GRAPH", "WINDOW", "SERVICE", "FILTER", "BIND", "VALUES", "LBRACE"})
+_ELEMENT = frozenset(
+    {"OPTIONAL", "MINUS", "GRAPH", "WINDOW", "STREAM", "SERVICE", "FILTER", "BIND", "VALUES", "LBRACE"}
+)
 _OPERATOR = frozenset({"PLUS", "DASH", "STAR", "SLASH", "EQUALS", "COMPARISON", "_OR", "_AND", "IN", "NOT"})
 
 _FORM = frozenset({"SELECT", "CONSTRUCT", "ASK", "DESCRIBE"})
@@ -26,6 +28,8 @@ _MODIFIER = frozenset({"GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "VALUES"})
 _VERB = _IRI | {"A"}
 _PATH_OPERATOR = frozenset({"STAR", "PLUS", "QUESTION", "SLASH", "VBAR"})
 _PATH = _VERB | {"CIRCUMFLEX", "BANG", "LPAR"}
+_DURATION = frozenset({"DURATION", "UNIT_DURATION", "INTEGER"})
+_QUERY_NAME = _IRI | {"WORD", "DURATION"}
 _EXPRESSION = _IRI | _LITERAL | _CALL | {"VAR", "LPAR", "BANG", "PLUS", "DASH"}
 
 # A phrase, the terminals that must all be expected for it to fit, and those that it then speaks for; the first fits
@@ -42,7 +46,9 @@ _PHRASES: tuple[tuple[str, frozenset[str], frozenset[str]], ...] = (
     ("a literal", _LITERAL, _LITERAL),
     ("a query (SELECT, CONSTRUCT, ASK or DESCRIBE)", _FORM, _FORM),
     ("a solution modifier (ORDER BY, LIMIT, ...)", frozenset({"ORDER", "LIMIT", "OFFSET"}), _MODIFIER),
+    ("a name or an IRI", _QUERY_NAME, _QUERY_NAME),
     ("an IRI", _IRI, _IRI),
+    ("a duration such as 10s", _DURATION, _DURATION),
 )
 
 _NAMES = {
@@ -90,11 +96,13 @@ def _expected(error: UnexpectedInput) -> set[str]:
     """What could follow; asked of the parser's state, which knows better than the row of its table."""
     interactive = getattr(error, "interactive_parser", None)
     expected = set(interactive.accepts()) if interactive is not None else set()
-    # A predicate after RANGE is understood only to be refused, so it is not recommended.
+    # A predicate after RANGE is understood, but too rare to be recommended.
     return expected - {"AT", "LANGTAG"} if "STEP" in expected else expected
 
 
 def _alternatives(expected: set[str], parser: Lark) -> str:
+    if expected == {"WORD"}:
+        return "a unit of time such as ms, s, m or h"
     left = set(expected)
     phrases: list[str] = []
     for phrase, needed, covered in _PHRASES:
@@ -123,7 +131,9 @@ def _hint(token: Token, expected: set[str], parser: Lark) -> str | None:
     """How to mend the mistakes that are made most."""
     if token.type in _CALL and {"VAR", "STAR", "LPAR"} <= expected:
         return f"write ({token.upper()}(...) AS ?name)"
-    if "DURATION" in expected:
+    if "UNIT_DURATION" in expected:
+        return "durations are written with a unit: 500ms, 10s, 5m, 1h, 1d"
+    if expected == {"DURATION"}:
         return "durations are written as in ISO 8601: PT10S is ten seconds, PT1M30S a minute and a half"
     return _suggestion(str(token), expected, parser) if token.type == "WORD" else None
 

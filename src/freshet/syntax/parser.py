@@ -1,10 +1,11 @@
-"""SPARQL 1.1 Query and RSP-QL: text to algebra."""
+"""SPARQL 1.1 Query, RSP-QL, C-SPARQL and CQELS-QL: text to algebra."""
 
 from __future__ import annotations
 
 from lark.exceptions import UnexpectedInput
 
 from freshet.algebra.nodes import Query
+from freshet.syntax.dialects import dialect_named
 from freshet.syntax.errors import explain
 from freshet.syntax.nesting import DEEPEST_ALGEBRA, depth, too_deep
 from freshet.syntax.source import Source
@@ -12,12 +13,13 @@ from freshet.syntax.tables import parser
 from freshet.syntax.transform_query import QueryTransformer
 
 
-def parse_query(text: str, *, file: str | None = None) -> Query:
-    """The query that a text says, in SPARQL 1.1 or RSP-QL.
+def parse_query(text: str, *, file: str | None = None, dialect: str | None = None) -> Query:
+    """The query that a text says, in the dialect that is named or that it gives away.
 
     What cannot be read is a QuerySyntaxError, what is understood and not done yet an UnsupportedError, both with
     line and column; `file` is only named in them.
     """
+    asked = None if dialect is None else dialect_named(dialect)
     source = Source(text, file)
     source.check_characters()
     try:
@@ -27,7 +29,7 @@ def parse_query(text: str, *, file: str | None = None) -> Query:
     if (at := too_deep(tree)) is not None:
         raise source.error("the query is nested too deeply here", at)
     try:
-        query = QueryTransformer(source).query(tree)
+        query = QueryTransformer(source, asked).query(tree)
     except RecursionError:
         raise source.error("the query is nested too deeply", 0) from None
     if (found := depth(query.root)) > DEEPEST_ALGEBRA:

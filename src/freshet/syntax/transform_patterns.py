@@ -26,10 +26,12 @@ from freshet.algebra.nodes import (
 )
 from freshet.algebra.scope import variables_in_scope
 from freshet.rdf.terms import Iri, Term
+from freshet.syntax.dialects import Dialect
 from freshet.syntax.source import Source
 from freshet.syntax.transform_expressions import chain
 from freshet.syntax.transform_terms import Branch, Part, offset, tokens, trees
-from freshet.syntax.transform_triples import Step, TripleTransformer
+from freshet.syntax.transform_triples import Step
+from freshet.syntax.transform_windows import WindowTransformer
 
 EMPTY = BGP(())
 
@@ -46,12 +48,11 @@ def with_filters(node: Node, conditions: list[Expression]) -> Node:
     return Filter(chain(And, conditions), node) if conditions else node
 
 
-class PatternTransformer(TripleTransformer, ABC):
-    """Reads graph patterns. `window_names` are those that the query declares."""
+class PatternTransformer(WindowTransformer, ABC):
+    """Reads graph patterns."""
 
-    def __init__(self, source: Source) -> None:
-        super().__init__(source)
-        self.window_names: set[Iri] = set()
+    def __init__(self, source: Source, dialect: Dialect | None = None) -> None:
+        super().__init__(source, dialect)
         self._basic_graph_patterns = 0
 
     @abstractmethod
@@ -108,7 +109,11 @@ class PatternTransformer(TripleTransformer, ABC):
             case "graph":
                 return Graph(self.variable_or_iri(tokens(branch)[0]), self.group(trees(branch)[0]))
             case "window":
+                self.mark(Dialect.RSPQL, "WINDOW", branch)
                 return Window(self._window_name(tokens(branch)[0]), self.group(trees(branch)[0]))
+            case "stream":
+                name, variable = self.stream_window(branch)
+                return Window(name, self.group(trees(branch)[-1]), variable)
             case "service":
                 silent, endpoint, child = branch.children
                 assert isinstance(endpoint, Token)
@@ -129,10 +134,10 @@ class PatternTransformer(TripleTransformer, ABC):
 
     def _window_name(self, token: Token) -> Iri | Variable:
         name = self.variable_or_iri(token)
-        if isinstance(name, Iri) and name not in self.window_names:
+        if isinstance(name, Iri) and name not in self.windows:
             hint = f"declare it with FROM NAMED WINDOW {token} ON <stream> [RANGE PT10S STEP PT5S]"
             raise self.source.error(f"the window {token} is not declared", offset(token), hint)
-        if not self.window_names:
+        if not self.windows:
             raise self.source.error("the query declares no window", offset(token))
         return name
 

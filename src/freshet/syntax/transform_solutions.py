@@ -24,8 +24,6 @@ from freshet.syntax.transform_expressions import Grouping
 from freshet.syntax.transform_patterns import PatternTransformer, join, with_filters
 from freshet.syntax.transform_terms import Branch, Part, offset, tokens, trees
 
-_LARGEST = 2**63 - 1
-
 
 @dataclass(frozen=True, slots=True)
 class Item:
@@ -149,7 +147,8 @@ class SolutionTransformer(PatternTransformer, ABC):
         if keys is None and grouping.aggregates:
             keys = ()
         aggregates = tuple((variable, aggregate) for aggregate, variable in grouping.aggregates.items())
-        bounds = {each.data: self._count(tokens(each)[0]) for each in trees(slice_)} if isinstance(slice_, Tree) else {}
+        clauses = trees(slice_) if isinstance(slice_, Tree) else []
+        bounds = {each.data: self.integer(tokens(each)[0]) for each in clauses}
         return Modifiers(keys, computed, aggregates, conditions, order, bounds.get("offset", 0), bounds.get("limit"))
 
     def _keys(
@@ -179,8 +178,3 @@ class SolutionTransformer(PatternTransformer, ABC):
         direction = branch.children[0] if len(branch.children) == 2 else None
         descending = isinstance(direction, Token) and direction.type == "DESC"
         return OrderCondition(self.expression(branch.children[-1]), descending)
-
-    def _count(self, token: Token) -> int:
-        if len(token) > len(str(_LARGEST)) + 100 or int(token) > _LARGEST:
-            raise self.source.error("this number is too large", offset(token))
-        return int(token)

@@ -16,6 +16,7 @@ Part = Branch | Token
 
 RDF_FIRST, RDF_REST, RDF_NIL = Iri(RDF + "first"), Iri(RDF + "rest"), Iri(RDF + "nil")
 
+_LARGEST = 2**63 - 1
 _STRING_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
 _IRI_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8}))")
 _NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
@@ -105,6 +106,12 @@ class TermTransformer:
             return Literal(self.string(part))
         lexical = part.lower() if part.type in ("TRUE", "FALSE") else str(part)
         return Literal(lexical, _DATATYPES[part.type.removeprefix("SIGNED_")])
+
+    def integer(self, token: Token) -> int:
+        """A whole number that counts something."""
+        if len(token) > len(str(_LARGEST)) + 100 or int(token) > _LARGEST:
+            raise self.source.error("this number is too large", offset(token))
+        return int(token)
 
     def constant(self, part: Part) -> Iri | Literal:
         """A term of VALUES or of an expression."""

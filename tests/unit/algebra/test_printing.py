@@ -7,7 +7,8 @@ from textwrap import dedent
 
 import pytest
 
-from freshet.algebra.printing import duration_text, explain_json, explain_text
+from freshet.algebra.printing import explain_json, explain_text
+from freshet.algebra.window_text import duration_text
 from freshet.syntax.parser import parse_query
 
 CONTINUOUS = """
