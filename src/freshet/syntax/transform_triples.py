@@ -63,9 +63,10 @@ class TripleTransformer(ExpressionTransformer, ABC):
     def _properties(self, subject: PatternTerm, branch: Branch) -> list[Step]:
         steps: list[Step] = []
         for each in trees(branch):
-            verb, *objects = each.children
-            for part in objects:
-                term, inner = self._node(part)
+            part, *objects = each.children
+            verb = self._verb(part)
+            for node in objects:
+                term, inner = self._node(node)
                 steps += self._connect(subject, verb, term)
                 steps += inner
         return steps
@@ -117,13 +118,18 @@ class TripleTransformer(ExpressionTransformer, ABC):
 
     # ---- property paths
 
-    def _connect(self, subject: PatternTerm, verb: Part, object_: PatternTerm) -> list[Step]:
-        if isinstance(verb, Token) and verb.type == "VAR":
-            return [TriplePattern(subject, self.variable(verb), object_)]
-        path = self._path(verb)
+    def _verb(self, part: Part) -> Variable | Path:
+        if isinstance(part, Token) and part.type == "VAR":
+            return self.variable(part)
+        path = self._path(part)
         if self._in_template and not isinstance(path, Link):
-            raise self.source.error("a template cannot have property paths", offset(verb))
-        return self._expand(subject, path, object_)
+            raise self.source.error("a template cannot have property paths", offset(part))
+        return path
+
+    def _connect(self, subject: PatternTerm, verb: Variable | Path, object_: PatternTerm) -> list[Step]:
+        if isinstance(verb, Variable):
+            return [TriplePattern(subject, verb, object_)]
+        return self._expand(subject, verb, object_)
 
     def _expand(self, subject: PatternTerm, path: Path, object_: PatternTerm) -> list[Step]:
         """Section 18.2.2.4: what a path can be without being a path."""
