@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from freshet.algebra.printing import explain_json, explain_text
 from freshet.rdf.errors import FreshetError
 from freshet.syntax.parser import parse_query
+from shared_data import ROOT
 
 QUERIES = [
     """PREFIX : <http://ex/> REGISTER ISTREAM <q> AS SELECT ?s (COUNT(DISTINCT ?o) AS ?c)
@@ -20,13 +22,22 @@ QUERIES = [
     """BASE <http://ex/> CONSTRUCT { ?s <p> [ <q> ( 1 _:b ) ] } WHERE { { ?s ?p \"\"\"long "text" \\u0041\"\"\" } UNION
        { SELECT * { ?s ?p ?o MINUS { ?s a ?o } VALUES (?x ?y) { (1 UNDEF) (true <z>) } BIND(IF(?x, 1, 2) AS ?z) } }
        OPTIONAL { GRAPH ?g { ?s ?p ?o FILTER NOT EXISTS { ?o ?p ?s } } } SERVICE SILENT <s> { ?a ?b ?c } }""",
+    """REGISTER STREAM q COMPUTED EVERY 10s AS PREFIX f: <f#> SELECT ?s (AVG(?o) AS ?a) FROM <g>
+       FROM STREAM <s> [RANGE 1h30m STEP 500ms] FROM STREAM <t> [RANGE TRIPLES 10 TUMBLING]
+       WHERE { ?s ?p ?o FILTER(f:timestamp(?s, ?p, ?o) > NOW()) } GROUP BY ?s""",
+    """SELECT * FROM NAMED <g> { STREAM <s> [RANGE 3s SLIDE 1s] { ?s ?p ?o } STREAM ?x [NOW] { ?o ?p ?s }
+       STREAM [TRIPLES 3] <s> { [] a ?t } OPTIONAL { STREAM <s> [ALL] { ?s ?p 1 } } GRAPH <g> { ?s ?p ?o } }""",
+    """PREFIX ex: <http://ex/> ASK FROM NAMED WINDOW <v> OVER STREAM ex:s [COUNT 100 STEP 10]
+       FROM NAMED WINDOW <w> [RANGE PT2H @ex:at STEP PT1H] ON <t> { WINDOW <v> { ?s ?p ?o } WINDOW ?w { ?o ?p ?s } }""",
     "DESCRIBE ?x <y> WHERE { ?x $y 'it\\'s' ; <http://ex/%20\\u00e9> :a\\,b . FILTER(?x NOT IN (1, 2)) }",
 ]
 PIECES = [
     "{", "}", "(", ")", "[", "]", "<", ">", '"', "'", '"""', "\\", "\\u12", "\\uD800", "\ud800", "\x00", "\u00a0", "#",
     "?", "!", "-1", "_:b", "[]", "()", "COUNT(*)", "EXISTS {", "SELECT *", "GROUP BY ?s", "AS ?s", "WINDOW <w> {}",
     "[COUNT 3]", "PT0S", "P1Y", "PT" + "9" * 50 + "S", "LIMIT " + "9" * 5000, "@en", "^^", "/", "|", "*", "a",
-    "PREFIX : <x>",
+    "PREFIX : <x>", "STREAM <s> [NOW] {}", "FROM STREAM <s> [RANGE 1s]", "FROM NAMED", "REGISTER QUERY", "10s", "1 m",
+    "@x:y", "9" * 5000 + "s", "0s", "1.5ns", "TRIPLES 0", "TUMBLING", "COMPUTED EVERY 1s", "OVER", "] {", "a.b:c.",
+    "ex:a.%zz", "1e",
 ]  # fmt: skip
 EDITS = st.lists(
     st.tuples(
@@ -37,6 +48,31 @@ EDITS = st.lists(
     min_size=1,
     max_size=4,
 )
+
+
+# Files of ../shared whose text is queries; pages have to be cut up, so they stay out.
+FILES = (
+    "data/w3c-sparql-tests/*/*/*.rq",
+    "data/citybench/*_query/*.txt",
+    "data/citybench/*/*_query/*.txt",
+    "data/citybench/rspql-from-rsp4j/*.rspql",
+)
+LONGEST = 4_000
+
+
+@cache
+def corpus() -> list[str]:
+    """What people have written, where it is there, and the queries above, which always are."""
+    paths = sorted(path for pattern in FILES for path in (ROOT.parent / "shared").glob(pattern))
+    texts = (path.read_bytes().decode(errors="surrogateescape") for path in paths)
+    return QUERIES + [text for text in texts if len(text) < LONGEST]
+
+
+def edited(text: str, edits: list[tuple[int, int, str]]) -> str:
+    for at, deleted, inserted in edits:
+        place = at % (len(text) + 1)
+        text = text[:place] + inserted + text[place + deleted :]
+    return text
 
 
 def check(text: str) -> None:
@@ -57,10 +93,27 @@ def check(text: str) -> None:
 @given(st.sampled_from(QUERIES), EDITS)
 @settings(max_examples=300, deadline=None)
 def test_edited_queries(text, edits):
-    for at, deleted, inserted in edits:
-        place = at % (len(text) + 1)
-        text = text[:place] + inserted + text[place + deleted :]
-    check(text)
+    check(edited(text, edits))
+
+
+@given(st.integers(0, 2**16), EDITS)
+@settings(max_examples=300, deadline=None)
+def test_edited_queries_of_others(number, edits):
+    check(edited(corpus()[number % len(corpus())], edits))
+
+
+@given(st.integers(0, 2**16), st.integers(0, 2**16), st.integers(0, 2**16), st.integers(0, 2**16))
+@settings(max_examples=200, deadline=None)
+def test_halves_of_two_queries(first, second, end, start):
+    """The beginning of one query with the end of another: dialects that are mixed, brackets that do not match."""
+    one, other = (corpus()[number % len(corpus())] for number in (first, second))
+    check(one[: end % (len(one) + 1)] + other[start % (len(other) + 1) :])
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=30))
+@settings(max_examples=200, deadline=None)
+def test_pieces_in_a_row(pieces):
+    check(" ".join(pieces))
 
 
 @given(st.text(max_size=60))
@@ -70,4 +123,5 @@ def test_any_text(text):
 
 
 def test_the_queries_that_are_edited_are_right():
-    assert [parse_query(query).form for query in QUERIES[:2]] == ["select", "construct"]
+    forms = ["select", "construct", "select", "select", "ask"]
+    assert [parse_query(query).form for query in QUERIES[: len(forms)]] == forms
