@@ -5,7 +5,9 @@ from __future__ import annotations
 from lark.exceptions import UnexpectedInput
 
 from freshet.algebra.nodes import Query
+from freshet.rdf.errors import QuerySyntaxError
 from freshet.syntax.dialects import dialect_named
+from freshet.syntax.driver import driver
 from freshet.syntax.errors import explain
 from freshet.syntax.nesting import DEEPEST_ALGEBRA, depth, too_deep
 from freshet.syntax.source import Source
@@ -22,10 +24,9 @@ def parse_query(text: str, *, file: str | None = None, dialect: str | None = Non
     asked = None if dialect is None else dialect_named(dialect)
     source = Source(text, file)
     source.check_characters()
-    try:
-        tree = parser().parse(source.decoded)
-    except UnexpectedInput as error:
-        raise explain(error, source, parser()) from None
+    tree = driver().parse(source.decoded)
+    if tree is None:
+        raise _syntax_error(source)
     if (at := too_deep(tree)) is not None:
         raise source.error("the query is nested too deeply here", at)
     try:
@@ -35,3 +36,11 @@ def parse_query(text: str, *, file: str | None = None, dialect: str | None = Non
     if (found := depth(query.root)) > DEEPEST_ALGEBRA:
         raise source.error(f"the query is {found} operators deep; {DEEPEST_ALGEBRA} is the most", 0)
     return query
+
+
+def _syntax_error(source: Source) -> QuerySyntaxError:
+    try:
+        parser().parse(source.decoded)
+    except UnexpectedInput as error:
+        return explain(error, source, parser())
+    raise AssertionError("Lark parses what its own tables refuse")

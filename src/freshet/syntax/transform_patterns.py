@@ -5,8 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from itertools import groupby
 
-from lark import Token, Tree
-
 from freshet.algebra.expressions import And, Expression, Variable
 from freshet.algebra.nodes import (
     BGP,
@@ -29,9 +27,9 @@ from freshet.rdf.terms import Iri, Term
 from freshet.syntax.dialects import Dialect
 from freshet.syntax.source import Source
 from freshet.syntax.transform_expressions import chain
-from freshet.syntax.transform_terms import Branch, Part, offset, tokens, trees
 from freshet.syntax.transform_triples import Step
 from freshet.syntax.transform_windows import WindowTransformer
+from freshet.syntax.tree import Part, Token, Tree, offset, tokens, trees
 
 EMPTY = BGP(())
 
@@ -56,14 +54,14 @@ class PatternTransformer(WindowTransformer, ABC):
         self._basic_graph_patterns = 0
 
     @abstractmethod
-    def sub_select(self, branch: Branch) -> Node:
+    def sub_select(self, branch: Tree) -> Node:
         """A SELECT inside a pattern."""
 
-    def group(self, branch: Branch) -> Node:
+    def group(self, branch: Tree) -> Node:
         """`{ ... }`"""
         return with_filters(*self._elements(branch))
 
-    def _elements(self, branch: Branch) -> tuple[Node, list[Expression]]:
+    def _elements(self, branch: Tree) -> tuple[Node, list[Expression]]:
         """A group before its filters, and its filters: OPTIONAL needs them apart."""
         outer, self.grouping = self.grouping, None
         node: Node = EMPTY
@@ -87,7 +85,7 @@ class PatternTransformer(WindowTransformer, ABC):
         self._basic_graph_patterns += 1
         return self._basic_graph_patterns
 
-    def _add(self, node: Node, element: Branch) -> Node:
+    def _add(self, node: Node, element: Tree) -> Node:
         """Section 18.2.2.6: one more element of a group."""
         match element.data:
             case "optional":
@@ -100,7 +98,7 @@ class PatternTransformer(WindowTransformer, ABC):
             case _:
                 return join(node, self._pattern(element))
 
-    def _pattern(self, branch: Branch) -> Node:
+    def _pattern(self, branch: Tree) -> Node:
         match branch.data:
             case "group":
                 return self.group(branch)
@@ -124,7 +122,7 @@ class PatternTransformer(WindowTransformer, ABC):
             case _:
                 return self.sub_select(branch)
 
-    def _bind(self, node: Node, branch: Branch) -> Node:
+    def _bind(self, node: Node, branch: Tree) -> Node:
         part, token = branch.children
         assert isinstance(token, Token)
         expression, variable = self.expression(part), self.variable(token)
@@ -141,7 +139,7 @@ class PatternTransformer(WindowTransformer, ABC):
             raise self.source.error("the query declares no window", offset(token))
         return name
 
-    def values(self, branch: Branch) -> Values:
+    def values(self, branch: Tree) -> Values:
         """Inline data."""
         data = trees(branch)[0]
         if data.data == "one_variable":
@@ -156,7 +154,7 @@ class PatternTransformer(WindowTransformer, ABC):
                 raise self.source.error(message, offset(row))
         return Values(variables, tuple(tuple(self._cell(cell) for cell in row.children) for row in rows))
 
-    def _distinct_variables(self, branch: Branch) -> tuple[Variable, ...]:
+    def _distinct_variables(self, branch: Tree) -> tuple[Variable, ...]:
         variables: dict[Variable, None] = {}
         for token in tokens(branch):
             variable = self.variable(token)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from lark import Token, Tree
-
 from freshet.algebra.expressions import Variable
 from freshet.algebra.nodes import BGP, Node, Query, QueryForm, StreamOperator, TriplePattern
 from freshet.algebra.scope import visible_variables
@@ -13,7 +11,7 @@ from freshet.rdf.terms import Iri
 from freshet.syntax.dialects import Dialect
 from freshet.syntax.transform_patterns import EMPTY
 from freshet.syntax.transform_solutions import SolutionTransformer
-from freshet.syntax.transform_terms import Branch, offset, tokens, trees
+from freshet.syntax.tree import Token, Tree, offset, tokens, trees
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +26,7 @@ class Registration:
 class QueryTransformer(SolutionTransformer):
     """Reads the parse tree of a whole query."""
 
-    def query(self, branch: Branch) -> Query:
+    def query(self, branch: Tree) -> Query:
         """The query that the tree is of."""
         before, register, after, body = branch.children
         for prologue in (before, after):
@@ -51,7 +49,7 @@ class QueryTransformer(SolutionTransformer):
             base=self.base,
         )
 
-    def _register(self, branch: Branch) -> Registration:
+    def _register(self, branch: Tree) -> Registration:
         if branch.data == "register":
             operator, name = branch.children
             assert isinstance(operator, Tree)
@@ -66,14 +64,14 @@ class QueryTransformer(SolutionTransformer):
         chosen = self.iri(name).value if name.type in ("IRIREF", "PNAME") else str(name)
         return Registration(chosen, period_ms=self.period_ms(computed) if isinstance(computed, Tree) else None)
 
-    def _declare_windows(self, branch: Branch) -> None:
+    def _declare_windows(self, branch: Tree) -> None:
         for clause in trees(branch):
             if clause.data == "window_declaration":
                 self.declare_window(clause)
             elif clause.data in ("stream_declaration", "named_stream_declaration"):
                 self.declare_stream(clause)
 
-    def _form(self, branch: Branch) -> Query:
+    def _form(self, branch: Tree) -> Query:
         """The query without what stands before its pattern."""
         parts, values = trees(branch), branch.children[-1]
         modifiers = next(part for part in parts if part.data == "modifiers")
@@ -95,17 +93,17 @@ class QueryTransformer(SolutionTransformer):
                 resources = self._resources(parts[0], pattern)
                 return Query(QueryForm.DESCRIBE, self.modified(pattern, modifiers, values), resources=resources)
 
-    def _template_pattern(self, branch: Branch) -> Node:
+    def _template_pattern(self, branch: Tree) -> Node:
         """The pattern of CONSTRUCT WHERE: its template once more, where paths have been refused already."""
         steps = [step for block in trees(branch) for step in self.triples_block(block)]
         return BGP(tuple(step for step in steps if isinstance(step, TriplePattern)))
 
-    def _resources(self, branch: Branch, pattern: Node) -> tuple[Iri | Variable, ...]:
+    def _resources(self, branch: Tree, pattern: Node) -> tuple[Iri | Variable, ...]:
         names = tokens(branch)
         if names[0].type == "STAR":
             return visible_variables(pattern)
         return tuple(dict.fromkeys(self.variable_or_iri(name) for name in names))
 
-    def _graphs(self, branch: Branch, kind: str) -> tuple[Iri, ...]:
+    def _graphs(self, branch: Tree, kind: str) -> tuple[Iri, ...]:
         found = [tokens(clause)[0] for clause in trees(branch) if clause.data == kind]
         return tuple(dict.fromkeys(self.iri(token) for token in found))

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import re
 
-from lark import Token, Tree
-
 from freshet.algebra.expressions import Variable
 from freshet.rdf.terms import RDF, RDF_LANG_STRING, RDF_TYPE, XSD, Iri, Literal
 from freshet.syntax.iris import resolve
 from freshet.syntax.source import Source, codepoint
-
-Branch = Tree[Token]
-Part = Branch | Token
+from freshet.syntax.tree import Part, Token, Tree, offset, tokens, trees
 
 RDF_FIRST, RDF_REST, RDF_NIL = Iri(RDF + "first"), Iri(RDF + "rest"), Iri(RDF + "nil")
 
@@ -31,23 +27,6 @@ _DATATYPES = {
 }
 
 
-def trees(branch: Branch) -> list[Branch]:
-    """The children that are trees."""
-    return [child for child in branch.children if isinstance(child, Tree)]
-
-
-def tokens(branch: Branch) -> list[Token]:
-    """The children that are tokens."""
-    return [child for child in branch.children if isinstance(child, Token)]
-
-
-def offset(part: Part) -> int:
-    """Where a part of the query starts."""
-    if isinstance(part, Token):
-        return part.start_pos or 0
-    return 0 if part.meta.empty else part.meta.start_pos
-
-
 def _bad_escape(escape: str) -> str:
     if escape in ("\\u", "\\U"):
         return f"{escape} needs {'four' if escape.islower() else 'eight'} hexadecimal digits"
@@ -62,7 +41,7 @@ class TermTransformer:
         self.base: str | None = None
         self.prefixes: dict[str, str] = {}
 
-    def prologue(self, branch: Branch) -> None:
+    def prologue(self, branch: Tree) -> None:
         """Take over BASE and PREFIX declarations, in order: each sees those before it."""
         for declaration in trees(branch):
             if declaration.data == "base":

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from abc import ABC
 
-from lark import Token
-
 from freshet.algebra.expressions import Variable
 from freshet.algebra.nodes import (
     Alternative,
@@ -22,7 +20,8 @@ from freshet.algebra.nodes import (
 from freshet.rdf.terms import BlankNode
 from freshet.syntax.source import Source
 from freshet.syntax.transform_expressions import ExpressionTransformer, chain
-from freshet.syntax.transform_terms import RDF_FIRST, RDF_NIL, RDF_REST, Branch, Part, offset, tokens, trees
+from freshet.syntax.transform_terms import RDF_FIRST, RDF_NIL, RDF_REST
+from freshet.syntax.tree import Part, Token, Tree, offset, tokens, trees
 
 Step = TriplePattern | PathPattern
 
@@ -41,18 +40,18 @@ class TripleTransformer(ExpressionTransformer, ABC):
         self._path_count = 0
         self._in_template = False
 
-    def triples_block(self, branch: Branch) -> list[Step]:
+    def triples_block(self, branch: Tree) -> list[Step]:
         """The triple patterns and path patterns of one block, in order."""
         return [step for triples in trees(branch) for step in self._triples(triples)]
 
-    def template(self, branch: Branch) -> tuple[TriplePattern, ...]:
+    def template(self, branch: Tree) -> tuple[TriplePattern, ...]:
         """The triples of a CONSTRUCT template."""
         self._in_template = True
         steps = [step for block in trees(branch) for step in self.triples_block(block)]
         self._in_template = False
         return tuple(step for step in steps if isinstance(step, TriplePattern))
 
-    def _triples(self, branch: Branch) -> list[Step]:
+    def _triples(self, branch: Tree) -> list[Step]:
         head, *lists = branch.children
         subject, steps = self._node(head)
         for properties in lists:
@@ -60,7 +59,7 @@ class TripleTransformer(ExpressionTransformer, ABC):
             steps += self._properties(subject, properties)
         return steps
 
-    def _properties(self, subject: PatternTerm, branch: Branch) -> list[Step]:
+    def _properties(self, subject: PatternTerm, branch: Tree) -> list[Step]:
         steps: list[Step] = []
         for each in trees(branch):
             part, *objects = each.children
@@ -94,7 +93,7 @@ class TripleTransformer(ExpressionTransformer, ABC):
             case _:
                 return self.literal(part), []
 
-    def _collection(self, branch: Branch) -> tuple[PatternTerm, list[Step]]:
+    def _collection(self, branch: Tree) -> tuple[PatternTerm, list[Step]]:
         cells = [self._fresh_blank() for _ in branch.children]
         steps: list[Step] = []
         for cell, following, part in zip(cells, [*cells[1:], RDF_NIL], branch.children, strict=True):
@@ -161,7 +160,7 @@ class TripleTransformer(ExpressionTransformer, ABC):
             case _:
                 return self._negated_property_set(part)
 
-    def _negated_property_set(self, branch: Branch) -> Path:
+    def _negated_property_set(self, branch: Tree) -> Path:
         backward = [tokens(inverse)[0] for inverse in trees(branch)]
         return NegatedPropertySet(
             tuple(self.iri(token) for token in tokens(branch)),

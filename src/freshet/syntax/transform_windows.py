@@ -5,8 +5,6 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Callable
 
-from lark import Token, Tree
-
 from freshet.algebra.expressions import Variable
 from freshet.algebra.windows import (
     AllWindow,
@@ -23,8 +21,8 @@ from freshet.rdf.terms import Iri
 from freshet.syntax.dialects import Dialect
 from freshet.syntax.durations import duration_ms, unit_duration_ms
 from freshet.syntax.source import Source
-from freshet.syntax.transform_terms import Branch, Part, offset, tokens, trees
 from freshet.syntax.transform_triples import TripleTransformer
+from freshet.syntax.tree import Part, Token, Tree, make_token, offset, tokens, trees
 
 
 class WindowTransformer(TripleTransformer, ABC):
@@ -48,7 +46,7 @@ class WindowTransformer(TripleTransformer, ABC):
 
     # ---- RSP-QL
 
-    def declare_window(self, branch: Branch) -> None:
+    def declare_window(self, branch: Tree) -> None:
         """`FROM NAMED WINDOW name ON stream [...]`"""
         self.mark(Dialect.RSPQL, "FROM NAMED WINDOW", branch)
         token, stream = tokens(branch)
@@ -57,7 +55,7 @@ class WindowTransformer(TripleTransformer, ABC):
             raise self.source.error(f"the window {token} is declared already", offset(token))
         self.windows[name] = WindowDeclaration(name, self._window(self.iri(stream), trees(branch)[0]))
 
-    def _window(self, stream: Iri, branch: Branch) -> WindowOperator:
+    def _window(self, stream: Iri, branch: Tree) -> WindowOperator:
         match branch.data:
             case "count_window":
                 _, count, step = branch.children
@@ -72,7 +70,7 @@ class WindowTransformer(TripleTransformer, ABC):
                 predicate = self._time_predicate(trees(branch)[0])
                 return EventTimeWindow(stream, predicate, self._duration_ms(width, "RANGE"), slide_ms)
 
-    def _time_predicate(self, branch: Branch) -> Iri:
+    def _time_predicate(self, branch: Tree) -> Iri:
         """The lexer has taken the letters after @ for a language: `@ex:time` comes as `@ex` and `:time`."""
         first, *rest = tokens(branch)
         if first.type != "LANGTAG":
@@ -80,11 +78,11 @@ class WindowTransformer(TripleTransformer, ABC):
         name = "".join([first[1:], *rest])
         if offset(rest[-1]) + len(rest[-1]) != offset(first) + 1 + len(name):
             raise self.source.error("expected a predicate such as @ex:time, without spaces", offset(first))
-        return self.iri(Token("PNAME", name, start_pos=offset(first) + 1))
+        return self.iri(make_token("PNAME", name, offset(first) + 1))
 
     # ---- C-SPARQL
 
-    def declare_stream(self, branch: Branch) -> None:
+    def declare_stream(self, branch: Tree) -> None:
         """`FROM STREAM stream [...]`"""
         self.mark(Dialect.CSPARQL, "FROM STREAM", branch)
         if branch.data == "named_stream_declaration":
@@ -99,21 +97,21 @@ class WindowTransformer(TripleTransformer, ABC):
             count = self._number(width, "TRIPLES")
             self._declare(CountWindow(stream, count, self._step(step, count, self._number) if step else 1))
 
-    def period_ms(self, branch: Branch) -> int:
+    def period_ms(self, branch: Tree) -> int:
         """`COMPUTED EVERY ...`"""
         self.mark(Dialect.CSPARQL, "COMPUTED EVERY", branch)
         return self._duration_ms(trees(branch)[0], "COMPUTED EVERY")
 
     # ---- CQELS-QL
 
-    def stream_window(self, branch: Branch) -> tuple[Iri, Variable | None]:
+    def stream_window(self, branch: Tree) -> tuple[Iri, Variable | None]:
         """The window of `STREAM stream [...] { }`: its name, and the variable that stands for the stream."""
         self.mark(Dialect.CQELS, "STREAM", branch)
         stream = self.variable_or_iri(tokens(branch)[0])
         name = self._declare(self._instant_window(stream, trees(branch)[0]))
         return name, stream if isinstance(stream, Variable) else None
 
-    def _instant_window(self, stream: Iri | Variable, branch: Branch) -> WindowOperator:
+    def _instant_window(self, stream: Iri | Variable, branch: Tree) -> WindowOperator:
         match branch.data:
             case "range_window":
                 width, step = branch.children
