@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from freshet.algebra.nodes import Query, StreamOperator
@@ -79,3 +81,16 @@ def test_queries_in_no_query_language():
         with pytest.raises(QuerySyntaxError, match=r": expected a query .* but found 'FROM'$") as caught:
             parse_query(path.read_text(encoding="utf-8"))
         assert (caught.value.line, caught.value.column) == (1, 1)
+
+
+def test_speed():
+    """At most 5 ms a query once the grammar is loaded, by the processor's clock: others may be busy too."""
+    for path in sorted(shared("data/citybench").glob("*_query/*.txt")):
+        text = path.read_text(encoding="utf-8")
+        assert min(_parsing_ms(text) for _ in range(5)) < 5, path.name
+
+
+def _parsing_ms(text: str) -> float:
+    started = time.process_time_ns()
+    parse_query(text)
+    return (time.process_time_ns() - started) / 1e6
