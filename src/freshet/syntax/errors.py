@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import unicodedata
 from difflib import get_close_matches
+from typing import Any
 
 from lark import Lark, Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
@@ -77,10 +79,11 @@ _NAMES = {
 
 def explain(error: UnexpectedInput, source: Source, parser: Lark) -> QuerySyntaxError:
     """Lark's error as ours: where it is, what stands there and what could."""
-    expected = _expected(error)
     if isinstance(error, UnexpectedCharacters):
-        return _bad_character(error.pos_in_stream or 0, source)
+        expected = _expected(_state_at_the_end(source, parser))
+        return _bad_character(error.pos_in_stream or 0, source, f"expected {_alternatives(expected, parser)}")
     assert isinstance(error, UnexpectedToken)
+    expected = _expected(error.interactive_parser)
     token = error.token
     if token.type == "$END":
         return source.error(f"expected {_alternatives(expected, parser)}, but the query ends here", token.end_pos or 0)
@@ -92,12 +95,19 @@ def explain(error: UnexpectedInput, source: Source, parser: Lark) -> QuerySyntax
     return source.error(message, at, _hint(token, expected, parser))
 
 
-def _expected(error: UnexpectedInput) -> set[str]:
+def _expected(interactive: Any) -> set[str]:
     """What could follow; asked of the parser's state, which knows better than the row of its table."""
-    interactive = getattr(error, "interactive_parser", None)
-    expected = set(interactive.accepts()) if interactive is not None else set()
+    expected = set(interactive.accepts())
     # A predicate after RANGE is understood, but too rare to be recommended.
     return expected - {"AT", "LANGTAG"} if "STEP" in expected else expected
+
+
+def _state_at_the_end(source: Source, parser: Lark) -> Any:
+    """The parser's state where the lexer has failed, which knows none itself."""
+    interactive = parser.parse_interactive(source.decoded)
+    with contextlib.suppress(UnexpectedInput):
+        interactive.exhaust_lexer()
+    return interactive
 
 
 def _alternatives(expected: set[str], parser: Lark) -> str:
@@ -150,16 +160,16 @@ def _found(text: str) -> str:
     return f"'{shown}'" if "'" not in shown else shown
 
 
-def _bad_character(at: int, source: Source) -> QuerySyntaxError:
+def _bad_character(at: int, source: Source, expected: str) -> QuerySyntaxError:
     character = source.decoded[at]
     if character in "\"'":
         return source.error("this string has no closing quotation mark", at, 'a string of several lines takes """')
     if character == "\\":
         return source.error("a backslash cannot stand here", at, "escapes belong in strings, IRIs and local names")
     if character in "?$":
-        return source.error("a variable needs a name of letters, digits and _", at)
+        return source.error("a variable needs a name of letters, digits and _", at, expected)
     if character.isprintable():
-        return source.error(f"the character {_found(character)} cannot stand here", at)
+        return source.error(f"the character {_found(character)} cannot stand here", at, expected)
     name = unicodedata.name(character, "")
     named = f" ({name.lower()})" if name else ""
-    return source.error(f"the character U+{ord(character):04X}{named} cannot stand here", at)
+    return source.error(f"the character U+{ord(character):04X}{named} cannot stand here", at, expected)

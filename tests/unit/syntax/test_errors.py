@@ -126,6 +126,9 @@ def test_refused(text, place, message):
     error = refused(text)
     assert error.message == message
     assert (error.line, error.column) == place
+    line, caret = error.excerpt.split("\n")
+    assert caret.strip() == "^"
+    assert len(caret) <= len(line) + 1
 
 
 @pytest.mark.parametrize(
@@ -153,6 +156,9 @@ def test_refused_by_name(text, column, message):
         (f"ASK {WINDOW} [RANGE 10s] {{}}", "PT10S is ten seconds"),
         ("ASK FROM STREAM <s> [RANGE soon] {}", "500ms, 10s, 5m, 1h, 1d"),
         ("ASK { WINDOW <w> {} }", "FROM NAMED WINDOW <w> ON"),
+        ("ASK { ?s ?p % }", "expected an RDF term or a variable"),
+        ("ASK\u00a0{}", "expected FROM, WHERE or '{'"),
+        ("%", "expected a query (SELECT, CONSTRUCT, ASK or DESCRIBE)"),
     ],
 )
 def test_hints(text, hint):
