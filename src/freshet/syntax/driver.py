@@ -78,9 +78,7 @@ class Driver:
         table, keywords, exact_keywords, last = self._states, self._keywords, self._exact_keywords, self._last
         states, values, starts = [self._first], list[Any](), list[int]()
         row, end = table[self._first], 0
-        for match in self._scanner.finditer(text):
-            if match.start() != end:
-                return None
+        while (match := self._scanner.match(text, end)) is not None:
             end, group = match.end(), match.lastindex or 0
             word, kind, start = match[group], str(match.lastgroup), match.start(group)
             if kind == _WORD:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -63,3 +65,30 @@ def test_any_text(text):
 def test_the_queries_that_are_edited_are_right():
     forms = ["select", "construct", "select", "select", "ask"]
     assert [parse_query(query).form for query in QUERIES[: len(forms)]] == forms
+
+
+HOSTILE = {
+    "blanks before a bad character": "ASK" + " \n" * 20_000 + "\u00a0",
+    "comments before a bad character": "ASK" + "# # #\n" * 5_000 + "\u00a0",
+    "hashes": "ASK" + "#" * 50_000,
+    "an open IRI": "ASK { <" + "a" * 50_000,
+    "many open IRIs": "ASK { " + "<a" * 5_000,
+    "an open string": 'ASK { ?s ?p "' + "a" * 50_000,
+    "an open long string": 'ASK { ?s ?p """' + '"a' * 20_000,
+    "dots in a name": "ASK { ex:" + "a." * 20_000 + " ?p ?o }",
+    "dots in a prefix": "ASK { " + "a." * 20_000 + " ?p ?o }",
+    "percent signs": "ASK { ex:" + "%41" * 10_000 + "% ?p ?o }",
+    "digits": "ASK { ?s ?p " + "9" * 50_000 + "x }",
+    "durations": "ASK FROM STREAM <s> [RANGE " + "1m" * 20_000 + "x] {}",
+    "a word": "ASK { " + "w" * 50_000 + " }",
+    "backslashes": 'ASK { ?s ?p "' + "\\" * 50_000,
+    "braces": "ASK " + "{" * 30_000 + "}" * 30_000,
+    "brackets": "ASK { ?s ?p " + "(" * 30_000 + "1" + ")" * 30_000 + "}",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_texts_take_no_time(name):
+    started = time.process_time()
+    check(HOSTILE[name])
+    assert time.process_time() - started < 3
