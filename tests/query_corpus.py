@@ -32,7 +32,7 @@ PIECES = [
     "[COUNT 3]", "PT0S", "P1Y", "PT" + "9" * 50 + "S", "LIMIT " + "9" * 5000, "@en", "^^", "/", "|", "*", "a",
     "PREFIX : <x>", "STREAM <s> [NOW] {}", "FROM STREAM <s> [RANGE 1s]", "FROM NAMED", "REGISTER QUERY", "10s", "1 m",
     "@x:y", "9" * 5000 + "s", "0s", "1.5ns", "TRIPLES 0", "TUMBLING", "COMPUTED EVERY 1s", "OVER", "] {", "a.b:c.",
-    "ex:a.%zz", "1e",
+    "ex:a.%zz", "1e", "\u017f", "\u212a", "\u0130", "\u0131",
 ]  # fmt: skip
 EDITS = st.lists(
     st.tuples(

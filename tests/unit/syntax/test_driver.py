@@ -68,6 +68,14 @@ def test_ends_and_keywords(text):
     agree(text)
 
 
+@pytest.mark.parametrize(
+    "text", ["AS\u212a {}", "a\u017fk {}", "ASK {} L\u0130MIT 1", "ASK {} l\u0131mit 1", "\u017felect * {}"]
+)
+def test_a_letter_that_is_like_one_of_a_keyword_is_none(text):
+    assert driver().parse(text) is None
+    agree(text)
+
+
 def test_tables_that_have_not_been_on_disk_serve_as_well():
     fresh = Driver(build())
     for text in QUERIES:

@@ -54,6 +54,7 @@ def refused(text: str) -> QuerySyntaxError:
         (r"ASK { ?s ?p <a\u0020b> }", (1, 15), r"\u0020 cannot stand in an IRI"),
         (r"ASK { ?s ?p \u12 }", (1, 13), "a backslash cannot stand here"),
         (r"ASK { ?\u0061 \u003Fb ?c ?d }", (1, 26), f"expected {AFTER_TRIPLE}, but found '?d'"),
+        ("ASK { FILTER(ISBLAN\u212a(?x)) }", (1, 20), "the character '\u212a' cannot stand here"),
         # -- names
         ("ASK { ex:a ?p ?o }", (1, 7), "the prefix ex: is not declared"),
         ("PREFIX ex:a <b> ASK {}", (1, 8), "expected a prefix such as ex:, but found 'ex:a'"),
