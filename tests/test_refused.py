@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import tomllib
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 import freshet
 from case_files import CASES
+from freshet.algebra.windows import SlidingWindow, WindowOperator
+from freshet.native.lower import REFUSED_WINDOWS
 from freshet.rdf.errors import FreshetError, QuerySyntaxError, UnsupportedError
 
 REFUSED = tomllib.loads((CASES / "refused" / "queries.toml").read_text(encoding="utf-8"))["query"]
@@ -30,6 +32,10 @@ def test_refused_by_name(refused: dict[str, Any]) -> None:
         assert problem.value.column is not None
     if refused["kind"] == "input":
         assert not isinstance(problem.value, UnsupportedError)
+
+
+def test_every_kind_of_window_is_run_or_refused() -> None:
+    assert {SlidingWindow, *REFUSED_WINDOWS} == set(get_args(WindowOperator))
 
 
 def test_a_refused_query_leaves_nothing_behind() -> None:

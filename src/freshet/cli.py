@@ -28,6 +28,12 @@ app = typer.Typer(
 DataOption = Annotated[list[Path], typer.Option("-d", "--data", help="RDF file of the stored graph; may be repeated.")]
 
 
+DialectOption = Annotated[
+    str | None,
+    typer.Option(metavar="sparql|rspql|csparql|cqels", help="The query language; recognised where it is not given."),
+]
+
+
 class AnswerFormat(StrEnum):
     JSON = "json"
     CSV = "csv"
@@ -67,6 +73,7 @@ def replay(
     data: DataOption = [],  # noqa: B006 (typer reads it once)
     lateness: Annotated[str, typer.Option(help="How late elements may come: 500ms, 2s, PT1M.")] = "0ms",
     format: Annotated[ReportFormat, typer.Option(help="How reports are printed.")] = ReportFormat.TEXT,
+    dialect: DialectOption = None,
 ) -> None:
     """Run continuous queries over recorded streams, in event time, without Spark."""
     from freshet.results.report import Report
@@ -98,7 +105,7 @@ def replay(
             print(show_report(report, session.dictionary))
 
     for written in query:
-        session.register(_text_of(written), name=written.stem, file=str(written), on_report=show)
+        session.register(_text_of(written), name=written.stem, file=str(written), dialect=dialect, on_report=show)
     for iri in session.engine.streams:
         if iri not in recordings:
             raise InputError(f"no recording is given for the stream <{iri}>: add -s {iri}=FILE")
@@ -116,6 +123,7 @@ def query(
         AnswerFormat | None,
         typer.Option(help="How the answer is printed: nt or ttl where it is a graph.", show_default="json, ttl"),
     ] = None,
+    dialect: DialectOption = None,
 ) -> None:
     """Answer SPARQL over files once."""
     from freshet.results.write import write_answer
@@ -124,7 +132,7 @@ def query(
     text, file = _text_or_file(query)
     session = Session()
     session.load(*data)
-    answer = session.query(text, file=file)
+    answer = session.query(text, file=file, dialect=dialect)
     sys.stdout.buffer.write(write_answer(answer, session.dictionary, format))
 
 
@@ -135,6 +143,7 @@ def explain(
     optimized: Annotated[
         bool | None, typer.Option(help="Also show the plan after rewriting.", show_default="unless it has windows")
     ] = None,
+    dialect: DialectOption = None,
 ) -> None:
     """Show how a query is understood, and the plan that the rewrite rules make of it."""
     import orjson
@@ -144,7 +153,7 @@ def explain(
     from freshet.syntax.parser import parse_query
 
     text, file = _text_or_file(query)
-    parsed = parse_query(text, file=file)
+    parsed = parse_query(text, file=file, dialect=dialect)
     shown = not parsed.windows if optimized is None else optimized  # the continuous engine makes its own plan
     rewritten = rewrite(parsed) if shown else None
     if format is PlanFormat.JSON:
@@ -209,12 +218,14 @@ def _text_or_file(query: str) -> tuple[str, str | None]:
 
 
 def main() -> NoReturn:
-    """Run a command; an error that the user can mend is one line and exit status 2."""
+    """Run a command; an error that the user can mend is one line and exit status 2. A terminal shows the place too."""
     try:
         app(standalone_mode=True)
     except FreshetError as error:
         for one in getattr(error, "errors", [error]):
             print(f"freshet: {one}" if not one.place else str(one), file=sys.stderr)
+            if sys.stderr.isatty() and one.excerpt:
+                print(one.excerpt, file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -57,8 +57,10 @@ def describe(node: Node, iri_text: IriText = str) -> Description:
             return Description(facts, (left, right), _exists(condition))
         case Filter(condition, child):
             return Description({"condition": expression_text(condition, iri_text)}, (child,), _exists(condition))
-        case Graph(name, child) | Window(name, child):
+        case Graph(name, child) | Window(name, child, None):
             return Description({"name": term_text(name, iri_text)}, (child,))
+        case Window(name, child, Variable() as stream):
+            return Description({"name": term_text(name, iri_text), "stream": term_text(stream)}, (child,))
         case Service(endpoint, child, silent):
             return Description({"endpoint": term_text(endpoint, iri_text), "silent": silent}, (child,))
         case Extend(child, variable, expression):

@@ -151,10 +151,14 @@ class Graph(Node):
 
 @dataclass(frozen=True, slots=True)
 class Window(Node):
-    """`WINDOW name { child }`: child matched in a window's content."""
+    """`WINDOW name { child }`: child matched in a window's content.
+
+    `stream` is the variable of CQELS-QL's `STREAM ?stream [...] { }`, bound to the stream whose window it is.
+    """
 
     name: Iri | Variable
     child: Node
+    stream: Variable | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +277,8 @@ class Query:
     `template` belongs to CONSTRUCT, `resources` to DESCRIBE; `root` is the pattern with its solution modifiers.
     `base` is what BASE says: IRIs in the query are resolved already, only the function IRI still needs it.
     `prefixes` are for showing the query as it was written, and no part of what it means.
+    With `merged` (C-SPARQL) a pattern outside of windows matches the merge of all windows with the default graph;
+    `period_ms` is what COMPUTED EVERY says.
     """
 
     form: QueryForm
@@ -285,4 +291,6 @@ class Query:
     template: tuple[TriplePattern, ...] = ()
     resources: tuple[PatternTerm, ...] = ()
     base: str | None = None
+    merged: bool = False
+    period_ms: int | None = None
     prefixes: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)

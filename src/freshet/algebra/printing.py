@@ -29,29 +29,14 @@ from freshet.algebra.nodes import (
     Window,
 )
 from freshet.algebra.text import term_text, triple_terms, triple_text
-from freshet.algebra.windows import WindowDeclaration
+from freshet.algebra.window_text import duration_text, window_json, window_line
 
 _MOST_ROWS = 5
-_UNITS = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000), ("ms", 1))
 _REPORTS = {
     StreamOperator.RSTREAM: "reporting all answers (RSTREAM)",
     StreamOperator.ISTREAM: "reporting what is new (ISTREAM)",
     StreamOperator.DSTREAM: "reporting what is gone (DSTREAM)",
 }
-
-
-def duration_text(milliseconds: int) -> str:
-    """A duration in units that people use.
-
-    >>> duration_text(90_000), duration_text(1_500)
-    ('1 min 30 s', '1 s 500 ms')
-    """
-    parts = []
-    for unit, size in _UNITS:
-        count, milliseconds = divmod(milliseconds, size)
-        if count:
-            parts.append(f"{count} {unit}")
-    return " ".join(parts) or "0 ms"
 
 
 def explain_text(query: Query, rewritten: Query | None = None) -> str:
@@ -63,7 +48,8 @@ def explain_text(query: Query, rewritten: Query | None = None) -> str:
     short = ShortNames(query.prefixes)
     lines = [_headline(query, short)]
     if query.windows:
-        lines += ["windows", *(f"  {_window_line(declaration, short)}" for declaration in query.windows)]
+        title = "windows, merged with the default graph" if query.merged else "windows"
+        lines += [title, *(f"  {window_line(declaration, short)}" for declaration in query.windows)]
     for title, graphs in (("from", query.default_graphs), ("from named", query.named_graphs)):
         if graphs:
             lines += [title, *(f"  {short(graph)}" for graph in graphs)]
@@ -93,7 +79,9 @@ def explain_json(query: Query, rewritten: Query | None = None) -> dict[str, Any]
         "form": str(query.form),
         "name": query.name,
         "output": str(query.output) if query.windows else None,
-        "windows": [_window_json(declaration) for declaration in query.windows],
+        **({} if query.period_ms is None else {"period_ms": query.period_ms}),
+        **({"merged": True} if query.merged else {}),
+        "windows": [window_json(declaration) for declaration in query.windows],
         "default_graphs": [graph.value for graph in query.default_graphs],
         "named_graphs": [graph.value for graph in query.named_graphs],
         "template": [triple_text(triple) for triple in query.template],
@@ -114,24 +102,9 @@ def _headline(query: Query, short: IriText) -> str:
     words = f"{query.form.upper()} query"
     if query.name is not None:
         words += f" <{query.name}>"
-    return f"{words}, {_REPORTS[query.output]}" if query.windows else words
-
-
-def _window_line(declaration: WindowDeclaration, short: IriText) -> str:
-    window = declaration.window
-    times = f"the last {duration_text(window.width_ms)}, every {duration_text(window.slide_ms)}"
-    return f"{short(declaration.name)} on {short(window.stream)}: {times}"
-
-
-def _window_json(declaration: WindowDeclaration) -> dict[str, Any]:
-    window = declaration.window
-    return {
-        "name": declaration.name.value,
-        "stream": window.stream.value,
-        "width_ms": window.width_ms,
-        "slide_ms": window.slide_ms,
-        "start_ms": window.start_ms,
-    }
+    if query.windows:
+        words += f", {_REPORTS[query.output]}"
+    return words if query.period_ms is None else f"{words}, every {duration_text(query.period_ms)}"
 
 
 def _node_json(node: Node) -> dict[str, Any]:
@@ -188,7 +161,8 @@ def _title(node: Node, short: IriText) -> tuple[str, list[str]]:
         case LeftJoin() | Filter():
             return " ".join([type(node).__name__, *facts.values()]), []
         case Graph() | Window():
-            return f"{type(node).__name__} {facts['name']}", []
+            of_stream = f" of {facts['stream']}" if "stream" in facts else ""
+            return f"{type(node).__name__} {facts['name']}{of_stream}", []
         case Service(silent=silent):
             return f"Service {'SILENT ' if silent else ''}{facts['endpoint']}", []
         case Extend():

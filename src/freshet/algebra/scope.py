@@ -51,7 +51,10 @@ def _collect(node: Node, found: dict[Variable, None]) -> None:
         case Join(left, right) | LeftJoin(left, right) | Union(left, right):
             _collect(left, found)
             _collect(right, found)
-        case Graph(name, child) | Window(name, child) | Service(name, child):
+        case Window(name, child, stream):
+            _add((name,) if stream is None else (name, stream), found)
+            _collect(child, found)
+        case Graph(name, child) | Service(name, child):
             _add((name,), found)
             _collect(child, found)
         case Extend(child, variable, _):

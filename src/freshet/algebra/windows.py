@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from freshet.algebra.expressions import Variable
 from freshet.rdf.terms import Iri
+
+# ---- RSP-QL and C-SPARQL: evaluated when a window closes
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +20,71 @@ class SlidingWindow:
     start_ms: int = 0
 
 
-WindowOperator = SlidingWindow
+@dataclass(frozen=True, slots=True)
+class EventTimeWindow:
+    """`[RANGE ... @predicate]`: a time-based window over the time that the object of a triple gives.
+
+    Without STEP (`slide_ms` None) it moves with every element.
+    """
+
+    stream: Iri
+    predicate: Iri
+    width_ms: int
+    slide_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CountWindow:
+    """`[COUNT n STEP m]`, C-SPARQL's `[RANGE TRIPLES n]`: the last n elements, each time that m more have come."""
+
+    stream: Iri
+    count: int
+    step: int = 1
+
+
+# ---- CQELS-QL: evaluated at every instant t at which an element arrives; a variable stands for any stream
+
+
+@dataclass(frozen=True, slots=True)
+class RangeWindow:
+    """`[RANGE w SLIDE b]`: the elements of [t - width_ms, t].
+
+    With a slide the start moves in steps: it is the smallest multiple of slide_ms greater than t - width_ms.
+    """
+
+    stream: Iri | Variable
+    width_ms: int
+    slide_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NowWindow:
+    """`[NOW]`: the elements of the instant t."""
+
+    stream: Iri | Variable
+
+
+@dataclass(frozen=True, slots=True)
+class TriplesWindow:
+    """`[TRIPLES n]`: the last n elements."""
+
+    stream: Iri | Variable
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class AllWindow:
+    """`[ALL]`: every element so far."""
+
+    stream: Iri | Variable
+
+
+WindowOperator = SlidingWindow | EventTimeWindow | CountWindow | RangeWindow | NowWindow | TriplesWindow | AllWindow
 
 
 @dataclass(frozen=True, slots=True)
 class WindowDeclaration:
-    """`FROM NAMED WINDOW name ON stream [...]`"""
+    """`FROM NAMED WINDOW name ON stream [...]`; C-SPARQL's and CQELS-QL's windows are given names."""
 
     name: Iri
     window: WindowOperator

@@ -9,7 +9,16 @@ from typing import cast
 from freshet.algebra import nodes
 from freshet.algebra.expressions import Aggregate, And, Expression, Variable
 from freshet.algebra.scope import variables_in_scope
-from freshet.algebra.windows import SlidingWindow
+from freshet.algebra.windows import (
+    AllWindow,
+    CountWindow,
+    EventTimeWindow,
+    NowWindow,
+    RangeWindow,
+    SlidingWindow,
+    TriplesWindow,
+    WindowOperator,
+)
 from freshet.expressions.evaluate import unsupported
 from freshet.native.plan import Plan, PlanExtend, PlanFilter, PlanGroup, PlanLeaf, RowStep
 from freshet.rdf.errors import UnsupportedError
@@ -26,6 +35,16 @@ REFUSED: dict[type[nodes.Node], str] = {
     nodes.Values: "VALUES",
     nodes.OrderBy: "ORDER BY",
     nodes.Slice: "LIMIT or OFFSET",
+}
+
+# Windows likewise.
+REFUSED_WINDOWS: dict[type[WindowOperator], str] = {
+    CountWindow: "a window that counts elements ([COUNT n], [RANGE TRIPLES n])",
+    EventTimeWindow: "a window over the time that a predicate gives ([RANGE ... @predicate])",
+    RangeWindow: "CQELS-QL's [RANGE ...]",
+    NowWindow: "CQELS-QL's [NOW]",
+    TriplesWindow: "CQELS-QL's [TRIPLES n]",
+    AllWindow: "CQELS-QL's [ALL]",
 }
 
 
@@ -46,6 +65,11 @@ def _lower(query: nodes.Query) -> Plan:
         raise refuse(query.form.value.upper())
     if query.default_graphs or query.named_graphs:
         raise refuse("FROM" if query.default_graphs else "FROM NAMED")
+    windows = {declaration.name: _sliding(declaration.window) for declaration in query.windows}
+    if query.merged:
+        raise refuse("C-SPARQL's merge of windows (FROM STREAM)")
+    if query.period_ms is not None:
+        raise refuse("COMPUTED EVERY")
     root = query.root
     distinct = False
     while isinstance(root, nodes.Distinct | nodes.Reduced):
@@ -68,7 +92,6 @@ def _lower(query: nodes.Query) -> Plan:
         below, extends = _row_steps(below.child)
     elif rows:
         extends, rows = rows, []
-    windows = {declaration.name: declaration.window for declaration in query.windows}
     pattern = _Pattern(windows)
     while extends and isinstance(extends[0], PlanFilter):  # these can run inside the join
         pattern.filters += _split(cast(PlanFilter, extends.pop(0)))
@@ -94,6 +117,12 @@ def _split(filter_: PlanFilter) -> list[PlanFilter]:
         return [filter_]
     left, right = (PlanFilter(part, filter_.scope) for part in (filter_.condition.left, filter_.condition.right))
     return _split(left) + _split(right)
+
+
+def _sliding(window: WindowOperator) -> SlidingWindow:
+    if not isinstance(window, SlidingWindow):
+        raise refuse(REFUSED_WINDOWS[type(window)])
+    return window
 
 
 def _check(node: nodes.Node) -> None:

@@ -7,7 +7,7 @@ class FreshetError(Exception):
     """Something the user can mend.
 
     `str()` is one line: `file:line:column: message`, with whatever of the place is known, and the hint in brackets.
-    Lines and columns count from 1.
+    Lines and columns count from 1. `excerpt` is the line at fault with a caret below the place, where it is a query's.
     """
 
     def __init__(
@@ -18,6 +18,7 @@ class FreshetError(Exception):
         line: int | None = None,
         column: int | None = None,
         hint: str | None = None,
+        excerpt: str = "",
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -25,6 +26,7 @@ class FreshetError(Exception):
         self.line = line
         self.column = column
         self.hint = hint
+        self.excerpt = excerpt
 
     @property
     def place(self) -> str:
@@ -43,20 +45,7 @@ class FreshetError(Exception):
 
 
 class QuerySyntaxError(FreshetError):
-    """The text of a query cannot be read. `excerpt` is the line at fault with a caret below the place."""
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        file: str | None = None,
-        line: int | None = None,
-        column: int | None = None,
-        hint: str | None = None,
-        excerpt: str = "",
-    ) -> None:
-        super().__init__(message, file=file, line=line, column=column, hint=hint)
-        self.excerpt = excerpt
+    """The text of a query cannot be read."""
 
 
 class UnsupportedError(FreshetError):

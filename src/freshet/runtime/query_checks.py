@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from freshet.algebra.nodes import Query
-from freshet.rdf.errors import FreshetError, InputError, QuerySyntaxError
+from freshet.rdf.errors import FreshetError, InputError
+from freshet.rdf.terms import Iri
 from freshet.runtime.form_problems import did_you_mean
 from freshet.runtime.pipeline_model import ContinuousQuery, Stream
 from freshet.runtime.text_file import read_text, shown
@@ -15,7 +16,7 @@ from freshet.runtime.yaml_positions import Document, KeyPath
 
 # Strings, IRIs and comments are matched so as to be stepped over.
 _WINDOW_STREAM = re.compile(
-    r"""\bON\s+(?P<stream><[^<>\s]*>|[^\s<\[:]*:[^\s\[]*)\s*\["""
+    r"""\b(?:ON|OVER|STREAM)\s+(?P<stream><[^<>\s]*>|[^\s<\[:]*:[^\s\[]*)\s*\["""
     r"""|"{3}(?:[^\\]|\\.)*?"{3}|'{3}(?:[^\\]|\\.)*?'{3}|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*\'"""
     r"""|<[^<>"{}|^`\\\s]*>|\#[^\r\n]*""",
     re.DOTALL | re.IGNORECASE,
@@ -47,12 +48,7 @@ class QueryText:
     def moved(self, error: FreshetError) -> FreshetError:
         """The parser's error, with its place in the file."""
         file, line, column = self._place(error.line or 1, error.column or 1)
-        if isinstance(error, QuerySyntaxError):
-            excerpt = error.excerpt
-            return QuerySyntaxError(
-                error.message, file=file, line=line, column=column, hint=error.hint, excerpt=excerpt
-            )
-        return type(error)(error.message, file=file, line=line, column=column, hint=error.hint)
+        return type(error)(error.message, file=file, line=line, column=column, hint=error.hint, excerpt=error.excerpt)
 
     def _place(self, line: int, column: int) -> tuple[str, int, int]:
         if self.file is not None:
@@ -114,8 +110,8 @@ def _undeclared(source: QueryText, query: Query, streams: Mapping[str, Stream]) 
     declared = [stream.iri for stream in streams.values()]
     offsets = [match.start("stream") for match in _WINDOW_STREAM.finditer(source.text) if match["stream"]]
     for number, declaration in enumerate(query.windows):
-        iri = declaration.window.stream.value
-        if iri not in declared:
+        stream = declaration.window.stream
+        if isinstance(stream, Iri) and (iri := stream.value) not in declared:
             offset = offsets[number] if len(offsets) == len(query.windows) else 0
             before = source.text[:offset]
             line, column = before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1

@@ -99,9 +99,10 @@ class Session:
         name: str | None = None,
         on_report: Callable[[Report], None] | None = None,
         file: str | None = None,
+        dialect: str | None = None,
     ) -> RegisteredQuery:
         """Keep a continuous query answered from now on. Its name is what REGISTER says, else the name given."""
-        query = parse_query(text, file=file)
+        query = parse_query(text, file=file, dialect=dialect)
         chosen = query.name or name or f"query{len(self.engine.names) + 1}"
         waiting: list[Report] = []
         registered = self.engine.register(chosen, query, on_report or waiting.append, file=file)
@@ -134,15 +135,16 @@ class Session:
         """Say that all streams have ended: every window that has content closes."""
         self.engine.finish()
 
-    def prepare(self, text: str, *, file: str | None = None) -> Query:
+    def prepare(self, text: str, *, file: str | None = None, dialect: str | None = None) -> Query:
         """A one-shot query, read and rewritten, to be answered any number of times."""
-        return rewrite(parse_query(text, file=file))
+        return rewrite(parse_query(text, file=file, dialect=dialect))
 
     def query(
         self,
         query: str | Query,
         *,
         file: str | None = None,
+        dialect: str | None = None,
         timeout_seconds: float | None = None,
         deadline: Deadline | None = None,
     ) -> Answer:
@@ -150,7 +152,7 @@ class Session:
 
         It stops with a QueryStoppedError after `timeout_seconds`, or when the `deadline` given is cancelled.
         """
-        prepared = self.prepare(query, file=file) if isinstance(query, str) else query
+        prepared = self.prepare(query, file=file, dialect=dialect) if isinstance(query, str) else query
         try:
             return answer(prepared, self.dataset(), self.dictionary, deadline=deadline or Deadline(timeout_seconds))
         except UnsupportedError as error:

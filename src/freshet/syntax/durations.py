@@ -1,4 +1,4 @@
-"""ISO 8601 durations, as windows are given in them."""
+"""Durations as windows are given in them: ISO 8601 in RSP-QL, numbers with units in C-SPARQL and CQELS-QL."""
 
 from __future__ import annotations
 
@@ -16,6 +16,17 @@ _DURATION = re.compile(
 )
 _WEEK_MS, _DAY_MS, _HOUR_MS, _MINUTE_MS, _SECOND_MS = 604_800_000, 86_400_000, 3_600_000, 60_000, 1000
 _MOST_DIGITS = 40
+
+_UNITS_MS = {
+    "ns": Fraction(1, 1_000_000),
+    "ms": Fraction(1),
+    "s": Fraction(_SECOND_MS),
+    "m": Fraction(_MINUTE_MS),
+    "h": Fraction(_HOUR_MS),
+    "d": Fraction(_DAY_MS),
+}
+_UNIT_DURATION = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?[A-Za-z]+)+")
+_NUMBER_AND_UNIT = re.compile(r"([0-9]+(?:\.[0-9]+)?)([A-Za-z]+)")
 
 
 def duration_ms(text: str) -> int:
@@ -40,6 +51,27 @@ def duration_ms(text: str) -> int:
         (Fraction(number.replace(",", ".")) * unit for number, unit in zip(rest, units, strict=True) if number),
         Fraction(0),
     )
+    return _whole_ms(total, text)
+
+
+def unit_duration_ms(text: str) -> int:
+    """A duration such as 10s in milliseconds; a ValueError says what is wrong with it.
+
+    >>> unit_duration_ms("10s"), unit_duration_ms("1h30m"), unit_duration_ms("5000000ns")
+    (10000, 5400000, 5)
+    """
+    if _UNIT_DURATION.fullmatch(text) is None:
+        raise ValueError(f"{text[:40]} is not a duration such as 500ms, 10s, 5m or 1h")
+    parts = _NUMBER_AND_UNIT.findall(text)
+    for number, unit in parts:
+        if unit.lower() not in _UNITS_MS:
+            raise ValueError(f"{unit[:40]} is no unit of time: there are {', '.join(_UNITS_MS)}")
+        if len(number) > _MOST_DIGITS:
+            raise ValueError(f"{text[:20]}... has too many digits")
+    return _whole_ms(sum((Fraction(number) * _UNITS_MS[unit.lower()] for number, unit in parts), Fraction(0)), text)
+
+
+def _whole_ms(total: Fraction, text: str) -> int:
     if total > LONGEST_MS:
         raise ValueError(f"{text[:40]} is too long")
     if total.denominator != 1:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import unicodedata
 from difflib import get_close_matches
+from typing import Any
 
 from lark import Lark, Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
@@ -16,9 +18,11 @@ _MOST_ALTERNATIVES = 6
 _IRI = frozenset({"IRIREF", "PNAME"})
 _NUMBER = frozenset({"INTEGER", "DECIMAL", "DOUBLE", "SIGNED_INTEGER", "SIGNED_DECIMAL", "SIGNED_DOUBLE"})
 _LITERAL = _NUMBER | {"STRING", "TRUE", "FALSE"}
-_CALL = frozenset({"FUNCTION", "WORD", "COUNT", "AGGREGATE", "GROUP_CONCAT", "EXISTS", "NOT"})
+_CALL = frozenset({"FUNCTION", "NOW", "WORD", "COUNT", "AGGREGATE", "GROUP_CONCAT", "EXISTS", "NOT"})
 _NODE = _IRI | _LITERAL | {"VAR", "BLANK_NODE_LABEL", "LSQB", "LPAR"}
-_ELEMENT = frozenset({"OPTIONAL", "MINUS", "GRAPH", "WINDOW", "SERVICE", "FILTER", "BIND", "VALUES", "LBRACE"})
+_ELEMENT = frozenset(
+    {"OPTIONAL", "MINUS", "GRAPH", "WINDOW", "STREAM", "SERVICE", "FILTER", "BIND", "VALUES", "LBRACE"}
+)
 _OPERATOR = frozenset({"PLUS", "DASH", "STAR", "SLASH", "EQUALS", "COMPARISON", "_OR", "_AND", "IN", "NOT"})
 
 _FORM = frozenset({"SELECT", "CONSTRUCT", "ASK", "DESCRIBE"})
@@ -26,6 +30,8 @@ _MODIFIER = frozenset({"GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "VALUES"})
 _VERB = _IRI | {"A"}
 _PATH_OPERATOR = frozenset({"STAR", "PLUS", "QUESTION", "SLASH", "VBAR"})
 _PATH = _VERB | {"CIRCUMFLEX", "BANG", "LPAR"}
+_DURATION = frozenset({"DURATION", "UNIT_DURATION", "INTEGER"})
+_QUERY_NAME = _IRI | {"WORD", "DURATION"}
 _EXPRESSION = _IRI | _LITERAL | _CALL | {"VAR", "LPAR", "BANG", "PLUS", "DASH"}
 
 # A phrase, the terminals that must all be expected for it to fit, and those that it then speaks for; the first fits
@@ -42,7 +48,9 @@ _PHRASES: tuple[tuple[str, frozenset[str], frozenset[str]], ...] = (
     ("a literal", _LITERAL, _LITERAL),
     ("a query (SELECT, CONSTRUCT, ASK or DESCRIBE)", _FORM, _FORM),
     ("a solution modifier (ORDER BY, LIMIT, ...)", frozenset({"ORDER", "LIMIT", "OFFSET"}), _MODIFIER),
+    ("a name or an IRI", _QUERY_NAME, _QUERY_NAME),
     ("an IRI", _IRI, _IRI),
+    ("a duration such as 10s", _DURATION, _DURATION),
 )
 
 _NAMES = {
@@ -71,10 +79,11 @@ _NAMES = {
 
 def explain(error: UnexpectedInput, source: Source, parser: Lark) -> QuerySyntaxError:
     """Lark's error as ours: where it is, what stands there and what could."""
-    expected = _expected(error)
     if isinstance(error, UnexpectedCharacters):
-        return _bad_character(error.pos_in_stream or 0, source)
+        expected = _expected(_state_at_the_end(source, parser))
+        return _bad_character(error.pos_in_stream or 0, source, f"expected {_alternatives(expected, parser)}")
     assert isinstance(error, UnexpectedToken)
+    expected = _expected(error.interactive_parser)
     token = error.token
     if token.type == "$END":
         return source.error(f"expected {_alternatives(expected, parser)}, but the query ends here", token.end_pos or 0)
@@ -86,15 +95,24 @@ def explain(error: UnexpectedInput, source: Source, parser: Lark) -> QuerySyntax
     return source.error(message, at, _hint(token, expected, parser))
 
 
-def _expected(error: UnexpectedInput) -> set[str]:
+def _expected(interactive: Any) -> set[str]:
     """What could follow; asked of the parser's state, which knows better than the row of its table."""
-    interactive = getattr(error, "interactive_parser", None)
-    expected = set(interactive.accepts()) if interactive is not None else set()
-    # A predicate after RANGE is understood only to be refused, so it is not recommended.
+    expected = set(interactive.accepts())
+    # A predicate after RANGE is understood, but too rare to be recommended.
     return expected - {"AT", "LANGTAG"} if "STEP" in expected else expected
 
 
+def _state_at_the_end(source: Source, parser: Lark) -> Any:
+    """The parser's state where the lexer has failed, which knows none itself."""
+    interactive = parser.parse_interactive(source.decoded)
+    with contextlib.suppress(UnexpectedInput):
+        interactive.exhaust_lexer()
+    return interactive
+
+
 def _alternatives(expected: set[str], parser: Lark) -> str:
+    if expected == {"WORD"}:
+        return "a unit of time such as ms, s, m or h"
     left = set(expected)
     phrases: list[str] = []
     for phrase, needed, covered in _PHRASES:
@@ -123,7 +141,9 @@ def _hint(token: Token, expected: set[str], parser: Lark) -> str | None:
     """How to mend the mistakes that are made most."""
     if token.type in _CALL and {"VAR", "STAR", "LPAR"} <= expected:
         return f"write ({token.upper()}(...) AS ?name)"
-    if "DURATION" in expected:
+    if "UNIT_DURATION" in expected:
+        return "durations are written with a unit: 500ms, 10s, 5m, 1h, 1d"
+    if expected == {"DURATION"}:
         return "durations are written as in ISO 8601: PT10S is ten seconds, PT1M30S a minute and a half"
     return _suggestion(str(token), expected, parser) if token.type == "WORD" else None
 
@@ -140,16 +160,16 @@ def _found(text: str) -> str:
     return f"'{shown}'" if "'" not in shown else shown
 
 
-def _bad_character(at: int, source: Source) -> QuerySyntaxError:
+def _bad_character(at: int, source: Source, expected: str) -> QuerySyntaxError:
     character = source.decoded[at]
     if character in "\"'":
         return source.error("this string has no closing quotation mark", at, 'a string of several lines takes """')
     if character == "\\":
         return source.error("a backslash cannot stand here", at, "escapes belong in strings, IRIs and local names")
     if character in "?$":
-        return source.error("a variable needs a name of letters, digits and _", at)
+        return source.error("a variable needs a name of letters, digits and _", at, expected)
     if character.isprintable():
-        return source.error(f"the character {_found(character)} cannot stand here", at)
+        return source.error(f"the character {_found(character)} cannot stand here", at, expected)
     name = unicodedata.name(character, "")
     named = f" ({name.lower()})" if name else ""
-    return source.error(f"the character U+{ord(character):04X}{named} cannot stand here", at)
+    return source.error(f"the character U+{ord(character):04X}{named} cannot stand here", at, expected)

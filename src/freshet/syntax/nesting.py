@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
 
-from lark import Token, Tree
-
 from freshet.algebra.expressions import Variable
 from freshet.algebra.nodes import Node, TriplePattern
 from freshet.rdf.terms import BlankNode, Iri, Literal
+from freshet.syntax.tree import Tree
 
 DEEPEST_SYNTAX = 128
 """Brackets within brackets, as the parse tree counts them."""
@@ -20,14 +19,14 @@ DEEPEST_ALGEBRA = 256
 _LEAVES = (Iri, Literal, BlankNode, Variable, TriplePattern)
 
 
-def too_deep(tree: Tree[Token]) -> int | None:
+def too_deep(tree: Tree) -> int | None:
     """Where the parse tree is deeper than it may be, as an offset; None where it is not."""
     level = [tree]
     for _ in range(DEEPEST_SYNTAX):
         level = [child for each in level for child in each.children if isinstance(child, Tree)]
         if not level:
             return None
-    return 0 if level[0].meta.empty else level[0].meta.start_pos
+    return level[0].start
 
 
 def depth(root: Node) -> int:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from typing import TypeVar
 
-from freshet.rdf.errors import QuerySyntaxError, UnsupportedError
+from freshet.rdf.errors import FreshetError, QuerySyntaxError, UnsupportedError
+
+Problem = TypeVar("Problem", bound=FreshetError)
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -90,8 +93,15 @@ class Source:
 
     def error(self, message: str, offset: int, hint: str | None = None) -> QuerySyntaxError:
         """A syntax error at an offset."""
+        return self._problem(QuerySyntaxError, message, offset, hint)
+
+    def unsupported(self, message: str, offset: int) -> UnsupportedError:
+        """What is understood and refused by name, at an offset."""
+        return self._problem(UnsupportedError, message, offset)
+
+    def _problem(self, kind: type[Problem], message: str, offset: int, hint: str | None = None) -> Problem:
         line, column = self.place(offset)
-        return QuerySyntaxError(
+        return kind(
             printable(message),
             file=self.file,
             line=line,
@@ -99,11 +109,6 @@ class Source:
             hint=printable(hint) if hint else None,
             excerpt=self.excerpt(offset),
         )
-
-    def unsupported(self, message: str, offset: int) -> UnsupportedError:
-        """What is understood and refused by name, at an offset."""
-        line, column = self.place(offset)
-        return UnsupportedError(message, file=self.file, line=line, column=column)
 
     def _written(self, offset: int) -> int:
         index = bisect_right(self._decoded_ends, offset) - 1

@@ -46,7 +46,7 @@ def parser() -> Lark:
 def build(grammar: str | None = None) -> Lark:
     """A parser from the grammar, whatever is kept on disk."""
     text = _GRAMMAR.read_text(encoding="utf-8") if grammar is None else grammar
-    return Lark(text, parser="lalr", lexer="basic", propagate_positions=True, maybe_placeholders=True)
+    return Lark(text, parser="lalr", lexer="basic", maybe_placeholders=True)
 
 
 def _directories() -> Iterator[Path]:

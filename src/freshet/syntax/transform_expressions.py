@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from lark import Token
-
 from freshet.algebra.expressions import (
     Aggregate,
     And,
@@ -28,7 +26,8 @@ from freshet.algebra.nodes import Node
 from freshet.rdf.terms import Literal
 from freshet.syntax.functions import SYNONYMS, similar, wrong_count
 from freshet.syntax.source import Source
-from freshet.syntax.transform_terms import Branch, Part, TermTransformer, offset, tokens, trees
+from freshet.syntax.transform_terms import TermTransformer
+from freshet.syntax.tree import Part, Token, Tree, offset, tokens, trees
 
 _MISPLACED = "an aggregate can only stand in SELECT, HAVING and ORDER BY"
 _NESTED = "an aggregate cannot stand inside another aggregate"
@@ -68,7 +67,7 @@ class ExpressionTransformer(TermTransformer, ABC):
         self._no_aggregate = _MISPLACED
 
     @abstractmethod
-    def group(self, branch: Branch) -> Node:
+    def group(self, branch: Tree) -> Node:
         """The group graph pattern of EXISTS."""
 
     def expression(self, part: Part) -> Expression:
@@ -117,7 +116,7 @@ class ExpressionTransformer(TermTransformer, ABC):
         assert not isinstance(part, Token)
         return tuple(self.expression(child) for child in _parts(part))
 
-    def _arithmetic(self, branch: Branch) -> Expression:
+    def _arithmetic(self, branch: Tree) -> Expression:
         """`a + b - c`; a sign that has stuck to a number, as in `a -1`, is the operator all the same."""
         parts = iter(_parts(branch))
         result = self.expression(next(parts))
@@ -129,7 +128,7 @@ class ExpressionTransformer(TermTransformer, ABC):
                 result = Arithmetic(sign, result, operand)
         return result
 
-    def _signed_product(self, branch: Branch) -> tuple[str, Expression]:
+    def _signed_product(self, branch: Tree) -> tuple[str, Expression]:
         number, *rest = _parts(branch)
         assert isinstance(number, Token)
         literal = self.literal(number)
@@ -138,7 +137,7 @@ class ExpressionTransformer(TermTransformer, ABC):
             operand = Arithmetic(str(operator), operand, self.expression(factor))
         return literal.lexical[0], operand
 
-    def _function_call(self, branch: Branch) -> Expression:
+    def _function_call(self, branch: Tree) -> Expression:
         name, arguments = _parts(branch)
         assert isinstance(name, Token)
         if name.type == "WORD":
@@ -153,7 +152,7 @@ class ExpressionTransformer(TermTransformer, ABC):
             raise self.source.error("BOUND takes a variable", offset(arguments))
         return Call(function, operands)
 
-    def _iri_call(self, branch: Branch) -> Expression:
+    def _iri_call(self, branch: Tree) -> Expression:
         name, arguments = _parts(branch)
         assert isinstance(name, Token)
         if not isinstance(arguments, Token) and arguments.data == "distinct_list":
@@ -161,7 +160,7 @@ class ExpressionTransformer(TermTransformer, ABC):
             raise self.source.unsupported(message, offset(tokens(arguments)[0]))
         return Call(self.iri(name).value, self._expressions(arguments))
 
-    def _aggregate(self, branch: Branch) -> Expression:
+    def _aggregate(self, branch: Tree) -> Expression:
         name, distinct, part, *separator = branch.children
         assert isinstance(name, Token)
         grouping, reason = self.grouping, self._no_aggregate
@@ -182,6 +181,6 @@ class ExpressionTransformer(TermTransformer, ABC):
         return grouping.aggregates.setdefault(aggregate, Variable(f".agg{len(grouping.aggregates)}"))
 
 
-def _parts(branch: Branch) -> list[Part]:
+def _parts(branch: Tree) -> list[Part]:
     """The children, without the gaps that optional parts leave."""
     return [child for child in branch.children if child is not None]

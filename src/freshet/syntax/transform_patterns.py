@@ -5,8 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from itertools import groupby
 
-from lark import Token, Tree
-
 from freshet.algebra.expressions import And, Expression, Variable
 from freshet.algebra.nodes import (
     BGP,
@@ -26,10 +24,12 @@ from freshet.algebra.nodes import (
 )
 from freshet.algebra.scope import variables_in_scope
 from freshet.rdf.terms import Iri, Term
+from freshet.syntax.dialects import Dialect
 from freshet.syntax.source import Source
 from freshet.syntax.transform_expressions import chain
-from freshet.syntax.transform_terms import Branch, Part, offset, tokens, trees
-from freshet.syntax.transform_triples import Step, TripleTransformer
+from freshet.syntax.transform_triples import Step
+from freshet.syntax.transform_windows import WindowTransformer
+from freshet.syntax.tree import Part, Token, Tree, offset, tokens, trees
 
 EMPTY = BGP(())
 
@@ -46,23 +46,22 @@ def with_filters(node: Node, conditions: list[Expression]) -> Node:
     return Filter(chain(And, conditions), node) if conditions else node
 
 
-class PatternTransformer(TripleTransformer, ABC):
-    """Reads graph patterns. `window_names` are those that the query declares."""
+class PatternTransformer(WindowTransformer, ABC):
+    """Reads graph patterns."""
 
-    def __init__(self, source: Source) -> None:
-        super().__init__(source)
-        self.window_names: set[Iri] = set()
+    def __init__(self, source: Source, dialect: Dialect | None = None) -> None:
+        super().__init__(source, dialect)
         self._basic_graph_patterns = 0
 
     @abstractmethod
-    def sub_select(self, branch: Branch) -> Node:
+    def sub_select(self, branch: Tree) -> Node:
         """A SELECT inside a pattern."""
 
-    def group(self, branch: Branch) -> Node:
+    def group(self, branch: Tree) -> Node:
         """`{ ... }`"""
         return with_filters(*self._elements(branch))
 
-    def _elements(self, branch: Branch) -> tuple[Node, list[Expression]]:
+    def _elements(self, branch: Tree) -> tuple[Node, list[Expression]]:
         """A group before its filters, and its filters: OPTIONAL needs them apart."""
         outer, self.grouping = self.grouping, None
         node: Node = EMPTY
@@ -86,7 +85,7 @@ class PatternTransformer(TripleTransformer, ABC):
         self._basic_graph_patterns += 1
         return self._basic_graph_patterns
 
-    def _add(self, node: Node, element: Branch) -> Node:
+    def _add(self, node: Node, element: Tree) -> Node:
         """Section 18.2.2.6: one more element of a group."""
         match element.data:
             case "optional":
@@ -99,7 +98,7 @@ class PatternTransformer(TripleTransformer, ABC):
             case _:
                 return join(node, self._pattern(element))
 
-    def _pattern(self, branch: Branch) -> Node:
+    def _pattern(self, branch: Tree) -> Node:
         match branch.data:
             case "group":
                 return self.group(branch)
@@ -108,7 +107,11 @@ class PatternTransformer(TripleTransformer, ABC):
             case "graph":
                 return Graph(self.variable_or_iri(tokens(branch)[0]), self.group(trees(branch)[0]))
             case "window":
+                self.mark(Dialect.RSPQL, "WINDOW", branch)
                 return Window(self._window_name(tokens(branch)[0]), self.group(trees(branch)[0]))
+            case "stream":
+                name, variable = self.stream_window(branch)
+                return Window(name, self.group(trees(branch)[-1]), variable)
             case "service":
                 silent, endpoint, child = branch.children
                 assert isinstance(endpoint, Token)
@@ -119,7 +122,7 @@ class PatternTransformer(TripleTransformer, ABC):
             case _:
                 return self.sub_select(branch)
 
-    def _bind(self, node: Node, branch: Branch) -> Node:
+    def _bind(self, node: Node, branch: Tree) -> Node:
         part, token = branch.children
         assert isinstance(token, Token)
         expression, variable = self.expression(part), self.variable(token)
@@ -129,14 +132,14 @@ class PatternTransformer(TripleTransformer, ABC):
 
     def _window_name(self, token: Token) -> Iri | Variable:
         name = self.variable_or_iri(token)
-        if isinstance(name, Iri) and name not in self.window_names:
+        if isinstance(name, Iri) and name not in self.windows:
             hint = f"declare it with FROM NAMED WINDOW {token} ON <stream> [RANGE PT10S STEP PT5S]"
             raise self.source.error(f"the window {token} is not declared", offset(token), hint)
-        if not self.window_names:
+        if not self.windows:
             raise self.source.error("the query declares no window", offset(token))
         return name
 
-    def values(self, branch: Branch) -> Values:
+    def values(self, branch: Tree) -> Values:
         """Inline data."""
         data = trees(branch)[0]
         if data.data == "one_variable":
@@ -151,7 +154,7 @@ class PatternTransformer(TripleTransformer, ABC):
                 raise self.source.error(message, offset(row))
         return Values(variables, tuple(tuple(self._cell(cell) for cell in row.children) for row in rows))
 
-    def _distinct_variables(self, branch: Branch) -> tuple[Variable, ...]:
+    def _distinct_variables(self, branch: Tree) -> tuple[Variable, ...]:
         variables: dict[Variable, None] = {}
         for token in tokens(branch):
             variable = self.variable(token)

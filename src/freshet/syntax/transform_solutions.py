@@ -5,8 +5,6 @@ from __future__ import annotations
 from abc import ABC
 from dataclasses import dataclass
 
-from lark import Token, Tree
-
 from freshet.algebra.expressions import Aggregate, Expression, Variable
 from freshet.algebra.nodes import (
     Distinct,
@@ -22,9 +20,7 @@ from freshet.algebra.nodes import (
 from freshet.algebra.scope import variables_in_scope, visible_variables
 from freshet.syntax.transform_expressions import Grouping
 from freshet.syntax.transform_patterns import PatternTransformer, join, with_filters
-from freshet.syntax.transform_terms import Branch, Part, offset, tokens, trees
-
-_LARGEST = 2**63 - 1
+from freshet.syntax.tree import Part, Token, Tree, offset, tokens, trees
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +65,13 @@ class Modifiers:
 class SolutionTransformer(PatternTransformer, ABC):
     """Puts SELECT's expressions, grouping, order and slices on top of a pattern."""
 
-    def sub_select(self, branch: Branch) -> Node:
+    def sub_select(self, branch: Tree) -> Node:
         """A SELECT inside a pattern."""
         values = branch.children[-1]
         clause, where, modifiers, *_ = trees(branch)
         return self.select(clause, self.group(where), modifiers, values)
 
-    def select(self, clause: Branch, pattern: Node, modifiers: Branch, values: Part | None) -> Node:
+    def select(self, clause: Tree, pattern: Node, modifiers: Tree, values: Part | None) -> Node:
         """A SELECT query over a pattern."""
         how, *parts = clause.children
         star = parts[0] if isinstance(parts[0], Token) and parts[0].type == "STAR" else None
@@ -101,7 +97,7 @@ class SolutionTransformer(PatternTransformer, ABC):
             node = Distinct(node) if how.type == "DISTINCT" else Reduced(node)
         return read.sliced(node)
 
-    def modified(self, pattern: Node, modifiers: Branch, values: Part | None) -> Node:
+    def modified(self, pattern: Node, modifiers: Tree, values: Part | None) -> Node:
         """The pattern of a query that is no SELECT, with its modifiers."""
         self.grouping = Grouping()
         read = self._modifiers(modifiers, pattern, self.grouping)
@@ -140,7 +136,7 @@ class SolutionTransformer(PatternTransformer, ABC):
 
     # ---- modifiers
 
-    def _modifiers(self, branch: Branch, pattern: Node, grouping: Grouping) -> Modifiers:
+    def _modifiers(self, branch: Tree, pattern: Node, grouping: Grouping) -> Modifiers:
         """All modifiers; afterwards `grouping` has every aggregate, so this comes after the items of SELECT."""
         group_by, having, order_by, slice_ = branch.children
         keys, computed = self._keys(group_by, pattern) if isinstance(group_by, Tree) else (None, ())
@@ -149,11 +145,12 @@ class SolutionTransformer(PatternTransformer, ABC):
         if keys is None and grouping.aggregates:
             keys = ()
         aggregates = tuple((variable, aggregate) for aggregate, variable in grouping.aggregates.items())
-        bounds = {each.data: self._count(tokens(each)[0]) for each in trees(slice_)} if isinstance(slice_, Tree) else {}
+        clauses = trees(slice_) if isinstance(slice_, Tree) else []
+        bounds = {each.data: self.integer(tokens(each)[0]) for each in clauses}
         return Modifiers(keys, computed, aggregates, conditions, order, bounds.get("offset", 0), bounds.get("limit"))
 
     def _keys(
-        self, branch: Branch, pattern: Node
+        self, branch: Tree, pattern: Node
     ) -> tuple[tuple[Variable, ...], tuple[tuple[Variable, Expression], ...]]:
         outer, self.grouping = self.grouping, None
         in_scope = set(variables_in_scope(pattern))
@@ -175,12 +172,7 @@ class SolutionTransformer(PatternTransformer, ABC):
         self.grouping = outer
         return tuple(keys), tuple(computed)
 
-    def _order_condition(self, branch: Branch) -> OrderCondition:
+    def _order_condition(self, branch: Tree) -> OrderCondition:
         direction = branch.children[0] if len(branch.children) == 2 else None
         descending = isinstance(direction, Token) and direction.type == "DESC"
         return OrderCondition(self.expression(branch.children[-1]), descending)
-
-    def _count(self, token: Token) -> int:
-        if len(token) > len(str(_LARGEST)) + 100 or int(token) > _LARGEST:
-            raise self.source.error("this number is too large", offset(token))
-        return int(token)

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 
-from lark import Token, Tree
-
 from freshet.algebra.expressions import Variable
 from freshet.rdf.terms import RDF, RDF_LANG_STRING, RDF_TYPE, XSD, Iri, Literal
 from freshet.syntax.iris import resolve
 from freshet.syntax.source import Source, codepoint
-
-Branch = Tree[Token]
-Part = Branch | Token
+from freshet.syntax.tree import Part, Token, Tree, offset, tokens, trees
 
 RDF_FIRST, RDF_REST, RDF_NIL = Iri(RDF + "first"), Iri(RDF + "rest"), Iri(RDF + "nil")
 
+_LARGEST = 2**63 - 1
 _STRING_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
 _IRI_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8}))")
 _NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
@@ -28,23 +25,6 @@ _DATATYPES = {
     "TRUE": Iri(XSD + "boolean"),
     "FALSE": Iri(XSD + "boolean"),
 }
-
-
-def trees(branch: Branch) -> list[Branch]:
-    """The children that are trees."""
-    return [child for child in branch.children if isinstance(child, Tree)]
-
-
-def tokens(branch: Branch) -> list[Token]:
-    """The children that are tokens."""
-    return [child for child in branch.children if isinstance(child, Token)]
-
-
-def offset(part: Part) -> int:
-    """Where a part of the query starts."""
-    if isinstance(part, Token):
-        return part.start_pos or 0
-    return 0 if part.meta.empty else part.meta.start_pos
 
 
 def _bad_escape(escape: str) -> str:
@@ -61,7 +41,7 @@ class TermTransformer:
         self.base: str | None = None
         self.prefixes: dict[str, str] = {}
 
-    def prologue(self, branch: Branch) -> None:
+    def prologue(self, branch: Tree) -> None:
         """Take over BASE and PREFIX declarations, in order: each sees those before it."""
         for declaration in trees(branch):
             if declaration.data == "base":
@@ -105,6 +85,12 @@ class TermTransformer:
             return Literal(self.string(part))
         lexical = part.lower() if part.type in ("TRUE", "FALSE") else str(part)
         return Literal(lexical, _DATATYPES[part.type.removeprefix("SIGNED_")])
+
+    def integer(self, token: Token) -> int:
+        """A whole number that counts something."""
+        if len(token) > len(str(_LARGEST)) + 100 or int(token) > _LARGEST:
+            raise self.source.error("this number is too large", offset(token))
+        return int(token)
 
     def constant(self, part: Part) -> Iri | Literal:
         """A term of VALUES or of an expression."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from abc import ABC
 
-from lark import Token
-
 from freshet.algebra.expressions import Variable
 from freshet.algebra.nodes import (
     Alternative,
@@ -22,7 +20,8 @@ from freshet.algebra.nodes import (
 from freshet.rdf.terms import BlankNode
 from freshet.syntax.source import Source
 from freshet.syntax.transform_expressions import ExpressionTransformer, chain
-from freshet.syntax.transform_terms import RDF_FIRST, RDF_NIL, RDF_REST, Branch, Part, offset, tokens, trees
+from freshet.syntax.transform_terms import RDF_FIRST, RDF_NIL, RDF_REST
+from freshet.syntax.tree import Part, Token, Tree, offset, tokens, trees
 
 Step = TriplePattern | PathPattern
 
@@ -41,18 +40,18 @@ class TripleTransformer(ExpressionTransformer, ABC):
         self._path_count = 0
         self._in_template = False
 
-    def triples_block(self, branch: Branch) -> list[Step]:
+    def triples_block(self, branch: Tree) -> list[Step]:
         """The triple patterns and path patterns of one block, in order."""
         return [step for triples in trees(branch) for step in self._triples(triples)]
 
-    def template(self, branch: Branch) -> tuple[TriplePattern, ...]:
+    def template(self, branch: Tree) -> tuple[TriplePattern, ...]:
         """The triples of a CONSTRUCT template."""
         self._in_template = True
         steps = [step for block in trees(branch) for step in self.triples_block(block)]
         self._in_template = False
         return tuple(step for step in steps if isinstance(step, TriplePattern))
 
-    def _triples(self, branch: Branch) -> list[Step]:
+    def _triples(self, branch: Tree) -> list[Step]:
         head, *lists = branch.children
         subject, steps = self._node(head)
         for properties in lists:
@@ -60,12 +59,13 @@ class TripleTransformer(ExpressionTransformer, ABC):
             steps += self._properties(subject, properties)
         return steps
 
-    def _properties(self, subject: PatternTerm, branch: Branch) -> list[Step]:
+    def _properties(self, subject: PatternTerm, branch: Tree) -> list[Step]:
         steps: list[Step] = []
         for each in trees(branch):
-            verb, *objects = each.children
-            for part in objects:
-                term, inner = self._node(part)
+            part, *objects = each.children
+            verb = self._verb(part)
+            for node in objects:
+                term, inner = self._node(node)
                 steps += self._connect(subject, verb, term)
                 steps += inner
         return steps
@@ -93,7 +93,7 @@ class TripleTransformer(ExpressionTransformer, ABC):
             case _:
                 return self.literal(part), []
 
-    def _collection(self, branch: Branch) -> tuple[PatternTerm, list[Step]]:
+    def _collection(self, branch: Tree) -> tuple[PatternTerm, list[Step]]:
         cells = [self._fresh_blank() for _ in branch.children]
         steps: list[Step] = []
         for cell, following, part in zip(cells, [*cells[1:], RDF_NIL], branch.children, strict=True):
@@ -117,13 +117,18 @@ class TripleTransformer(ExpressionTransformer, ABC):
 
     # ---- property paths
 
-    def _connect(self, subject: PatternTerm, verb: Part, object_: PatternTerm) -> list[Step]:
-        if isinstance(verb, Token) and verb.type == "VAR":
-            return [TriplePattern(subject, self.variable(verb), object_)]
-        path = self._path(verb)
+    def _verb(self, part: Part) -> Variable | Path:
+        if isinstance(part, Token) and part.type == "VAR":
+            return self.variable(part)
+        path = self._path(part)
         if self._in_template and not isinstance(path, Link):
-            raise self.source.error("a template cannot have property paths", offset(verb))
-        return self._expand(subject, path, object_)
+            raise self.source.error("a template cannot have property paths", offset(part))
+        return path
+
+    def _connect(self, subject: PatternTerm, verb: Variable | Path, object_: PatternTerm) -> list[Step]:
+        if isinstance(verb, Variable):
+            return [TriplePattern(subject, verb, object_)]
+        return self._expand(subject, verb, object_)
 
     def _expand(self, subject: PatternTerm, path: Path, object_: PatternTerm) -> list[Step]:
         """Section 18.2.2.4: what a path can be without being a path."""
@@ -155,7 +160,7 @@ class TripleTransformer(ExpressionTransformer, ABC):
             case _:
                 return self._negated_property_set(part)
 
-    def _negated_property_set(self, branch: Branch) -> Path:
+    def _negated_property_set(self, branch: Tree) -> Path:
         backward = [tokens(inverse)[0] for inverse in trees(branch)]
         return NegatedPropertySet(
             tuple(self.iri(token) for token in tokens(branch)),

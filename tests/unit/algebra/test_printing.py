@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from textwrap import dedent
+from typing import get_args
 
 import pytest
 
-from freshet.algebra.printing import duration_text, explain_json, explain_text
+from freshet.algebra.printing import explain_json, explain_text
 from freshet.algebra.rewrite.rules import rewrite
+from freshet.algebra.window_text import KINDS, duration_text
+from freshet.algebra.windows import WindowOperator
 from freshet.syntax.parser import parse_query
 
 CONTINUOUS = """
@@ -192,3 +195,59 @@ def test_json_has_the_patterns_of_exists_apart():
 )
 def test_durations(milliseconds, text):
     assert duration_text(milliseconds) == text
+
+
+def test_windows_of_every_kind():
+    rspql = """PREFIX : <http://ex/> ASK FROM NAMED WINDOW <a> ON :s [COUNT 10 STEP 2]
+        FROM NAMED WINDOW <b> ON :s [RANGE PT1H @:at] FROM NAMED WINDOW <c> ON :s [RANGE PT1H @:at STEP PT1M] { }"""
+    expected = """\
+        ASK query as RSTREAM
+        windows
+          <a> on <http://ex/s>: the last 10, step 2
+          <b> on <http://ex/s>: range 1 h by <http://ex/at>
+          <c> on <http://ex/s>: range 1 h by <http://ex/at>, step 1 min
+        plan
+          BGP (empty)"""
+    assert explain_text(parse_query(rspql)) == dedent(expected)
+    cqels = """ASK { STREAM <s> [NOW] {} STREAM ?x [ALL] {} STREAM <s> [TRIPLES 3] {}
+        STREAM <s> [RANGE 3s] {} STREAM <s> [RANGE 3s SLIDE 1s] {} }"""
+    expected = """\
+        ASK query as ISTREAM
+        windows
+          <window1> on <s>: now
+          <window2> on ?x: all
+          <window3> on <s>: the last 3 at each instant
+          <window4> on <s>: range 3 s up to each instant
+          <window5> on <s>: range 3 s up to each instant, slide 1 s
+        plan
+          Join
+          ├─ Window <window1>
+          │  └─ BGP (empty)
+          ├─ Window <window2> of ?x
+          │  └─ BGP (empty)"""
+    assert explain_text(parse_query(cqels)).startswith(dedent(expected))
+
+
+def test_windows_that_are_merged():
+    text = "REGISTER QUERY q COMPUTED EVERY 1m AS ASK FROM <g> FROM STREAM <s> [RANGE 10s STEP 1s] { ?s ?p ?o }"
+    expected = """\
+        ASK query <q> as RSTREAM every 1 min
+        windows, merged with the default graph
+          <window1> on <s>: range 10 s, step 1 s
+        from
+          <g>
+        plan
+          BGP
+             ?s ?p ?o"""
+    assert explain_text(parse_query(text)) == dedent(expected)
+    explained = explain_json(parse_query(text))
+    assert (explained["merged"], explained["period_ms"]) == (True, 60_000)
+
+
+def test_json_of_windows():
+    text = "ASK { STREAM <s> [RANGE 3s] {} STREAM ?x [TRIPLES 3] {} }"
+    assert explain_json(parse_query(text))["windows"] == [
+        {"name": "window1", "kind": "range", "stream": "s", "width_ms": 3000, "slide_ms": None},
+        {"name": "window2", "kind": "triples", "stream": "?x", "count": 3},
+    ]
+    assert {*KINDS} == {*get_args(WindowOperator)}

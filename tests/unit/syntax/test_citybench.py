@@ -1,15 +1,24 @@
-"""The RSP-QL queries of CityBench, in the two versions that others have published."""
+"""The queries of CityBench, in the three streaming dialects and as others have published them again."""
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
-from freshet.algebra.nodes import StreamOperator
+from freshet.algebra.nodes import Query, StreamOperator
+from freshet.algebra.windows import RangeWindow, SlidingWindow
 from freshet.rdf.errors import QuerySyntaxError
 from freshet.syntax.parser import parse_query
 from shared_data import shared
 
-FOLDERS = {"rspql-from-rsp4j": 11, "aligned/rspql_query": 16}
+FOLDERS = {
+    # folder: (dialect, number of files)
+    "rspql-from-rsp4j": ("rspql", 11),
+    "aligned/rspql_query": ("rspql", 16),
+    "csparql_query": ("csparql", 19),
+    "cqels_query": ("cqels", 18),
+}
 
 BROKEN = {
     # The file itself is wrong: SELECT ?service ?p with GROUP BY ?service.
@@ -20,20 +29,68 @@ BROKEN = {
 }
 
 
+@pytest.mark.parametrize("named", [False, True], ids=["recognised", "named"])
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_queries(folder):
+def test_queries(folder, named):
     root = shared("data/citybench")
+    dialect, count = FOLDERS[folder]
     paths = sorted((root / folder).iterdir())
-    assert len(paths) == FOLDERS[folder]
+    assert len(paths) == count
     broken = {}
     for path in paths:
         name = path.relative_to(root).as_posix()
         try:
-            query = parse_query(path.read_text(encoding="utf-8"), file=name)
+            query = parse_query(path.read_text(encoding="utf-8"), file=name, dialect=dialect if named else None)
         except QuerySyntaxError as error:
             broken[name] = (error.line, error.column, error.message)
             continue
-        assert query.name
-        assert query.output is StreamOperator.RSTREAM
-        assert {(each.window.width_ms, each.window.slide_ms) for each in query.windows} == {(3000, 1000)}
+        CHECKS[dialect](query)
     assert broken == {name: place for name, place in BROKEN.items() if name.startswith(folder)}
+
+
+def check_rspql(query: Query) -> None:
+    assert query.name
+    assert query.output is StreamOperator.RSTREAM
+    assert {(each.window.width_ms, each.window.slide_ms) for each in query.windows} == {(3000, 1000)}
+
+
+def check_csparql(query: Query) -> None:
+    assert query.merged
+    assert query.output is StreamOperator.RSTREAM
+    assert query.windows
+    assert all(isinstance(each.window, SlidingWindow) for each in query.windows)
+    assert {each.window.slide_ms for each in query.windows} <= {1000, 1500, 10_000}
+
+
+def check_cqels(query: Query) -> None:
+    assert not query.merged
+    assert query.output is StreamOperator.ISTREAM
+    assert query.windows
+    assert all(isinstance(each.window, RangeWindow) for each in query.windows)
+    assert {each.window.slide_ms for each in query.windows} <= {None, 1000}
+
+
+CHECKS = {"rspql": check_rspql, "csparql": check_csparql, "cqels": check_cqels}
+
+
+def test_queries_in_no_query_language():
+    """The files for engines without a query language begin with datasets, in a notation of the benchmark's own."""
+    paths = sorted((shared("data/citybench") / "aligned/unsupported_query").iterdir())
+    assert len(paths) == 20
+    for path in paths:
+        with pytest.raises(QuerySyntaxError, match=r": expected a query .* but found 'FROM'$") as caught:
+            parse_query(path.read_text(encoding="utf-8"))
+        assert (caught.value.line, caught.value.column) == (1, 1)
+
+
+def test_speed():
+    """At most 5 ms a query once the grammar is loaded, by the processor's clock: others may be busy too."""
+    for path in sorted(shared("data/citybench").glob("*_query/*.txt")):
+        text = path.read_text(encoding="utf-8")
+        assert min(_parsing_ms(text) for _ in range(5)) < 5, path.name
+
+
+def _parsing_ms(text: str) -> float:
+    started = time.process_time_ns()
+    parse_query(text)
+    return (time.process_time_ns() - started) / 1e6

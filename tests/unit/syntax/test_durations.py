@@ -1,10 +1,10 @@
-"""ISO 8601 durations."""
+"""Durations: ISO 8601, and numbers with units."""
 
 from __future__ import annotations
 
 import pytest
 
-from freshet.syntax.durations import LONGEST_MS, duration_ms
+from freshet.syntax.durations import LONGEST_MS, duration_ms, unit_duration_ms
 
 
 @pytest.mark.parametrize(
@@ -48,3 +48,39 @@ def test_durations(text, milliseconds):
 def test_what_is_no_duration_of_a_window(text, message):
     with pytest.raises(ValueError, match=message):
         duration_ms(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "milliseconds"),
+    [
+        ("10s", 10_000),
+        ("3000ms", 3_000),
+        ("5m", 300_000),
+        ("1h30m", 5_400_000),
+        ("2d", 172_800_000),
+        ("1.5s", 1_500),
+        ("10S", 10_000),
+        ("3000000ns", 3),
+        ("0s", 0),
+    ],
+)
+def test_durations_with_units(text, milliseconds):
+    assert unit_duration_ms(text) == milliseconds
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("10", "10 is not a duration such as"),
+        ("s", "s is not a duration such as"),
+        ("", "is not a duration such as"),
+        ("10 s", "10 s is not a duration such as"),
+        ("10weeks", "weeks is no unit of time"),
+        ("1ns", "1ns is not a whole number of milliseconds"),
+        ("9" * 41 + "s", "has too many digits"),
+        ("9" * 20 + "d", "is too long"),
+    ],
+)
+def test_what_is_no_duration_with_units(text, problem):
+    with pytest.raises(ValueError, match=problem):
+        unit_duration_ms(text)

@@ -15,6 +15,8 @@ PATTERN = "a graph pattern (OPTIONAL, FILTER, ...)"
 AFTER_TRIPLE = f"{PATTERN}, ',', '.', ';' or '}}'"
 MODIFIER = "a solution modifier (ORDER BY, LIMIT, ...)"
 RELABELLED = "the blank node _:a is used in another group or basic graph pattern already"
+OPERATORS = "DSTREAM, ISTREAM, QUERY, RSTREAM or STREAM"
+UNIT = "a unit of time such as ms, s, m or h"
 MISPLACED = "an aggregate can only stand in SELECT, HAVING and ORDER BY"
 
 
@@ -52,6 +54,7 @@ def refused(text: str) -> QuerySyntaxError:
         (r"ASK { ?s ?p <a\u0020b> }", (1, 15), r"\u0020 cannot stand in an IRI"),
         (r"ASK { ?s ?p \u12 }", (1, 13), "a backslash cannot stand here"),
         (r"ASK { ?\u0061 \u003Fb ?c ?d }", (1, 26), f"expected {AFTER_TRIPLE}, but found '?d'"),
+        ("ASK { FILTER(ISBLAN\u212a(?x)) }", (1, 20), "the character '\u212a' cannot stand here"),
         # -- names
         ("ASK { ex:a ?p ?o }", (1, 7), "the prefix ex: is not declared"),
         ("PREFIX ex:a <b> ASK {}", (1, 8), "expected a prefix such as ex:, but found 'ex:a'"),
@@ -90,26 +93,49 @@ def refused(text: str) -> QuerySyntaxError:
         (f"ASK {WINDOW} [RANGE PT1S STEP PT0.0S] {{}}", (1, 51), "STEP must be longer than 0"),
         (f"ASK {WINDOW} [RANGE P1Y] {{}}", (1, 41), "P1Y counts years or months, whose length varies: give days"),
         (f"ASK {WINDOW} [RANGE PT9{'9' * 30}S] {{}}", (1, 41), f"PT9{'9' * 30}S is too long"),
-        (f"ASK {WINDOW} [RANGE 10s] {{}}", (1, 41), "expected a duration such as PT10S, but found '10'"),
+        (f"ASK {WINDOW} [RANGE 10s] {{}}", (1, 41), "expected a duration such as PT10S, but found '10s'"),
         (f"ASK {WINDOW} [RANGE -PT10S] {{}}", (1, 41), "expected a duration such as PT10S, but found '-'"),
         (f"ASK {WINDOW} [RANGE PT10S PT5S] {{}}", (1, 47), "expected SLIDE, STEP or ']', but found 'PT5S'"),
-        ("REGISTER QUERY <q> AS ASK {}", (1, 10), "expected DSTREAM, ISTREAM or RSTREAM, but found 'QUERY'"),
+        (f"ASK {WINDOW} [COUNT 0] {{}}", (1, 41), "COUNT must be more than 0"),
+        (f"ASK {WINDOW} [COUNT 1.5] {{}}", (1, 41), "expected a whole number, but found '1.5'"),
+        (f"ASK {WINDOW} [COUNT {'9' * 30}] {{}}", (1, 41), "this number is too large"),
+        (f"ASK {WINDOW} [RANGE PT1S @ex:at] {{}}", (1, 47), "the prefix ex: is not declared"),
+        (f"ASK {WINDOW} [RANGE PT1S @ex :at] {{}}", (1, 46), "expected a predicate such as @ex:time, without spaces"),
+        ("REGISTER FSTREAM <q> AS ASK {}", (1, 10), f"expected {OPERATORS}, but found 'FSTREAM'"),
+        ("REGISTER QUERY ?q AS ASK {}", (1, 16), "expected a name or an IRI, but found '?q'"),
+        # -- windows of C-SPARQL
+        ("ASK FROM poststream {}", (1, 10), "expected an IRI, NAMED or STREAM, but found 'poststream'"),
+        ("ASK FROM STREAM <s> {}", (1, 21), "expected '[', but found '{'"),
+        ("ASK FROM STREAM <s> [RANGE 10] {}", (1, 30), f"expected {UNIT}, but found ']'"),
+        ("ASK FROM STREAM <s> [RANGE 10 STEP 1] {}", (1, 31), f"expected {UNIT}, but found 'STEP'"),
+        ("ASK FROM STREAM <s> [RANGE 10 weeks] {}", (1, 28), "weeks is no unit of time: there are ns, ms, s, m, h, d"),
+        ("ASK FROM STREAM <s> [RANGE 0s] {}", (1, 28), "RANGE must be longer than 0"),
+        ("ASK FROM STREAM <s> [RANGE 1s STEP 0.1ms] {}", (1, 36), "0.1ms is not a whole number of milliseconds"),
+        (f"ASK FROM STREAM <s> [RANGE {'9' * 50}s] {{}}", (1, 28), f"{'9' * 20}... has too many digits"),
+        ("ASK FROM STREAM <s> [RANGE TRIPLES 0] {}", (1, 36), "TRIPLES must be more than 0"),
+        ("ASK FROM STREAM <s> [NOW] {}", (1, 22), "expected RANGE, but found 'NOW'"),
+        ("REGISTER QUERY q COMPUTED EVERY 0s AS ASK {}", (1, 33), "COMPUTED EVERY must be longer than 0"),
+        # -- windows of CQELS-QL
+        ("ASK { STREAM <s> { } }", (1, 18), "expected '[', but found '{'"),
+        ("ASK { STREAM <s> [LAST] { } }", (1, 19), "expected ALL, NOW, RANGE or TRIPLES, but found 'LAST'"),
+        ("ASK { STREAM <s> [RANGE ten] { } }", (1, 25), "expected a duration such as 10s, but found 'ten'"),
+        ("ASK { STREAM <s> [RANGE 3s STEP] { } }", (1, 32), "expected a duration such as 10s, but found ']'"),
+        ("ASK { STREAM ex:s [NOW] { } }", (1, 14), "the prefix ex: is not declared"),
     ],
 )  # fmt: skip
 def test_refused(text, place, message):
     error = refused(text)
     assert error.message == message
     assert (error.line, error.column) == place
+    line, caret = error.excerpt.split("\n")
+    assert caret.strip() == "^"
+    assert len(caret) <= len(line) + 1
 
 
 @pytest.mark.parametrize(
     ("text", "column", "message"),
     [
-        (f"ASK {WINDOW} [COUNT 1000] {{}}", 35, "count windows ([COUNT n]) are not supported yet"),
-        (f"ASK {WINDOW} [COUNT 1000 STEP 10] {{}}", 35, "count windows ([COUNT n]) are not supported yet"),
-        (f"ASK {WINDOW} [RANGE PT2H @:time] {{}}", 46, "@predicate"),
-        (f"ASK {WINDOW} [RANGE PT2H @<time> STEP PT1H] {{}}", 46, "@predicate"),
-        (f"ASK {WINDOW} [RANGE PT2H STEP PT1H @ex:time] {{}}", 56, "@predicate"),
+        ("ASK FROM NAMED STREAM <s> [RANGE 1s] {}", 5, "FROM NAMED STREAM is not supported yet"),
         ("ASK { FILTER <f>(DISTINCT ?x) }", 18, "DISTINCT in the call of an extension function"),
     ],
 )
@@ -129,7 +155,11 @@ def test_refused_by_name(text, column, message):
         ("ASK { ex:a ?p ?o }", "add PREFIX ex: <...> before the query"),
         ("SELECT COUNT(*) {}", "write (COUNT(...) AS ?name)"),
         (f"ASK {WINDOW} [RANGE 10s] {{}}", "PT10S is ten seconds"),
+        ("ASK FROM STREAM <s> [RANGE soon] {}", "500ms, 10s, 5m, 1h, 1d"),
         ("ASK { WINDOW <w> {} }", "FROM NAMED WINDOW <w> ON"),
+        ("ASK { ?s ?p % }", "expected an RDF term or a variable"),
+        ("ASK\u00a0{}", "expected FROM, WHERE or '{'"),
+        ("%", "expected a query (SELECT, CONSTRUCT, ASK or DESCRIBE)"),
     ],
 )
 def test_hints(text, hint):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,33 +13,7 @@ from freshet.algebra.printing import explain_json, explain_text
 from freshet.algebra.rewrite.rules import rewrite
 from freshet.rdf.errors import FreshetError
 from freshet.syntax.parser import parse_query
-
-QUERIES = [
-    """PREFIX : <http://ex/> REGISTER ISTREAM <q> AS SELECT ?s (COUNT(DISTINCT ?o) AS ?c)
-       FROM <g> FROM NAMED WINDOW <w> ON :s [RANGE PT10S STEP PT5S]
-       WHERE { ?s :p/:q* ?o .
-       WINDOW <w> { ?s ^:a|!(:b|^:c) "x"@en, 'y'^^:t, -1.5e3 } FILTER(?o > 1 && STRLEN(?s) = -2) }
-       GROUP BY ?s HAVING (COUNT(DISTINCT ?o) > 1) ORDER BY DESC(?c) LIMIT 10 OFFSET 2""",
-    """BASE <http://ex/> CONSTRUCT { ?s <p> [ <q> ( 1 _:b ) ] } WHERE { { ?s ?p \"\"\"long "text" \\u0041\"\"\" } UNION
-       { SELECT * { ?s ?p ?o MINUS { ?s a ?o } VALUES (?x ?y) { (1 UNDEF) (true <z>) } BIND(IF(?x, 1, 2) AS ?z) } }
-       OPTIONAL { GRAPH ?g { ?s ?p ?o FILTER NOT EXISTS { ?o ?p ?s } } } SERVICE SILENT <s> { ?a ?b ?c } }""",
-    "DESCRIBE ?x <y> WHERE { ?x $y 'it\\'s' ; <http://ex/%20\\u00e9> :a\\,b . FILTER(?x NOT IN (1, 2)) }",
-]
-PIECES = [
-    "{", "}", "(", ")", "[", "]", "<", ">", '"', "'", '"""', "\\", "\\u12", "\\uD800", "\ud800", "\x00", "\u00a0", "#",
-    "?", "!", "-1", "_:b", "[]", "()", "COUNT(*)", "EXISTS {", "SELECT *", "GROUP BY ?s", "AS ?s", "WINDOW <w> {}",
-    "[COUNT 3]", "PT0S", "P1Y", "PT" + "9" * 50 + "S", "LIMIT " + "9" * 5000, "@en", "^^", "/", "|", "*", "a",
-    "PREFIX : <x>",
-]  # fmt: skip
-EDITS = st.lists(
-    st.tuples(
-        st.integers(0, 2**16),
-        st.integers(0, 12),
-        st.one_of(st.just(""), st.sampled_from(PIECES), st.text(max_size=3)),
-    ),
-    min_size=1,
-    max_size=4,
-)
+from query_corpus import EDITS, PIECES, QUERIES, corpus, edited
 
 
 def check(text: str) -> None:
@@ -58,10 +34,27 @@ def check(text: str) -> None:
 @given(st.sampled_from(QUERIES), EDITS)
 @settings(max_examples=300, deadline=None)
 def test_edited_queries(text, edits):
-    for at, deleted, inserted in edits:
-        place = at % (len(text) + 1)
-        text = text[:place] + inserted + text[place + deleted :]
-    check(text)
+    check(edited(text, edits))
+
+
+@given(st.integers(0, 2**16), EDITS)
+@settings(max_examples=300, deadline=None)
+def test_edited_queries_of_others(number, edits):
+    check(edited(corpus()[number % len(corpus())], edits))
+
+
+@given(st.integers(0, 2**16), st.integers(0, 2**16), st.integers(0, 2**16), st.integers(0, 2**16))
+@settings(max_examples=200, deadline=None)
+def test_halves_of_two_queries(first, second, end, start):
+    """The beginning of one query with the end of another: dialects that are mixed, brackets that do not match."""
+    one, other = (corpus()[number % len(corpus())] for number in (first, second))
+    check(one[: end % (len(one) + 1)] + other[start % (len(other) + 1) :])
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=30))
+@settings(max_examples=200, deadline=None)
+def test_pieces_in_a_row(pieces):
+    check(" ".join(pieces))
 
 
 @given(st.text(max_size=60))
@@ -71,4 +64,32 @@ def test_any_text(text):
 
 
 def test_the_queries_that_are_edited_are_right():
-    assert [parse_query(query).form for query in QUERIES[:2]] == ["select", "construct"]
+    forms = ["select", "construct", "select", "select", "ask"]
+    assert [parse_query(query).form for query in QUERIES[: len(forms)]] == forms
+
+
+HOSTILE = {
+    "blanks before a bad character": "ASK" + " \n" * 20_000 + "\u00a0",
+    "comments before a bad character": "ASK" + "# # #\n" * 5_000 + "\u00a0",
+    "hashes": "ASK" + "#" * 50_000,
+    "an open IRI": "ASK { <" + "a" * 50_000,
+    "many open IRIs": "ASK { " + "<a" * 5_000,
+    "an open string": 'ASK { ?s ?p "' + "a" * 50_000,
+    "an open long string": 'ASK { ?s ?p """' + '"a' * 20_000,
+    "dots in a name": "ASK { ex:" + "a." * 20_000 + " ?p ?o }",
+    "dots in a prefix": "ASK { " + "a." * 20_000 + " ?p ?o }",
+    "percent signs": "ASK { ex:" + "%41" * 10_000 + "% ?p ?o }",
+    "digits": "ASK { ?s ?p " + "9" * 50_000 + "x }",
+    "durations": "ASK FROM STREAM <s> [RANGE " + "1m" * 20_000 + "x] {}",
+    "a word": "ASK { " + "w" * 50_000 + " }",
+    "backslashes": 'ASK { ?s ?p "' + "\\" * 50_000,
+    "braces": "ASK " + "{" * 30_000 + "}" * 30_000,
+    "brackets": "ASK { ?s ?p " + "(" * 30_000 + "1" + ")" * 30_000 + "}",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_texts_take_no_time(name):
+    started = time.process_time()
+    check(HOSTILE[name])
+    assert time.process_time() - started < 3

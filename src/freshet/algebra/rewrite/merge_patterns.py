@@ -71,7 +71,7 @@ def _merge(earlier: Node, part: Node) -> Node | None:
             return BGP(tuple(dict.fromkeys(some + more)))
         case (Graph(name, left), Graph(other, right)) if name == other:
             return Graph(name, merge_patterns(Join(left, right)))
-        case (Window(name, left), Window(other, right)) if name == other:
+        case (Window(name, left, None), Window(other, right, None)) if name == other:
             return Window(name, merge_patterns(Join(left, right)))
         case _:
             return None

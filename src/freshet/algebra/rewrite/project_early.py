@@ -63,8 +63,10 @@ def project_early(node: Node, needed: set[Variable]) -> Node:
             return _below(node, child, needed | mentioned(expression))
         case Group(child, keys):
             return _group(node, child, keys, needed)
-        case Graph(name, child) | Window(name, child):
+        case Graph(name, child):
             return _below(node, child, needed | mentioned(name))
+        case Window(name, child, stream):
+            return _below(node, child, needed | mentioned((name, stream)))
         case Union(left, right):
             return _sides(node, project_early(left, needed), project_early(right, needed))
         case Join(left, right) | LeftJoin(left, right) | Minus(left, right):

@@ -109,8 +109,10 @@ def _passing(node: Node) -> Callable[[_Condition], bool]:
     match node:
         case Extend(_, variable, _):
             return lambda each: variable not in each.variables
-        case Graph(name, _) | Window(name, _):
+        case Graph(name, _):
             return lambda each: name not in each.variables and not each.asks_graph
+        case Window(name, _, stream):
+            return lambda each: each.variables.isdisjoint((name, stream)) and not each.asks_graph
         case Project(child, kept):
             hidden = set(variables_in_scope(child)).difference(kept)
             return lambda each: hidden.isdisjoint(each.variables)

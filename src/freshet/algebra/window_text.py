@@ -1,0 +1,87 @@
+"""Windows for people to read, and as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from freshet.algebra.names import IriText
+from freshet.algebra.text import term_text
+from freshet.algebra.windows import (
+    AllWindow,
+    CountWindow,
+    EventTimeWindow,
+    NowWindow,
+    RangeWindow,
+    SlidingWindow,
+    TriplesWindow,
+    WindowDeclaration,
+    WindowOperator,
+)
+from freshet.rdf.terms import Iri
+
+_UNITS = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000), ("ms", 1))
+
+KINDS: dict[type[WindowOperator], str] = {
+    SlidingWindow: "sliding",
+    EventTimeWindow: "event_time",
+    CountWindow: "count",
+    RangeWindow: "range",
+    NowWindow: "now",
+    TriplesWindow: "triples",
+    AllWindow: "all",
+}
+
+
+def duration_text(milliseconds: int) -> str:
+    """A duration in units that people use.
+
+    >>> duration_text(90_000), duration_text(1_500)
+    ('1 min 30 s', '1 s 500 ms')
+    """
+    parts = []
+    for unit, size in _UNITS:
+        count, milliseconds = divmod(milliseconds, size)
+        if count:
+            parts.append(f"{count} {unit}")
+    return " ".join(parts) or "0 ms"
+
+
+def window_line(declaration: WindowDeclaration, iri_text: IriText = str) -> str:
+    """A window by its name, its stream and what it holds."""
+    window = declaration.window
+    return f"{iri_text(declaration.name)} on {term_text(window.stream, iri_text)}: {_extent(window, iri_text)}"
+
+
+def _extent(window: WindowOperator, iri_text: IriText) -> str:
+    match window:
+        case SlidingWindow(_, width_ms, slide_ms):
+            return f"the last {duration_text(width_ms)}, every {duration_text(slide_ms)}"
+        case EventTimeWindow(_, predicate, width_ms, slide_ms):
+            step = "with every element" if slide_ms is None else f"every {duration_text(slide_ms)}"
+            return f"the last {duration_text(width_ms)} by {iri_text(predicate)}, {step}"
+        case CountWindow(_, count, step):
+            return f"the last {count} elements, every {step}"
+        case RangeWindow(_, width_ms, slide_ms):
+            slide = "" if slide_ms is None else f", its start moving by {duration_text(slide_ms)}"
+            return f"the last {duration_text(width_ms)} at each instant{slide}"
+        case TriplesWindow(_, count):
+            return f"the last {count} elements at each instant"
+        case NowWindow():
+            return "the elements of each instant"
+        case AllWindow():
+            return "all elements so far"
+
+
+def window_json(declaration: WindowDeclaration) -> dict[str, Any]:
+    """A window as JSON. A sliding window, which is the usual, has no `kind`; a variable keeps its question mark."""
+    window = declaration.window
+    kind = {} if isinstance(window, SlidingWindow) else {"kind": KINDS[type(window)]}
+    facts = {field.name: getattr(window, field.name) for field in fields(window)}
+    return {"name": declaration.name.value, **kind, **{name: _plain(fact) for name, fact in facts.items()}}
+
+
+def _plain(fact: object) -> object:
+    if isinstance(fact, Iri):
+        return fact.value
+    return fact if fact is None or isinstance(fact, int) else str(fact)

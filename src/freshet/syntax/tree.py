@@ -1,0 +1,48 @@
+"""Parse trees: what the parser gives and the transformers read."""
+
+from __future__ import annotations
+
+
+class Token(str):
+    """A word of the query: the name of its terminal, and where it starts."""
+
+    __slots__ = ("start", "type")
+
+    type: str
+    start: int
+
+
+class Tree:
+    """What a rule of the grammar has matched; a part that is optional and not there is None."""
+
+    __slots__ = ("children", "data", "start")
+
+    def __init__(self, data: str, children: list[Part], start: int) -> None:
+        self.data = data
+        self.children = children
+        self.start = start
+
+
+Part = Tree | Token
+
+
+def make_token(type_: str, text: str, start: int) -> Token:
+    """A token that the text does not hold as it is."""
+    made = Token(text)
+    made.type, made.start = type_, start
+    return made
+
+
+def offset(part: Part) -> int:
+    """Where a part of the query starts."""
+    return part.start
+
+
+def trees(branch: Tree) -> list[Tree]:
+    """The children that are trees."""
+    return [child for child in branch.children if isinstance(child, Tree)]
+
+
+def tokens(branch: Tree) -> list[Token]:
+    """The children that are tokens."""
+    return [child for child in branch.children if isinstance(child, Token)]

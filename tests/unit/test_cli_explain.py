@@ -1,0 +1,66 @@
+"""`freshet explain` from outside: the dialects, and how errors are shown."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from command_line import CommandLine
+
+CSPARQL = "REGISTER QUERY q AS SELECT ?s FROM STREAM <http://ex/s> [RANGE 10s STEP 1s] WHERE { ?s ?p ?o }"
+CQELS = "SELECT ?s WHERE { STREAM <http://ex/s> [NOW] { ?s ?p ?o } }"
+
+
+@pytest.fixture
+def cli(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> CommandLine:
+    return CommandLine(monkeypatch, capfd)
+
+
+@pytest.mark.parametrize(("text", "dialect"), [(CSPARQL, "csparql"), (CSPARQL, "C-SPARQL"), (CQELS, "cqels")])
+def test_a_dialect_is_recognised_or_named(cli: CommandLine, text: str, dialect: str) -> None:
+    recognised = cli("explain", "-q", text)
+    assert recognised.status == 0, recognised.err
+    assert "http://ex/s" in recognised.out
+    assert cli("explain", "-q", text, "--dialect", dialect) == recognised
+
+
+def test_json(cli: CommandLine) -> None:
+    explained = json.loads(cli("explain", "-q", CQELS, "--format", "json").out)
+    assert explained["output"] == "istream"
+    assert explained["windows"] == [{"name": "window1", "kind": "now", "stream": "http://ex/s"}]
+
+
+@pytest.mark.parametrize("command", ["explain", "query"])
+def test_another_dialect_is_named(cli: CommandLine, command: str) -> None:
+    finished = cli(command, "-q", CQELS, "--dialect", "rspql")
+    assert finished.status == 2
+    assert finished.error_line == "line 1:19: STREAM is CQELS-QL, but the query is to be read as RSP-QL"
+
+
+def test_no_such_dialect(cli: CommandLine) -> None:
+    finished = cli("explain", "-q", CQELS, "--dialect", "sql")
+    assert finished.status == 2
+    assert "there is no query language 'sql'" in finished.error_line
+
+
+def test_replay_takes_a_dialect(cli: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "s.tnt").write_text("", encoding="utf-8")
+    (tmp_path / "q.rq").write_text(CQELS, encoding="utf-8")
+    stream = f"http://ex/s={tmp_path / 's.tnt'}"
+    finished = cli("replay", "-s", stream, "-q", tmp_path / "q.rq", "--dialect", "csparql")
+    assert finished.status == 2
+    assert "STREAM is CQELS-QL, but the query is to be read as C-SPARQL" in finished.error_line
+
+
+def test_a_terminal_shows_the_place(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    finished = cli("explain", "-q", "ASK { ?s ?p }")
+    assert finished.status == 2
+    assert finished.err.splitlines() == [
+        "line 1:13: expected an RDF term or a variable, but found '}'",
+        "ASK { ?s ?p }",
+        "            ^",
+    ]
