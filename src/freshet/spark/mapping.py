@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from freshet.kernels import json_lines
 from freshet.rdf.batch import Layout, Slot
 from freshet.rdf.terms import XSD, Iri
 from freshet.rml.model import Formulation, Mapping, Reference, TermMap, TermType
 from freshet.spark import records
 from freshet.spark.terms import IRI_PATTERN, dictionary_id, inline_id, percent_encoded
 
-_NATURAL = {"integer": "BIGINT", "boolean": "BOOLEAN", "double": "DECIMAL"}
+_NATURAL = {"integer": json_lines.INTEGER, "boolean": json_lines.BOOLEAN, "double": json_lines.REAL}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +30,10 @@ class CompiledMapping:
     def references(self) -> frozenset[Reference]:
         return frozenset(reference for term in self.terms for reference in term.references)
 
-    @property
-    def natural(self) -> frozenset[Reference]:
-        """The references whose JSON type says what literal they make."""
-        if self.formulation is not Formulation.JSON:
-            return frozenset()
-        return frozenset(term.references[0] for term in self.terms if _is_natural(term))
-
     def encode(self, parsed: DataFrame, blank_scope: str) -> DataFrame:
         """Add `id_k` and `key_k` for every term, and the reason where a record makes something that is no IRI."""
-        natural = self.natural
-        lexicals = {f"lex_{k}": _lexical(term, natural) for k, term in enumerate(self.terms)}
+        natural = self.formulation is Formulation.JSON
+        lexicals = {f"lex_{k}": _lexical(term) for k, term in enumerate(self.terms)}
         encoded = parsed.withColumns(lexicals)
         columns: dict[str, Column] = {}
         reasons = [F.col(records.REASON)]
@@ -75,28 +69,23 @@ def _hashed(key: Column) -> Column:
     return F.when(key.isNotNull(), dictionary_id(key))
 
 
-def _is_natural(term: TermMap) -> bool:
-    literal = term.type is TermType.LITERAL and term.datatype is None and term.language is None
-    return literal and len(term.parts) == 1 and isinstance(term.parts[0], Reference)
-
-
-def _lexical(term: TermMap, natural: frozenset[Reference]) -> Column:
+def _lexical(term: TermMap) -> Column:
     """The text of a term; null where a reference gives nothing."""
     texts = []
     for part in term.parts:
         if isinstance(part, str):
             texts.append(F.lit(part))
             continue
-        value = records.field(part)
-        text = value.cast("string") if part in natural else value
+        text = records.field(part)
         texts.append(percent_encoded(text) if term.encoded else text)
     return texts[0] if len(texts) == 1 else F.concat(*texts)
 
 
-def _encoded(
-    term: TermMap, lexical: Column, natural: frozenset[Reference], blank_scope: str
-) -> tuple[Column | None, Column]:
-    """The inline id (None where there never is one) and the key of a term."""
+def _encoded(term: TermMap, lexical: Column, natural: bool, blank_scope: str) -> tuple[Column | None, Column]:
+    """The inline id (None where there never is one) and the key of a term.
+
+    Where records have types (`natural`), so has a literal that is a value of a record and nothing else.
+    """
     if term.type is TermType.IRI:
         return None, F.concat(F.lit("<"), lexical, F.lit(">"))
     if term.type is TermType.BLANK_NODE:
@@ -110,17 +99,17 @@ def _encoded(
         if term.datatype.value == XSD + "string":
             return None, quoted
         return inline_id(lexical, term.datatype.value), F.concat(quoted, F.lit(f"^^<{term.datatype.value}>"))
-    if term.parts[0] not in natural:
+    if not natural or len(term.parts) != 1 or not isinstance(term.parts[0], Reference):
         return None, quoted
-    return _natural_literal(F.schema_of_variant(records.field(term.references[0])), lexical, quoted)
+    return _natural_literal(records.kind(term.parts[0]), lexical, quoted)
 
 
 def _natural_literal(kind: Column, lexical: Column, quoted: Column) -> tuple[Column, Column]:
     """A literal of the type that a JSON value has (RML's natural mapping)."""
     inline: Column | None = None
     key: Column | None = None
-    for name, variant in _NATURAL.items():
-        is_kind = kind.startswith(variant) | (kind == "DOUBLE") if name == "double" else kind == variant
+    for name, code in _NATURAL.items():
+        is_kind = kind == code
         made = inline_id(lexical, XSD + name)
         assert made is not None
         typed = F.concat(quoted, F.lit(f"^^<{XSD}{name}>"))

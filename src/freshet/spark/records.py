@@ -1,17 +1,19 @@
-"""Records of a source as columns: lines parsed by Spark, with the reason where one cannot be."""
+"""Records of a source as columns of texts, with the reason where a line cannot be read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from freshet.rdf.errors import UnsupportedError
+from freshet.rml.json_lines import path_tree
 from freshet.rml.model import Reference
 
-LINE, FILE, ARRIVED, REASON, PARSED = "line", "file", "arrived", "reason", "parsed"
-_CORRUPT = "_corrupt"
+LINE, FILE, ARRIVED, REASON = "line", "file", "arrived", "reason"
+_PARSED, _CORRUPT = "parsed", "_corrupt"
 
 
 def lines(spark: SparkSession, folder: str, pattern: str | None, files_per_batch: int | None) -> DataFrame:
@@ -32,39 +34,29 @@ def lines(spark: SparkSession, folder: str, pattern: str | None, files_per_batch
     )
 
 
-def json_records(records: DataFrame, references: Iterable[Reference], natural: frozenset[Reference]) -> DataFrame:
-    """JSON lines parsed to the fields that are referred to; `natural` ones keep their JSON type, others are text."""
-    schema = _json_schema(references, natural)
-    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT, "allowSingleQuotes": "false"}
-    line = F.col(LINE)
-    parsed = records.withColumn(PARSED, F.from_json(line, schema, options))
-    # The parser stops at the end of the first value; what follows it on the line must not be lost unseen.
-    flat = F.octet_length(F.substring_index(line, "}", 1)) + 1 == F.octet_length(line)
-    one_value = flat | (F.json_array_length(F.concat(F.lit("["), line, F.lit("]"))) == 1)
-    broken = F.col(PARSED).isNull() | F.col(PARSED)[_CORRUPT].isNotNull() | ~F.coalesce(one_value, F.lit(False))
-    return parsed.withColumn(REASON, F.when(broken, F.lit("not a JSON object")))
+def json_records(records: DataFrame, references: Iterable[Reference]) -> DataFrame:
+    """JSON lines as the texts of what is referred to, with the kind of each (`freshet.kernels.json_lines`).
 
+    Of a line that cannot be read the line and its file are kept, of others they are not.
+    """
+    chosen = tuple(references)
+    tree = path_tree(chosen)
+    texts = ", ".join(f"{_quoted(column_name(each))} STRING, {_quoted(_kind_name(each))} TINYINT" for each in chosen)
 
-def _json_schema(references: Iterable[Reference], natural: frozenset[Reference]) -> str:
-    tree: dict[str, object] = {}
-    for reference in references:
-        branch = tree
-        for step in reference.path[:-1]:
-            inner = branch.setdefault(step, {})
-            if not isinstance(inner, dict):
-                raise UnsupportedError(f"the reference {reference} goes into what another reference takes as a value")
-            branch = inner
-        if isinstance(branch.get(reference.path[-1]), dict):
-            raise UnsupportedError(f"the reference {reference} takes as a value what another reference goes into")
-        branch[reference.path[-1]] = "VARIANT" if reference in natural else "STRING"
-    return f"STRUCT<{', '.join([*_fields(tree), f'{_CORRUPT}: STRING'])}>"
+    def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from freshet.rml.json_lines import read_lines
 
+        for batch in batches:
+            found = read_lines(batch.column(LINE), tree)
+            reasons = pc.if_else(found.good, pa.scalar(None, pa.string()), "not a JSON object")
+            columns = [batch.column(LINE), batch.column(FILE), batch.column(ARRIVED), reasons]
+            names = [LINE, FILE, ARRIVED, REASON]
+            for reference, text, kinds in zip(chosen, found.texts, found.kinds, strict=True):
+                columns += [text, kinds]
+                names += [column_name(reference), _kind_name(reference)]
+            yield pa.RecordBatch.from_arrays(columns, names=names)
 
-def _fields(tree: dict[str, object]) -> list[str]:
-    return [
-        f"{_quoted(name)}: STRUCT<{', '.join(_fields(kind))}>" if isinstance(kind, dict) else f"{_quoted(name)}: {kind}"
-        for name, kind in tree.items()
-    ]
+    return records.mapInArrow(parse, f"{LINE} STRING, {FILE} STRING, {ARRIVED} BIGINT, {REASON} STRING, {texts}")
 
 
 def _quoted(name: str) -> str:
@@ -75,14 +67,26 @@ def csv_records(records: DataFrame, header: str, columns: list[str]) -> DataFram
     """CSV lines parsed to all columns of the header, as text; lines equal to the header are passed over."""
     schema = ", ".join([f"{_quoted(name)} STRING" for name in columns] + [f"{_CORRUPT} STRING"])
     options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
-    parsed = records.where(F.col(LINE) != header).withColumn(PARSED, F.from_csv(F.col(LINE), F.lit(schema), options))
-    reason = F.when(F.col(PARSED)[_CORRUPT].isNotNull(), F.lit(f"not a CSV record of {len(columns)} fields"))
-    return parsed.withColumn(REASON, reason)
+    parsed = records.where(F.col(LINE) != header).withColumn(_PARSED, F.from_csv(F.col(LINE), F.lit(schema), options))
+    reason = F.when(F.col(_PARSED)[_CORRUPT].isNotNull(), F.lit(f"not a CSV record of {len(columns)} fields"))
+    fields = {column_name(Reference((name,))): F.col(_PARSED).getField(name) for name in columns}
+    return parsed.withColumns({REASON: reason, **fields})
+
+
+def column_name(reference: Reference) -> str:
+    """The column of a reference's text."""
+    return f"text of {reference}"
+
+
+def _kind_name(reference: Reference) -> str:
+    return f"kind of {reference}"
 
 
 def field(reference: Reference) -> Column:
-    """The column of a reference in parsed records."""
-    column = F.col(PARSED)
-    for step in reference.path:
-        column = column.getField(step)
-    return column
+    """The text of a reference in parsed records."""
+    return F.col(_quoted(column_name(reference)))
+
+
+def kind(reference: Reference) -> Column:
+    """What kind of JSON value a reference has found."""
+    return F.col(_quoted(_kind_name(reference)))

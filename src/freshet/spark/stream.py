@@ -133,7 +133,7 @@ class EncodedStream:
         time_reference = reference(spec.time_reference, self._mapping.formulation)
         if spec.format == "json":
             references = sorted({*self._mapping.references, time_reference}, key=str)
-            parsed = records.json_records(read, references, self._mapping.natural - {time_reference})
+            parsed = records.json_records(read, references)
         else:
             header = first_header(spec.folder, spec.pattern)
             if header is None:

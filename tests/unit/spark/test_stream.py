@@ -75,7 +75,7 @@ def _spec(folder, form):
 def test_a_json_record_makes_its_triples(run):
     triples, rejects = run(
         "json",
-        a='{"id":"a b","at":5,"level":"1.50","label":"wet \\"x\\"","page":"http://e/p","plain":7}\n\n{"id":1,"at":6}\n',
+        a='{"id":"a b","at":5,"level":1.50,"label":"wet \\"x\\"","page":"http://e/p","plain":7}\n\n{"id":1,"at":6}\n',
     )
     assert rejects == []
     subject = "<http://example.org/a%20b>"
@@ -99,6 +99,7 @@ def test_json_that_cannot_be_taken_is_rejected_with_its_line(run):
         '{"id":5,"at":': "not a JSON object",
         "[1]": "not a JSON object",
         '"text"': "not a JSON object",
+        '{"id":"\\ud800","at":4}': "not a JSON object",
         '{"id":6}': "no event time in $.at",
         '{"id":7,"at":"soon"}': "no event time in $.at",
         '{"id":8,"at":8,"page":"not an iri"}': "not an absolute IRI: not an iri",
@@ -131,10 +132,12 @@ def test_csv_that_cannot_be_taken_is_rejected_with_its_line(run):
 def test_a_mapping_runs_without_python(spark, tmp_path, form):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / f"a.{form}").write_text("id,at,level,label,page,plain\n")
+    spark.conf.set("spark.sql.debug.maxToStringFields", 1_000)
     encoded = EncodedStream(_spec(tmp_path, form))._encoded(spark)
     plan = encoded._jdf.queryExecution().analyzed().toString()
     assert "xxhash64" in plan
-    assert "python" not in plan.lower()
+    assert "pythonudf" not in plan.lower()
+    assert plan.count("MapInArrow") == (form == "json"), "only the lines are read in Python, by a kernel"
 
 
 TIMES = {

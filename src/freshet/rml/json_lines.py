@@ -1,0 +1,79 @@
+"""References into JSON lines, for whole Arrow arrays of lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from freshet.kernels import json_lines as kernels
+from freshet.kernels.json_lines import PathTree
+from freshet.rdf.arrow import key_ranges, large_strings, read_only
+from freshet.rdf.errors import UnsupportedError
+from freshet.rml.model import Reference
+
+
+class JsonColumns(NamedTuple):
+    """What references find: a text and a kind of `freshet.kernels.json_lines` for each line, null where nothing."""
+
+    good: pa.Array  # whether the line is one JSON object
+    texts: list[pa.Array]
+    kinds: list[pa.Array]
+
+
+def path_tree(references: Sequence[Reference]) -> PathTree:
+    """The tree of the references' steps."""
+    nodes: list[dict[str, tuple[int, int]]] = [{}]  # name -> (reference, node below), -1 where there is none
+    for number, reference in enumerate(references):
+        node = 0
+        for step in reference.path[:-1]:
+            taken, below = nodes[node].get(step, (-1, -1))
+            if taken >= 0:
+                raise UnsupportedError(f"the reference {reference} goes into what another reference takes as a value")
+            if below < 0:
+                below = len(nodes)
+                nodes.append({})
+                nodes[node][step] = -1, below
+            node = below
+        if nodes[node].get(reference.path[-1], (-1, -1))[1] >= 0:
+            raise UnsupportedError(f"the reference {reference} takes as a value what another reference goes into")
+        nodes[node][reference.path[-1]] = number, -1
+    inside = np.zeros((len(nodes), len(references)), np.bool_)
+    for number, reference in enumerate(references):
+        node = 0
+        inside[0, number] = True
+        for step in reference.path[:-1]:
+            node = nodes[node][step][1]
+            inside[node, number] = True
+    names = [(name.encode(), *places) for node in nodes for name, places in node.items()]
+    lengths = np.array([len(name) for name, _, _ in names], np.int64)
+    ends = np.cumsum(lengths)
+    return PathTree(
+        firsts=np.cumsum([0, *(len(node) for node in nodes)]),
+        data=np.frombuffer(bytearray(b"".join(name for name, _, _ in names)), np.uint8),
+        starts=ends - lengths,
+        ends=ends,
+        references=np.array([reference for _, reference, _ in names], np.int64),
+        below=np.array([below for _, _, below in names], np.int64),
+        inside=inside,
+    )
+
+
+def read_lines(lines: pa.Array, tree: PathTree) -> JsonColumns:
+    """What the references of a tree find in each line."""
+    data, line_starts, line_ends = key_ranges(lines)
+    data = read_only(data)
+    count = int(np.count_nonzero(tree.references >= 0))
+    starts, ends = np.empty((count, len(lines)), np.int64), np.empty((count, len(lines)), np.int64)
+    kinds, good = np.empty((count, len(lines)), np.int8), np.empty(len(lines), np.bool_)
+    kernels.scan_lines(tree, data, line_starts, line_ends, starts, ends, kinds, good)
+    texts = []
+    for at in range(count):
+        found = good & (kinds[at] != kernels.NOTHING)
+        out = np.empty(int(np.sum(ends[at] - starts[at], where=found)), np.uint8)
+        offsets = np.empty(len(lines) + 1, np.int64)
+        kernels.write_texts(data, starts[at], ends[at], kinds[at], good, out, offsets)
+        texts.append(large_strings(out, offsets, found).cast(pa.string()))
+    return JsonColumns(pa.array(good), texts, [pa.array(row) for row in kinds])
