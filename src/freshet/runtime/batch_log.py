@@ -20,6 +20,7 @@ import pyarrow as pa
 from freshet.rdf.errors import InputError
 
 _KEY = b"freshet"
+_COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")  # a third of the bytes, and less time than writing them all
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class BatchLog:
         table = table.replace_schema_metadata({_KEY: json.dumps(asdict(entry)).encode()})
         try:
             with unfinished.open("wb") as sink:
-                with pa.ipc.new_file(sink, table.schema) as writer:
+                with pa.ipc.new_file(sink, table.schema, options=_COMPRESSED) as writer:
                     writer.write_table(table)
                 sink.flush()
                 os.fsync(sink.fileno())

@@ -6,10 +6,12 @@ import signal
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Self
+
+import pyarrow as pa
 
 from freshet.results.report import Report
 from freshet.runtime.batch_log import BatchLog
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from freshet.spark.stream import EncodedStream, RunningStream
 
 _POLL_SECONDS = 0.05
+_KEPT_MS = 10_000
 
 
 def run_pipeline(path: Path, *, until_done: bool) -> None:
@@ -68,6 +71,7 @@ class PipelineRun:
         from freshet.spark.session import spark_session
 
         pipeline = self._pipeline
+        _keep_memory()
         # While the JVM starts there is time to get the kernels ready.
         warming = threading.Thread(target=warm_kernels, name="freshet-warming")
         warming.start()
@@ -179,6 +183,16 @@ class ViewSink:
 
 def _absorbed(stream: Stream) -> bool | tuple[str, ...]:
     return True if stream.absorb == "all" else stream.absorb or False
+
+
+def _keep_memory() -> None:
+    """Let Arrow keep the memory of a batch for the next.
+
+    Its usual allocator gives it back, and to have it cleared by the system again takes longer than to fill it.
+    """
+    with suppress(NotImplementedError):  # not every build of Arrow has jemalloc
+        pa.set_memory_pool(pa.jemalloc_memory_pool())
+        pa.jemalloc_set_decay_ms(_KEPT_MS)
 
 
 @contextmanager

@@ -194,6 +194,7 @@ class RunningStream:
         self._query: StreamingQuery | None = None
         self._begin: Callable[[], StreamingQuery | None] | None = None
         self._error: BaseException | None = None
+        self._take: Callable[[DataFrame, int], None] | None = None
 
     def begin(self, start: Callable[[], StreamingQuery | None], *, wait: bool) -> None:
         """Start the query; if it cannot start yet and is to `wait`, try again whenever somebody looks at it."""
@@ -201,12 +202,14 @@ class RunningStream:
         self._begin = start if wait and self._query is None else None
 
     def guard(self, take: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
-        """Keep an error as it was before it goes through the JVM."""
+        """The taker of batches as Spark calls it. Spark never lets go of what it calls; `stop` lets go of the taker."""
+        self._take = take
 
         def guarded(batch: DataFrame, number: int) -> None:
             try:
-                take(batch, number)
-                return
+                if self._take is not None:
+                    self._take(batch, number)
+                    return
             except BaseException as error:
                 self._error = error
             # Spark must see that the batch was not taken; why, is told by `check`.
@@ -238,3 +241,4 @@ class RunningStream:
     def stop(self) -> None:
         if self._query is not None:
             self._query.stop()
+        self._take = self._begin = None
