@@ -20,7 +20,7 @@ from freshet.algebra.rewrite.rules import rewrite
 from freshet.oneshot.answer import answer
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import FreshetError
-from freshet.results.report import Answer, Solutions
+from freshet.results.report import Answer, BooleanAnswer, Solutions
 from freshet.syntax.parser import parse_query
 from plain_dataset import dataset_of
 from random_queries import RandomQuery, random_graph
@@ -98,7 +98,8 @@ def test_rewriting_keeps_freshets_own_answers(number: int) -> None:
 
 
 def _bag(found: Answer) -> object:
-    if not isinstance(found, Solutions):
-        return found
+    if isinstance(found, BooleanAnswer):
+        return found.value
+    assert isinstance(found, Solutions)
     order = sorted(range(len(found.variables)), key=found.variables.__getitem__)
     return Counter(map(tuple, found.rows[:, order].tolist()))

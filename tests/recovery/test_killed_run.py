@@ -37,8 +37,8 @@ def run_and_kill(world: World, reports: int, delay: float) -> bool:
 
 def test_a_killed_run_goes_on_where_it_was(tmp_path):
     random = Random()  # another moment every time
-    world = write_world(tmp_path, files=30, records=12, bad=True)
-    killed = [run_and_kill(world, reports, random.random() * 0.5) for reports in (1, 12)]
+    world = write_world(tmp_path, files=18, records=12, bad=True)
+    killed = [run_and_kill(world, reports, random.random() * 0.5) for reports in (1, 8)]
     assert any(killed), "the runs ended before they could be killed: the test shows nothing"
     run = in_another_process("run", world.pipeline, "--until-done")
     assert run.status == 0, run.err

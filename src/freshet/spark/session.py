@@ -60,8 +60,13 @@ def _filtered_errors() -> Iterator[None]:
 
 def _forward(reading: int, real: int) -> None:
     with os.fdopen(reading, "rb") as lines:
+        in_traceback = False  # of one of Spark's Python workers, which say so when they are stopped
         for line in lines:
-            if not line.startswith(_NOISE):
+            if in_traceback:
+                in_traceback = line.startswith(b" ")  # the line that is not indented is its last
+            elif line.startswith(b"Traceback"):
+                in_traceback = True
+            elif not line.startswith(_NOISE):
                 os.write(real, line)
 
 

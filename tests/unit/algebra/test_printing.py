@@ -201,44 +201,45 @@ def test_windows_of_every_kind():
     rspql = """PREFIX : <http://ex/> ASK FROM NAMED WINDOW <a> ON :s [COUNT 10 STEP 2]
         FROM NAMED WINDOW <b> ON :s [RANGE PT1H @:at] FROM NAMED WINDOW <c> ON :s [RANGE PT1H @:at STEP PT1M] { }"""
     expected = """\
-        ASK query as RSTREAM
+        ASK query, reporting all answers (RSTREAM)
         windows
-          <a> on <http://ex/s>: the last 10, step 2
-          <b> on <http://ex/s>: range 1 h by <http://ex/at>
-          <c> on <http://ex/s>: range 1 h by <http://ex/at>, step 1 min
+          <a> on :s: the last 10 elements, every 2
+          <b> on :s: the last 1 h by :at, with every element
+          <c> on :s: the last 1 h by :at, every 1 min
         plan
-          BGP (empty)"""
+          BGP (empty)
+        prefixes
+          : <http://ex/>"""
     assert explain_text(parse_query(rspql)) == dedent(expected)
     cqels = """ASK { STREAM <s> [NOW] {} STREAM ?x [ALL] {} STREAM <s> [TRIPLES 3] {}
         STREAM <s> [RANGE 3s] {} STREAM <s> [RANGE 3s SLIDE 1s] {} }"""
     expected = """\
-        ASK query as ISTREAM
+        ASK query, reporting what is new (ISTREAM)
         windows
-          <window1> on <s>: now
-          <window2> on ?x: all
-          <window3> on <s>: the last 3 at each instant
-          <window4> on <s>: range 3 s up to each instant
-          <window5> on <s>: range 3 s up to each instant, slide 1 s
+          <window1> on <s>: the elements of each instant
+          <window2> on ?x: all elements so far
+          <window3> on <s>: the last 3 elements at each instant
+          <window4> on <s>: the last 3 s at each instant
+          <window5> on <s>: the last 3 s at each instant, its start moving by 1 s
         plan
           Join
           ├─ Window <window1>
-          │  └─ BGP (empty)
+          │  BGP (empty)
           ├─ Window <window2> of ?x
-          │  └─ BGP (empty)"""
+          │  BGP (empty)"""
     assert explain_text(parse_query(cqels)).startswith(dedent(expected))
 
 
 def test_windows_that_are_merged():
     text = "REGISTER QUERY q COMPUTED EVERY 1m AS ASK FROM <g> FROM STREAM <s> [RANGE 10s STEP 1s] { ?s ?p ?o }"
     expected = """\
-        ASK query <q> as RSTREAM every 1 min
+        ASK query <q>, reporting all answers (RSTREAM), every 1 min
         windows, merged with the default graph
-          <window1> on <s>: range 10 s, step 1 s
+          <window1> on <s>: the last 10 s, every 1 s
         from
           <g>
         plan
-          BGP
-             ?s ?p ?o"""
+          BGP ?s ?p ?o"""
     assert explain_text(parse_query(text)) == dedent(expected)
     explained = explain_json(parse_query(text))
     assert (explained["merged"], explained["period_ms"]) == (True, 60_000)

@@ -15,7 +15,7 @@ from freshet.oneshot.scope import Scope
 from freshet.rdf.dictionary import Dictionary
 from naive_solutions import inline, scope_of, solve
 from plain_dataset import PlainDataset, PlainGraph
-from random_queries import LITERALS, NODES, PREDICATES, Queries, random_quads
+from random_algebra import LITERALS, NODES, PREDICATES, Queries, random_quads
 from substitution import substituted
 
 NAMES = "abg"

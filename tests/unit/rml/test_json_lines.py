@@ -86,14 +86,14 @@ values = st.recursive(scalars, _containers, max_leaves=12)
 objects = st.lists(st.tuples(names, values).map(":".join), max_size=5).map(_joined("{", "}"))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.lists(objects | values, min_size=1, max_size=5))
 def test_lines_are_read_as_python_reads_them(lines):
     for line, found in zip(lines, read(*lines), strict=True):
         compare(line, found)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(objects, st.data())
 def test_broken_lines_are_refused_as_python_refuses_them(line, data):
     at = data.draw(st.integers(0, len(line)))

@@ -14,7 +14,7 @@ from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import Iri, Term
 from naive_solutions import bag, inline, scope_of, solve
 from plain_dataset import PlainDataset, PlainGraph
-from random_queries import NODES, PREDICATES
+from random_algebra import NODES, PREDICATES
 
 Triple = tuple[Term, Term, Term]
 NAMES = "xyz"

@@ -25,7 +25,7 @@ from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import Iri, Term
 from naive_solutions import bag, scope_of, solve
 from plain_dataset import PlainDataset, PlainGraph
-from random_queries import LITERALS, NODES, PREDICATES
+from random_algebra import LITERALS, NODES, PREDICATES
 
 Triple = tuple[Term, Iri, Term]
 Pairs = Counter[tuple[Term, Term]]
