@@ -34,6 +34,9 @@ DialectOption = Annotated[
 ]
 
 
+_LONGEST_NAME = 1024
+
+
 class AnswerFormat(StrEnum):
     JSON = "json"
     CSV = "csv"
@@ -124,6 +127,7 @@ def query(
         typer.Option(help="How the answer is printed: nt or ttl where it is a graph.", show_default="json, ttl"),
     ] = None,
     dialect: DialectOption = None,
+    timeout: Annotated[float | None, typer.Option(help="Seconds after which to give up.")] = None,
 ) -> None:
     """Answer SPARQL over files once."""
     from freshet.results.write import write_answer
@@ -132,7 +136,7 @@ def query(
     text, file = _text_or_file(query)
     session = Session()
     session.load(*data)
-    answer = session.query(text, file=file, dialect=dialect)
+    answer = session.query(text, file=file, dialect=dialect, timeout_seconds=timeout)
     sys.stdout.buffer.write(write_answer(answer, session.dictionary, format))
 
 
@@ -210,15 +214,18 @@ def _text_of(file: Path) -> str:
 
 
 def _text_or_file(query: str) -> tuple[str, str | None]:
-    """A query as given on the command line: the name of a file where there is one, or else the text."""
-    looks_like_file = "\n" not in query and len(query) < 1024 and "{" not in query
-    if looks_like_file:
+    """A query as given on the command line: the name of a file where there is one, or else the text.
+
+    A word without a brace is no query, but the name of a file that is missing.
+    """
+    is_name = len(query.split()) == 1 and "{" not in query
+    if is_name or ("\n" not in query and len(query) < _LONGEST_NAME and Path(query).is_file()):
         return _text_of(Path(query)), query
     return query, None
 
 
 def main() -> NoReturn:
-    """Run a command; an error that the user can mend is one line and exit status 2. A terminal shows the place too."""
+    """Run a command; an error that the user can mend is one line, where it is in a query a terminal shows it too."""
     try:
         app(standalone_mode=True)
     except FreshetError as error:
@@ -226,7 +233,7 @@ def main() -> NoReturn:
             print(f"freshet: {one}" if not one.place else str(one), file=sys.stderr)
             if sys.stderr.isatty() and one.excerpt:
                 print(one.excerpt, file=sys.stderr)
-        sys.exit(2)
+        sys.exit(error.exit_status)
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:

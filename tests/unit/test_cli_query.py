@@ -167,3 +167,30 @@ def test_a_format_that_does_not_fit_the_form(cli: CommandLine, data: Path) -> No
     finished = cli("query", "-d", data, "-q", NAMES, "--format", "ttl")
     assert (finished.status, finished.out) == (2, "")
     assert "solutions cannot be written as `ttl`" in finished.error_line
+
+
+def test_a_query_that_takes_too_long_gives_up(cli: CommandLine, data: Path) -> None:
+    finished = cli("query", "-d", data, "-q", NAMES, "--timeout", "0")
+    assert finished.status == 1
+    assert finished.err == "freshet: the query took longer than its time limit of 0 s\n"
+
+
+@pytest.mark.parametrize(
+    ("query", "format", "says"),
+    [
+        (PREFIX + "ASK { :a :knows :b }", "csv", "true"),
+        (PREFIX + "CONSTRUCT { ?b :knownBy ?a } WHERE { ?a :knows ?b . ?b :age 31 }", "nt", None),
+        (PREFIX + "DESCRIBE :c", "ttl", "tab\\there"),
+    ],
+)
+def test_other_forms(cli: CommandLine, data: Path, query: str, format: str, says: str | None) -> None:
+    finished = cli("query", "-d", data, "-q", query, "--format", format)
+    assert finished.status == 0, finished.err
+    wanted = says or "<http://example.org/a> <http://example.org/knownBy> <http://example.org/b> .\n"
+    assert wanted in finished.out
+
+
+def test_a_graph_is_no_table(cli: CommandLine, data: Path) -> None:
+    finished = cli("query", "-d", data, "-q", PREFIX + "DESCRIBE :c", "--format", "csv")
+    assert finished.status == 2
+    assert "csv" in finished.err

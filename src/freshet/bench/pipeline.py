@@ -24,7 +24,8 @@ from freshet.runtime.progress import QuietProgress
 from freshet.runtime.run import PipelineRun
 
 RECORDS = 2_000_000
-WARM_RECORDS = 400_000
+WARM_RECORDS = 800_000
+WARM_TIMES = 3
 EVENT_SECONDS = 600.0
 FILES = 20
 TIMES = 3
@@ -96,7 +97,7 @@ def pipeline_figures() -> Sequence[Figure]:
             warm, timed = Path(folder, "warm"), Path(folder, "timed")
             _lay_out(warm, WARM_RECORDS)
             _lay_out(timed, RECORDS)
-            for _ in range(2):
+            for _ in range(WARM_TIMES):
                 _run(warm, spark)
             runs = sorted((_run(timed, spark) for _ in range(TIMES)), key=lambda run: run.seconds)
             spark_alone = sorted(_spark_alone(timed, spark) for _ in range(TIMES))[TIMES // 2]

@@ -32,7 +32,7 @@ def answer(query: Query, dataset: Dataset, dictionary: Dictionary, *, deadline: 
     What is not evaluated is an UnsupportedError; a deadline that has passed, or was cancelled, a QueryStoppedError.
     """
     if query.windows:
-        raise UnsupportedError("windows are not supported in one-shot queries")
+        raise UnsupportedError("the query has windows: register it, or replay recorded streams")
     if query.default_graphs or query.named_graphs:
         dataset = DatasetView(dataset, _ids(query.default_graphs, dictionary), _ids(query.named_graphs, dictionary))
     scope = Scope(

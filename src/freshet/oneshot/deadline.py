@@ -10,6 +10,8 @@ from freshet.rdf.errors import FreshetError
 class QueryStoppedError(FreshetError):
     """A query was cancelled, or ran into its time limit."""
 
+    exit_status = 1
+
 
 class Deadline:
     """Operators look at it between steps. It starts to run when it is made; no seconds: no limit."""

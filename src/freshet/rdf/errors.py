@@ -10,6 +10,8 @@ class FreshetError(Exception):
     Lines and columns count from 1. `excerpt` is the line at fault with a caret below the place, where it is a query's.
     """
 
+    exit_status = 2  # of the command line: the input is wrong
+
     def __init__(
         self,
         message: str,

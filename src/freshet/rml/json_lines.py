@@ -10,13 +10,14 @@ import pyarrow as pa
 
 from freshet.kernels import json_lines as kernels
 from freshet.kernels.json_lines import PathTree
+from freshet.kernels.json_values import NOTHING
 from freshet.rdf.arrow import key_ranges, large_strings, read_only
 from freshet.rdf.errors import UnsupportedError
 from freshet.rml.model import Reference
 
 
 class JsonColumns(NamedTuple):
-    """What references find: a text and a kind of `freshet.kernels.json_lines` for each line, null where nothing."""
+    """What references find: a text and a kind of `freshet.kernels.json_values` for each line, null where nothing."""
 
     good: pa.Array  # whether the line is one JSON object
     texts: list[pa.Array]
@@ -71,7 +72,7 @@ def read_lines(lines: pa.Array, tree: PathTree) -> JsonColumns:
     kernels.scan_lines(tree, data, line_starts, line_ends, starts, ends, kinds, good)
     texts = []
     for at in range(count):
-        found = good & (kinds[at] != kernels.NOTHING)
+        found = good & (kinds[at] != NOTHING)
         out = np.empty(int(np.sum(ends[at] - starts[at], where=found)), np.uint8)
         offsets = np.empty(len(lines) + 1, np.int64)
         kernels.write_texts(data, starts[at], ends[at], kinds[at], good, out, offsets)

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from freshet.kernels import json_lines
+from freshet.kernels import json_values
 from freshet.rdf.batch import Layout, Slot
 from freshet.rdf.terms import XSD, Iri
 from freshet.rml.model import Formulation, Mapping, Reference, TermMap, TermType
 from freshet.spark import records
 from freshet.spark.terms import IRI_PATTERN, dictionary_id, inline_id, percent_encoded
 
-_NATURAL = {"integer": json_lines.INTEGER, "boolean": json_lines.BOOLEAN, "double": json_lines.REAL}
+_NATURAL = {"integer": json_values.INTEGER, "boolean": json_values.BOOLEAN, "double": json_values.REAL}
 
 
 @dataclass(frozen=True, slots=True)

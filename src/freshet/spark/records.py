@@ -35,7 +35,7 @@ def lines(spark: SparkSession, folder: str, pattern: str | None, files_per_batch
 
 
 def json_records(records: DataFrame, references: Iterable[Reference]) -> DataFrame:
-    """JSON lines as the texts of what is referred to, with the kind of each (`freshet.kernels.json_lines`).
+    """JSON lines as the texts of what is referred to, with the kind of each (`freshet.kernels.json_values`).
 
     Of a line that cannot be read the line and its file are kept, of others they are not.
     """

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from freshet.kernels import json_lines as kernels
+from freshet.kernels import json_values as kernels
 from freshet.rdf.errors import UnsupportedError
 from freshet.rml.json_lines import path_tree, read_lines
 from freshet.rml.model import Reference
