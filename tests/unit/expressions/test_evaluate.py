@@ -157,12 +157,20 @@ def test_comparisons_of_inline_terms(rows: Rows) -> None:
     check_comparisons(rows)
 
 
+def too_fine(term: Term) -> bool:
+    """Whether oxigraph takes a decimal for no number: it has 18 digits after the point."""
+    decimal = isinstance(term, Literal) and term.datatype.value == XSD + "decimal"
+    return decimal and len(term.lexical.partition(".")[2]) > 18
+
+
 def check_comparisons(rows: Rows) -> None:
     expected = oxigraph_rows([f"?a {operator} ?b" for operator in COMPARISONS], "ab", rows)
     for at, operator in enumerate(COMPARISONS):
         found = freshet_rows(Compare(operator, A, B), rows)
         for row, said, (left, right) in zip(found, expected, rows, strict=True):
             wanted = said[at]
+            if too_fine(left) or too_fine(right):
+                continue
             if operator in ORDERS:
                 wanted = order_by_specification(operator, left, right, wanted)
             elif undecided(left, right, said):
@@ -184,7 +192,7 @@ def test_arithmetic_of_numbers(rows: Rows) -> None:
 
 def check_arithmetic(rows: Rows) -> None:
     expected = oxigraph_rows([f"?a {operator} ?b" for operator in "+-*/"], "ab", rows)
-    durations = ("dateTime", "date", "time")
+    durations = ("dateTime", "dateTimeStamp", "date", "time")
     for at, operator in enumerate("+-*/"):
         found = freshet_rows(Arithmetic(operator, A, B), rows)
         for row, said, (left, right) in zip(found, expected, rows, strict=True):
