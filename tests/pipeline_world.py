@@ -92,7 +92,9 @@ queries:
   noted: {{file: noted.rq, sinks: [{{files: out/noted}}]}}
 checkpoint: checkpoint
 rejects: rejects
-spark: {{master: "local[2]"}}
+spark:
+  master: "local[2]"
+  config: {{spark.driver.extraJavaOptions: "-XX:TieredStopAtLevel=1"}}  # short runs end before better code pays
 """
 
 QUERIES = {"warmFloors": WARM_FLOORS, "noted": NOTED}
