@@ -1,25 +1,26 @@
-"""The variables that an expression mentions."""
+"""The variables that an expression or an operator mentions for its surroundings, wherever inside they stand."""
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 
-from freshet.algebra.expressions import Expression, Variable
+from freshet.algebra.expressions import Variable
+from freshet.algebra.nodes import Project
 
 
-def variables_of(expression: Expression) -> set[str]:
-    """The names of all variables in an expression.
+def variables_of(part: object) -> set[str]:
+    """The names of all variables in it, those in EXISTS included; of a sub-select, those that it selects.
 
     >>> from freshet.algebra.expressions import Compare
     >>> sorted(variables_of(Compare("<", Variable("a"), Variable("b"))))
     ['a', 'b']
     """
-    if isinstance(expression, Variable):
-        return {expression.name}
-    found: set[str] = set()
-    for place in fields(expression):
-        value = getattr(expression, place.name)
-        for part in value if isinstance(value, tuple) else (value,):
-            if isinstance(part, Expression):
-                found |= variables_of(part)
-    return found
+    if isinstance(part, Variable):
+        return {part.name}
+    if isinstance(part, Project):
+        return {variable.name for variable in part.variables}
+    if isinstance(part, tuple):
+        return set().union(*map(variables_of, part))
+    if is_dataclass(part):
+        return set().union(*(variables_of(getattr(part, place.name)) for place in fields(part)))
+    return set()

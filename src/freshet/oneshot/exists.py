@@ -14,17 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freshet.algebra.expressions import Exists
+from freshet.algebra.free_variables import variables_of
 from freshet.oneshot.dataset import Ids
 from freshet.oneshot.evaluate import evaluate
 from freshet.oneshot.joining import have_compatible
-from freshet.oneshot.mentioned import mentioned
 from freshet.oneshot.scope import Scope
 from freshet.oneshot.table import Rows, Table, numbered
 
 
 def exists(scope: Scope, expression: Exists, columns: Mapping[str, Ids], count: int) -> NDArray[np.bool_]:
     """For which rows the pattern has a solution, whether EXISTS asks for it or NOT EXISTS."""
-    names = mentioned(expression.pattern)
+    names = variables_of(expression.pattern)
     outer = Table({name: ids for name, ids in columns.items() if name in names}, count)
     result = np.zeros(count, np.bool_)
     for rows in _rows_by_bound(outer):

@@ -20,7 +20,7 @@ import pyarrow as pa
 from freshet.rdf.errors import InputError
 
 _KEY = b"freshet"
-_COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")  # a third of the bytes, and less time than writing them all
+_COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")  # a quarter of the bytes to bring to the disk
 
 
 @dataclass(frozen=True, slots=True)

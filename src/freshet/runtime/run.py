@@ -188,7 +188,7 @@ def _absorbed(stream: Stream) -> bool | tuple[str, ...]:
 def _keep_memory() -> None:
     """Let Arrow keep the memory of a batch for the next.
 
-    Its usual allocator gives it back, and to have it cleared by the system again takes longer than to fill it.
+    Its usual allocator gives it back, and the system clears it before it is given out again.
     """
     with suppress(NotImplementedError):  # not every build of Arrow has jemalloc
         pa.set_memory_pool(pa.jemalloc_memory_pool())

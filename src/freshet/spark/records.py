@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from freshet.rml.json_lines import path_tree
+from freshet.rml.json_lines import path_tree, read_lines
 from freshet.rml.model import Reference
 
 LINE, FILE, ARRIVED, REASON = "line", "file", "arrived", "reason"
@@ -37,15 +37,13 @@ def lines(spark: SparkSession, folder: str, pattern: str | None, files_per_batch
 def json_records(records: DataFrame, references: Iterable[Reference]) -> DataFrame:
     """JSON lines as the texts of what is referred to, with the kind of each (`freshet.kernels.json_values`).
 
-    Of a line that cannot be read the line and its file are kept, of others they are not.
+    The lines stay beside them, since a record may be rejected later.
     """
     chosen = tuple(references)
     tree = path_tree(chosen)
     texts = ", ".join(f"{_quoted(column_name(each))} STRING, {_quoted(_kind_name(each))} TINYINT" for each in chosen)
 
     def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from freshet.rml.json_lines import read_lines
-
         for batch in batches:
             found = read_lines(batch.column(LINE), tree)
             reasons = pc.if_else(found.good, pa.scalar(None, pa.string()), "not a JSON object")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from freshet.algebra.free_variables import variables_of
 from freshet.algebra.nodes import Extend
 from freshet.oneshot.conditions import value
 from freshet.oneshot.evaluate import evaluate
-from freshet.oneshot.mentioned import mentioned
 from freshet.oneshot.scope import Scope
 from freshet.oneshot.table import Table
 
@@ -25,7 +25,7 @@ def extended(child: Table, node: Extend, scope: Scope) -> Table:
     """The table with the variable that the node adds."""
     name = node.variable.name
     if scope.outer is not None:
-        child = scope.correlated(child, {name, *mentioned(node.expression)})
+        child = scope.correlated(child, {name, *variables_of(node.expression)})
     ids = value(node.expression, child, scope)
     if name not in child.columns:
         return Table({**child.columns, name: ids}, child.count)

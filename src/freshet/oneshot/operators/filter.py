@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from freshet.algebra.free_variables import variables_of
 from freshet.algebra.nodes import Filter
 from freshet.oneshot.conditions import holds
 from freshet.oneshot.evaluate import evaluate
-from freshet.oneshot.mentioned import mentioned
 from freshet.oneshot.scope import Scope
 from freshet.oneshot.table import Table
 
@@ -18,5 +18,5 @@ def _(node: Filter, scope: Scope) -> Table:
 def filtered(table: Table, node: Filter, scope: Scope) -> Table:
     """The rows of a table for which the node's condition is true."""
     if scope.outer is not None:
-        table = scope.correlated(table, mentioned(node.condition))
+        table = scope.correlated(table, variables_of(node.condition))
     return table.where(holds(node.condition, table, scope))

@@ -10,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from freshet.algebra.expressions import Aggregate
+from freshet.algebra.free_variables import variables_of
 from freshet.algebra.nodes import Group
 from freshet.expressions.aggregates import aggregate
 from freshet.oneshot.conditions import value
 from freshet.oneshot.dataset import Ids
 from freshet.oneshot.evaluate import evaluate
 from freshet.oneshot.joining import have_compatible
-from freshet.oneshot.mentioned import mentioned
 from freshet.oneshot.scope import Scope
 from freshet.oneshot.table import Rows, Table, numbered, stacked
 
@@ -27,7 +27,7 @@ def _(node: Group, scope: Scope) -> Table:
     inner = scope.hinted(None) if scope.hint is None else scope.hinted(_hint(scope, key_names))
     child = evaluate(node.child, inner)
     if scope.outer is not None:
-        child = scope.correlated(child, mentioned(node.aggregates) | set(key_names))
+        child = scope.correlated(child, variables_of(node.aggregates) | set(key_names))
     outer_names = scope.outer_names(child)
     names = list(dict.fromkeys([*outer_names, *key_names]))
     keyed = Table({**child.columns, **{name: child.column(name) for name in names}}, child.count)

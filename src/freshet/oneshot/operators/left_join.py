@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from freshet.algebra.free_variables import variables_of
 from freshet.algebra.nodes import LeftJoin
 from freshet.oneshot.conditions import holds
 from freshet.oneshot.evaluate import evaluate
 from freshet.oneshot.joining import merged, pairs, shared
-from freshet.oneshot.mentioned import mentioned
 from freshet.oneshot.scope import Scope
 from freshet.oneshot.table import Table, stacked
 
@@ -27,7 +27,7 @@ def left_joined(left: Table, node: LeftJoin, scope: Scope) -> Table:
     """The solutions for some of left."""
     hint = left.bound()
     right = evaluate(node.right, scope.hinted(hint if hint.columns else None))
-    left = scope.correlated(left, [*right.columns, *(mentioned(node.condition) if node.condition else ())])
+    left = scope.correlated(left, [*right.columns, *(variables_of(node.condition) if node.condition else ())])
     parts: list[Table] = []
     alone = np.ones(left.count, np.bool_)
     for left_rows, right_rows in pairs(left, right, shared(left, right), scope.deadline):

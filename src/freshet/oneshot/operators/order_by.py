@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from freshet.algebra.free_variables import variables_of
 from freshet.algebra.nodes import OrderBy
 from freshet.expressions.order import order
 from freshet.oneshot.conditions import value
 from freshet.oneshot.evaluate import evaluate
-from freshet.oneshot.mentioned import mentioned
 from freshet.oneshot.scope import Scope
 from freshet.oneshot.table import Table
 
@@ -15,7 +15,7 @@ from freshet.oneshot.table import Table
 def _(node: OrderBy, scope: Scope) -> Table:
     table = evaluate(node.child, scope)
     if scope.outer is not None:
-        table = scope.correlated(table, mentioned(node.conditions))
+        table = scope.correlated(table, variables_of(node.conditions))
     scope.deadline.check()
     keys = [(value(each.expression, table, scope), each.descending) for each in node.conditions]
     return table.take(order(keys, scope.dictionary))
