@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import cast
 
 import numpy as np
 
 from freshet.algebra.nodes import StreamOperator
-from freshet.native.change import Operator
+from freshet.native.change import Operator, Sequenced
 from freshet.native.one_way_index import Ids
-from freshet.native.operators.ordered import OrderedOp
-from freshet.native.plan import Plan
+from freshet.native.plan import Plan, PlanOrdered
 from freshet.native.r2s.bags import as_rows, bag_difference
 from freshet.native.s2r.sliding_window import SlidingWindowContent
 from freshet.oneshot.construct import construct
@@ -36,8 +36,8 @@ class ContinuousQuery:
         self.windows = windows
         self.on_report = on_report
         self._dictionary = dictionary
-        self._root = root
-        self._r2s = (_Kept if isinstance(root, OrderedOp) else _Followed)(root, plan)
+        ordered = isinstance(plan.root, PlanOrdered)
+        self._r2s: _Kept | _Followed = _Kept(cast(Sequenced, root), plan) if ordered else _Followed(root, plan)
 
     def take_in(self, number: int) -> None:
         """Take in what the leaves' step changed."""
@@ -102,8 +102,7 @@ class _Followed:
 class _Kept:
     """R2S where the answer is a sequence that is made as a whole: the one before is kept to tell what is new."""
 
-    def __init__(self, root: Operator, plan: Plan) -> None:
-        assert isinstance(root, OrderedOp)
+    def __init__(self, root: Sequenced, plan: Plan) -> None:
         self._root = root
         self._variables = plan.variables
         self._output = plan.output

@@ -11,6 +11,7 @@ from freshet.native.build import Builder
 from freshet.native.clock import Clock
 from freshet.native.continuous_query import ContinuousQuery
 from freshet.native.lower import lower
+from freshet.native.measuring import Measurements
 from freshet.native.one_way_index import Ids
 from freshet.native.plan import Plan
 from freshet.native.reads import predicates_of, reads_stored
@@ -59,9 +60,15 @@ class Engine:
         return list(self._queries)
 
     def register(
-        self, name: str, query: Query, on_report: Callable[[Report], None], *, file: str | None = None
+        self,
+        name: str,
+        query: Query,
+        on_report: Callable[[Report], None],
+        *,
+        file: str | None = None,
+        measurements: Measurements | None = None,
     ) -> ContinuousQuery:
-        """Keep a continuous query answered from now on."""
+        """Keep a continuous query answered from now on. What its operators do is written to `measurements`."""
         plan = lower(query, streams=list(self.streams), file=file)
         if not plan.windows:
             raise InputError(f"the query {name} has no window, so it is not continuous", file=file)
@@ -74,7 +81,7 @@ class Engine:
             if streams not in self._clocks:
                 self._clocks[streams] = Clock(streams, self._graph.elements())
             clock = self._queries[name] = self._clocks[streams]
-            clock.queries[name] = registered = self._instantiate(name, plan, clock, on_report)
+            clock.queries[name] = registered = self._instantiate(name, plan, clock, on_report, measurements)
             return registered
 
     def unregister(self, name: str) -> None:
@@ -169,8 +176,15 @@ class Engine:
     def _advance(self, clock: Clock) -> None:
         clock.advance(min(self.streams[stream].watermark_ms for stream in clock.streams))
 
-    def _instantiate(self, name: str, plan: Plan, clock: Clock, on_report: Callable[[Report], None]) -> ContinuousQuery:
-        builder = Builder(clock, self._graph, self.dictionary)
+    def _instantiate(
+        self,
+        name: str,
+        plan: Plan,
+        clock: Clock,
+        on_report: Callable[[Report], None],
+        measurements: Measurements | None,
+    ) -> ContinuousQuery:
+        builder = Builder(clock, self._graph, self.dictionary, measurements)
         windows = [clock.window(window) for window in plan.windows]
         root = builder.build(plan.root, frozenset(plan.variables) & plan.root.names)
         return ContinuousQuery(name, plan, windows, root, self.dictionary, on_report)
