@@ -17,7 +17,7 @@ from freshet.native.operators.multiway_join import MultiwayJoinOp
 from freshet.native.plan import Plan, PlanFilter, RowStep
 from freshet.native.r2s.bags import bag_difference, distinct_rows
 from freshet.native.result_buffer import Pointers, ResultBuffer
-from freshet.native.s2r.sliding_window import SlidingWindowContent
+from freshet.native.s2r.content import WindowContent
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import XSD, Iri, Literal
 from freshet.results.report import Report
@@ -31,13 +31,13 @@ _OF_NOTHING = {
 
 
 class ContinuousQuery:
-    """A registered query. `step` after each close of one of its windows gives the report that is due, or None."""
+    """A registered query. It takes in each step of its leaves, and gives the report when one is due, or None."""
 
     def __init__(
         self,
         name: str,
         plan: Plan,
-        windows: Sequence[SlidingWindowContent],
+        windows: Sequence[WindowContent],
         leaves: Sequence[tuple[LeafBuffer, tuple[str, ...]]],
         dictionary: Dictionary,
         on_report: Callable[[Report], None],
@@ -58,14 +58,29 @@ class ContinuousQuery:
         # Where rows of the answer are not simply the join's, the last answer is kept to tell what is new.
         self._keeps_answer = plan.group is not None or plan.distinct or plan.window_leaves == 0
         self._answer = self._no_rows()
+        self._came: list[Ids] = []  # since the last report
+        self._went: list[Ids] = []
 
-    def step(self, time_ms: int, number: int) -> Report | None:
-        """Take in what the leaves' step changed, and put out what the query's R2S operator asks for."""
+    @property
+    def leaves(self) -> Sequence[LeafBuffer]:
+        """The leaf buffers that it reads."""
+        return self._leaves
+
+    def take_in(self, number: int) -> None:
+        """Take in what the leaves' step changed."""
         came, went = self._changes(number)
         if self._group is not None:
             self._regroup(came, +1)
             self._regroup(went, -1)
-        rows = self._put_out(came, went)
+        elif not self._keeps_answer and self.plan.output is not StreamOperator.RSTREAM:
+            if len(came):
+                self._came.append(self._rows(came))
+            if len(went):
+                self._went.append(self._rows(went))
+
+    def report(self, time_ms: int) -> Report | None:
+        """Put out what the query's R2S operator asks for."""
+        rows = self._put_out()
         if len(rows) == 0:
             return None
         return Report(self.name, time_ms, self.plan.output, self.plan.variables, rows)
@@ -91,7 +106,7 @@ class ContinuousQuery:
             self._results.add(came, [leaf.row_capacity for leaf in self._leaves[: self.plan.window_leaves]])
         return came, went
 
-    def _put_out(self, came: Pointers, went: Pointers) -> Ids:
+    def _put_out(self) -> Ids:
         output = self.plan.output
         if self._keeps_answer or output is StreamOperator.RSTREAM:
             empty = bool(self.windows) and not any(window.count for window in self.windows)
@@ -100,7 +115,8 @@ class ContinuousQuery:
                 return now
             self._answer = now
         else:
-            before, now = self._rows(went), self._rows(came)
+            before, now = (np.concatenate([self._no_rows(), *rows]) for rows in (self._went, self._came))
+            self._went, self._came = [], []
         if output is StreamOperator.ISTREAM:
             return bag_difference(now, before)
         return bag_difference(before, now)

@@ -9,16 +9,7 @@ from typing import cast
 from freshet.algebra import nodes
 from freshet.algebra.expressions import Aggregate, And, Expression, Variable
 from freshet.algebra.scope import variables_in_scope
-from freshet.algebra.windows import (
-    AllWindow,
-    CountWindow,
-    EventTimeWindow,
-    NowWindow,
-    RangeWindow,
-    SlidingWindow,
-    TriplesWindow,
-    WindowOperator,
-)
+from freshet.algebra.windows import WindowOperator
 from freshet.expressions.evaluate import unsupported
 from freshet.native.plan import Plan, PlanExtend, PlanFilter, PlanGroup, PlanLeaf, RowStep
 from freshet.rdf.errors import UnsupportedError
@@ -35,16 +26,6 @@ REFUSED: dict[type[nodes.Node], str] = {
     nodes.Values: "VALUES",
     nodes.OrderBy: "ORDER BY",
     nodes.Slice: "LIMIT or OFFSET",
-}
-
-# Windows likewise.
-REFUSED_WINDOWS: dict[type[WindowOperator], str] = {
-    CountWindow: "a window that counts elements ([COUNT n], [RANGE TRIPLES n])",
-    EventTimeWindow: "a window over the time that a predicate gives ([RANGE ... @predicate])",
-    RangeWindow: "CQELS-QL's [RANGE ...]",
-    NowWindow: "CQELS-QL's [NOW]",
-    TriplesWindow: "CQELS-QL's [TRIPLES n]",
-    AllWindow: "CQELS-QL's [ALL]",
 }
 
 
@@ -65,11 +46,9 @@ def _lower(query: nodes.Query) -> Plan:
         raise refuse(query.form.value.upper())
     if query.default_graphs or query.named_graphs:
         raise refuse("FROM" if query.default_graphs else "FROM NAMED")
-    windows = {declaration.name: _sliding(declaration.window) for declaration in query.windows}
+    windows = {declaration.name: _window(declaration.window) for declaration in query.windows}
     if query.merged:
         raise refuse("C-SPARQL's merge of windows (FROM STREAM)")
-    if query.period_ms is not None:
-        raise refuse("COMPUTED EVERY")
     root = query.root
     distinct = False
     while isinstance(root, nodes.Distinct | nodes.Reduced):
@@ -119,9 +98,9 @@ def _split(filter_: PlanFilter) -> list[PlanFilter]:
     return _split(left) + _split(right)
 
 
-def _sliding(window: WindowOperator) -> SlidingWindow:
-    if not isinstance(window, SlidingWindow):
-        raise refuse(REFUSED_WINDOWS[type(window)])
+def _window(window: WindowOperator) -> WindowOperator:
+    if isinstance(window.stream, Variable):
+        raise refuse("STREAM with a variable")
     return window
 
 
@@ -162,8 +141,8 @@ def _row_steps(node: nodes.Node) -> tuple[nodes.Node, list[RowStep]]:
 class _Pattern:
     """What a graph pattern comes to: leaves to join and filters to apply."""
 
-    windows: dict[Iri, SlidingWindow]
-    inside: SlidingWindow | None = None
+    windows: dict[Iri, WindowOperator]
+    inside: WindowOperator | None = None
     leaves: list[PlanLeaf] = field(default_factory=list)
     filters: list[PlanFilter] = field(default_factory=list)
 

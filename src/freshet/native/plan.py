@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from freshet.algebra.expressions import Aggregate, Expression
 from freshet.algebra.nodes import StreamOperator, TriplePattern
-from freshet.algebra.windows import SlidingWindow
+from freshet.algebra.windows import WindowOperator
 
 
 @dataclass(frozen=True, slots=True)
 class PlanLeaf:
     """A triple pattern in a window, or in the stored graph where the window is None."""
 
-    window: SlidingWindow | None
+    window: WindowOperator | None
     pattern: TriplePattern
 
 
@@ -51,7 +51,7 @@ class Plan:
     Leaves in windows come first. `extends` are computed on the results of the join, `rows` after grouping.
     """
 
-    windows: tuple[SlidingWindow, ...]
+    windows: tuple[WindowOperator, ...]
     leaves: tuple[PlanLeaf, ...]
     filters: tuple[PlanFilter, ...]
     extends: tuple[RowStep, ...]
