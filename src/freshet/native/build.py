@@ -7,9 +7,12 @@ from dataclasses import dataclass, replace
 from functools import singledispatchmethod
 from typing import Protocol
 
+import numpy as np
+
 from freshet.algebra.expressions import Expression, Variable
 from freshet.algebra.free_variables import variables_of
 from freshet.algebra.nodes import TriplePattern
+from freshet.native.caching import Size
 from freshet.native.change import Operator
 from freshet.native.inputs import Input
 from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
@@ -150,6 +153,12 @@ class Builder:
             for name, sources in node.graphs
         }
         return AgainOp(node, graphs, self.readers, self.dictionary)
+
+    def size_of(self, node: PlanLeaf) -> Size:
+        """How much a leaf holds, or is about to."""
+        pattern, names = self.leaf_pattern(node.pattern)
+        rows = self.leaves.leaf(node.source, pattern).known()
+        return Size(len(rows), {name: len(np.unique(rows[:, at])) for at, name in enumerate(names)})
 
     def _filtered(self, child: PlanNode, conditions: Sequence[PlanCondition], wanted: Names) -> Operator:
         below = wanted.union(*(_mentioned(each.expression, child) & each.scope for each in conditions))

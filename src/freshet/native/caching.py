@@ -10,7 +10,7 @@ they are not expected to be more than the patterns have together:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from freshet.algebra.free_variables import variables_of
@@ -34,15 +34,16 @@ def with_caches(node: PlanNode, size_of: SizeOf) -> PlanNode:
     return _cached(cached, size_of) if isinstance(cached, PlanJoin) else cached
 
 
-def _below(part: Any, size_of: SizeOf) -> Any:
-    if isinstance(part, tuple):
-        return tuple(with_caches(each, size_of) if isinstance(each, PlanNode) else each for each in part)
-    changed = {
-        place.name: with_caches(old, size_of) if isinstance(old, PlanNode) else _below(old, size_of)
-        for place in fields(part)
-        if isinstance(old := getattr(part, place.name), PlanNode | tuple)
-    }
-    return replace(part, **changed) if is_dataclass(part) and changed else part
+def _below(node: PlanNode, size_of: SizeOf) -> Any:
+    """The node with the nodes below it changed."""
+    changed: dict[str, Any] = {}
+    for place in fields(node):
+        part = getattr(node, place.name)
+        if isinstance(part, PlanNode):
+            changed[place.name] = with_caches(part, size_of)
+        elif isinstance(part, tuple) and part and isinstance(part[0], PlanNode):
+            changed[place.name] = tuple(with_caches(each, size_of) for each in part)
+    return replace(node, **changed)
 
 
 def _cached(join: PlanJoin, size_of: SizeOf) -> PlanNode:

@@ -9,10 +9,11 @@ import numpy as np
 
 from freshet.algebra.nodes import StreamOperator
 from freshet.native.change import Operator, Sequenced
+from freshet.native.leaf_buffer import LeafBuffer
 from freshet.native.one_way_index import Ids
 from freshet.native.plan import Plan, PlanOrdered
 from freshet.native.r2s.bags import as_rows, bag_difference
-from freshet.native.s2r.sliding_window import SlidingWindowContent
+from freshet.native.s2r.content import WindowContent
 from freshet.oneshot.construct import construct
 from freshet.oneshot.table import Table
 from freshet.rdf.dictionary import Dictionary
@@ -26,7 +27,8 @@ class ContinuousQuery:
         self,
         name: str,
         plan: Plan,
-        windows: Sequence[SlidingWindowContent],
+        windows: Sequence[WindowContent],
+        leaves: Sequence[LeafBuffer],
         root: Operator,
         dictionary: Dictionary,
         on_report: Callable[[Report], None],
@@ -34,6 +36,7 @@ class ContinuousQuery:
         self.name = name
         self.plan = plan
         self.windows = windows
+        self.leaves = leaves  # the leaf buffers that it reads
         self.on_report = on_report
         self._dictionary = dictionary
         ordered = isinstance(plan.root, PlanOrdered)
