@@ -224,7 +224,7 @@ class Patterns:
         return braces(parts, f"{{ SELECT {head} {{", f"}} {tail}".rstrip() + " }")
 
     def aggregate(self, scope: Variables, keys: Variables) -> str:
-        """MIN and MAX of numbers only, SAMPLE and GROUP_CONCAT of what is one value in a group: else they may choose."""
+        """MIN and MAX of numbers only, SAMPLE and GROUP_CONCAT of what is one value in a group: else they choose."""
         scope = self.known(scope)
         measured = [name for name in self.measured if name in scope]
         several = self.dice.choice(["", "", "DISTINCT "])
