@@ -9,6 +9,7 @@ from typing import Protocol
 from freshet.algebra.windows import EventTimeWindow, WindowOperator
 from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, NEVER, close_at, seen_before, time_of
+from freshet.native.plan import Plan
 from freshet.native.rhythm import Rhythm
 from freshet.native.s2r.content import WindowContent
 from freshet.native.s2r.contents import content_of
@@ -22,6 +23,9 @@ from freshet.results.report import Report
 
 class ClockedQuery(Protocol):
     """A query as the clock needs it. What its leaves have changed is taken in after every step that changes them."""
+
+    @property
+    def plan(self) -> Plan: ...
 
     @property
     def leaves(self) -> Iterable[LeafBuffer]:
@@ -146,6 +150,18 @@ class Clock:
             leaf.receive(self._stored(graph))
         return leaf
 
+    @property
+    def windows(self) -> set[WindowContent]:
+        """The windows that queries read."""
+        return {window for rhythm in self._rhythms for window in rhythm.windows}
+
+    def stored_elements(self, leaf: LeafBuffer) -> Elements | None:
+        """What the stored graph of a leaf has; None where it is the leaf of a window."""
+        for (graph, _), stored in self._stored_leaves.items():
+            if stored is leaf:
+                return self._stored(graph)
+        return None
+
     def add(self, name: str, query: ClockedQuery, timing: Timing, limit_seconds: float | None = None) -> None:
         """Step a query from now on. Its windows and leaves have been asked for just before."""
         windows = tuple(self.window(window) for window in timing.windows)
@@ -175,7 +191,7 @@ class Clock:
     def free(self) -> None:
         """Keep the leaves that the remaining queries name, and the windows that their rhythms have."""
         leaves = {id(leaf) for member in self._members.values() for leaf in member.query.leaves}
-        windows = {window for rhythm in self._rhythms for window in rhythm.windows}
+        windows = self.windows
         for window in windows:
             window.leaves = {pattern: leaf for pattern, leaf in window.leaves.items() if id(leaf) in leaves}
         self._windows = {operator: window for operator, window in self._windows.items() if window in windows}
