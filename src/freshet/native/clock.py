@@ -54,7 +54,7 @@ class _Member:
         self.only_changed = ReportCondition.CHANGE in timing.conditions
         self.only_non_empty = ReportCondition.NON_EMPTY in timing.conditions
         self.absorbed = timing.absorbed
-        self.evaluated = close_at(BEFORE_ALL_TIME)  # the moment of its last evaluation
+        self.evaluated = self.evaluated_before = close_at(BEFORE_ALL_TIME)  # the moments of its last two evaluations
         self.stale = False  # whether its windows have changed since
         self.removed = False
 
@@ -69,7 +69,7 @@ class _Member:
         began = 0.0 if self.limit_seconds is None else time.perf_counter()
         self.query.take_in(number)
         if due:
-            self.evaluated = moment
+            self.evaluated_before, self.evaluated = self.evaluated, moment
             self.stale = False
             report = self.query.report(time_of(moment))
             if report is not None:
@@ -244,11 +244,11 @@ class Clock:
         self.passed_ms = AFTER_ALL_TIME
 
     def needed_from(self, name: str) -> int:
-        """The earliest time of an element that matters to the query's next evaluation, or to the one before it."""
+        """The earliest time of an element that matters to what the query puts out next, or has put out last."""
         member = self._members[name]
         known_ms = self.passed_ms
-        if not member.rhythm.rests:  # what it answered last still counts
-            known_ms = min(known_ms, time_of(member.evaluated))
+        if not member.rhythm.rests:  # its answers are compared with those before
+            known_ms = min(known_ms, time_of(member.evaluated_before))
         return min(window.needed_from(known_ms) for window in member.rhythm.windows)
 
     def _visit_until(self, watermark_ms: int) -> None:

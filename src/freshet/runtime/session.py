@@ -49,6 +49,9 @@ class QueryFailure:
     query: str
     reason: str
 
+    def __str__(self) -> str:
+        return f"the query {self.query} failed and was removed: {self.reason}"
+
 
 class Session:
     """Continuous and one-shot SPARQL in this process.
