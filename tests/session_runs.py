@@ -58,6 +58,7 @@ def run_queries(
     for iri, lines in schedule:
         _hand_over(session, iri, lines)
     session.finish()
+    assert not session.failures, session.failures
     return [[json.loads(session.ndjson(report)) for report in query.take()] for query in registered]
 
 
