@@ -56,8 +56,8 @@ def _lower(query: nodes.Query) -> Plan:
     if query.form not in (nodes.QueryForm.SELECT, nodes.QueryForm.CONSTRUCT):
         raise refuse(f"a continuous {query.form.value.upper()} query")
     windows = {declaration.name: declaration.window for declaration in query.windows}
-    # Unlike in one-shot queries, FROM NAMED alone does not hide the stored default graph: it is what patterns outside of
-    # windows match.
+    # Unlike in one-shot queries, FROM NAMED alone does not hide the stored default graph: it is what patterns outside
+    # of windows match.
     default: tuple[Source, ...] = tuple(Stored(name) for name in query.default_graphs) or (Stored(),)
     if query.merged:
         default = (*dict.fromkeys(windows.values()), *default)
