@@ -1,42 +1,70 @@
-"""Lives of rows: a batch of arrivals enters and leaves a leaf in one pass, each at its own evaluation moment.
+"""Lives of rows: a batch of arrivals enters and leaves the leaves of a join in one pass, each at its own moment.
 
 Moments are numbered in order. A row lives from the moment of its first arrival to the first moment at which none of its
 arrivals is in the window; an arrival in between prolongs its life. A row that comes again after its death begins a new
 life under another number, since results of the old life may still have to be found in this batch.
+
+The leaves of one join share their arrays, with the leaf's number as first column of every key: so one call takes a
+batch through all of them.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from freshet.kernels.index import (
-    BLOCK,
-    FREE,
-    IDLE,
-    USED,
-    _entry_of,
-    _find,
-    _key_hash,
-    _look,
-)
+from freshet.kernels.index import BLOCK, FREE, IDLE, USED, _entry_of, _key_hash, _look
 from freshet.kernels.jit import njit
 
 OPEN = 2**62  # the death of a row that is alive
 
-# Places in `LeafArrays.ends`.
-FIRST = 0
-END = 1
+# Columns of `LifeArrays.lives`.
+BIRTH = 0
+DEATH = 1
+
+# Columns of `LifeArrays.queues`.
+BASE = 0  # where the leaf's circle begins in `places` and `inside`
+ROOM = 1  # how long it is, a power of two
+FIRST = 2  # arrivals that have left, ever
+END = 3  # arrivals that have come, ever
+
+# The last axis of `RingLinks.nodes`.
+OLDER = 0
+NEWER = 1
+ENTRY = 2
+
+# Columns of `RingLinks.sizes`.
+ROWS = 0
+KEYS = 1
 
 
-class LeafArrays(NamedTuple):
-    """What a leaf keeps beside its one-way index, whose entry numbers are the rows."""
+class LifeArrays(NamedTuple):
+    """What is kept of rows (numbered by the one-way index of their values) and of the arrivals that hold them alive."""
 
-    births: np.ndarray  # int64, one a row
-    deaths: np.ndarray  # int64, one a row
+    lives: np.ndarray  # int64 [row, 2]: BIRTH, DEATH
     heirs: np.ndarray  # int32, one a row: the row that has its values now, or -1
-    places: np.ndarray  # int64, one an arrival that is inside: its time, or its number in the stream
-    inside: np.ndarray  # int32, one an arrival that is inside: its row
-    ends: np.ndarray  # int64: which arrivals are inside, FIRST to END
+    places: np.ndarray  # int64: the place of each arrival that is inside, one circle a leaf
+    inside: np.ndarray  # int32: its row
+    queues: np.ndarray  # int64 [leaf, 4]: BASE, ROOM, FIRST, END
+
+
+class RingLinks(NamedTuple):
+    """Ring indexes of all leaves on top of one one-way index, whose keys begin with the number of the ring index."""
+
+    heads: np.ndarray  # int32, one an entry: its newest row or -1
+    nodes: np.ndarray  # int32 [row, slot, 3]: OLDER, NEWER row, ENTRY, for each of the leaf's ring indexes
+    slots: np.ndarray  # int64 [leaf, slot]: the number of the ring index, or -1
+    columns: np.ndarray  # int64 [ring index, column]: the columns of its keys, or -1
+    sizes: np.ndarray  # int64 [ring index, 2]: ROWS, KEYS
+
+
+class Batch(NamedTuple):
+    """The rows whose lives began or ended in a batch, in order of leaf and then of moment."""
+
+    born: np.ndarray  # int32
+    born_ends: np.ndarray  # int64: where each leaf's begin and end
+    dead: np.ndarray  # int32
+    dead_ends: np.ndarray  # int64
+    replaced: np.ndarray  # int32: the dead that have an heir
 
 
 @njit
@@ -55,7 +83,7 @@ def _rows_of(index, keys):
 
 
 @njit
-def _successor(index, leaf, row):
+def _successor(index, life, row):
     """Another row for the values of a row that has died in this batch; the index finds it from now on."""
     tag = _key_hash(index.keys, row)
     mask = index.table.shape[0] - 1
@@ -72,135 +100,152 @@ def _successor(index, leaf, row):
     index.counts[heir] = 0
     for column in range(index.keys.shape[1]):
         index.keys[heir, column] = index.keys[row, column]
-    leaf.heirs[row] = heir
+    life.heirs[row] = heir
     return heir
 
 
 @njit
-def lives_step(index, leaf, keys, moments, places, starts, first):
+def lives_step(index, life, keys, moments, places, ends, starts, first):
     """Let a batch in. Arrival `at` comes at moment first + moments[at]; at moment first + m what has a place before
-    starts[m] is out. At one moment arrivals come before departures.
+    starts[leaf, m] is out. At one moment arrivals come before departures.
 
-    Gives the rows born in the batch, in order of birth, the rows that died in it, and those of the dead that have an
-    heir. Rows that were out at the moment they came are in neither.
+    Rows that were out at the moment they came are neither born nor dead.
     """
     rows = _rows_of(index, keys)
-    head, end = leaf.ends[FIRST], leaf.ends[END]
+    leaves, steps = starts.shape
+    held = np.int64(0)
+    for leaf in range(leaves):
+        held += life.queues[leaf, END] - life.queues[leaf, FIRST]
     born = np.empty(rows.shape[0], np.int32)
-    dead = np.empty(rows.shape[0] + end - head, np.int32)
+    dead = np.empty(rows.shape[0] + held, np.int32)
     replaced = np.empty(rows.shape[0], np.int32)
+    born_ends = np.zeros(leaves + 1, np.int64)
+    dead_ends = np.zeros(leaves + 1, np.int64)
     births = deaths = heirs = 0
-    at = 0
-    for step in range(starts.shape[0]):
-        moment = first + step
-        while at < rows.shape[0] and moments[at] == step:
-            row = np.int64(rows[at])
-            while leaf.heirs[row] >= 0:
-                row = np.int64(leaf.heirs[row])
-            if index.counts[row] == 0:
-                if first <= leaf.deaths[row] < OPEN:
-                    replaced[heirs] = row
-                    heirs += 1
-                    row = _successor(index, leaf, row)
-                index.sizes[IDLE] -= 1
-                leaf.births[row] = moment
-                leaf.deaths[row] = OPEN
-                born[births] = row
-                births += 1
-            index.counts[row] += 1
-            leaf.places[end] = places[at]
-            leaf.inside[end] = row
-            end += 1
-            at += 1
-        while head < end and leaf.places[head] < starts[step]:
-            row = np.int64(leaf.inside[head])
-            head += 1
-            index.counts[row] -= 1
-            if index.counts[row] == 0:
-                index.sizes[IDLE] += 1
-                leaf.deaths[row] = moment
-                if leaf.births[row] < moment:
-                    dead[deaths] = row
-                    deaths += 1
-    leaf.ends[FIRST], leaf.ends[END] = head, end
-    kept = 0
-    for at in range(births):
-        row = born[at]
-        if leaf.births[row] < leaf.deaths[row]:
-            born[kept] = row
-            kept += 1
-    return born[:kept], dead[:deaths].copy(), replaced[:heirs].copy()
+    for leaf in range(leaves):
+        base, mask = life.queues[leaf, BASE], life.queues[leaf, ROOM] - 1
+        head, end = life.queues[leaf, FIRST], life.queues[leaf, END]
+        oldest = life.places[base + (head & mask)]
+        at = ends[leaf]
+        for step in range(steps):
+            moment = first + step
+            while at < ends[leaf + 1] and moments[at] == step:
+                row = np.int64(rows[at])
+                while heirs > 0 and life.heirs[row] >= 0:
+                    row = np.int64(life.heirs[row])
+                if index.counts[row] == 0:
+                    if first <= life.lives[row, DEATH] < OPEN:
+                        replaced[heirs] = row
+                        heirs += 1
+                        row = _successor(index, life, row)
+                    index.sizes[IDLE] -= 1
+                    life.lives[row, BIRTH] = moment
+                    life.lives[row, DEATH] = OPEN
+                    born[births] = row
+                    births += 1
+                index.counts[row] += 1
+                life.places[base + (end & mask)] = places[at]
+                life.inside[base + (end & mask)] = row
+                if head == end:
+                    oldest = places[at]
+                end += 1
+                at += 1
+            while head < end and oldest < starts[leaf, step]:
+                row = np.int64(life.inside[base + (head & mask)])
+                head += 1
+                oldest = life.places[base + (head & mask)]
+                index.counts[row] -= 1
+                if index.counts[row] == 0:
+                    index.sizes[IDLE] += 1
+                    life.lives[row, DEATH] = moment
+                    if life.lives[row, BIRTH] < moment:
+                        dead[deaths] = row
+                        deaths += 1
+        life.queues[leaf, FIRST], life.queues[leaf, END] = head, end
+        kept = born_ends[leaf]
+        for at in range(kept, births):
+            row = born[at]
+            if life.lives[row, BIRTH] < life.lives[row, DEATH]:
+                born[kept] = row
+                kept += 1
+        births = kept
+        born_ends[leaf + 1] = births
+        dead_ends[leaf + 1] = deaths
+    return Batch(born[:births].copy(), born_ends, dead[:deaths].copy(), dead_ends, replaced[:heirs].copy())
 
 
 @njit
-def lives_forget(index, leaf, replaced):
-    """Rows that have an heir can be used again."""
-    for row in replaced:
-        leaf.heirs[row] = -1
-        index.free[index.sizes[FREE]] = row
-        index.sizes[FREE] += 1
+def link_born(index, rings, values, rows, ends, only):
+    """Put rows, leaf after leaf, in front of the rings of their keys (algorithm 1, insert).
 
-
-@njit
-def probe_alive(index, ring, leaf, keys, pointers, births, column, ties):
-    """Extend partial results by the rows with their keys that are alive at the moment the result is born.
-
-    Of rows born at that very moment only those are seen where `ties` is 1. Gives the pointers with `column` filled in,
-    and the births.
+    `only` is the number of the one ring index that takes them, or -1 for all of the leaf's.
     """
-    count = keys.shape[0]
-    entries = np.empty(count, np.int64)
+    width = rings.columns.shape[1]
+    keys = np.zeros((BLOCK, 1 + width), np.int64)
     tags = np.empty(BLOCK, np.int64)
     found = np.empty(BLOCK, np.int64)
-    most = 0
-    for first in range(0, count, BLOCK):
-        stop = min(first + BLOCK, count)
-        _look(index, keys, first, stop, tags, found)
-        for at in range(first, stop):
-            entry = found[at - first]
-            if entry < 0:
-                entry, _ = _find(index, keys, at, tags[at - first])
-            entries[at] = entry
-            if entry >= 0:
-                most += index.counts[entry]
-    extended = np.empty((most, pointers.shape[1]), np.int32)
-    moments = np.empty(most, np.int64)
-    hits = 0
-    for at in range(count):
-        entry = entries[at]
-        if entry < 0 or index.counts[entry] == 0:
-            continue
-        moment = births[at]
-        row = ring.heads[entry]
-        while row >= 0:
-            if leaf.births[row] < moment + ties and leaf.deaths[row] > moment:
-                for other in range(pointers.shape[1]):
-                    extended[hits, other] = pointers[at, other]
-                extended[hits, column] = row
-                moments[hits] = moment
-                hits += 1
-            row = ring.older[row]
-    return extended[:hits], moments[:hits]
+    for leaf in range(rings.slots.shape[0]):
+        for slot in range(rings.slots.shape[1]):
+            number = rings.slots[leaf, slot]
+            if number < 0 or (only >= 0 and only != number):
+                continue
+            keys[:, 0] = number
+            for first in range(ends[leaf], ends[leaf + 1], BLOCK):
+                count = min(BLOCK, ends[leaf + 1] - first)
+                for at in range(count):
+                    for column in range(width):
+                        source = rings.columns[number, column]
+                        keys[at, 1 + column] = values[rows[first + at], 1 + source] if source >= 0 else 0
+                _look(index, keys, 0, count, tags, found)
+                for at in range(count):
+                    row = rows[first + at]
+                    entry = found[at]
+                    if entry < 0:
+                        entry = _entry_of(index, keys, at, tags[at])
+                    head = np.int32(-1)
+                    if index.counts[entry] == 0:
+                        index.sizes[IDLE] -= 1
+                        rings.sizes[number, KEYS] += 1
+                    else:
+                        head = rings.heads[entry]
+                        rings.nodes[head, slot, NEWER] = row
+                    index.counts[entry] += 1
+                    rings.heads[entry] = row
+                    rings.nodes[row, slot, OLDER] = head
+                    rings.nodes[row, slot, NEWER] = -1
+                    rings.nodes[row, slot, ENTRY] = entry
+            rings.sizes[number, ROWS] += ends[leaf + 1] - ends[leaf]
 
 
 @njit
-def lower_deaths(deaths, pointers, column, row_deaths):
-    """The death of each result is not after that of the row in this column."""
-    for at in range(pointers.shape[0]):
-        deaths[at] = min(deaths[at], row_deaths[pointers[at, column]])
+def unlink_dead(index, rings, rows, ends):
+    """Take rows, leaf after leaf, out of their rings."""
+    for leaf in range(rings.slots.shape[0]):
+        for slot in range(rings.slots.shape[1]):
+            number = rings.slots[leaf, slot]
+            if number < 0:
+                continue
+            for at in range(ends[leaf], ends[leaf + 1]):
+                row = rows[at]
+                older, newer = rings.nodes[row, slot, OLDER], rings.nodes[row, slot, NEWER]
+                entry = rings.nodes[row, slot, ENTRY]
+                if newer >= 0:
+                    rings.nodes[newer, slot, OLDER] = older
+                else:
+                    rings.heads[entry] = older
+                if older >= 0:
+                    rings.nodes[older, slot, NEWER] = newer
+                index.counts[entry] -= 1
+                if index.counts[entry] == 0:
+                    index.sizes[IDLE] += 1
+                    rings.sizes[number, KEYS] -= 1
+            rings.sizes[number, ROWS] -= ends[leaf + 1] - ends[leaf]
 
 
 @njit
-def moment_order(moments, first, steps):
-    """The order of results by moment; equal moments stay as they are. All are in [first, first + steps)."""
-    starts = np.zeros(steps + 1, np.int64)
-    for moment in moments:
-        starts[moment - first + 1] += 1
-    for step in range(steps):
-        starts[step + 1] += starts[step]
-    order = np.empty(moments.shape[0], np.int64)
-    for at in range(moments.shape[0]):
-        step = moments[at] - first
-        order[starts[step]] = at
-        starts[step] += 1
-    return order
+def forget_replaced(index, life, replaced):
+    """Rows that have an heir can be used again."""
+    for row in replaced:
+        life.heirs[row] = -1
+        index.free[index.sizes[FREE]] = row
+        index.sizes[FREE] += 1

@@ -2,99 +2,105 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from freshet.algebra.windows import WindowOperator
-from freshet.native.arrival_leaf import ArrivalLeaf
-from freshet.native.arrival_window import ArrivalWindow
+from freshet.kernels.arrivals import LeafPlans, match_arrivals, merge_instants, window_starts
+from freshet.native.arrival_leaf import ArrivalLeaf, MatchedArrivals
+from freshet.native.arrival_window import moves_with_arrivals, window_numbers
 from freshet.native.one_way_index import Ids
-from freshet.native.stream import BEFORE_ALL_TIME, in_order, split_before
+from freshet.native.stream import in_order, split_before
 from freshet.rdf.elements import Elements
+from freshet.rdf.terms import Iri
 
 _NONE = np.empty(0, np.int64)
 _NO_ELEMENTS = Elements(_NONE, _NONE, _NONE, _NONE)
 
 
 class ArrivalSource:
-    """Leaves in windows that move with every arrival, and leaves of the stored graph (window None).
+    """The elements of the streams that some leaves read, and of the stored graph, batch after batch.
 
-    `receive` takes the elements of streams, `stored` those of the stored graph. `step` lets in everything before a time
+    `receive` takes the elements of streams, `stored` those of the stored graph. `take` gives everything before a time
     as one batch: its instants are numbered as moments from `first` on.
     """
 
-    def __init__(self, leaves: Sequence[tuple[WindowOperator | None, ArrivalLeaf]]) -> None:
-        windows = dict.fromkeys(window for window, _ in leaves if window is not None)
-        self._windows = {ArrivalWindow(window): [leaf for of, leaf in leaves if of == window] for window in windows}
-        self._stored_leaves = [leaf for window, leaf in leaves if window is None]
-        self._pending: dict[str, list[Elements]] = {window.stream: [] for window in self._windows}
+    def __init__(self, leaves: Sequence[ArrivalLeaf]) -> None:
+        self._width = max(len(leaf.names) for leaf in leaves)
+        self.streams = list(dict.fromkeys(_stream(leaf) for leaf in leaves if leaf.window is not None))
+        self._plans = _plans(leaves, self.streams)
+        self._pending: dict[str, list[Elements]] = {stream: [] for stream in self.streams}
         self._stored: list[Elements] = []
+        self._reads_stored = any(leaf.window is None for leaf in leaves)
+        self._numbers = np.zeros(len(self.streams) + 1, np.int64)
         self.first = 0
         self.instants = _NONE
 
     def receive(self, stream: str, elements: Elements) -> None:
-        """Elements of a stream, none before a time that has been stepped over."""
-        if stream in self._pending and len(elements.times):
+        """Elements of a stream, none before a time that has been taken."""
+        if len(elements.times):
             self._pending[stream].append(elements)
 
     def stored(self, elements: Elements) -> None:
         """Triples of the stored graph; one is seen from the first instant on that is not before its time."""
-        if self._stored_leaves and len(elements.times):
+        if self._reads_stored and len(elements.times):
             self._stored.append(elements)
 
-    def step(self, until_ms: int) -> bool:
-        """Let in everything before a time; False where no element came in a window's stream."""
+    def take(self, until_ms: int) -> MatchedArrivals | None:
+        """Everything before a time; None where no element came in any stream."""
         self.first += len(self.instants)
-        ready = {stream: self._take(stream, until_ms) for stream in self._pending}
-        self.instants = _distinct(part.times for part in ready.values())
-        if len(self.instants) == 0:
-            return False
-        for window, leaves in self._windows.items():
-            elements = ready[window.stream]
-            places, starts = window.step(elements.times, self.instants)
-            for leaf in leaves:
-                self._let_in(leaf, elements, places, starts)
-        if self._stored_leaves:
-            self._step_stored()
-        return True
+        self.instants = _NONE
+        parts = [_take(self._pending[stream], until_ms) for stream in self.streams]
+        last_ms = max((int(part.times[-1]) for part in parts if len(part.times)), default=None)
+        if last_ms is None:
+            return None
+        parts.append(_take(self._stored, last_ms + 1))
+        offsets = np.array([0, *(len(part.times) for part in parts)]).cumsum()
+        times, subjects, predicates, objects = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        self.instants, moments = merge_instants(times, offsets, len(self.streams))
+        starts = window_starts(self._plans, self.instants, moments, offsets, self._numbers)
+        keys, seen, places, ends = match_arrivals(
+            self._plans, self._width, times, subjects, predicates, objects, moments, offsets, self._numbers
+        )
+        self._numbers += np.diff(offsets)
+        return MatchedArrivals(keys, seen, places, ends, starts)
 
-    def end_step(self) -> None:
-        """The batch is done with."""
-        for leaves in (*self._windows.values(), self._stored_leaves):
-            for leaf in leaves:
-                leaf.end_step()
-
-    def _take(self, stream: str, until_ms: int) -> Elements:
-        pending = self._pending[stream]
-        if not pending:
-            return _NO_ELEMENTS
-        ready, waiting = split_before(in_order(pending), until_ms)
-        self._pending[stream] = [waiting] if len(waiting.times) else []
-        return ready
-
-    def _step_stored(self) -> None:
-        ready = _NO_ELEMENTS
-        if self._stored:
-            ready, waiting = split_before(in_order(self._stored), int(self.instants[-1]) + 1)
-            self._stored = [waiting] if len(waiting.times) else []
-        starts = np.full(len(self.instants), BEFORE_ALL_TIME)
-        for leaf in self._stored_leaves:
-            self._let_in(leaf, ready, ready.times, starts)
-
-    def _let_in(self, leaf: ArrivalLeaf, elements: Elements, places: Ids, starts: Ids) -> None:
-        chosen, values = leaf.pattern.match(elements)
-        moments = np.searchsorted(self.instants, elements.times[chosen])
-        leaf.step(values, moments, np.ascontiguousarray(places[chosen]), starts, self.first)
-
-
-def _distinct(columns: Iterable[Ids]) -> Ids:
-    """The different times of several sorted columns, in order."""
-    times = np.concatenate(list(columns))
-    times.sort(kind="stable")
-    if len(times) == 0:
+    def times(self, moments: Ids) -> Ids:
+        """The instants of moments of the last batch."""
+        times: Ids = self.instants[moments - self.first]
         return times
-    new = np.empty(len(times), np.bool_)
-    new[0] = True
-    np.not_equal(times[1:], times[:-1], out=new[1:])
-    return times[new]
+
+
+def _take(pending: list[Elements], until_ms: int) -> Elements:
+    """Take what is before a time out of elements that wait."""
+    if not pending:
+        return _NO_ELEMENTS
+    ready, waiting = in_order(pending), _NO_ELEMENTS
+    if ready.times[-1] >= until_ms:
+        ready, waiting = split_before(ready, until_ms)
+    pending[:] = [waiting] if len(waiting.times) else []
+    return ready
+
+
+def _stream(leaf: ArrivalLeaf) -> str:
+    assert leaf.window is not None
+    assert moves_with_arrivals(leaf.window)
+    assert isinstance(leaf.window.stream, Iri)
+    return leaf.window.stream.value
+
+
+def _plans(leaves: Sequence[ArrivalLeaf], streams: Sequence[str]) -> LeafPlans:
+    """What the leaves ask for, as arrays; the stored graph stands behind the streams."""
+    columns = np.full((len(leaves), 3), -1, np.int64)
+    equals = np.tile(np.arange(3), (len(leaves), 1))
+    for at, leaf in enumerate(leaves):
+        for column, places in enumerate(leaf.pattern.columns):
+            columns[at, list(places)] = column
+            equals[at, list(places)] = places[0]
+    return LeafPlans(
+        streams=np.array([len(streams) if leaf.window is None else streams.index(_stream(leaf)) for leaf in leaves]),
+        constants=np.array([leaf.pattern.constants for leaf in leaves], np.int64),
+        columns=columns,
+        equals=equals,
+        windows=np.array([window_numbers(leaf.window) for leaf in leaves], np.int64),
+    )

@@ -1,12 +1,6 @@
-"""Windows that move with every arrival, as two columns: where elements stand, and where the window begins.
-
-Every element has a place (its time, or its number in the stream); at every moment the window holds the elements that
-have come and whose place is not before the window's start at that moment. Both grow with time.
-"""
+"""Which windows move with every arrival, and what kernels are told of them."""
 
 from __future__ import annotations
-
-import numpy as np
 
 from freshet.algebra.windows import (
     AllWindow,
@@ -16,9 +10,7 @@ from freshet.algebra.windows import (
     TriplesWindow,
     WindowOperator,
 )
-from freshet.native.one_way_index import Ids
-from freshet.native.stream import BEFORE_ALL_TIME
-from freshet.rdf.terms import Iri
+from freshet.kernels.arrivals import EVERYTHING, LAST_ELEMENTS, LAST_MS
 
 
 def moves_with_arrivals(window: WindowOperator) -> bool:
@@ -28,31 +20,14 @@ def moves_with_arrivals(window: WindowOperator) -> bool:
     return isinstance(window, RangeWindow | NowWindow | TriplesWindow | AllWindow)
 
 
-class ArrivalWindow:
-    """One window's places and starts, batch after batch."""
-
-    def __init__(self, window: WindowOperator) -> None:
-        assert moves_with_arrivals(window)
-        assert isinstance(window.stream, Iri)
-        self.stream = window.stream.value
-        self.window = window
-        self.counts = isinstance(window, CountWindow | TriplesWindow)
-        self._came = 0
-
-    def step(self, times: Ids, instants: Ids) -> tuple[Ids, Ids]:
-        """The places of the stream's elements of a batch, and the start at each of its instants."""
-        if not self.counts:
-            return times, self._starts_ms(instants)
-        assert isinstance(self.window, CountWindow | TriplesWindow)
-        before, self._came = self._came, self._came + len(times)
-        places = np.arange(before, self._came)
-        return places, np.searchsorted(times, instants, side="right") + (before - self.window.count)
-
-    def _starts_ms(self, instants: Ids) -> Ids:
-        if isinstance(self.window, NowWindow):
-            return instants
-        if isinstance(self.window, RangeWindow):
-            starts = instants - self.window.width_ms
-            slide_ms = self.window.slide_ms
-            return starts if slide_ms is None else (starts // slide_ms + 1) * slide_ms
-        return np.full(len(instants), BEFORE_ALL_TIME)
+def window_numbers(window: WindowOperator | None) -> tuple[int, int, int]:
+    """Kind, size and slide. None is the stored graph, which nothing leaves."""
+    match window:
+        case RangeWindow():
+            return LAST_MS, window.width_ms, window.slide_ms or 0
+        case NowWindow():
+            return LAST_MS, 0, 0
+        case CountWindow() | TriplesWindow():
+            return LAST_ELEMENTS, window.count, 0
+        case _:
+            return EVERYTHING, 0, 0

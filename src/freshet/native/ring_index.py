@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from freshet.kernels.index import RingArrays, ring_link, ring_probe, ring_unlink
-from freshet.kernels.lives import LeafArrays, probe_alive
 from freshet.native.one_way_index import Ids, OneWayIndex, Rows
 
 
@@ -45,18 +44,6 @@ class RingIndex:
         """Pairs (which key, row) for all rows with the keys that were born before a step."""
         lefts, rows = ring_probe(self._index.arrays, self._ring, keys, born, before)
         return lefts, rows
-
-    def probe_alive(
-        self, lives: LeafArrays, keys: Ids, pointers: Rows, births: Ids, column: int, *, ties: bool
-    ) -> tuple[Rows, Ids]:
-        """Partial results, born at the moments given, extended by the rows with their keys that are alive then.
-
-        `column` of the pointers is filled in; rows born at that very moment count where `ties` is set.
-        """
-        extended, moments = probe_alive(
-            self._index.arrays, self._ring, lives, keys, pointers, births, column, int(ties)
-        )
-        return extended, moments
 
     def rows_per_key(self) -> float:
         """How many rows a probe that hits may expect, from the counters."""

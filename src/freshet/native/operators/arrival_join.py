@@ -15,21 +15,16 @@ that moment; of rows born at the same moment the one of the last leaf finds the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
-from freshet.algebra.free_variables import variables_of
-from freshet.expressions.evaluate import test
-from freshet.kernels.lives import OPEN, lower_deaths, moment_order
-from freshet.native.arrival_leaf import ArrivalLeaf
+from freshet.kernels.alive import by_moment, join_born, result_deaths
+from freshet.kernels.lives import OPEN
+from freshet.native.arrival_leaf import ArrivalLeaves
 from freshet.native.one_way_index import Ids
-from freshet.native.plan import PlanFilter
 from freshet.native.result_buffer import Pointers, ResultBuffer
-from freshet.rdf.dictionary import Dictionary
-
-Bound = dict[str, tuple[int, int]]
 
 
 class Timed(NamedTuple):
@@ -40,139 +35,108 @@ class Timed(NamedTuple):
 
 
 class ArrivalJoinOp:
-    """Gives the results that were born in a batch, and where `deaths` is set those that died."""
+    """Gives the results that were born in a batch, and where `deaths` is set those that died.
 
-    def __init__(
-        self,
-        leaves: Sequence[ArrivalLeaf],
-        names: Sequence[tuple[str, ...]],
-        filters: Iterable[PlanFilter] = (),
-        dictionary: Dictionary | None = None,
-        *,
-        deaths: bool = False,
-    ) -> None:
+    Only where deaths are asked for are results kept from one batch to the next.
+    """
+
+    def __init__(self, leaves: ArrivalLeaves, *, deaths: bool = False) -> None:
         self._leaves = leaves
-        self._names = names
-        self._dictionary = dictionary
-        self._filters = [(f, variables_of(f.condition) & f.scope) for f in filters]
-        self._home: Bound = {}
-        for leaf, columns in enumerate(names):
+        self._names = [leaf.names for leaf in leaves.leaves]
+        self._home: dict[str, tuple[int, int]] = {}
+        for leaf, columns in enumerate(self._names):
             for column, name in enumerate(columns):
                 self._home.setdefault(name, (leaf, column))
-        self.results = ResultBuffer(len(leaves), len(leaves)) if deaths else None
+        self._orders: dict[bytes, Ids] = {}
+        self.results = ResultBuffer(len(self._names), len(self._names)) if deaths else None
 
     def step(self, first: int, steps: int) -> tuple[Timed, Timed]:
         """What was born and what died in a batch that the leaves have let in: moments first to first + steps."""
-        found = [self._probe(at) for at, leaf in enumerate(self._leaves) if len(leaf.born)]
-        found = [part for part in found if len(part.moments)]
-        born = _in_order(found, len(self._leaves), first, steps)
+        leaves, orders = self._leaves, self._probing_orders()
+        pointers, births = join_born(
+            leaves.ring_entries.arrays,
+            leaves.rings,
+            leaves.life.lives,
+            leaves.values,
+            leaves.batch.born,
+            leaves.batch.born_ends,
+            orders,
+        )
+        born = _in_order(pointers, births, first, steps)
         if self.results is None:
-            return born, self._nothing()
-        return born, _in_order(self._died(born), len(self._leaves), first, steps)
+            return born, Timed(born.pointers[:0], born.moments[:0])
+        return born, _in_order(*self._died(born), first, steps)
 
     def column(self, pointers: Pointers, name: str) -> Ids:
         """The values of a variable."""
-        return self._value(pointers, self._home, name)
+        leaf, column = self._home[name]
+        values: Ids = self._leaves.values[pointers[:, leaf], 1 + column]
+        return values
 
     def columns(self, pointers: Pointers, names: Iterable[str]) -> dict[str, Ids]:
         return {name: self.column(pointers, name) for name in names if name in self._home}
 
-    def _died(self, born: Timed) -> list[Timed]:
+    def _died(self, born: Timed) -> Timed:
         """The deaths of a batch; the results that are still alive are kept for the batches to come."""
         assert self.results is not None
-        gone = [
-            self.results.invalidate(at, leaf.dead)
-            for at, leaf in enumerate(self._leaves)
-            if len(leaf.dead) and len(self.results)
-        ]
-        parts = [Timed(pointers, self._deaths(pointers)) for pointers in gone if len(pointers)]
-        if len(born.moments):
-            deaths = self._deaths(born.pointers)
-            alive = deaths == OPEN
-            if alive.all():
-                kept = born.pointers
-            else:
-                kept = born.pointers[alive]
-                parts.append(Timed(born.pointers[~alive], deaths[~alive]))
-            self.results.add(kept, [leaf.row_capacity for leaf in self._leaves])
-        return parts
+        lives = self._leaves.life.lives
+        gone = [self.results.invalidate(leaf, self._leaves.dead(leaf)) for leaf in range(len(self._names))]
+        deaths = result_deaths(lives, born.pointers)
+        alive = deaths == OPEN
+        self.results.add(born.pointers[alive], [self._leaves.row_capacity])
+        pointers = np.concatenate((*gone, born.pointers[~alive]))
+        return Timed(pointers, result_deaths(lives, pointers))
 
-    def _deaths(self, pointers: Pointers) -> Ids:
-        deaths = np.full(len(pointers), OPEN)
-        for at, leaf in enumerate(self._leaves):
-            if len(leaf.dead):
-                lower_deaths(deaths, pointers, at, leaf.arrays.deaths)
-        return deaths
+    def _probing_orders(self) -> Ids:
+        """For every leaf the order in which its new rows probe the others.
 
-    def _probe(self, start: int) -> Timed:
-        """The results whose last row is one of the new rows of a leaf."""
-        leaf = self._leaves[start]
-        if any(other.present == 0 for other in self._leaves):
-            return self._nothing()
-        pointers = np.empty((len(leaf.born), len(self._leaves)), np.int32)
-        pointers[:, start] = leaf.born
-        found = Timed(pointers, leaf.arrays.births[leaf.born])
+        Each step takes the leaf with the fewest rows to expect for a probe (algorithm 5). That depends only on how the
+        ring indexes rank by this, so orders are computed once for each ranking.
+        """
+        ranking = np.argsort(self._leaves.rows_per_key(), kind="stable").tobytes()
+        orders = self._orders.get(ranking)
+        if orders is None:
+            count = len(self._leaves.rings.sizes)
+            found = [self._order(start) for start in range(len(self._names))]
+            if len(self._leaves.rings.sizes) > count:  # indexes were made on the way, which may rank elsewhere
+                return self._probing_orders()
+            width = 3 + 2 * self._leaves.rings.columns.shape[1]
+            orders = np.array(found, np.int64).reshape(len(self._names), len(self._names) - 1, width)
+            self._orders[ranking] = orders
+        return orders
+
+    def _order(self, start: int) -> list[list[int]]:
         bound = {name: (start, column) for column, name in enumerate(self._names[start])}
-        filters = list(self._filters)
-        found = self._filter(found, bound, filters)
+        steps: list[list[int]] = []
         done = {start}
-        while len(done) < len(self._leaves) and len(found.moments):
-            following, columns = self._cheapest(done, bound)
-            names = self._names[following]
-            keys = np.empty((len(found.moments), len(columns)), np.int64)
-            for at, column in enumerate(columns):
-                keys[:, at] = self._value(found.pointers, bound, names[column])
-            index = self._leaves[following].index_on(columns)
-            lives = self._leaves[following].arrays
-            found = Timed(*index.probe_alive(lives, keys, *found, following, ties=following < start))
-            done.add(following)
-            for column, name in enumerate(names):
-                bound.setdefault(name, (following, column))
-            found = self._filter(found, bound, filters)
-        return found
+        while len(done) < len(self._names):
+            leaf, columns = self._cheapest(done, bound)
+            sources = [bound[self._names[leaf][column]] for column in columns]
+            padding = self._leaves.rings.columns.shape[1] - len(columns)
+            index = self._leaves.index_on(leaf, columns)
+            steps.append([leaf, *index, *(n for source in sources for n in source), *[-1, -1] * padding])
+            done.add(leaf)
+            for column, name in enumerate(self._names[leaf]):
+                bound.setdefault(name, (leaf, column))
+        return steps
 
-    def _cheapest(self, done: set[int], bound: Bound) -> tuple[int, tuple[int, ...]]:
-        """The next leaf to probe, and on which columns: fewest rows to expect for each probe (algorithm 5)."""
-        best: tuple[tuple[bool, float], int, tuple[int, ...]] | None = None
+    def _cheapest(self, done: set[int], bound: dict[str, tuple[int, int]]) -> tuple[int, tuple[int, ...]]:
+        """The next leaf to probe, and on which columns; leaves that share nothing with what is bound come last."""
+        best: tuple[tuple[bool, int], int, tuple[int, ...]] | None = None
         for leaf, names in enumerate(self._names):
             if leaf in done:
                 continue
             columns = tuple(column for column, name in enumerate(names) if name in bound)
-            # Leaves that share nothing with what is bound come last; the index on no columns is made only for them.
-            rows = self._leaves[leaf].index_on(columns).rows_per_key() if columns else self._leaves[leaf].present
-            cost = (not columns, rows)
+            cost = (not columns, self._expected(leaf, columns) if columns else self._leaves.arrivals_inside(leaf))
             if best is None or cost < best[0]:
                 best = (cost, leaf, columns)
         assert best is not None
         return best[1], best[2]
 
-    def _value(self, pointers: Pointers, bound: Bound, name: str) -> Ids:
-        leaf, column = bound[name]
-        values: Ids = self._leaves[leaf].values[pointers[:, leaf], column]
-        return values
-
-    def _filter(self, found: Timed, bound: Bound, filters: list[tuple[PlanFilter, set[str]]]) -> Timed:
-        """Apply, and strike off, every filter whose variables are all bound now."""
-        for pair in [pair for pair in filters if pair[1] <= bound.keys()]:
-            filters.remove(pair)
-            if len(found.moments) == 0:
-                continue
-            assert self._dictionary is not None
-            columns = {name: self._value(found.pointers, bound, name) for name in pair[1]}
-            keep = test(pair[0].condition, columns, len(found.moments), self._dictionary)
-            if not keep.all():
-                found = Timed(found.pointers[keep], found.moments[keep])
-        return found
-
-    def _nothing(self) -> Timed:
-        return Timed(np.empty((0, len(self._leaves)), np.int32), np.empty(0, np.int64))
+    def _expected(self, leaf: int, columns: tuple[int, ...]) -> int:
+        number, _ = self._leaves.index_on(leaf, columns)
+        return int(self._leaves.rows_per_key()[number])
 
 
-def _in_order(parts: Sequence[Timed], width: int, first: int, steps: int) -> Timed:
-    """Several lots of results as one, in order of moment."""
-    if not parts:
-        return Timed(np.empty((0, width), np.int32), np.empty(0, np.int64))
-    pointers = np.concatenate([part.pointers for part in parts])
-    moments = np.concatenate([part.moments for part in parts])
-    order = moment_order(moments, first, steps)
-    return Timed(pointers[order], moments[order])
+def _in_order(pointers: Pointers, moments: Ids, first: int, steps: int) -> Timed:
+    return Timed(*by_moment(pointers, moments, first, steps))

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from freshet.algebra.windows import AllWindow, CountWindow, NowWindow, RangeWindow, TriplesWindow, WindowOperator
-from freshet.native.arrival_leaf import ArrivalLeaf
+from freshet.native.arrival_leaf import ArrivalLeaf, ArrivalLeaves
 from freshet.native.arrival_source import ArrivalSource
 from freshet.native.leaf_buffer import LeafPattern
 from freshet.native.operators.arrival_join import ArrivalJoinOp
@@ -76,29 +76,30 @@ def elements(arrivals: list[Arrival]) -> Elements:
 def in_batches(leaves, streams, stored, cuts, *, deaths=True):
     """The same by the operator: per instant what was born and what died."""
     pattern = {p: LeafPattern((0, p, 0), ((0,), (2,))) for p in PREDICATES}
-    buffers = [ArrivalLeaf(pattern[predicate]) for _, predicate, _ in leaves]
-    source = ArrivalSource([(window, leaf) for (window, _, _), leaf in zip(leaves, buffers, strict=True)])
-    join = ArrivalJoinOp(buffers, [names for _, _, names in leaves], deaths=deaths)
+    arrival_leaves = [ArrivalLeaf(window, pattern[predicate], names) for window, predicate, names in leaves]
+    source, buffers = ArrivalSource(arrival_leaves), ArrivalLeaves(arrival_leaves)
+    join = ArrivalJoinOp(buffers, deaths=deaths)
     names = sorted({name for _, _, names in leaves for name in names})
     source.stored(elements(stored))
     changes = defaultdict(lambda: (set(), set()))
     last = -1
     for cut in [*sorted(cuts), 10**6]:
-        for stream, arrivals in streams.items():
-            source.receive(stream, elements([a for a in arrivals if last < a[0] <= cut]))
+        for stream in source.streams:
+            source.receive(stream, elements([a for a in streams[stream] if last < a[0] <= cut]))
         last = cut
-        if not source.step(cut + 1):
+        arrived = source.take(cut + 1)
+        if arrived is None:
             continue
+        buffers.step(arrived, source.first)
         for side, timed in enumerate(join.step(source.first, len(source.instants))):
             assert (np.diff(timed.moments) >= 0).all()
             columns = join.columns(timed.pointers, names)
             rows = zip(*(columns[name].tolist() for name in names), strict=True)
-            for moment, row in zip(timed.moments.tolist(), rows, strict=True):
-                time = int(source.instants[moment - source.first])
+            for time, row in zip(source.times(timed.moments).tolist(), rows, strict=True):
                 solution = tuple(zip(names, row, strict=True))
                 assert solution not in changes[time][side], "once each"
                 changes[time][side].add(solution)
-        source.end_step()
+        buffers.end_step()
     return changes
 
 
