@@ -85,17 +85,6 @@ def window_starts(plans, instants, moments, offsets, numbers):
 
 
 @njit
-def _matches(plans, leaf, triple):
-    for place in range(3):
-        constant = plans.constants[leaf, place]
-        if constant != 0 and constant != triple[place]:
-            return False
-        if triple[plans.equals[leaf, place]] != triple[place]:
-            return False
-    return True
-
-
-@njit
 def match_arrivals(plans, width, times, subjects, predicates, objects, moments, offsets, numbers):
     """The elements that match each leaf's pattern, leaf after leaf: keys (leaf, then variables), moments, places.
 
@@ -109,20 +98,32 @@ def match_arrivals(plans, width, times, subjects, predicates, objects, moments, 
     seen = np.empty(most, np.int64)
     places = np.empty(most, np.int64)
     ends = np.zeros(leaves + 1, np.int64)
-    triple = np.empty(3, np.int64)
     count = 0
     for leaf in range(leaves):
         stream = plans.streams[leaf]
         by_number = plans.windows[leaf, KIND] == LAST_ELEMENTS
+        subject, predicate, object_ = plans.constants[leaf]
+        subject_column, predicate_column, object_column = plans.columns[leaf]
+        _, first_of_predicate, first_of_object = plans.equals[leaf]
         for at in range(offsets[stream], offsets[stream + 1]):
-            triple[0], triple[1], triple[2] = subjects[at], predicates[at], objects[at]
-            if not _matches(plans, leaf, triple):
+            s, p, o = subjects[at], predicates[at], objects[at]
+            if (
+                (subject != 0 and s != subject)
+                or (predicate != 0 and p != predicate)
+                or (object_ != 0 and o != object_)
+            ):
+                continue
+            if first_of_predicate == 0 and p != s:
+                continue
+            if first_of_object < 2 and o != (s if first_of_object == 0 else p):
                 continue
             keys[count, 0] = leaf
-            for place in range(3):
-                column = plans.columns[leaf, place]
-                if column >= 0:
-                    keys[count, 1 + column] = triple[place]
+            if subject_column >= 0:
+                keys[count, 1 + subject_column] = s
+            if predicate_column >= 0:
+                keys[count, 1 + predicate_column] = p
+            if object_column >= 0:
+                keys[count, 1 + object_column] = o
             seen[count] = moments[at]
             places[count] = numbers[stream] + at - offsets[stream] if by_number else times[at]
             count += 1

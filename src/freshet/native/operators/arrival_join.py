@@ -37,7 +37,8 @@ class Timed(NamedTuple):
 class ArrivalJoinOp:
     """Gives the results that were born in a batch, and where `deaths` is set those that died.
 
-    Only where deaths are asked for are results kept from one batch to the next.
+    Only where deaths are asked for are results kept from one batch to the next; those of a single leaf are its rows,
+    and need not be kept at all.
     """
 
     def __init__(self, leaves: ArrivalLeaves, *, deaths: bool = False) -> None:
@@ -48,7 +49,8 @@ class ArrivalJoinOp:
             for column, name in enumerate(columns):
                 self._home.setdefault(name, (leaf, column))
         self._orders: dict[bytes, Ids] = {}
-        self.results = ResultBuffer(len(self._names), len(self._names)) if deaths else None
+        self._deaths = deaths
+        self.results = ResultBuffer(len(self._names), len(self._names))
 
     def step(self, first: int, steps: int) -> tuple[Timed, Timed]:
         """What was born and what died in a batch that the leaves have let in: moments first to first + steps."""
@@ -63,7 +65,7 @@ class ArrivalJoinOp:
             orders,
         )
         born = _in_order(pointers, births, first, steps)
-        if self.results is None:
+        if not self._deaths:
             return born, Timed(born.pointers[:0], born.moments[:0])
         return born, _in_order(*self._died(born), first, steps)
 
@@ -78,8 +80,10 @@ class ArrivalJoinOp:
 
     def _died(self, born: Timed) -> Timed:
         """The deaths of a batch; the results that are still alive are kept for the batches to come."""
-        assert self.results is not None
         lives = self._leaves.life.lives
+        if len(self._names) == 1:
+            rows = self._leaves.batch.dead.reshape(-1, 1)
+            return Timed(rows, result_deaths(lives, rows))
         gone = [self.results.invalidate(leaf, self._leaves.dead(leaf)) for leaf in range(len(self._names))]
         deaths = result_deaths(lives, born.pointers)
         alive = deaths == OPEN
