@@ -68,8 +68,8 @@ def _extend(index, rings, lives, values, step, ties, pointers, moments, count):
 
 
 @njit
-def join_born(index, rings, lives, values, rows, ends, orders):
-    """The results whose last row is one of the rows given (leaf after leaf), and their births; lot after lot.
+def join_born(index, rings, lives, values, rows, moments, ends, orders):
+    """The results of the rows given (leaf after leaf) with rows that are alive at their moments; lot after lot.
 
     orders[start] are the steps to take from the rows of leaf `start`. Of rows born at one moment, that of the last leaf
     finds the result.
@@ -85,7 +85,7 @@ def join_born(index, rings, lives, values, rows, ends, orders):
         births = np.empty(count, np.int64)
         for at in range(count):
             pointers[at, start] = rows[ends[start] + at]
-            births[at] = lives[pointers[at, start], BIRTH]
+            births[at] = moments[ends[start] + at]
         for step in range(leaves - 1):
             if count > 0:
                 ties = 1 if orders[start, step, LEAF] < start else 0

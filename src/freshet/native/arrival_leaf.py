@@ -96,6 +96,12 @@ class ArrivalLeaves:
         """The keys of all ring indexes."""
         return self._ring_entries
 
+    def live_rows(self, leaf: int) -> Rows:
+        """The rows of a leaf that are alive."""
+        rows = self._rows.live_entries()
+        of_leaf: Rows = rows[self.values[rows, 0] == leaf]
+        return of_leaf
+
     def dead(self, leaf: int) -> Rows:
         """The rows of a leaf that died in the batch."""
         ends = self.batch.dead_ends
@@ -152,8 +158,7 @@ class ArrivalLeaves:
             columns=np.concatenate((rings.columns, padded)),
             sizes=np.concatenate((rings.sizes, np.zeros((1, 2), np.int64))),
         )
-        rows = self._rows.live_entries()
-        rows = np.concatenate((rows[self.values[rows, 0] == leaf], self.dead(leaf)))
+        rows = np.concatenate((self.live_rows(leaf), self.dead(leaf)))
         ends = np.zeros(len(self.leaves) + 1, np.int64)
         ends[leaf + 1 :] = len(rows)
         self._link(rows, ends, number)

@@ -20,10 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from freshet.kernels.alive import by_moment, join_born, result_deaths
-from freshet.kernels.lives import OPEN
+from freshet.kernels.alive import SOURCES, by_moment, join_born, result_deaths
+from freshet.kernels.lives import BIRTH, OPEN
 from freshet.native.arrival_leaf import ArrivalLeaves
-from freshet.native.one_way_index import Ids
+from freshet.native.one_way_index import Ids, Rows
 from freshet.native.result_buffer import Pointers, ResultBuffer
 
 
@@ -49,25 +49,29 @@ class ArrivalJoinOp:
             for column, name in enumerate(columns):
                 self._home.setdefault(name, (leaf, column))
         self._orders: dict[bytes, Ids] = {}
+        self._step_width = SOURCES + 2 * leaves.rings.columns.shape[1]
         self._deaths = deaths
         self.results = ResultBuffer(len(self._names), len(self._names))
 
     def step(self, first: int, steps: int) -> tuple[Timed, Timed]:
         """What was born and what died in a batch that the leaves have let in: moments first to first + steps."""
-        leaves, orders = self._leaves, self._probing_orders()
-        pointers, births = join_born(
-            leaves.ring_entries.arrays,
-            leaves.rings,
-            leaves.life.lives,
-            leaves.values,
-            leaves.batch.born,
-            leaves.batch.born_ends,
-            orders,
-        )
+        batch, lives = self._leaves.batch, self._leaves.life.lives
+        pointers, births = self._join(batch.born, lives[batch.born, BIRTH], batch.born_ends, self._probing_orders())
         born = _in_order(pointers, births, first, steps)
         if not self._deaths:
             return born, Timed(born.pointers[:0], born.moments[:0])
         return born, _in_order(*self._died(born), first, steps)
+
+    def all(self, moment: int) -> Pointers:
+        """Every result that is alive at the last moment, from scratch."""
+        last = len(self._names) - 1
+        rows = self._leaves.live_rows(last)
+        ends = np.zeros(last + 2, np.int64)
+        ends[-1] = len(rows)
+        orders = np.zeros((last + 1, last, self._step_width), np.int64)
+        orders[last] = np.array(self._order(last), np.int64).reshape(last, self._step_width)
+        pointers, _ = self._join(rows, np.full(len(rows), moment), ends, orders)
+        return pointers
 
     def column(self, pointers: Pointers, name: str) -> Ids:
         """The values of a variable."""
@@ -77,6 +81,20 @@ class ArrivalJoinOp:
 
     def columns(self, pointers: Pointers, names: Iterable[str]) -> dict[str, Ids]:
         return {name: self.column(pointers, name) for name in names if name in self._home}
+
+    def _join(self, rows: Rows, moments: Ids, ends: Ids, orders: Ids) -> tuple[Pointers, Ids]:
+        leaves = self._leaves
+        pointers, found = join_born(
+            leaves.ring_entries.arrays,
+            leaves.rings,
+            leaves.life.lives,
+            leaves.values,
+            rows,
+            moments,
+            ends,
+            orders,
+        )
+        return pointers, found
 
     def _died(self, born: Timed) -> Timed:
         """The deaths of a batch; the results that are still alive are kept for the batches to come."""
@@ -104,8 +122,7 @@ class ArrivalJoinOp:
             found = [self._order(start) for start in range(len(self._names))]
             if len(self._leaves.rings.sizes) > count:  # indexes were made on the way, which may rank elsewhere
                 return self._probing_orders()
-            width = 3 + 2 * self._leaves.rings.columns.shape[1]
-            orders = np.array(found, np.int64).reshape(len(self._names), len(self._names) - 1, width)
+            orders = np.array(found, np.int64).reshape(len(self._names), len(self._names) - 1, self._step_width)
             self._orders[ranking] = orders
         return orders
 
