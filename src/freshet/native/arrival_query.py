@@ -16,7 +16,8 @@ from freshet.algebra.free_variables import variables_of
 from freshet.algebra.nodes import StreamOperator
 from freshet.algebra.rewrite.conditions import has_exists, is_volatile
 from freshet.expressions.evaluate import evaluate, test
-from freshet.native.arrival_leaf import ArrivalLeaf, ArrivalLeaves, MatchedArrivals
+from freshet.kernels.arrivals import Arrived
+from freshet.native.arrival_leaf import ArrivalLeaf, ArrivalLeaves
 from freshet.native.arrival_source import ArrivalSource, moves_with_arrivals
 from freshet.native.one_way_index import Ids
 from freshet.native.operators.arrival_distinct import ArrivalDistinctOp, TimedRows
@@ -141,7 +142,7 @@ class ArrivalQuery:
             came = _less(came, went)
         return TimedRows(came.rows, self._source.times(came.moments))
 
-    def _filtered(self, arrived: MatchedArrivals) -> MatchedArrivals:
+    def _filtered(self, arrived: Arrived) -> Arrived:
         """Without the arrivals that a condition on their leaf alone keeps out."""
         keep = None
         for at, (leaf, conditions) in enumerate(zip(self._leaves.leaves, self._leaf_conditions, strict=True)):
@@ -157,7 +158,8 @@ class ArrivalQuery:
         if keep is None or keep.all():
             return arrived
         ends = np.concatenate(([0], np.cumsum(keep)))[arrived.ends]
-        return MatchedArrivals(arrived.keys[keep], arrived.moments[keep], arrived.places[keep], ends, arrived.starts)
+        keys, moments, places = arrived.keys[keep], arrived.moments[keep], arrived.places[keep]
+        return arrived._replace(keys=keys, moments=moments, places=places, ends=ends)
 
     def _solutions(self, results: Timed) -> TimedRows:
         """Results of the join, filtered, extended and projected."""
