@@ -31,6 +31,7 @@ class LeafPlans(NamedTuple):
     columns: np.ndarray  # int64 [leaf, 3]: the column of the variable at each place, or -1
     equals: np.ndarray  # int64 [leaf, 3]: the first place of the variable that stands at each place
     windows: np.ndarray  # int64 [leaf, 3]: KIND, SIZE, SLIDE
+    widths: np.ndarray  # int64: how many variables it has
 
 
 @njit
@@ -85,7 +86,7 @@ def window_starts(plans, instants, moments, offsets, numbers):
 
 
 @njit
-def match_arrivals(plans, width, times, subjects, predicates, objects, moments, offsets, numbers):
+def match_arrivals(plans, times, subjects, predicates, objects, moments, offsets, numbers):
     """The elements that match each leaf's pattern, leaf after leaf: keys (leaf, then variables), moments, places.
 
     The last result says where each leaf's arrivals begin and end.
@@ -94,7 +95,7 @@ def match_arrivals(plans, width, times, subjects, predicates, objects, moments, 
     most = 0
     for stream in plans.streams:
         most += offsets[stream + 1] - offsets[stream]
-    keys = np.zeros((most, 1 + width), np.int64)
+    keys = np.zeros((most, 1 + plans.widths.max()), np.int64)
     seen = np.empty(most, np.int64)
     places = np.empty(most, np.int64)
     ends = np.zeros(leaves + 1, np.int64)
@@ -143,11 +144,14 @@ class Arrived(NamedTuple):
 
 
 @njit
-def gather_arrivals(plans, width, clocks, times, subjects, predicates, objects, offsets, numbers):
-    """A batch of elements of several streams as arrivals; the three steps above in one call."""
+def gather_arrivals(plans, clocks, times, subjects, predicates, objects, offsets, numbers):
+    """A batch of elements of several streams as arrivals; the three steps above in one call.
+
+    Then `numbers` counts the batch too.
+    """
     instants, moments = merge_instants(times, offsets, clocks)
     starts = window_starts(plans, instants, moments, offsets, numbers)
-    keys, seen, places, ends = match_arrivals(
-        plans, width, times, subjects, predicates, objects, moments, offsets, numbers
-    )
+    keys, seen, places, ends = match_arrivals(plans, times, subjects, predicates, objects, moments, offsets, numbers)
+    for stream in range(numbers.shape[0]):
+        numbers[stream] += offsets[stream + 1] - offsets[stream]
     return Arrived(keys, seen, places, ends, starts, instants)

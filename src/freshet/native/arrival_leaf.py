@@ -27,6 +27,7 @@ from freshet.native.leaf_buffer import LeafPattern
 from freshet.native.one_way_index import Ids, OneWayIndex, Rows
 
 _FIRST_ROOM = 256
+SPARE_ROOM = 64  # for arrivals to come, so that batches of few elements seldom have to look for room
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class ArrivalLeaves:
         self.leaves = leaves
         self.width = max(len(leaf.names) for leaf in leaves)
         count = len(leaves)
-        self._rows = OneWayIndex(1 + self.width)
+        self.row_entries = OneWayIndex(1 + self.width)  # the values of the rows of all leaves
         self.life = LifeArrays(
             lives=np.empty((0, 2), np.int64),
             heirs=np.empty(0, np.int32),
@@ -59,7 +60,7 @@ class ArrivalLeaves:
         )
         self.life.queues[:, BASE] = np.arange(count) * _FIRST_ROOM
         self.life.queues[:, ROOM] = _FIRST_ROOM
-        self._ring_entries = OneWayIndex(1 + _most_shared(leaves))
+        self.ring_entries = OneWayIndex(1 + _most_shared(leaves))  # the keys of all ring indexes
         self.rings = RingLinks(
             heads=np.empty(0, np.int32),
             nodes=np.empty((0, 1, 3), np.int32),
@@ -69,25 +70,21 @@ class ArrivalLeaves:
         )
         self._numbers: dict[tuple[int, tuple[int, ...]], tuple[int, int]] = {}
         self._make_rows()
-        self.batch = _no_batch(count)
+        self._room = 0  # how many arrivals fit for certain
+        self._no_batch = self.batch = _no_batch(count)
 
     @property
     def values(self) -> Ids:
         """One row a leaf row: the leaf's number, then the values of its variables."""
-        return self._rows.keys
+        return self.row_entries.keys
 
     @property
     def row_capacity(self) -> int:
-        return self._rows.capacity
-
-    @property
-    def ring_entries(self) -> OneWayIndex:
-        """The keys of all ring indexes."""
-        return self._ring_entries
+        return self.row_entries.capacity
 
     def live_rows(self, leaf: int) -> Rows:
         """The rows of a leaf that are alive."""
-        rows = self._rows.live_entries()
+        rows = self.row_entries.live_entries()
         of_leaf: Rows = rows[self.values[rows, 0] == leaf]
         return of_leaf
 
@@ -104,16 +101,23 @@ class ArrivalLeaves:
 
     def step(self, arrived: Arrived, first: int) -> None:
         """Let a batch in, whose first moment is `first`."""
-        self._rows.make_room(len(arrived.keys))
-        self._make_rows()
-        self._make_queues(arrived.ends)
-        self._make_ring_entries(len(arrived.keys))
-        self.batch = let_in(self._rows.arrays, self.life, self._ring_entries.arrays, self.rings, arrived, first)
+        self.make_room(len(arrived.keys), arrived.ends[1:] - arrived.ends[:-1])
+        self.batch = let_in(self.row_entries.arrays, self.life, self.ring_entries.arrays, self.rings, arrived, first)
+
+    def make_room(self, arrivals: int, of_each: Ids | int) -> None:
+        """See that so many arrivals fit, of each leaf so many."""
+        if arrivals > self._room:
+            self.row_entries.make_room(arrivals + SPARE_ROOM)
+            self._make_rows()
+            self._make_queues(of_each + SPARE_ROOM)
+            self._make_ring_entries(arrivals + SPARE_ROOM)
+            self._room = arrivals + SPARE_ROOM
+        self._room -= arrivals
 
     def end_step(self) -> None:
         """The batch is done with: its dead leave the ring indexes."""
-        batch = self.batch
-        let_out(self._rows.arrays, self.life, self._ring_entries.arrays, self.rings, batch)
+        let_out(self.row_entries.arrays, self.life, self.ring_entries.arrays, self.rings, self.batch)
+        self.batch = self._no_batch
 
     def index_on(self, leaf: int, columns: tuple[int, ...]) -> tuple[int, int]:
         """The number and slot of a leaf's ring index on these columns, made the first time it is asked for."""
@@ -149,19 +153,20 @@ class ArrivalLeaves:
         ends = np.zeros(len(self.leaves) + 1, np.int64)
         ends[leaf + 1 :] = len(rows)
         self._make_ring_entries(len(rows))
-        link_born(self._ring_entries.arrays, self.rings, self.values, rows, ends, number)
+        self._room = 0  # more entries an arrival from now on
+        link_born(self.ring_entries.arrays, self.rings, self.values, rows, ends, number)
         return number, slot
 
     def _make_ring_entries(self, rows: int) -> None:
-        self._ring_entries.make_room(rows * self.rings.slots.shape[1])
-        capacity = self._ring_entries.capacity
+        self.ring_entries.make_room(rows * self.rings.slots.shape[1])
+        capacity = self.ring_entries.capacity
         if len(self.rings.heads) < capacity:
             heads = np.full(capacity, -1, np.int32)
             heads[: len(self.rings.heads)] = self.rings.heads
             self.rings = self.rings._replace(heads=heads)
 
     def _make_rows(self) -> None:
-        capacity = self._rows.capacity
+        capacity = self.row_entries.capacity
         old = len(self.life.heirs)
         if old == capacity:
             return
@@ -172,10 +177,10 @@ class ArrivalLeaves:
         self.life = self.life._replace(lives=lives, heirs=heirs)
         self.rings = self.rings._replace(nodes=nodes)
 
-    def _make_queues(self, ends: Ids) -> None:
+    def _make_queues(self, arrivals: Ids | int) -> None:
         """See that each leaf's arrivals fit its circle; where one does not, all are laid out anew."""
         queues = self.life.queues
-        needed = queues[:, END] - queues[:, FIRST] + np.diff(ends)
+        needed = queues[:, END] - queues[:, FIRST] + arrivals
         if (needed <= queues[:, ROOM]).all():
             return
         rooms = queues[:, ROOM].copy()

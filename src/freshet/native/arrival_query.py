@@ -14,7 +14,7 @@ from freshet.algebra.free_variables import variables_of
 from freshet.algebra.nodes import StreamOperator
 from freshet.expressions.evaluate import evaluate, test
 from freshet.kernels.arrivals import Arrived
-from freshet.native.arrival_leaf import ArrivalLeaf, ArrivalLeaves
+from freshet.native.arrival_leaf import SPARE_ROOM, ArrivalLeaf, ArrivalLeaves
 from freshet.native.arrival_plan import ArrivalPlan
 from freshet.native.arrival_source import ArrivalSource
 from freshet.native.one_way_index import Ids
@@ -47,6 +47,10 @@ class ArrivalQuery:
         ]
         inside = [condition for conditions in self._leaf_conditions for condition in conditions]
         self._steps = (*(condition for condition in plan.conditions if condition not in inside), *plan.steps)
+        self._is_plain = not (self._join.keeps_results or plan.conditions or plan.steps)
+        self._homes = self._join.homes(plan.variables)
+        self._few = SPARE_ROOM // len(leaves)
+        self._nothing = TimedRows(np.empty((0, len(plan.variables)), np.int64), np.empty(0, np.int64))
 
     @property
     def streams(self) -> Sequence[str]:
@@ -63,9 +67,12 @@ class ArrivalQuery:
 
     def advance(self, watermark_ms: int) -> TimedRows:
         """What the instants before the watermark put out: rows, with the time of each, in order of time."""
-        arrived = self._source.take(watermark_ms)
-        if arrived is None:
-            return TimedRows(np.empty((0, len(self._plan.variables)), np.int64), np.empty(0, np.int64))
+        ready = self._source.ready(watermark_ms)
+        if ready is None:
+            return self._nothing
+        if self._is_plain and len(ready.elements.times) <= self._few:
+            return TimedRows(*self._join.pass_through(self._source, ready, self._homes))
+        arrived = self._source.gather(ready)
         self._leaves.step(self._filtered(arrived), self._source.first)
         born, died = self._join.step(self._source.first, len(self._source.instants))
         came, went = self._solutions(born), self._solutions(died)
@@ -121,10 +128,14 @@ class ArrivalQuery:
 def by_time(solutions: TimedRows) -> Iterator[tuple[int, Ids]]:
     """The rows of each time, in order of time."""
     times = solutions.moments
+    if len(times) == 0:
+        return
+    if times.item(0) == times.item(-1):
+        yield times.item(0), solutions.rows
+        return
     cuts = np.flatnonzero(times[1:] != times[:-1]) + 1
     for first, end in zip([0, *cuts.tolist()], [*cuts.tolist(), len(times)], strict=True):
-        if end > first:
-            yield int(times[first]), solutions.rows[first:end]
+        yield times.item(first), solutions.rows[first:end]
 
 
 def _less(rows: TimedRows, others: TimedRows) -> TimedRows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,13 +24,21 @@ from freshet.kernels.arrivals import (
     gather_arrivals,
 )
 from freshet.native.arrival_leaf import ArrivalLeaf
+from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.native.one_way_index import Ids
-from freshet.native.stream import in_order, split_before
+from freshet.native.s2r.waiting import WaitingElements
+from freshet.native.stream import joined
 from freshet.rdf.elements import Elements
 from freshet.rdf.terms import Iri
 
 _NONE = np.empty(0, np.int64)
-_NO_ELEMENTS = Elements(_NONE, _NONE, _NONE, _NONE)
+
+
+class Ready(NamedTuple):
+    """Elements of the streams and then of the stored graph, each in order of time, cut at `offsets`."""
+
+    elements: Elements
+    offsets: Ids
 
 
 def moves_with_arrivals(window: WindowOperator) -> bool:
@@ -60,64 +69,65 @@ class ArrivalSource:
     """
 
     def __init__(self, leaves: Sequence[ArrivalLeaf]) -> None:
-        self._width = max(len(leaf.names) for leaf in leaves)
         self.streams = list(dict.fromkeys(_stream(leaf) for leaf in leaves if leaf.window is not None))
-        self._plans = _plans(leaves, self.streams)
-        self._pending: dict[str, list[Elements]] = {stream: [] for stream in self.streams}
-        self._stored: list[Elements] = []
-        self._reads_stored = any(leaf.window is None for leaf in leaves)
-        self._numbers = np.zeros(len(self.streams) + 1, np.int64)
+        self.plans = _plans(leaves, self.streams)
+        self.numbers = np.zeros(len(self.streams) + 1, np.int64)  # of elements that have been taken
         self.first = 0
+        self.steps = 0  # how many moments the last batch had
         self.instants = _NONE
+        self._waiting = {stream: WaitingElements() for stream in self.streams}
+        self._stored = WaitingElements()
+        self._reads_stored = any(leaf.window is None for leaf in leaves)
 
     def receive(self, stream: str, elements: Elements) -> None:
         """Elements of a stream, none before a time that has been taken."""
         if len(elements.times):
-            self._pending[stream].append(elements)
+            self._waiting[stream].push(elements)
 
     def stored(self, elements: Elements) -> None:
         """Triples of the stored graph; one is seen from the first instant on that is not before its time."""
         if self._reads_stored and len(elements.times):
-            self._stored.append(elements)
+            self._stored.push(elements)
 
     def take(self, until_ms: int) -> Arrived | None:
         """Everything before a time; None where no element came in any stream."""
-        self.first += len(self.instants)
-        self.instants = _NONE
-        parts = [_take(self._pending[stream], until_ms) for stream in self.streams]
-        last_ms = max((int(part.times[-1]) for part in parts if len(part.times)), default=None)
-        if last_ms is None:
+        ready = self.ready(until_ms)
+        return None if ready is None else self.gather(ready)
+
+    def ready(self, until_ms: int) -> Ready | None:
+        """The elements before a time, which are a batch then; None where none came in any stream."""
+        self.first += self.steps
+        self.steps = 0
+        parts: list[Elements] = []
+        ends = [0]
+        last_ms = BEFORE_ALL_TIME
+        for waiting in self._waiting.values():
+            part = waiting.release(until_ms)
+            if part is None:
+                ends.append(ends[-1])
+                continue
+            parts.append(part)
+            ends.append(ends[-1] + len(part.times))
+            last_ms = max(last_ms, part.times.item(-1))
+        if not parts:
             return None
-        parts.append(_take(self._stored, last_ms + 1))
-        lengths = np.array([0, *(len(part.times) for part in parts)])
-        arrived: Arrived = gather_arrivals(
-            self._plans, self._width, len(self.streams), *_joined(parts), lengths.cumsum(), self._numbers
-        )
-        self._numbers += lengths[1:]
+        stored = self._stored.release(last_ms + 1)
+        if stored is not None:
+            parts.append(stored)
+        ends.append(ends[-1] + (0 if stored is None else len(stored.times)))
+        return Ready(parts[0] if len(parts) == 1 else joined(parts), np.array(ends))
+
+    def gather(self, ready: Ready) -> Arrived:
+        """A batch as arrivals at the leaves."""
+        arrived: Arrived = gather_arrivals(self.plans, len(self.streams), *ready.elements, ready.offsets, self.numbers)
         self.instants = arrived.instants
+        self.steps = len(arrived.instants)
         return arrived
 
     def times(self, moments: Ids) -> Ids:
         """The instants of moments of the last batch."""
         times: Ids = self.instants[moments - self.first]
         return times
-
-
-def _take(pending: list[Elements], until_ms: int) -> Elements:
-    """Take what is before a time out of elements that wait."""
-    if not pending:
-        return _NO_ELEMENTS
-    ready, waiting = in_order(pending), _NO_ELEMENTS
-    if ready.times[-1] >= until_ms:
-        ready, waiting = split_before(ready, until_ms)
-    pending[:] = [waiting] if len(waiting.times) else []
-    return ready
-
-
-def _joined(parts: list[Elements]) -> Elements:
-    """Elements one part after the other."""
-    parts = [part for part in parts if len(part.times)]
-    return parts[0] if len(parts) == 1 else Elements(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def _stream(leaf: ArrivalLeaf) -> str:
@@ -141,4 +151,5 @@ def _plans(leaves: Sequence[ArrivalLeaf], streams: Sequence[str]) -> LeafPlans:
         columns=columns,
         equals=equals,
         windows=np.array([_window_numbers(leaf.window) for leaf in leaves], np.int64),
+        widths=np.array([len(leaf.names) for leaf in leaves]),
     )

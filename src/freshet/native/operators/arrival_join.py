@@ -22,7 +22,9 @@ import numpy as np
 
 from freshet.kernels.alive import SOURCES, born_in_order, by_moment, join_born, result_deaths
 from freshet.kernels.lives import OPEN
+from freshet.kernels.small_batches import pass_through
 from freshet.native.arrival_leaf import ArrivalLeaves
+from freshet.native.arrival_source import ArrivalSource, Ready
 from freshet.native.one_way_index import Ids
 from freshet.native.result_buffer import Pointers, ResultBuffer
 
@@ -49,8 +51,9 @@ class ArrivalJoinOp:
             for column, name in enumerate(columns):
                 self._home.setdefault(name, (leaf, column))
         self._orders: dict[bytes, Ids] = {}
+        self._only_orders: Ids | None = None  # where there is no choice
         self._step_width = SOURCES + 2 * leaves.rings.columns.shape[1]
-        self._deaths = deaths
+        self.keeps_results = deaths
         self.results = ResultBuffer(len(self._names), len(self._names))
 
     def step(self, first: int, steps: int) -> tuple[Timed, Timed]:
@@ -67,9 +70,30 @@ class ArrivalJoinOp:
             steps,
         )
         born = Timed(pointers, births)
-        if not self._deaths:
+        if not self.keeps_results:
             return born, Timed(born.pointers[:0], born.moments[:0])
         return born, _in_order(*self._died(born), first, steps)
+
+    def pass_through(self, source: ArrivalSource, ready: Ready, homes: Ids) -> tuple[Ids, Ids]:
+        """Let a small batch in and out in one go: the results born, with columns as `homes` says, and their times."""
+        leaves, orders = self._leaves, self._probing_orders()
+        few = len(ready.elements.times)
+        leaves.make_room(few * len(self._names), few)
+        rows, times, source.steps = pass_through(
+            source.plans,
+            len(source.streams),
+            *ready.elements,
+            ready.offsets,
+            source.numbers,
+            leaves.row_entries.arrays,
+            leaves.life,
+            leaves.ring_entries.arrays,
+            leaves.rings,
+            orders,
+            homes,
+            source.first,
+        )
+        return rows, times
 
     def all(self, moment: int) -> Pointers:
         """Every result that is alive at the last moment, from scratch."""
@@ -115,12 +139,18 @@ class ArrivalJoinOp:
         pointers = np.concatenate((*gone, born.pointers[~alive]))
         return Timed(pointers, result_deaths(lives, pointers))
 
+    def homes(self, names: Iterable[str]) -> Ids:
+        """For each variable the leaf and the column that has its values; -1 where none has."""
+        return np.array([self._home.get(name, (-1, -1)) for name in names], np.int64).reshape(-1, 2)
+
     def _probing_orders(self) -> Ids:
         """For every leaf the order in which its new rows probe the others.
 
         Each step takes the leaf with the fewest rows to expect for a probe (algorithm 5). That depends only on how the
         ring indexes rank by this, so orders are computed once for each ranking.
         """
+        if self._only_orders is not None:
+            return self._only_orders
         ranking = np.argsort(self._leaves.rows_per_key(), kind="stable").tobytes()
         orders = self._orders.get(ranking)
         if orders is None:
@@ -130,6 +160,8 @@ class ArrivalJoinOp:
                 return self._probing_orders()
             orders = np.array(found, np.int64).reshape(len(self._names), len(self._names) - 1, self._step_width)
             self._orders[ranking] = orders
+        if len(self._names) <= 2:
+            self._only_orders = orders
         return orders
 
     def _order(self, start: int) -> list[list[int]]:
