@@ -42,6 +42,9 @@ class Arrivals(Generic[Value]):
     def append(self, times: Ids, values: NDArray[Value]) -> None:
         if len(times) == 0:
             return
+        if len(times) == 1 and (self._first == self._end or times[0] >= self._times[self._end - 1]):
+            self.append_one(times.item(0), values[0])
+            return
         earlier = len(self) > 0 and times[0] < self._times[self._end - 1]
         if self._end + len(times) > len(self._times):
             self._make_room(len(times))
@@ -55,7 +58,7 @@ class Arrivals(Generic[Value]):
             self.values[:] = self.values[order]
         self.first_time = self._times.item(self._first)
 
-    def append_one(self, time: int, value: int | tuple[int, ...]) -> None:
+    def append_one(self, time: int, value: int | tuple[int, ...] | Value | NDArray[Value]) -> None:
         """One row at the back, not before what is there."""
         end = self._end
         if end == len(self._times):

@@ -261,10 +261,17 @@ class Clock:
         self._wake_ms = self._next_wake(watermark_ms)
 
     def _next_moment(self) -> int:
-        return min((rhythm.next_moment(self.moment) for rhythm in self._rhythms), default=NEVER)
+        moment = NEVER
+        for rhythm in self._rhythms:
+            following = rhythm.next_moment(self.moment)
+            if following < moment:
+                moment = following
+        return moment
 
     def _next_wake(self, passed_ms: int) -> int:
-        wake_ms = min((rhythm.wakes_at(passed_ms) for rhythm in self._rhythms), default=NEVER)
+        wake_ms = NEVER
+        for rhythm in self._rhythms:
+            wake_ms = min(wake_ms, rhythm.wakes_at(passed_ms))
         for feeds in self._feeds.values():
             for feed in feeds:
                 if feed.instants:
@@ -286,7 +293,7 @@ class Clock:
             if leaf.moves(BEFORE_ALL_TIME, bound_ms):
                 leaf.step(BEFORE_ALL_TIME, bound_ms, number)
         for (rhythm, members), windows in zip(self._rhythms.items(), moving, strict=True):
-            changed = any(window.changed == number for window in rhythm.windows)
+            changed = rhythm.changed_at(number)
             due = rhythm.is_due(moment, bool(windows))
             if changed or due:
                 for member in tuple(members):

@@ -43,7 +43,7 @@ class ContinuousQuery:
     def report(self, time_ms: int) -> Report | None:
         """What the query's R2S operator puts out now; None where that is nothing."""
         # Where all windows are empty the answer is empty, whatever the stored graph has.
-        rows = self._r2s.put_out(empty=bool(self.windows) and not any(window.count for window in self.windows))
+        rows = self._r2s.put_out(empty=self._is_empty())
         if len(rows) == 0:
             return None
         plan = self.plan
@@ -54,3 +54,10 @@ class ContinuousQuery:
         if len(graph.subjects) == 0:
             return None
         return Report(self.name, time_ms, plan.output, plan.variables, rows, graph)
+
+    def _is_empty(self) -> bool:
+        """Whether it has windows and nothing is in any of them."""
+        for window in self.windows:
+            if window.count:
+                return False
+        return bool(self.windows)

@@ -136,38 +136,33 @@ class LeafBuffer:
         Positions are numbers of elements in a window's leaf, times in a leaf of the stored graph.
         """
         self._number = number
-        self._fresh = self._dead = _NO_ROWS
         waiting, inside = self._waiting, self._inside
         if waiting.first_time < first:  # came between two windows
             waiting.take(waiting.count_before(first))
-        if waiting.first_time < last:
-            self._fresh = self._enter(*waiting.take(waiting.count_before(last)), number)
-        if inside.first_time < first:
-            self._dead = self._leave(inside.take(inside.count_before(first))[1])
-
-    def _enter(self, times: Ids, values: Ids, number: int) -> Rows:
-        if len(times) == 0:
-            return _NO_ROWS
-        rows, new = self._rows.add(np.ascontiguousarray(values))
+        times, values = waiting.take(waiting.count_before(last))
+        leaving = inside.take(inside.count_before(first))[1]
+        rows, self._fresh, self._dead = self._turn(np.ascontiguousarray(values), leaving, number)
         if self._expires:
-            self._inside.append(times, rows)
+            inside.append(times, rows)
+
+    def _turn(self, values: Ids, leaving: Rows, number: int) -> tuple[Rows, Rows, Rows]:
+        """Let values in and rows out; gives the rows of the values, those of them that are new, and the rows gone."""
+        self._rows.make_room(len(values))
         if len(self.born) < self.row_capacity:
             born = np.zeros(self.row_capacity, np.int64)
             born[: len(self.born)] = self.born
             self.born = born
-        fresh: Rows = rows[new]
-        self.born[fresh] = number
-        for index in self._indexes.values():
-            index.link(fresh, self.values)
-        return fresh
-
-    def _leave(self, rows: Rows) -> Rows:
-        if len(rows) == 0:
-            return _NO_ROWS
-        dead = self._rows.release(rows)
-        for index in self._indexes.values():
-            index.unlink(dead)
-        return dead
+        if not self._indexes:
+            rows, new = self._rows.add(values)
+            fresh: Rows = rows[new]
+            self.born[fresh] = number
+            return rows, fresh, self._rows.release(leaving)
+        index, *others = self._indexes.values()
+        rows, fresh, dead = index.turn(self._rows, values, leaving, self.born, number)
+        for other in others:
+            other.link(fresh, self.values)
+            other.unlink(dead)
+        return rows, fresh, dead
 
     def index_on(self, columns: tuple[int, ...]) -> RingIndex:
         """The ring index on these columns, made the first time it is asked for."""

@@ -51,11 +51,20 @@ class ResultBuffer:
 
     def invalidate(self, leaf: int, rows: Rows) -> Pointers:
         """Drop the results that point to rows of a leaf; gives the pointers of what was dropped."""
+        if len(rows) == 1 and self._is_unused(leaf, rows.item(0)):
+            return self._arrays.pointers[:0]
         gone: Pointers = pointers_invalidate(self._arrays, leaf, rows)
         return gone
 
+    def _is_unused(self, leaf: int, row: int) -> bool:
+        """Whether no result points to a row: a look here is cheaper than the call of a kernel."""
+        heads = self._arrays.heads
+        return row >= heads.shape[1] or heads.item(leaf, row) < 0
+
     def _make_room(self, more: int, row_capacity: int) -> None:
         pointers, alive, heads, older, newer, free, sizes = self._arrays
+        if heads.shape[1] >= row_capacity and sizes.item(USED) - sizes.item(FREE) + more <= len(alive):
+            return
         if heads.shape[1] < row_capacity:
             wider = np.full((heads.shape[0], row_capacity), -1, np.int32)
             wider[:, : heads.shape[1]] = heads

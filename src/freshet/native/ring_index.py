@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from freshet.kernels.bags import ring_pop
-from freshet.kernels.index import RingArrays, ring_link, ring_probe, ring_unlink
+from freshet.kernels.index import (
+    RingArrays,
+    ring_link,
+    ring_pairs,
+    ring_probe,
+    ring_unlink,
+    turn_linked,
+)
 from freshet.native.one_way_index import Ids, OneWayIndex, Rows
+
+Pairs = NDArray[np.int32]
 
 
 def _grown(array: Rows, size: int) -> Rows:
@@ -27,19 +37,23 @@ class RingIndex:
 
     def link(self, rows: Rows, values: Ids) -> None:
         """Put rows in front of the rings of their keys; `values` are those of all rows that there can be."""
-        self._index.make_room(len(rows))
-        heads, older, newer, entries = self._ring
-        if len(heads) < self._index.capacity:
-            heads = _grown(heads, self._index.capacity)
-        if len(older) < len(values):
-            older, newer, entries = (_grown(array, len(values)) for array in (older, newer, entries))
-        self._ring = RingArrays(heads, older, newer, entries)
+        self._make_room(len(rows), len(values))
         ring_link(self._index.arrays, self._ring, rows, values, self._columns)
         self._rows += len(rows)
 
     def unlink(self, rows: Rows) -> None:
         ring_unlink(self._index.arrays, self._ring, rows)
         self._rows -= len(rows)
+
+    def turn(self, rows: OneWayIndex, keys: Ids, leaving: Rows, born: Ids, number: int) -> tuple[Rows, Rows, Rows]:
+        """Count the keys of rows that come, then rows that leave once less, and link and unlink those that this makes
+        new or gone; gives the rows that came, the new and the gone."""
+        self._make_room(len(keys), rows.capacity)
+        came, new, dead = turn_linked(
+            rows.arrays, keys, leaving, born, number, self._index.arrays, self._ring, self._columns
+        )
+        self._rows += len(new) - len(dead)
+        return came, new, dead
 
     def pop(self, keys: Ids) -> Rows:
         """Take out the newest row of each key."""
@@ -53,6 +67,22 @@ class RingIndex:
         """Pairs (which key, row) for all rows with the keys that were born before a step."""
         lefts, rows = ring_probe(self._index.arrays, self._ring, keys, born, before)
         return lefts, rows
+
+    def pairs(self, rows: Rows, values: Ids, columns: Ids, born: Ids, before: int, place: int) -> Pairs:
+        """As `probe` with the values of rows: each row, in column `place`, beside those found."""
+        pairs: Pairs = ring_pairs(self._index.arrays, self._ring, rows, values, columns, born, before, place)
+        return pairs
+
+    def _make_room(self, keys: int, rows: int) -> None:
+        """For so many more keys, and for rows of numbers below this."""
+        self._index.make_room(keys)
+        heads, older, newer, entries = self._ring
+        if len(heads) < self._index.capacity or len(older) < rows:
+            if len(heads) < self._index.capacity:
+                heads = _grown(heads, self._index.capacity)
+            if len(older) < rows:
+                older, newer, entries = (_grown(array, rows) for array in (older, newer, entries))
+            self._ring = RingArrays(heads, older, newer, entries)
 
     def rows_per_key(self) -> float:
         """How many rows a probe that hits may expect, from the counters."""

@@ -55,6 +55,15 @@ class _Step:
     conditions: tuple[_Condition, ...]  # which can be tested from then on
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pairing:
+    """A look-up in the only other input: on which of its columns, with the values of which columns."""
+
+    at: int
+    columns: tuple[int, ...]
+    keys: Ids
+
+
 class MultiwayJoinOp:
     """Probes the other inputs with the new rows of each, in the order that the counters say is cheapest.
 
@@ -84,6 +93,7 @@ class MultiwayJoinOp:
         self._steps: dict[int, list[_Step]] = {}  # by the set of inputs that are joined already
         self._wanted = {name: home for name in wanted if (home := self._home(name, self._all)).places}
         self._nothing = np.empty((0, len(inputs)), np.int32)
+        self._pairings = [self._pairing(at) for at in range(len(inputs))]
 
     def changes(self, number: int) -> Change:
         came, went = self.pointer_changes(number)
@@ -144,6 +154,12 @@ class MultiwayJoinOp:
         for each in self.inputs:
             if each.buffer.live == 0:
                 return self._nothing
+        pairing = self._pairings[start]
+        if pairing is not None:
+            buffer = self.inputs[pairing.at].buffer
+            before = before_later if pairing.at > start else before_earlier
+            index, values = buffer.index_on(pairing.columns), self.inputs[start].buffer.values
+            return index.pairs(rows, values, pairing.keys, buffer.born, before, start)
         found: list[Rows] = [rows] * len(self.inputs)  # of the inputs that are joined, pointers to their rows
         joined = 1 << start
         self._test(found, joined, self._starts[start].conditions)
@@ -176,6 +192,15 @@ class MultiwayJoinOp:
         for at, held in enumerate(found):
             pointers[:, at] = held
         return pointers
+
+    def _pairing(self, start: int) -> _Pairing | None:
+        """How the rows of an input probe the only other one; None where there is more to it than a look-up."""
+        if len(self.inputs) != 2 or self._overlapping or self._conditions:
+            return None
+        step = self._step(1 << start, 1 - start)
+        if step.compared or any(len(home.places) > 1 for home in step.keys):
+            return None
+        return _Pairing(step.at, step.columns, np.array([home.places[0][1] for home in step.keys], np.int64))
 
     def _cheapest(self, joined: int) -> _Step:
         """The input to probe next: fewest rows to expect for each probe (algorithm 5)."""

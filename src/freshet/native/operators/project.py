@@ -8,6 +8,8 @@ from __future__ import annotations
 from freshet.native.change import Change, Operator
 from freshet.oneshot.table import Table
 
+_NOTHING = Change(Table({}, 0), Table({}, 0))
+
 
 class ProjectOp:
     """The rows of its child with some of their columns."""
@@ -18,6 +20,8 @@ class ProjectOp:
 
     def changes(self, number: int) -> Change:
         change = self._child.changes(number)
+        if not change:
+            return _NOTHING
         return Change(change.came.only(self._names), change.went.only(self._names))
 
     def rows(self) -> Table:

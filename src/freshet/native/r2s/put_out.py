@@ -27,6 +27,7 @@ class Followed:
         self._output = plan.output
         self._came: list[Ids] = []
         self._went: list[Ids] = []
+        self._nothing = _no_rows(plan.variables)
         self._was_empty = True  # the evaluation before, by the rule of empty windows or since there was none
 
     def take_in(self, number: int) -> None:
@@ -40,6 +41,8 @@ class Followed:
     def put_out(self, *, empty: bool) -> Ids:
         if self._output is StreamOperator.RSTREAM:
             return _no_rows(self._variables) if empty else self._answer()
+        if not (self._came or self._went or self._was_empty or empty):
+            return self._nothing
         came, went = self._taken(self._came), self._taken(self._went)
         was_empty, self._was_empty = self._was_empty, empty
         if was_empty:
