@@ -48,6 +48,7 @@ class ArrivalQuery:
         inside = [condition for conditions in self._leaf_conditions for condition in conditions]
         self._steps = (*(condition for condition in plan.conditions if condition not in inside), *plan.steps)
         self._is_plain = not (self._join.keeps_results or plan.conditions or plan.steps)
+        self._needed = set(plan.variables).union(*(variables_of(step.expression) for step in self._steps))
         self._homes = self._join.homes(plan.variables)
         self._few = SPARE_ROOM // len(leaves)
         self._nothing = TimedRows(np.empty((0, len(plan.variables)), np.int64), np.empty(0, np.int64))
@@ -107,9 +108,9 @@ class ArrivalQuery:
     def _solutions(self, results: Timed) -> TimedRows:
         """Results of the join, filtered, extended and projected."""
         moments = results.moments
-        names = set(self._plan.variables)
-        names = names.union(*(variables_of(step.expression) for step in self._steps))
-        columns = self._join.columns(results.pointers, names)
+        if len(moments) == 0:
+            return self._nothing
+        columns = self._join.columns(results.pointers, self._needed)
         for step in self._steps:
             if isinstance(step, PlanCondition):
                 seen = {name: column for name, column in columns.items() if name in step.scope}

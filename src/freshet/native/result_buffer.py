@@ -59,7 +59,7 @@ class ResultBuffer:
     def _is_unused(self, leaf: int, row: int) -> bool:
         """Whether no result points to a row: a look here is cheaper than the call of a kernel."""
         heads = self._arrays.heads
-        return row >= heads.shape[1] or heads.item(leaf, row) < 0
+        return bool(row >= heads.shape[1] or heads.item(leaf, row) < 0)
 
     def _make_room(self, more: int, row_capacity: int) -> None:
         pointers, alive, heads, older, newer, free, sizes = self._arrays

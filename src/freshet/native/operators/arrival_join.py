@@ -72,7 +72,8 @@ class ArrivalJoinOp:
         born = Timed(pointers, births)
         if not self.keeps_results:
             return born, Timed(born.pointers[:0], born.moments[:0])
-        return born, _in_order(*self._died(born), first, steps)
+        died = self._died(born)
+        return born, died if len(died.moments) < 2 else _in_order(*died, first, steps)
 
     def pass_through(self, source: ArrivalSource, ready: Ready, homes: Ids) -> tuple[Ids, Ids]:
         """Let a small batch in and out in one go: the results born, with columns as `homes` says, and their times."""
@@ -132,7 +133,13 @@ class ArrivalJoinOp:
         if len(self._names) == 1:
             rows = self._leaves.batch.dead.reshape(-1, 1)
             return Timed(rows, result_deaths(lives, rows))
-        gone = [self.results.invalidate(leaf, self._leaves.dead(leaf)) for leaf in range(len(self._names))]
+        gone = [
+            self.results.invalidate(leaf, rows)
+            for leaf in range(len(self._names))
+            if len(rows := self._leaves.dead(leaf))
+        ]
+        if not gone and len(born.moments) == 0:
+            return born
         deaths = result_deaths(lives, born.pointers)
         alive = deaths == OPEN
         self.results.add(born.pointers[alive], [self._leaves.row_capacity])

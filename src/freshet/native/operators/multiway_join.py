@@ -32,6 +32,7 @@ from freshet.rdf.dictionary import Dictionary
 EVERY_STEP = 2**62
 
 _NO_ROWS = Table({}, 0)
+_NOTHING = Change(_NO_ROWS, _NO_ROWS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ class MultiwayJoinOp:
 
     def changes(self, number: int) -> Change:
         came, went = self.pointer_changes(number)
-        return Change(self.table(came), self.table(went))
+        return Change(self.table(came), self.table(went)) if len(came) or len(went) else _NOTHING
 
     def rows(self) -> Table:
         return self.table(self._results.live())

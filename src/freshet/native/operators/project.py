@@ -22,6 +22,8 @@ class ProjectOp:
         change = self._child.changes(number)
         if not change:
             return _NOTHING
+        if change.came.columns.keys() <= self._names and change.went.columns.keys() <= self._names:
+            return change
         return Change(change.came.only(self._names), change.went.only(self._names))
 
     def rows(self) -> Table:
