@@ -121,6 +121,8 @@ class ArrivalJoinOp:
     def column(self, pointers: Pointers, name: str) -> Ids:
         """The values of a variable."""
         leaf, column = self._home[name]
+        if len(pointers) == 1:  # NumPy takes four times as long to look one value up
+            return np.array([self._leaves.values.item(pointers.item(0, leaf), 1 + column)], np.int64)
         values: Ids = self._leaves.values[pointers[:, leaf], 1 + column]
         return values
 
