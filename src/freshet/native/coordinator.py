@@ -3,42 +3,69 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import Protocol
 
-from freshet.algebra.expressions import Variable
-from freshet.algebra.nodes import Query, TriplePattern
+from freshet.algebra.nodes import Query
+from freshet.algebra.windows import EventTimeWindow
+from freshet.native.build import Builder
+from freshet.native.caching import with_caches
 from freshet.native.clock import Clock
 from freshet.native.continuous_query import ContinuousQuery
+from freshet.native.derived_stream import DerivedStream
 from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
 from freshet.native.lower import lower
+from freshet.native.measuring import Measurements
+from freshet.native.moments import AFTER_ALL_TIME, close_at
 from freshet.native.one_way_index import Ids
-from freshet.native.plan import Plan
-from freshet.native.stream import AFTER_ALL_TIME, BEFORE_ALL_TIME, StreamState
+from freshet.native.operators.parameters import ParametersOp
+from freshet.native.plan import Plan, Source, Stored
+from freshet.native.reads import predicates_of
+from freshet.native.shared_plans import SharedPlans
+from freshet.native.shared_query import SharedQuery
+from freshet.native.sharing import Shape, shape_of
+from freshet.native.stream import StreamState
+from freshet.native.timing import Timing, source_of, timing_of
+from freshet.oneshot.dataset import Dataset, GraphReader
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
-from freshet.rdf.errors import InputError
+from freshet.rdf.errors import FreshetError, InputError
 from freshet.rdf.terms import Iri
+from freshet.rdf.triples import DEFAULT_GRAPH, Triples
 from freshet.results.report import Report
 
 
-class Graph(Protocol):
-    """What the engine needs of the stored graph."""
+class Graphs(Protocol):
+    """What the engine needs of the stored graphs. They are named by ids, the default graph by DEFAULT_GRAPH."""
 
-    def elements(self) -> Elements: ...
-    def load(self, subjects: Ids, predicates: Ids, objects: Ids) -> Elements: ...
+    def elements(self, graph: int = DEFAULT_GRAPH) -> Elements: ...
+    def load(self, subjects: Ids, predicates: Ids, objects: Ids, graph: int = DEFAULT_GRAPH) -> Elements: ...
     def absorb(self, elements: Elements) -> None: ...
+    def reader(self, triples: Triples) -> GraphReader: ...
+    def named(self) -> Dataset: ...
 
 
 class Engine:
-    """Registered queries over streams and the stored graph. Calls may come from several threads."""
+    """Registered queries over streams and the stored graphs. Calls may come from several threads.
 
-    def __init__(self, dictionary: Dictionary, graph: Graph) -> None:
+    A query that fails is removed, and `on_failure` gets its name and the reason; the others go on.
+    """
+
+    def __init__(
+        self, dictionary: Dictionary, graphs: Graphs, on_failure: Callable[[str, str], None] | None = None
+    ) -> None:
         self.dictionary = dictionary
         self.streams: dict[str, StreamState] = {}
-        self._graph = graph
-        self._clocks: dict[frozenset[str], Clock] = {}
+        self._graphs = graphs
+        self._tell_failure = on_failure or _warn
+        self._derived: dict[str, DerivedStream] = {}
         self._queries: dict[str, Clock] = {}
+        self._clocks_of: dict[str, list[Clock]] = {}  # by the name of a stream, derived ones too
+        self._derived_of: dict[str, list[DerivedStream]] = {}
+        self._plans = SharedPlans()
+        self._groups = 0
         self._lock = threading.RLock()
 
     def declare(self, stream: StreamState) -> None:
@@ -46,9 +73,12 @@ class Engine:
         with self._lock:
             if stream.iri in self.streams:
                 raise InputError(f"the stream <{stream.iri}> is declared twice")
-            if stream.absorb is not None and self._queries:
-                raise InputError(f"declare <{stream.iri}>, which is absorbed, before registering queries")
             self.streams[stream.iri] = stream
+            if stream.absorb is not None:
+                for clock in self._clocks():
+                    if clock.reads_absorbed:
+                        clock.streams.add(stream.iri)
+                self._connect()
 
     @property
     def names(self) -> list[str]:
@@ -56,104 +86,125 @@ class Engine:
         return list(self._queries)
 
     def register(
-        self, name: str, query: Query, on_report: Callable[[Report], None], *, file: str | None = None
-    ) -> ContinuousQuery:
-        """Keep a continuous query answered from now on."""
-        plan = lower(query, file=file)
-        if not plan.windows:
+        self,
+        name: str,
+        query: Query,
+        on_report: Callable[[Report], None],
+        *,
+        file: str | None = None,
+        report: str | Collection[str] = (),
+        every_ms: int | None = None,
+        limit_seconds: float | None = None,
+        measurements: Measurements | None = None,
+    ) -> Plan:
+        """Keep a continuous query answered from now on, over what comes from now on.
+
+        `report` names conditions for a moment to count: close, change, non-empty. `every_ms` has it computed at
+        multiples of a period, as COMPUTED EVERY does. A query that takes longer than `limit_seconds` over one step is
+        removed. What its operators do is written to `measurements`.
+        """
+        plan = lower(query, streams=list(self.streams), file=file)
+        if not query.windows:
             raise InputError(f"the query {name} has no window, so it is not continuous", file=file)
         with self._lock:
             if name in self._queries:
                 raise InputError(f"a query named {name} is registered already")
-            for window in plan.windows:
-                self.streams.setdefault(window.stream.value, StreamState(window.stream.value))
-            streams = frozenset(self._streams_of(plan))
-            if streams not in self._clocks:
-                self._clocks[streams] = Clock(streams, self._graph.elements())
-            clock = self._queries[name] = self._clocks[streams]
-            clock.queries[name] = registered = self._instantiate(name, plan, clock, on_report)
-            return registered
+            timing = timing_of(plan, query.period_ms if every_ms is None else every_ms, report, file)
+            self._make_streams(timing)
+            clock = self._clock(timing)
+            shape = None if measurements is not None or limit_seconds is not None else shape_of(plan)
+            try:
+                if shape is None or not self._share(name, shape, clock, timing, on_report):
+                    registered = self._instantiate(name, plan, clock, on_report, measurements)
+                    clock.add(name, registered, timing, limit_seconds)
+                    plan = registered.plan
+                self._queries[name] = clock
+            finally:
+                clock.free()
+                self._connect()
+            return plan
 
     def unregister(self, name: str) -> None:
+        """Forget a query, and what only it needed."""
         with self._lock:
-            clock = self._queries.pop(name)
-            del clock.queries[name]
-            if not clock.queries:
-                del self._clocks[clock.streams]
+            if name not in self._queries:
+                raise InputError(f"there is no query named {name}")
+            clock, known_as = self._queries.pop(name), self._plans.clock_name(name)
+            if self._plans.leave(name):
+                clock.remove(known_as)
+            self._connect()
 
     def push(self, stream: str, elements: Elements) -> None:
         """Elements of a stream in the order they came."""
         with self._lock:
             state = self._stream(stream)
             elements = state.accept(elements)
-            absorbed = state.absorbed(elements)
-            if absorbed is not None:
-                self._graph.absorb(absorbed)
-            for clock in self._clocks_of(stream):
-                clock.push(stream, elements, absorbed)
-                self._advance(clock)
+            if state.absorb is not None:
+                self._absorb(state, elements)
+            for clock in self._clocks_of.get(stream, ()):
+                clock.push(stream, elements)
+            for derived in self._derived_of.get(stream, ()):
+                derived.push(elements)
+            self._advance(stream)
 
     def advance(self, stream: str, watermark_ms: int) -> None:
         """Say that everything before a time has come."""
         with self._lock:
             state = self._stream(stream)
             state.watermark_ms = max(state.watermark_ms, watermark_ms)
-            for clock in self._clocks_of(stream):
-                self._advance(clock)
+            self._advance(stream)
 
     def finish(self) -> None:
         """Say that all streams have ended: every window that has content closes."""
         with self._lock:
+            watermarks = {iri: state.watermark_ms for iri, state in self.streams.items()}
             for state in self.streams.values():
                 state.watermark_ms = AFTER_ALL_TIME
-            for clock in self._clocks.values():
-                clock.finish()
+            for derived in self._derived.values():
+                self._release(derived)
+                watermarks[derived.state.iri] = derived.state.watermark_ms
+                derived.state.watermark_ms = AFTER_ALL_TIME
+            for clock in self._clocks():
+                clock.finish(watermarks)
 
     def passed(self) -> dict[str, int]:
-        """For each query the time up to which all its windows have been reported."""
+        """For each query the last moment up to which everything has been reported."""
         with self._lock:
-            return {name: clock.passed_ms for name, clock in self._queries.items()}
+            return {name: close_at(clock.passed_ms) for name, clock in self._queries.items()}
 
-    def needed_from(self, passed: dict[str, int]) -> int:
-        """The earliest time an element may have that matters to closes after `passed`, or to the evaluation before."""
+    def moment(self, name: str) -> int:
+        """The moment at which a query is, or was last, reported."""
+        return self._queries[name].moment
+
+    def needed_from(self) -> int:
+        """The earliest time an element may have that matters to what is yet to be reported."""
         with self._lock:
             return min(
-                (
-                    passed.get(name, BEFORE_ALL_TIME) - clock.longest_memory_ms()
-                    for name, clock in self._queries.items()
-                ),
+                (clock.needed_from(self._plans.clock_name(name)) for name, clock in self._queries.items()),
                 default=AFTER_ALL_TIME,
             )
 
-    def load(self, subjects: Ids, predicates: Ids, objects: Ids) -> None:
-        """Add triples to the stored default graph."""
+    def load(self, subjects: Ids, predicates: Ids, objects: Ids, graph: int = DEFAULT_GRAPH) -> None:
+        """Add triples to a stored graph."""
         with self._lock:
-            elements = self._graph.load(subjects, predicates, objects)
-            for clock in self._clocks.values():
-                clock.load(elements)
+            elements = self._graphs.load(subjects, predicates, objects, graph)
+            for clock in self._clocks():
+                clock.load(elements, graph)
 
     def wanted_predicates(self, stream: str) -> frozenset[str] | None:
-        """The predicates of a stream that anybody can want; None where every element counts.
-
-        An aggregate without GROUP BY answers as soon as its windows hold anything at all.
-        """
+        """The predicates of a stream that anybody can want; None where every element counts."""
         with self._lock:
             if self._stream(stream).absorb is not None:
                 return None
             wanted: set[str] = set()
-            for clock in self._clocks.values():
-                for query in clock.queries.values():
-                    plan = query.plan
-                    if stream not in {window.stream.value for window in plan.windows}:
-                        continue
-                    if plan.window_leaves == 0 or (plan.group is not None and not plan.group.keys):
-                        return None
-                    for leaf in plan.leaves:
-                        if leaf.window is None or leaf.window.stream.value != stream:
-                            continue
-                        if not isinstance(leaf.pattern.predicate, Iri):
-                            return None
-                        wanted.add(leaf.pattern.predicate.value)
+            for name, clock in {self._plans.clock_name(name): clock for name, clock in self._queries.items()}.items():
+                query = clock.query(name)
+                if Iri(stream) not in {window.stream for window in query.plan.windows}:
+                    continue
+                found = None if clock.counts_every_element(name) else predicates_of(query.plan, stream)
+                if found is None:
+                    return None
+                wanted |= found
             return frozenset(wanted)
 
     def _stream(self, iri: str) -> StreamState:
@@ -161,36 +212,148 @@ class Engine:
             raise InputError(f"there is no stream <{iri}>")
         return self.streams[iri]
 
-    def _streams_of(self, plan: Plan) -> set[str]:
-        """The streams whose progress a query waits for: those it reads, also by way of the stored graph."""
-        streams = {window.stream.value for window in plan.windows}
-        if any(leaf.window is None for leaf in plan.leaves):
+    def _make_streams(self, timing: Timing) -> None:
+        """Make known the streams that a query reads and nobody has declared."""
+        for window in timing.windows:
+            assert isinstance(window.stream, Iri)
+            base = self.streams.setdefault(window.stream.value, StreamState(window.stream.value))
+            source = source_of(window)
+            if isinstance(window, EventTimeWindow) and source not in self._derived:
+                predicate = self.dictionary.encode(window.predicate)
+                self._derived[source] = DerivedStream(source, base, predicate, self.dictionary)
+
+    def _clock(self, timing: Timing) -> Clock:
+        """The clock of the streams that a query waits for: those it reads, also by way of the stored graph."""
+        streams = set(timing.streams)
+        if timing.absorbed:
             streams |= {state.iri for state in self.streams.values() if state.absorb is not None}
-        return streams
+        for clock in self._clocks():
+            if clock.streams == streams:
+                return clock
+        return Clock(streams, self._graphs.elements, self._failed)
 
-    def _clocks_of(self, stream: str) -> list[Clock]:
-        return [clock for clock in self._clocks.values() if stream in clock.streams]
+    def _clocks(self) -> list[Clock]:
+        return list(dict.fromkeys(self._queries.values()))
 
-    def _advance(self, clock: Clock) -> None:
-        clock.advance(min(self.streams[stream].watermark_ms for stream in clock.streams))
+    def _connect(self) -> None:
+        """Find out anew which clocks and derived streams each stream feeds; what feeds nobody is let go."""
+        clocks: dict[str, list[Clock]] = {}
+        for clock in self._clocks():
+            for stream in clock.streams:
+                clocks.setdefault(stream, []).append(clock)
+        self._clocks_of = clocks
+        self._plans.forget_unused({window for clock in self._clocks() for window in clock.windows})
+        self._derived = {name: derived for name, derived in self._derived.items() if name in clocks}
+        self._derived_of = {}
+        for derived in self._derived.values():
+            self._derived_of.setdefault(derived.base.iri, []).append(derived)
 
-    def _instantiate(self, name: str, plan: Plan, clock: Clock, on_report: Callable[[Report], None]) -> ContinuousQuery:
-        leaves: list[tuple[LeafBuffer, tuple[str, ...]]] = []
-        for leaf in plan.leaves:
-            pattern, names = self._leaf_pattern(leaf.pattern)
-            home = clock.stored_leaf if leaf.window is None else clock.window(leaf.window).leaf
-            leaves.append((home(pattern), names))
+    def _failed(self, known_as: str, error: Exception) -> None:
+        """What a clock knows under a name has failed, and is gone."""
+        reason = error.message if isinstance(error, FreshetError) else f"{type(error).__name__}: {error}"
+        for name in self._plans.members(known_as):
+            del self._queries[name]
+            self._plans.leave(name)
+            self._connect()
+            self._tell_failure(name, reason)
+
+    def _member_failed(self, name: str, error: Exception) -> None:
+        """One of those that share a plan has failed; the others go on."""
+        self.unregister(name)
+        self._tell_failure(
+            name, error.message if isinstance(error, FreshetError) else f"{type(error).__name__}: {error}"
+        )
+
+    def _absorb(self, state: StreamState, elements: Elements) -> None:
+        absorbed = state.absorbed(elements)
+        if absorbed is not None and len(absorbed.times):
+            self._graphs.absorb(absorbed)
+            for clock in self._clocks():
+                clock.absorb(absorbed)
+
+    def _advance(self, stream: str) -> None:
+        """A stream has come further: let those who wait for it go on."""
+        for derived in self._derived_of.get(stream, ()):
+            if self._release(derived):
+                for clock in self._clocks_of[derived.state.iri]:
+                    clock.advance(self._watermark(clock))
+        for clock in self._clocks_of.get(stream, ()):
+            clock.advance(self._watermark(clock))
+
+    def _release(self, derived: DerivedStream) -> bool:
+        elements = derived.release()
+        if elements is None:
+            return False
+        for clock in self._clocks_of[derived.state.iri]:
+            clock.push(derived.state.iri, elements)
+        return True
+
+    def _watermark(self, clock: Clock) -> int:
+        """How far all streams of a clock have come."""
+        watermark_ms = AFTER_ALL_TIME
+        for stream in clock.streams:
+            state = self.streams.get(stream) or self._derived[stream].state
+            if state.watermark_ms < watermark_ms:
+                watermark_ms = state.watermark_ms
+        return watermark_ms
+
+    def _share(
+        self, name: str, shape: Shape, clock: Clock, timing: Timing, on_report: Callable[[Report], None]
+    ) -> bool:
+        """Let a query share the plan of others of its shape; False where it is the first."""
+        windows = tuple(clock.window(window) for window in shape.plan.windows)
+        shared, known = self._plans.find(shape, timing, windows)
+        if not known:
+            return False
+        if shared is None:
+            parameters = ParametersOp(len(shape.constants))
+            leaves = _Leaves(clock, self.dictionary)
+            builder = Builder(leaves, self._graphs, self.dictionary, None, parameters)
+            root = builder.build(shape.plan.root, frozenset(shape.plan.variables))
+            self._groups += 1
+            shared = SharedQuery(
+                f"shared plan {self._groups}", shape.plan, windows, leaves.given, root, parameters, self._member_failed
+            )
+            clock.add(shared.name, shared, timing)
+            self._plans.share(shape, timing, windows, shared)
+        self._plans.enter(name, shared)
+        constants = [self.dictionary.encode(term) for term in shape.constants]
+        shared.add(name, constants, on_report, clock.stored_elements)
+        return True
+
+    def _instantiate(
+        self,
+        name: str,
+        plan: Plan,
+        clock: Clock,
+        on_report: Callable[[Report], None],
+        measurements: Measurements | None,
+    ) -> ContinuousQuery:
+        leaves = _Leaves(clock, self.dictionary)
+        builder = Builder(leaves, self._graphs, self.dictionary, measurements)
+        plan = replace(plan, root=with_caches(plan.root, builder.size_of))
+        root = builder.build(plan.root, frozenset(plan.variables) & plan.root.names)
         windows = [clock.window(window) for window in plan.windows]
-        return ContinuousQuery(name, plan, windows, leaves, self.dictionary, on_report)
+        return ContinuousQuery(name, plan, windows, leaves.given, root, self.dictionary, on_report)
 
-    def _leaf_pattern(self, pattern: TriplePattern) -> tuple[LeafPattern, tuple[str, ...]]:
-        ends = (pattern.subject, pattern.predicate, pattern.object)
-        places: dict[str, tuple[int, ...]] = {}
-        constants = [0, 0, 0]
-        for at, end in enumerate(ends):
-            if isinstance(end, Variable):
-                places[end.name] = (*places.get(end.name, ()), at)
-            else:
-                constants[at] = self.dictionary.encode(end)
-        subject, predicate, object_ = constants
-        return LeafPattern((subject, predicate, object_), tuple(places.values())), tuple(places)
+
+class _Leaves:
+    """The leaf buffers of a clock, with a list of those that were asked for."""
+
+    def __init__(self, clock: Clock, dictionary: Dictionary) -> None:
+        self._clock = clock
+        self._dictionary = dictionary
+        self.given: list[LeafBuffer] = []
+
+    def leaf(self, source: Source, pattern: LeafPattern) -> LeafBuffer:
+        if isinstance(source, Stored):
+            graph = DEFAULT_GRAPH if source.graph is None else self._dictionary.encode(source.graph)
+            leaf = self._clock.stored_leaf(pattern, graph)
+        else:
+            leaf = self._clock.window(source).leaf(pattern)
+        self.given.append(leaf)
+        return leaf
+
+
+def _warn(name: str, reason: str) -> None:
+    warnings.warn(f"the query {name} failed and was removed: {reason}", stacklevel=2)

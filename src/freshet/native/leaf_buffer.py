@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from freshet.native.arrivals import Arrivals
+from freshet.native.choice import Choice
 from freshet.native.one_way_index import Ids, Mask, OneWayIndex, Rows
 from freshet.native.ring_index import RingIndex
 from freshet.rdf.elements import Elements
@@ -19,11 +20,12 @@ class LeafPattern:
     """A triple pattern without names: ids where it has constants, and for each variable the places it stands at.
 
     `constants` has 0 where there is a variable. Patterns that differ only in the names of variables are equal, and
-    share one leaf buffer.
+    share one leaf buffer. At some places only chosen terms match: the constants of queries that share the pattern.
     """
 
     constants: tuple[int, int, int]
     columns: tuple[tuple[int, ...], ...]
+    chosen: tuple[tuple[int, Choice], ...] = ()
 
     def match(self, elements: Elements) -> tuple[Mask | slice, Ids]:
         """Which elements match, and the variables' values of those that do."""
@@ -37,12 +39,29 @@ class LeafPattern:
             for place in places[1:]:
                 hit = triple[places[0]] == triple[place]
                 mask = hit if mask is None else mask & hit
+        for place, choice in self.chosen:
+            hit = choice.among(triple[place])
+            mask = hit if mask is None else mask & hit
         chosen: Mask | slice = slice(None) if mask is None else mask
         count = len(elements.times) if mask is None else int(np.count_nonzero(mask))
         values = np.empty((count, len(self.columns)), np.int64)
         for at, places in enumerate(self.columns):
             values[:, at] = triple[places[0]][chosen]
         return chosen, values
+
+    def match_one(self, triple: tuple[int, int, int]) -> tuple[int, ...] | None:
+        """The variables' values of one triple, None where it does not match."""
+        for constant, value in zip(self.constants, triple, strict=True):
+            if constant and constant != value:
+                return None
+        for place, choice in self.chosen:
+            if triple[place] not in choice:
+                return None
+        for places in self.columns:
+            for place in places[1:]:
+                if triple[place] != triple[places[0]]:
+                    return None
+        return tuple([triple[places[0]] for places in self.columns])
 
 
 class LeafBuffer:
@@ -91,18 +110,40 @@ class LeafBuffer:
     def live_rows(self) -> Rows:
         return self._rows.live_entries()
 
+    def known(self) -> Ids:
+        """The values of all rows that are here or wait to enter."""
+        return np.concatenate((self.values[self.live_rows()], self._waiting.values))
+
     def receive(self, elements: Elements) -> None:
         """Elements in order of time; those that match wait until a step lets them in."""
         chosen, values = self.pattern.match(elements)
         if len(values):
             self._waiting.append(elements.times[chosen], values)
 
-    def step(self, open_ms: int, close_ms: int, number: int) -> None:
-        """Move to the content of [open_ms, close_ms)."""
+    def receive_one(self, position: int, triple: tuple[int, int, int]) -> None:
+        """One element, not before those that have come."""
+        values = self.pattern.match_one(triple)
+        if values is not None:
+            self._waiting.append_one(position, values)
+
+    def moves(self, first: int, last: int) -> bool:
+        """Whether a step to these positions changes anything."""
+        return self._waiting.first_time < last or self._inside.first_time < first
+
+    def step(self, first: int, last: int, number: int) -> None:
+        """Move to the content at the positions from `first` up to, not including, `last`.
+
+        Positions are numbers of elements in a window's leaf, times in a leaf of the stored graph.
+        """
         self._number = number
-        self._waiting.take(self._waiting.count_before(open_ms))  # came between two windows
-        self._fresh = self._enter(*self._waiting.take(self._waiting.count_before(close_ms)), number)
-        self._dead = self._leave(self._inside.take(self._inside.count_before(open_ms))[1])
+        self._fresh = self._dead = _NO_ROWS
+        waiting, inside = self._waiting, self._inside
+        if waiting.first_time < first:  # came between two windows
+            waiting.take(waiting.count_before(first))
+        if waiting.first_time < last:
+            self._fresh = self._enter(*waiting.take(waiting.count_before(last)), number)
+        if inside.first_time < first:
+            self._dead = self._leave(inside.take(inside.count_before(first))[1])
 
     def _enter(self, times: Ids, values: Ids, number: int) -> Rows:
         if len(times) == 0:
