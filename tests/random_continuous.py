@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from random import Random
 from typing import Any
 
 from case_files import EXAMPLE
 from comparing import XSD
-from random_expressions import condition, operand, slice_text, total_order
+from random_expressions import Dice, condition, operand, slice_text, total_order
 from random_patterns import Home, Part, Patterns, Variables, is_graph, smaller_part
 from random_streams import Timed, Triple
 from random_windows import RandomWindow, cqels_window, csparql_window, rspql_window, units
@@ -75,7 +74,7 @@ class Told:
     moment_ms: int = field(default=0)
 
 
-def random_query(dice: Random, name: str, told: Told) -> RandomQuery:
+def random_query(dice: Dice, name: str, told: Told) -> RandomQuery:
     dialect = dice.choice(["rspql", "rspql", "csparql", "cqels"])
     if told.dated:
         dialect = dice.choice(["rspql", "rspql", "rspql", dialect])
@@ -101,7 +100,7 @@ def random_query(dice: Random, name: str, told: Told) -> RandomQuery:
 
 
 def random_pattern(
-    dice: Random,
+    dice: Dice,
     homes: Mapping[Home, Sequence[Triple]],
     blocks: Sequence[str],
     open_block: Callable[[str], str],
@@ -111,7 +110,7 @@ def random_pattern(
     return patterns, *patterns.whole()
 
 
-def random_windows(dice: Random, dialect: str, told: Told) -> tuple[RandomWindow, ...]:
+def random_windows(dice: Dice, dialect: str, told: Told) -> tuple[RandomWindow, ...]:
     windows = []
     for _ in range(dice.choice([1, 1, 2, 2, 3])):
         stream = dice.choice(sorted(told.streams))
@@ -124,14 +123,14 @@ def random_windows(dice: Random, dialect: str, told: Told) -> tuple[RandomWindow
     return tuple(windows)
 
 
-def random_datasets(dice: Random, told: Told) -> tuple[str, ...]:
+def random_datasets(dice: Dice, told: Told) -> tuple[str, ...]:
     if not told.graphs or dice.random() < 0.6:
         return ()
     first, *rest = dice.sample(sorted(told.graphs), len(told.graphs))
     return (f"FROM {first}", *(f"{dice.choice(['FROM', 'FROM NAMED'])} {name}" for name in rest))
 
 
-def random_report(dice: Random) -> tuple[str, ...]:
+def random_report(dice: Dice) -> tuple[str, ...]:
     return dice.choice([()] * 12 + [("change",), ("non-empty",), ("change", "non-empty")])
 
 
@@ -175,7 +174,7 @@ def opener(dialect: str, windows: Sequence[RandomWindow]) -> Callable[[str], str
     return stream
 
 
-def with_head(dice: Random, query: RandomQuery, patterns: Patterns, scope: Variables) -> RandomQuery:
+def with_head(dice: Dice, query: RandomQuery, patterns: Patterns, scope: Variables) -> RandomQuery:
     """What the query shows of its solutions, and how: in groups, in order, as triples."""
     scope = scope or ["?a"]
     nameable = not any(name.startswith("_:") for name in patterns.subjects)
@@ -198,10 +197,12 @@ def with_head(dice: Random, query: RandomQuery, patterns: Patterns, scope: Varia
     return query
 
 
-def grouped(dice: Random, patterns: Patterns, scope: Variables, some: Variables) -> tuple[tuple[str, ...], str]:
+def grouped(dice: Dice, patterns: Patterns, scope: Variables, some: Variables) -> tuple[tuple[str, ...], str]:
     keys = some[: dice.randint(0, 2)]
     by = list(keys)
     aggregates = [f"({patterns.aggregate(scope, keys)} AS ?x{at})" for at in range(dice.randint(1, 3))]
+    if dice.random() < 0.15:
+        aggregates.append(f"({patterns.aggregate(scope, keys)} {dice.choice('+-*/')} COUNT(*) AS ?y)")
     having = ""
     if keys and dice.random() < 0.3:
         having = dice.choice(["HAVING (COUNT(*) > 1)", f"HAVING ({condition(dice, keys, 1)})"])
@@ -210,7 +211,7 @@ def grouped(dice: Random, patterns: Patterns, scope: Variables, some: Variables)
     return (*keys, *aggregates), f"GROUP BY {' '.join(by)} {having}".rstrip() if keys else ""
 
 
-def random_template(dice: Random, scope: Variables) -> tuple[str, ...]:
+def random_template(dice: Dice, scope: Variables) -> tuple[str, ...]:
     """Triples of what is bound, some about a new blank node; not all of them can be triples."""
     ends = [*scope * 2, ":r0", "_:new"]
     predicates = [":made", ":made", ":of", *scope[:1]]

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from random import Random
 
-from random_expressions import condition, operand, slice_text, total_order
+from random_expressions import Dice, condition, operand, slice_text, total_order
 from random_streams import MEASURE, RESOURCES, VALUES, Triple, random_triple
 
 Variables = list[str]
@@ -56,7 +55,7 @@ class Patterns:
     `told` has the triples to be found in every home; `open_block` starts a block that matches in a window or graph.
     """
 
-    dice: Random
+    dice: Dice
     told: Mapping[Home, Sequence[Triple]]
     blocks: Sequence[str]
     open_block: Callable[[str], str]
@@ -76,7 +75,7 @@ class Patterns:
         """What stands in a pair of braces. A plain one can stand in EXISTS."""
         first, scope = self.leaf(home, depth, plain=plain)
         parts = [first]
-        for _ in range(self.dice.choice([0, 0, 1, 1, 2] if depth else [0, 0, 0, 1])):
+        for _ in range(self.dice.choice(([0, 0, 0, 1], [0, 0, 1, 1, 2], [0, 1, 1, 2, 2, 3])[depth])):
             part, more = self.element(home, depth, scope, plain=plain)
             parts.append(part)
             scope = list(dict.fromkeys([*scope, *more]))
@@ -88,7 +87,8 @@ class Patterns:
             kinds = [self.more, self.more, self.more]
         if self.leaves > 0 and depth:
             kinds += [self.optional, self.optional, self.optional, self.union, self.union]
-            kinds += [] if plain else [self.minus, self.minus, self.exists, self.exists, self.sub_select]
+            kinds += [] if plain else [self.minus, self.minus, *[self.exists] * 4, self.sub_select, self.sub_select]
+            kinds += [self.nested] if plain else [self.nested, self.bind_exists]
         kinds += [self.filter, self.filter] + ([] if plain else [self.bind, self.values])
         return self.dice.choice(kinds)(home, -depth if plain else depth, scope)
 
@@ -113,6 +113,8 @@ class Patterns:
         slots = [self.slot(subject, 0.85), self.slot(predicate, 0.1), self.slot(object_, 0.75)]
         if slots[1] == MEASURE and slots[2].startswith("?"):
             self.measured.append(slots[2])
+        if self.dice.random() < 0.04:
+            slots[self.dice.choice([0, 2])] = "[]"
         return Part(" ".join(slots) + " ."), [slot for slot in dict.fromkeys(slots) if slot.startswith("?")]
 
     def path(self, home: Home) -> tuple[Part, Variables]:
@@ -161,6 +163,12 @@ class Patterns:
             parts.append(Part(f"FILTER({condition(self.dice, self.known([*scope, *more]))})"))
         return braces(parts, "OPTIONAL {"), more
 
+    def nested(self, home: Home, depth: int, scope: Variables) -> tuple[Part, Variables]:
+        """Braces of their own, with a filter that may speak of what they do not bind."""
+        parts, more = self.group(home, abs(depth) - 1, plain=depth < 0)
+        names = [*more, *more, *scope] if self.dice.random() < 0.3 else more
+        return braces([*parts, Part(f"FILTER({condition(self.dice, self.known(names), 1)})")]), more
+
     def union(self, home: Home, depth: int, scope: Variables) -> tuple[Part, Variables]:
         groups = [self.group(home, abs(depth) - 1, plain=depth < 0) for _ in range(self.dice.choice([2, 2, 3]))]
         both = tuple(braces(parts) for parts, _ in groups)
@@ -188,6 +196,11 @@ class Patterns:
     def bind(self, home: Home, depth: int, scope: Variables) -> tuple[Part, Variables]:
         new = self.new()
         return Part(f"BIND({operand(self.dice, self.known(scope))} AS {new})"), [new]
+
+    def bind_exists(self, home: Home, depth: int, scope: Variables) -> tuple[Part, Variables]:
+        new = self.new()
+        parts, _ = self.group(home, 0, plain=True)
+        return braces(parts, "BIND(EXISTS {", f"}} AS {new})"), [new]
 
     def values(self, home: Home, depth: int, scope: Variables) -> tuple[Part, Variables]:
         """Mostly of terms that the variables stand for."""

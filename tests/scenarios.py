@@ -8,6 +8,7 @@ from random import Random
 
 from case_files import EXAMPLE
 from random_continuous import RandomQuery, Told, random_query, smaller_query, without_one
+from random_expressions import Dice
 from random_streams import (
     NAMED_SUBJECTS,
     SUBJECTS,
@@ -43,12 +44,13 @@ class Scenario:
 
 def scenario(seed: int, query_count: int = 1, length: int | None = None) -> Scenario:
     """Everything that a test needs: the queries, and streams of at most so many elements."""
-    dice = Random(seed)
+    dice = Dice(seed)
     names = dice.choice([["s"], ["s"], ["s", "t"], ["s", "t"], ["s", "t", "u"]])
     start_ms = dice.choice([0, 0, 0, 1_700_000_000_000])
     # Blank nodes have no order, so a query over them can have no ORDER BY that leaves nothing open.
     subjects = dice.choice([SUBJECTS, NAMED_SUBJECTS])
     dated = dice.random() < 0.2
+    dice.operators = "*/" if dated else dice.operators
     length = length or dice.choice([4, 8, 12, 20, 25])
     each = max(2, length // len(names))
     timed = {
