@@ -64,11 +64,10 @@ def _lower(query: nodes.Query) -> Plan:
     named = frozenset(query.named_graphs) if query.named_graphs or query.default_graphs else None
     root = _node(query.root, _Place(Reading(windows, default, named), default))
     template = query.template if query.form is nodes.QueryForm.CONSTRUCT else None
-    selected = _selected(query.root) if template is None else sorted(variables_of(template))
     return Plan(
         root=root,
         windows=tuple(dict.fromkeys(windows.values())),
-        variables=tuple(selected),
+        variables=tuple(_selected(query.root)),
         output=query.output,
         template=template,
     )
