@@ -80,7 +80,7 @@ def random_query(dice: Dice, name: str, told: Told) -> RandomQuery:
         dialect = dice.choice(["rspql", "rspql", "rspql", dialect])
     windows = random_windows(dice, dialect, told)
     datasets = random_datasets(dice, told)
-    homes = random_homes(dialect, windows, visible(told, datasets, merged=dialect == "csparql"))
+    homes = random_homes(dialect, windows, visible(told, datasets))
     blocks = [home for home in homes if home is not None and not is_graph(home)]
     patterns, where, scope = random_pattern(dice, homes, blocks, opener(dialect, windows), told.subjects)
     while dialect == "cqels" and "STREAM" not in str(where):  # its windows stand in the pattern: it would have none
@@ -126,21 +126,20 @@ def random_windows(dice: Dice, dialect: str, told: Told) -> tuple[RandomWindow, 
 def random_datasets(dice: Dice, told: Told) -> tuple[str, ...]:
     if not told.graphs or dice.random() < 0.6:
         return ()
-    first, *rest = dice.sample(sorted(told.graphs), len(told.graphs))
-    return (f"FROM {first}", *(f"{dice.choice(['FROM', 'FROM NAMED'])} {name}" for name in rest))
+    return tuple(f"{dice.choice(['FROM', 'FROM NAMED'])} {name}" for name in dice.sample(sorted(told.graphs), 2))
 
 
 def random_report(dice: Dice) -> tuple[str, ...]:
     return dice.choice([()] * 12 + [("change",), ("non-empty",), ("change", "non-empty")])
 
 
-def visible(told: Told, datasets: Sequence[str], *, merged: bool) -> Told:
-    """The stored data that FROM and FROM NAMED let through."""
+def visible(told: Told, datasets: Sequence[str]) -> Told:
+    """The stored data that FROM and FROM NAMED let through: without FROM, the default graph is there."""
     if not datasets:
         return told
-    stored = [triple for name, triples in told.graphs.items() if f"FROM {name}" in datasets for triple in triples]
+    merged = [triple for name, triples in told.graphs.items() if f"FROM {name}" in datasets for triple in triples]
     graphs = {name: triples for name, triples in told.graphs.items() if f"FROM NAMED {name}" in datasets}
-    return replace(told, stored=stored, graphs=graphs)
+    return replace(told, stored=merged if len(graphs) < len(datasets) else told.stored, graphs=graphs)
 
 
 def random_homes(dialect: str, windows: Sequence[RandomWindow], told: Told) -> dict[Home, Sequence[Triple]]:

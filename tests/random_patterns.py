@@ -2,7 +2,8 @@
 
 Most triple patterns are triples of the data with variables put in. Nothing is made on which pyoxigraph, which the
 reference asks, departs from the specification or which that leaves open:
-- a path that may have no steps never has a constant at an end: pyoxigraph wants it to be in the graph
+- a path that may have no steps never has a constant at an end, nor does it stand in EXISTS, which would put one
+  there: pyoxigraph wants it to be in the graph
 - paths of alternatives stand below + or * only: pyoxigraph does not count the ways of the others
 - GRAPH ?g holds triple patterns only, and ?g is used nowhere else: pyoxigraph sees it too early
 - EXISTS holds neither MINUS nor a sub-select nor BIND nor VALUES: what substitution means there is open
@@ -104,7 +105,7 @@ class Patterns:
             return self.graph(self.dice.choice(graphs), max(0, depth - 1), plain=plain)
         self.leaves -= 1
         if self.dice.random() < 0.12:
-            return self.path(home)
+            return self.path(home, plain=plain)
         return self.triple(home)
 
     def triple(self, home: Home) -> tuple[Part, Variables]:
@@ -117,12 +118,13 @@ class Patterns:
             slots[self.dice.choice([0, 2])] = "[]"
         return Part(" ".join(slots) + " ."), [slot for slot in dict.fromkeys(slots) if slot.startswith("?")]
 
-    def path(self, home: Home) -> tuple[Part, Variables]:
+    def path(self, home: Home, *, plain: bool) -> tuple[Part, Variables]:
         subject, predicate, object_ = self.example(home)
         step = predicate if predicate.startswith(":") else ":p0"
         other = self.dice.choice([":p0", ":p1"])
         paths = (f"{step}+", f"{step}*", f"{step}?", f"^{step}", f"{step}/{other}", f"!{other}", f"^{step}/{other}*")
         paths += (f"({step}|{other})+", f"({step}/^{other})*", f"({step}|^{other})*", f"{step}/{other}?", f"!^{other}")
+        paths = tuple(path for path in paths if not (plain and path.endswith(("*", "?"))))
         ends = [self.slot(subject, 1), self.slot(object_, 1)]
         return Part(f"{ends[0]} {self.dice.choice(paths)} {ends[1]} ."), list(dict.fromkeys(ends))
 
