@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -218,6 +219,19 @@ def random_template(dice: Dice, scope: Variables) -> tuple[str, ...]:
     return tuple(
         f"{dice.choice(ends)} {dice.choice(predicates)} {dice.choice(objects)} ." for _ in range(dice.randint(1, 3))
     )
+
+
+def varied(dice: Dice, query: RandomQuery, name: str) -> RandomQuery:
+    """The same query with other constants in it."""
+    return replace(query, name=name, where=with_other_constants(dice, query.where))
+
+
+def with_other_constants(dice: Dice, part: Part) -> Part:
+    if part.parts:
+        return replace(part, parts=tuple(with_other_constants(dice, inner) for inner in part.parts))
+    other = re.sub(r"(?<=:r)[0-2]\b", lambda _: str(dice.randrange(3)), part.start)
+    other = re.sub(r"(?<![\w.?:\"])[0-3](?![\w.\"])", lambda _: str(dice.randrange(4)), other)
+    return replace(part, start=other)
 
 
 def smaller_query(query: RandomQuery) -> Iterator[RandomQuery]:
