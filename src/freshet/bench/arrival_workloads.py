@@ -18,12 +18,12 @@ from freshet.kernels import layout
 from freshet.native.arrival_leaf import ArrivalLeaf, ArrivalLeaves
 from freshet.native.arrival_source import ArrivalSource
 from freshet.native.leaf_buffer import LeafPattern
+from freshet.native.moments import AFTER_ALL_TIME
 from freshet.native.one_way_index import Ids
 from freshet.native.operators.arrival_distinct import ArrivalDistinctOp, TimedRows
 from freshet.native.operators.arrival_group import ArrivalEndOp, ArrivalSumsOp, TimedTerms
 from freshet.native.operators.arrival_join import ArrivalJoinOp, Timed
 from freshet.native.r2s.bags import bag_difference
-from freshet.native.stream import AFTER_ALL_TIME
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.terms import Iri

@@ -11,38 +11,111 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from freshet.algebra.expressions import Expression
 from freshet.algebra.free_variables import variables_of
 from freshet.algebra.nodes import StreamOperator
+from freshet.algebra.rewrite.conditions import has_exists, is_volatile
 from freshet.expressions.evaluate import evaluate, test
 from freshet.native.arrival_leaf import ArrivalLeaf, ArrivalLeaves, MatchedArrivals
-from freshet.native.arrival_source import ArrivalSource
-from freshet.native.arrival_window import moves_with_arrivals
+from freshet.native.arrival_source import ArrivalSource, moves_with_arrivals
+from freshet.native.leaf_buffer import LeafPattern
+from freshet.native.leaf_patterns import leaf_pattern
 from freshet.native.one_way_index import Ids
 from freshet.native.operators.arrival_distinct import ArrivalDistinctOp, TimedRows
 from freshet.native.operators.arrival_join import ArrivalJoinOp, Timed
-from freshet.native.plan import Plan, PlanFilter, RowStep
+from freshet.native.plan import (
+    Plan,
+    PlanCondition,
+    PlanDistinct,
+    PlanExtend,
+    PlanFilter,
+    PlanJoin,
+    PlanLeaf,
+    PlanParameters,
+    PlanProject,
+    Stored,
+)
 from freshet.native.r2s.bags import bag_difference
+from freshet.native.sharing import QUERY, parameter
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 
 
 @dataclass(frozen=True, slots=True)
-class ArrivalPlan:
-    """What is asked for above the leaves."""
+class Computed:
+    """A variable computed from others (BIND)."""
 
-    filters: tuple[PlanFilter, ...]
-    extends: tuple[RowStep, ...]
+    variable: str
+    expression: Expression
+
+
+RowStep = PlanCondition | Computed
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivalPlan:
+    """What is asked for above the leaves: conditions of the join, then steps row by row."""
+
+    conditions: tuple[PlanCondition, ...]
+    steps: tuple[RowStep, ...]
     variables: tuple[str, ...]
     distinct: bool
     output: StreamOperator
 
 
-def arrival_plan(plan: Plan) -> ArrivalPlan | None:
-    """What a plan asks for above its leaves; None where it needs more than an `ArrivalQuery` has."""
-    in_windows = plan.window_leaves > 0 and all(moves_with_arrivals(window) for window in plan.windows)
-    if not in_windows or plan.group is not None or plan.rows or plan.output is StreamOperator.RSTREAM:
+def arrival_plan(plan: Plan, dictionary: Dictionary) -> tuple[tuple[ArrivalLeaf, ...], ArrivalPlan] | None:
+    """The leaves of a plan and what it asks for above them; None where it needs more than an `ArrivalQuery` has.
+
+    The parameters of a shared plan are leaves too, of triples (query, which parameter, constant).
+    """
+    if plan.output is StreamOperator.RSTREAM or not all(map(moves_with_arrivals, plan.windows)):
         return None
-    return ArrivalPlan(plan.filters, plan.extends, plan.variables, plan.distinct, plan.output)
+    if plan.template is not None:
+        return None
+    distinct = isinstance(plan.root, PlanDistinct)
+    node = plan.root.child if isinstance(plan.root, PlanDistinct) else plan.root
+    while isinstance(node, PlanProject):
+        node = node.child
+    steps: list[RowStep] = []
+    while isinstance(node, PlanFilter | PlanExtend):
+        if isinstance(node, PlanFilter):
+            steps.append(PlanCondition(node.condition, node.child.names))
+        else:
+            steps.append(Computed(node.variable, node.expression))
+        node = node.child
+    inputs, conditions = (node.inputs, node.conditions) if isinstance(node, PlanJoin) else ((node,), ())
+    patterns = [leaf for leaf in inputs if isinstance(leaf, PlanLeaf)]
+    parameters = [each for each in inputs if isinstance(each, PlanParameters)]
+    read = {leaf.source for leaf in patterns if not isinstance(leaf.source, Stored)}
+    if len(patterns) + len(parameters) < len(inputs) or set(plan.windows) != read:
+        return None
+    if any(isinstance(leaf.source, Stored) and leaf.source.graph is not None for leaf in patterns):
+        return None
+    if not all(map(_follows_rows, (*conditions, *steps))):
+        return None
+    leaves = [_leaf(leaf, dictionary) for leaf in patterns]
+    leaves += [_parameter_leaf(number) for each in parameters for number in range(each.count)]
+    return tuple(leaves), ArrivalPlan(conditions, tuple(reversed(steps)), plan.variables, distinct, plan.output)
+
+
+def parameter_predicate(number: int) -> int:
+    """What stands between a query's number and one of its constants; no term has such an id."""
+    return number + 1
+
+
+def _parameter_leaf(number: int) -> ArrivalLeaf:
+    pattern = LeafPattern((0, parameter_predicate(number), 0), ((0,), (2,)))
+    return ArrivalLeaf(None, pattern, (QUERY, parameter(number).name))
+
+
+def _leaf(leaf: PlanLeaf, dictionary: Dictionary) -> ArrivalLeaf:
+    pattern, names = leaf_pattern(leaf.pattern, dictionary)
+    return ArrivalLeaf(None if isinstance(leaf.source, Stored) else leaf.source, pattern, names)
+
+
+def _follows_rows(step: RowStep) -> bool:
+    """Whether a step gives the same for a row whenever it is asked."""
+    return not (is_volatile(step.expression) or has_exists(step.expression))
 
 
 class ArrivalQuery:
@@ -61,11 +134,11 @@ class ArrivalQuery:
         self._join = ArrivalJoinOp(
             self._leaves, deaths=self._lossy or plan.distinct or plan.output is StreamOperator.DSTREAM
         )
-        self._leaf_filters = [
-            [f for f in plan.filters if variables_of(f.condition) & f.scope <= set(leaf.names)] for leaf in leaves
+        self._leaf_conditions = [
+            [c for c in plan.conditions if variables_of(c.expression) & c.scope <= set(leaf.names)] for leaf in leaves
         ]
-        inside = {id(f) for filters in self._leaf_filters for f in filters}
-        self._row_filters = [f for f in plan.filters if id(f) not in inside]
+        inside = [condition for conditions in self._leaf_conditions for condition in conditions]
+        self._steps = (*(condition for condition in plan.conditions if condition not in inside), *plan.steps)
 
     @property
     def streams(self) -> Sequence[str]:
@@ -98,18 +171,18 @@ class ArrivalQuery:
         return TimedRows(came.rows, self._source.times(came.moments))
 
     def _filtered(self, arrived: MatchedArrivals) -> MatchedArrivals:
-        """Without the arrivals that no filter of their leaf lets through."""
+        """Without the arrivals that a condition on their leaf alone keeps out."""
         keep = None
-        for at, (leaf, filters) in enumerate(zip(self._leaves.leaves, self._leaf_filters, strict=True)):
+        for at, (leaf, conditions) in enumerate(zip(self._leaves.leaves, self._leaf_conditions, strict=True)):
             first, end = arrived.ends[at], arrived.ends[at + 1]
-            for filter_ in filters if end > first else ():
+            for condition in conditions if end > first else ():
                 columns = {
                     name: np.ascontiguousarray(arrived.keys[first:end, 1 + column])
                     for column, name in enumerate(leaf.names)
-                    if name in filter_.scope
+                    if name in condition.scope
                 }
                 keep = np.ones(len(arrived.keys), np.bool_) if keep is None else keep
-                keep[first:end] &= test(filter_.condition, columns, int(end - first), self._dictionary)
+                keep[first:end] &= test(condition.expression, columns, int(end - first), self._dictionary)
         if keep is None or keep.all():
             return arrived
         ends = np.concatenate(([0], np.cumsum(keep)))[arrived.ends]
@@ -118,15 +191,13 @@ class ArrivalQuery:
     def _solutions(self, results: Timed) -> TimedRows:
         """Results of the join, filtered, extended and projected."""
         moments = results.moments
-        steps = (*self._row_filters, *self._plan.extends)
         names = set(self._plan.variables)
-        for step in steps:
-            names |= variables_of(step.condition if isinstance(step, PlanFilter) else step.expression)
+        names = names.union(*(variables_of(step.expression) for step in self._steps))
         columns = self._join.columns(results.pointers, names)
-        for step in steps:
-            if isinstance(step, PlanFilter):
+        for step in self._steps:
+            if isinstance(step, PlanCondition):
                 seen = {name: column for name, column in columns.items() if name in step.scope}
-                keep = test(step.condition, seen, len(moments), self._dictionary)
+                keep = test(step.expression, seen, len(moments), self._dictionary)
                 columns = {name: column[keep] for name, column in columns.items()}
                 moments = moments[keep]
             else:

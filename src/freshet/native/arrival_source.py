@@ -6,9 +6,24 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from freshet.kernels.arrivals import LeafPlans, match_arrivals, merge_instants, window_starts
+from freshet.algebra.windows import (
+    AllWindow,
+    CountWindow,
+    NowWindow,
+    RangeWindow,
+    TriplesWindow,
+    WindowOperator,
+)
+from freshet.kernels.arrivals import (
+    EVERYTHING,
+    LAST_ELEMENTS,
+    LAST_MS,
+    LeafPlans,
+    match_arrivals,
+    merge_instants,
+    window_starts,
+)
 from freshet.native.arrival_leaf import ArrivalLeaf, MatchedArrivals
-from freshet.native.arrival_window import moves_with_arrivals, window_numbers
 from freshet.native.one_way_index import Ids
 from freshet.native.stream import in_order, split_before
 from freshet.rdf.elements import Elements
@@ -16,6 +31,26 @@ from freshet.rdf.terms import Iri
 
 _NONE = np.empty(0, np.int64)
 _NO_ELEMENTS = Elements(_NONE, _NONE, _NONE, _NONE)
+
+
+def moves_with_arrivals(window: WindowOperator) -> bool:
+    """Whether a window's content at an instant depends on what has come by then only, not on closes or steps."""
+    if isinstance(window, CountWindow):
+        return window.step == 1
+    return isinstance(window, RangeWindow | NowWindow | TriplesWindow | AllWindow)
+
+
+def _window_numbers(window: WindowOperator | None) -> tuple[int, int, int]:
+    """Kind, size and slide. None is the stored graph, which nothing leaves."""
+    match window:
+        case RangeWindow():
+            return LAST_MS, window.width_ms, window.slide_ms or 0
+        case NowWindow():
+            return LAST_MS, 0, 0
+        case CountWindow() | TriplesWindow():
+            return LAST_ELEMENTS, window.count, 0
+        case _:
+            return EVERYTHING, 0, 0
 
 
 class ArrivalSource:
@@ -102,5 +137,5 @@ def _plans(leaves: Sequence[ArrivalLeaf], streams: Sequence[str]) -> LeafPlans:
         constants=np.array([leaf.pattern.constants for leaf in leaves], np.int64),
         columns=columns,
         equals=equals,
-        windows=np.array([window_numbers(leaf.window) for leaf in leaves], np.int64),
+        windows=np.array([_window_numbers(leaf.window) for leaf in leaves], np.int64),
     )

@@ -59,10 +59,12 @@ class Recorder:
 
 
 class RecordingEngine(Engine):
-    def _instantiate(self, name, plan, clock, on_report, measurements):
+    def _alone(self, name, plan, timing, on_report, limit_seconds, measurements):
+        clock = self._clock(timing)
         windows = [clock.window(window) for window in plan.windows]
         self.recorder = Recorder(plan, windows, [window.leaf(ANY_TRIPLE) for window in windows])
-        return self.recorder
+        clock.add(name, self.recorder, timing, limit_seconds)
+        return clock, plan
 
 
 def query_over(windows: list[WindowOperator], period: int | None = None) -> Query:
