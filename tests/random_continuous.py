@@ -107,15 +107,18 @@ def random_pattern(
     open_block: Callable[[str], str],
     subjects: Sequence[str],
 ) -> tuple[Patterns, Part, Variables]:
-    patterns = Patterns(dice, homes, blocks, open_block, subjects, dice.choice([1, 2, 3, 4, 5]))
+    patterns = Patterns(dice, homes, blocks, open_block, subjects, dice.choice([1, 2, 3, 4, 5]), dice.random() < 0.35)
     return patterns, *patterns.whole()
 
 
 def random_windows(dice: Dice, dialect: str, told: Told) -> tuple[RandomWindow, ...]:
     windows = []
+    counting = dice.random() < 0.2  # windows that all move with every element are answered in a way of their own
     for _ in range(dice.choice([1, 1, 2, 2, 3])):
         stream = dice.choice(sorted(told.streams))
-        if dialect == "rspql":
+        if dialect == "rspql" and counting:
+            windows.append(RandomWindow(stream, f"COUNT {dice.randint(1, 6)}", 10_000))
+        elif dialect == "rspql":
             windows.append(rspql_window(dice, stream, dated=told.dated))
         elif dialect == "csparql":
             windows.append(csparql_window(dice, stream))

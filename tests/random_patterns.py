@@ -54,6 +54,7 @@ class Patterns:
     """Makes the pattern of one query.
 
     `told` has the triples to be found in every home; `open_block` starts a block that matches in a window or graph.
+    A simple pattern has joins, filters and BIND only: many such are answered in ways of their own.
     """
 
     dice: Dice
@@ -62,6 +63,7 @@ class Patterns:
     open_block: Callable[[str], str]
     subjects: Sequence[str]
     leaves: int
+    simple: bool = False
     names: dict[str, str] = field(default_factory=dict)
     measured: Variables = field(default_factory=list)
     chosen: list[Triple] = field(default_factory=list)
@@ -86,11 +88,13 @@ class Patterns:
         kinds: list[Callable[[Home, int, Variables], tuple[Part, Variables]]] = []
         if self.leaves > 0:
             kinds = [self.more, self.more, self.more]
-        if self.leaves > 0 and depth:
+        if self.leaves > 0 and depth and not self.simple:
             kinds += [self.optional, self.optional, self.optional, self.union, self.union]
             kinds += [] if plain else [self.minus, self.minus, *[self.exists] * 4, self.sub_select, self.sub_select]
             kinds += [self.nested] if plain else [self.nested, self.bind_exists]
-        kinds += [self.filter, self.filter] + ([] if plain else [self.bind, self.values])
+        kinds += [self.filter, self.filter] + (
+            [] if plain else [self.bind] if self.simple else [self.bind, self.values]
+        )
         return self.dice.choice(kinds)(home, -depth if plain else depth, scope)
 
     # ---- leaves
