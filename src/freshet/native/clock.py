@@ -57,10 +57,11 @@ class _Member:
         # As of when the windows held what they held at the last two evaluations.
         self.known_ms = self.known_before_ms = AFTER_ALL_TIME
         self.stale = False  # whether its windows have changed since
+        self.taken = 0  # the last step that it has taken in
         self.removed = False
 
-    def step(self, moment: int, number: int, changed: bool, due: bool) -> None:
-        """Take a step of the windows in, and report where it is due."""
+    def step(self, moment: int, number: int, changed: bool, due: bool, stored_number: int) -> None:
+        """Take a step of the windows in, and report where it is due. The stored graph moved at `stored_number` last."""
         if changed:
             self.stale = True
         if due and ((self.only_changed and not self.stale) or (self.only_non_empty and not self.rhythm.holds_anything)):
@@ -68,7 +69,9 @@ class _Member:
         if not (changed or due):
             return
         began = 0.0 if self.limit_seconds is None else time.perf_counter()
-        self.query.take_in(number)
+        if changed or stored_number > self.taken or self.taken == 0:
+            self.query.take_in(number)
+            self.taken = number
         if due:
             known_ms = self.rhythm.held_since(time_of(moment))
             self.known_before_ms, self.known_ms = min(self.known_ms, known_ms), known_ms
@@ -108,6 +111,7 @@ class Clock:
         self._newest: dict[str, Feed] = {}  # likewise
         self._stored_leaves: dict[tuple[int, LeafPattern], LeafBuffer] = {}
         self._number = 0
+        self._stored_number = 0  # the last step at which a stored leaf moved
         self._wake_ms = AFTER_ALL_TIME  # below this watermark there is nothing to do
 
     # ---- queries
@@ -208,6 +212,7 @@ class Clock:
 
     def load(self, elements: Elements, graph: int) -> None:
         """Triples that have been added to a stored graph, as if they had always been there."""
+        self._stored_number = self._number + 1  # also where no leaf of it is read, but all of its graphs
         for (name, _), leaf in self._stored_leaves.items():
             if name == graph:
                 leaf.receive(elements)
@@ -290,6 +295,7 @@ class Clock:
         for leaf in self._stored_leaves.values():
             if leaf.moves(BEFORE_ALL_TIME, bound_ms):
                 leaf.step(BEFORE_ALL_TIME, bound_ms, number)
+                self._stored_number = number
         for (rhythm, members), windows in zip(self._rhythms.items(), moving, strict=True):
             changed = any(window.changed == number for window in rhythm.windows)
             due = rhythm.is_due(moment, bool(windows))
@@ -301,7 +307,7 @@ class Clock:
         if member.removed:
             return
         try:
-            member.step(moment, self._number, changed, due)
+            member.step(moment, self._number, changed, due, self._stored_number)
         except BrokenPipeError:  # nobody reads anything any more
             raise
         except Exception as error:  # whatever goes wrong in one query must not stop the others
