@@ -30,25 +30,22 @@ ALIGNED_SERVICES = "http://localhost/CityBenchDataStream/SampleEventService#"
 BASE = "http://citybench.example/"  # some queries name graphs by relative IRIs
 
 START_MS = int(datetime(2014, 8, 11, 11, tzinfo=UTC).timestamp() * 1000)
-USUAL = Excerpt(START_MS, length_ms=8_000, speed=300)
+USUAL = Excerpt(START_MS, length_ms=20_000, speed=300)
 EXCERPTS = {
     # query: how much of the recordings, and how fast, so that windows hold several rows of every stream
-    "Q2": replace(USUAL, length_ms=6_000, speed=600),
-    "Q4": replace(USUAL, length_ms=14_000),
+    "Q2": replace(USUAL, length_ms=8_000, speed=600),
     "Q6": replace(USUAL, speed=1800),
     "Q7": replace(USUAL, speed=1800),
     "Q8": replace(USUAL, speed=1800),
     "Q9": replace(USUAL, speed=1800),
-    "Q10_8": replace(USUAL, length_ms=6_000, speed=200),
+    "Q10_8": replace(USUAL, speed=200),
     "Q11": replace(USUAL, speed=600),
     "Q12": replace(USUAL, speed=600),
-    "location_parking_1": replace(USUAL, length_ms=16_000),
     "pollution_weather_1": replace(USUAL, speed=600),
-    "traffic_parking_1": replace(USUAL, length_ms=16_000),
 }
 
-EVENTS = 12
-OTHER_SERVICES = 20
+EVENTS = 20
+OTHER_SERVICES = 40
 REPOSITORY = f"""CONSTRUCT {{
   ?service <{SSN}observes> ?property . ?property a ?kind ; <{SSN}isPropertyOf> ?place .
   ?place a ?place_kind ; <{CITY}hasStartLatitude> ?latitude ; <{CITY}hasStartLongitude> ?longitude
