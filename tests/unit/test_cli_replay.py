@@ -251,9 +251,9 @@ def test_lateness_that_is_none(cli: CommandLine, folder: Path) -> None:
         (("SELECT ?s ?v", "SELECT"), 3, 1, "expected"),
         ((":p ?v", "x:p ?v"), 4, None, "x:"),
         (("WINDOW :w {", "WINDOW :other {"), 4, 16, "window :other"),
-        (("?s :p ?v }", "?s :p ?v OPTIONAL { ?s :q ?u } }"), None, None, "OPTIONAL"),
+        (("?s :p ?v }", "?s :p ?v SERVICE :e { ?s :q ?u } }"), None, None, "SERVICE"),
     ],
-    ids=["bracket", "object", "select", "prefix", "window", "optional"],
+    ids=["bracket", "object", "select", "prefix", "window", "service"],
 )
 def test_query_that_is_wrong(
     cli: CommandLine, folder: Path, broken: tuple[str, str], line: int | None, column: int | None, says: str

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from freshet.kernels.groups import SumArrays, add_numbers, count_bound, totals
+from freshet.kernels.groups import SumArrays, add_numbers, count_bound, count_rows, totals
 from freshet.kernels.members import (
     GREATEST,
     LEAST,
@@ -20,8 +20,9 @@ from freshet.kernels.members import (
     settle,
     settle_texts,
 )
+from freshet.kernels.sequences import FREE, USED, SequenceArrays, append_terms, listed_terms, remove_terms
 from freshet.kernels.values import NOTHING, Values
-from freshet.native.one_way_index import Ids, OneWayIndex, Rows
+from freshet.native.one_way_index import Ids, Mask, OneWayIndex, Rows
 from freshet.rdf.arrow import key_ranges
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.values import number_ids
@@ -68,6 +69,92 @@ class Sums:
         return number_ids(dictionary, totals(self.arrays, groups, mean))
 
 
+class DistinctRows:
+    """How many distinct rows each group has, for COUNT(DISTINCT *)."""
+
+    def __init__(self) -> None:
+        self._index: OneWayIndex | None = None  # made when the first rows say how wide they are
+        self.counts = np.zeros(0, np.int64)
+
+    def make_room(self, groups: int) -> None:
+        self.counts = longer(self.counts, groups)
+
+    def update(self, groups: Rows, rows: Ids, sign: int) -> None:
+        """Whole rows enter (sign 1) or leave (-1)."""
+        keys = np.empty((len(rows), 1 + rows.shape[1]), np.int64)
+        keys[:, 0] = groups
+        keys[:, 1:] = rows
+        if self._index is None:
+            self._index = OneWayIndex(keys.shape[1])
+        entries, fresh = self._index.add(keys)
+        if sign > 0:
+            count_rows(self.counts, groups[fresh], 1)
+        else:
+            gone = _taken_out(self._index, entries, fresh)
+            count_rows(self.counts, self._index.keys[gone, 0].astype(np.int32), -1)
+
+
+class Sequences:
+    """The terms of each group in order of arrival, for GROUP_CONCAT."""
+
+    def __init__(self) -> None:
+        self._index = OneWayIndex(2)
+        numbers, nothing = np.zeros(0, np.int64), np.zeros(0, np.int32)
+        self._arrays = SequenceArrays(
+            ids=numbers,
+            previous=nothing,
+            following=nothing,
+            again=nothing,
+            free=nothing,
+            oldest=nothing,
+            newest=nothing,
+            firsts=nothing,
+            lasts=nothing,
+            lengths=numbers,
+            sizes=np.zeros(2, np.int64),
+        )
+
+    def make_room(self, groups: int) -> None:
+        arrays = self._arrays
+        self._arrays = arrays._replace(
+            firsts=longer(arrays.firsts, groups, NOBODY),
+            lasts=longer(arrays.lasts, groups, NOBODY),
+            lengths=longer(arrays.lengths, groups),
+        )
+
+    def update(self, groups: Rows, ids: Ids, sign: int) -> None:
+        """Rows enter (sign 1) or leave (-1); of rows with equal terms the oldest leaves."""
+        entries, fresh = self._index.add(_pairs(groups, ids))
+        self._make_entries(ids.size)
+        if sign > 0:
+            append_terms(self._arrays, entries, fresh, groups, ids)
+        else:
+            _taken_out(self._index, entries, fresh)
+            remove_terms(self._arrays, entries, groups)
+
+    def listed(self, groups: Rows) -> tuple[Ids, Ids]:
+        """The terms of some groups in order, and for each the place of its group among these."""
+        ids, places = listed_terms(self._arrays, groups)
+        return ids, places
+
+    def _make_entries(self, more: int) -> None:
+        arrays = self._arrays
+        if self._index.capacity > len(arrays.oldest):
+            oldest, newest = (longer(array, self._index.capacity) for array in (arrays.oldest, arrays.newest))
+            arrays = arrays._replace(oldest=oldest, newest=newest)
+        needed = int(arrays.sizes[USED] - arrays.sizes[FREE]) + more
+        if needed > len(arrays.ids):
+            slots = max(needed, 2 * len(arrays.ids))
+            arrays = arrays._replace(
+                ids=longer(arrays.ids, slots),
+                previous=longer(arrays.previous, slots),
+                following=longer(arrays.following, slots),
+                again=longer(arrays.again, slots),
+                free=longer(arrays.free, slots),
+            )
+        self._arrays = arrays
+
+
 class Members:
     """The distinct terms of each group with their counters, for MIN, MAX, SAMPLE and DISTINCT."""
 
@@ -110,10 +197,9 @@ class Members:
 
     def leave(self, groups: Rows, ids: Ids, sums: Sums | None) -> None:
         """Rows leave. What its group has no longer is taken from the sums of distinct terms."""
-        entries, _ = self._index.add(_pairs(groups, ids))  # for the numbers of the entries
+        entries, fresh = self._index.add(_pairs(groups, ids))
         self._make_entries()
-        self._index.release(entries)
-        gone = self._index.release(entries)
+        gone = _taken_out(self._index, entries, fresh)
         pairs = self._index.keys
         dismiss(self._arrays, gone, pairs)
         if sums is not None:
@@ -130,7 +216,10 @@ class Members:
             keys = key_ranges(dictionary.keys(self._arrays.ids[entries]))
             settle_texts(self._arrays, by_text, column, entries, *keys)
         best = self._arrays.ends[groups, column]
-        return np.where(best == NOBODY, 0, self._arrays.ids[best])
+        found = np.zeros(groups.size, np.int64)
+        there = best != NOBODY
+        found[there] = self._arrays.ids[best[there]]
+        return found
 
     def missing(self, groups: Rows) -> NDArray[np.bool_]:
         """Where a row of the group has no term."""
@@ -146,6 +235,14 @@ class Members:
                 older=longer(arrays.older, capacity, NOBODY),
                 newer=longer(arrays.newer, capacity, NOBODY),
             )
+
+
+def _taken_out(index: OneWayIndex, entries: Rows, fresh: Mask) -> Rows:
+    """Count down what was counted up only to find its entries; gives the entries that count nothing any more."""
+    if fresh.any():
+        raise ValueError("a row leaves a group that it never entered")
+    index.release(entries)
+    return index.release(entries)
 
 
 def _pairs(groups: Rows, ids: Ids) -> Ids:

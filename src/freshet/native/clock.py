@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from freshet.algebra.windows import SlidingWindow
 from freshet.native.continuous_query import ContinuousQuery
 from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
+from freshet.native.plan import Source, Stored
 from freshet.native.s2r.sliding_window import SlidingWindowContent, close_after
 from freshet.native.stream import AFTER_ALL_TIME, BEFORE_ALL_TIME, in_order, split_before
 from freshet.rdf.elements import Elements
@@ -36,6 +37,10 @@ class Clock:
         if window not in self._windows:
             self._windows[window] = SlidingWindowContent(window)
         return self._windows[window]
+
+    def leaf(self, source: Source, pattern: LeafPattern) -> LeafBuffer:
+        """The leaf buffer of a pattern in a source, made the first time it is asked for."""
+        return self.stored_leaf(pattern) if isinstance(source, Stored) else self.window(source).leaf(pattern)
 
     def stored_leaf(self, pattern: LeafPattern) -> LeafBuffer:
         if pattern not in self._stored_leaves:
@@ -110,6 +115,7 @@ class Clock:
                 continue
             if self._ended and not any(content.count or content.awaits() for content in query.windows):
                 continue
-            report = query.step(close_ms, self._number)
+            query.take_in(self._number)
+            report = query.report(close_ms)
             if report is not None:
                 query.on_report(report)

@@ -1,4 +1,4 @@
-"""One query and its state: the results of its join, its groups, and what its last evaluation gave."""
+"""One query and its state: its operators, and what it put out last."""
 
 from __future__ import annotations
 
@@ -6,39 +6,28 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from freshet.algebra.expressions import Aggregate
-from freshet.algebra.free_variables import variables_of
 from freshet.algebra.nodes import StreamOperator
-from freshet.expressions.evaluate import evaluate, test
-from freshet.native.leaf_buffer import LeafBuffer
+from freshet.native.change import Operator
 from freshet.native.one_way_index import Ids
-from freshet.native.operators.group import GroupOp
-from freshet.native.operators.multiway_join import MultiwayJoinOp
-from freshet.native.plan import Plan, PlanFilter, RowStep
-from freshet.native.r2s.bags import bag_difference, distinct_rows
-from freshet.native.result_buffer import Pointers, ResultBuffer
+from freshet.native.operators.ordered import OrderedOp
+from freshet.native.plan import Plan
+from freshet.native.r2s.bags import as_rows, bag_difference
 from freshet.native.s2r.sliding_window import SlidingWindowContent
+from freshet.oneshot.construct import construct
+from freshet.oneshot.table import Table
 from freshet.rdf.dictionary import Dictionary
-from freshet.rdf.terms import XSD, Iri, Literal
 from freshet.results.report import Report
-
-# What an aggregate over no solutions is; the others are errors (SPARQL 1.1, 18.5.1).
-_OF_NOTHING = {
-    "COUNT": Literal("0", Iri(XSD + "integer")),
-    "SUM": Literal("0", Iri(XSD + "integer")),
-    "AVG": Literal("0", Iri(XSD + "integer")),
-}
 
 
 class ContinuousQuery:
-    """A registered query. `step` after each close of one of its windows gives the report that is due, or None."""
+    """A registered query. `take_in` after each step of one of its windows, then `report` where one is due."""
 
     def __init__(
         self,
         name: str,
         plan: Plan,
         windows: Sequence[SlidingWindowContent],
-        leaves: Sequence[tuple[LeafBuffer, tuple[str, ...]]],
+        root: Operator,
         dictionary: Dictionary,
         on_report: Callable[[Report], None],
     ) -> None:
@@ -47,125 +36,91 @@ class ContinuousQuery:
         self.windows = windows
         self.on_report = on_report
         self._dictionary = dictionary
-        self._leaves = [leaf for leaf, _ in leaves]
-        self._join = MultiwayJoinOp(self._leaves, [names for _, names in leaves], plan.filters, dictionary)
-        self._results = ResultBuffer(len(leaves), plan.window_leaves)
-        self._seen: int | None = None  # the last step it has taken in
-        self._group = None
-        if plan.group is not None:
-            aggregates = [aggregate for _, aggregate in plan.group.aggregates]
-            self._group = GroupOp(len(plan.group.keys), aggregates, dictionary)
-        # Where rows of the answer are not simply the join's, the last answer is kept to tell what is new.
-        self._keeps_answer = plan.group is not None or plan.distinct or plan.window_leaves == 0
-        self._answer = self._no_rows()
+        self._root = root
+        self._r2s = (_Kept if isinstance(root, OrderedOp) else _Followed)(root, plan)
 
-    def step(self, time_ms: int, number: int) -> Report | None:
-        """Take in what the leaves' step changed, and put out what the query's R2S operator asks for."""
-        came, went = self._changes(number)
-        if self._group is not None:
-            self._regroup(came, +1)
-            self._regroup(went, -1)
-        rows = self._put_out(came, went)
+    def take_in(self, number: int) -> None:
+        """Take in what the leaves' step changed."""
+        self._r2s.take_in(number)
+
+    def report(self, time_ms: int) -> Report | None:
+        """What the query's R2S operator puts out now; None where that is nothing."""
+        # Where all windows are empty the answer is empty, whatever the stored graph has.
+        rows = self._r2s.put_out(empty=bool(self.windows) and not any(window.count for window in self.windows))
         if len(rows) == 0:
             return None
-        return Report(self.name, time_ms, self.plan.output, self.plan.variables, rows)
+        plan = self.plan
+        if plan.template is None:
+            return Report(self.name, time_ms, plan.output, plan.variables, rows)
+        table = Table({name: rows[:, at] for at, name in enumerate(plan.variables)}, len(rows))
+        graph = construct(plan.template, table, self._dictionary)
+        if len(graph.subjects) == 0:
+            return None
+        return Report(self.name, time_ms, plan.output, plan.variables, rows, graph)
 
-    def answer(self) -> Ids:
-        """All solutions now, as rows of ids."""
-        rows = self._rows(self._results.live()) if self._group is None else self._grouped_rows()
-        return distinct_rows(rows) if self.plan.distinct else rows
 
-    def _changes(self, number: int) -> tuple[Pointers, Pointers]:
-        if self._seen is None:
-            came, went = self._join.all(), self._results.live()
-        else:
-            gone = [
-                self._results.invalidate(at, rows)
-                for at, leaf in enumerate(self._leaves[: self.plan.window_leaves])
-                if len(rows := leaf.dead(self._seen))
-            ]
-            went = np.concatenate(gone) if gone else np.empty((0, len(self._leaves)), np.int32)
-            came = self._join.fresh(self._seen)
-        self._seen = number
-        if len(came):
-            self._results.add(came, [leaf.row_capacity for leaf in self._leaves[: self.plan.window_leaves]])
-        return came, went
+class _Followed:
+    """R2S by what came and went since the evaluation before (equations 4 to 6)."""
 
-    def _put_out(self, came: Pointers, went: Pointers) -> Ids:
-        output = self.plan.output
-        if self._keeps_answer or output is StreamOperator.RSTREAM:
-            empty = bool(self.windows) and not any(window.count for window in self.windows)
-            before, now = self._answer, self._no_rows() if empty else self.answer()
-            if output is StreamOperator.RSTREAM:
-                return now
-            self._answer = now
-        else:
-            before, now = self._rows(went), self._rows(came)
-        if output is StreamOperator.ISTREAM:
+    def __init__(self, root: Operator, plan: Plan) -> None:
+        self._root = root
+        self._variables = plan.variables
+        self._output = plan.output
+        self._came: list[Ids] = []
+        self._went: list[Ids] = []
+        self._was_empty = True  # the evaluation before, by the rule of empty windows or since there was none
+
+    def take_in(self, number: int) -> None:
+        change = self._root.changes(number)
+        if self._output is not StreamOperator.RSTREAM:
+            if change.came.count:
+                self._came.append(as_rows(change.came, self._variables))
+            if change.went.count:
+                self._went.append(as_rows(change.went, self._variables))
+
+    def put_out(self, *, empty: bool) -> Ids:
+        if self._output is StreamOperator.RSTREAM:
+            return _no_rows(self._variables) if empty else self._answer()
+        came, went = self._taken(self._came), self._taken(self._went)
+        was_empty, self._was_empty = self._was_empty, empty
+        if was_empty:
+            went, came = _no_rows(self._variables), _no_rows(self._variables) if empty else self._answer()
+        elif empty:
+            went = bag_difference(np.concatenate((self._answer(), went)), came)  # the answer before
+            came = _no_rows(self._variables)
+        return bag_difference(came, went) if self._output is StreamOperator.ISTREAM else bag_difference(went, came)
+
+    def _answer(self) -> Ids:
+        return as_rows(self._root.rows(), self._variables)
+
+    def _taken(self, parts: list[Ids]) -> Ids:
+        rows = np.concatenate(parts) if len(parts) > 1 else parts[0] if parts else _no_rows(self._variables)
+        parts.clear()
+        return rows
+
+
+class _Kept:
+    """R2S where the answer is a sequence that is made as a whole: the one before is kept to tell what is new."""
+
+    def __init__(self, root: Operator, plan: Plan) -> None:
+        assert isinstance(root, OrderedOp)
+        self._root = root
+        self._variables = plan.variables
+        self._output = plan.output
+        self._before = _no_rows(plan.variables)
+
+    def take_in(self, number: int) -> None:
+        self._root.follow(number)
+
+    def put_out(self, *, empty: bool) -> Ids:
+        now = _no_rows(self._variables) if empty else as_rows(self._root.rows(), self._variables)
+        before, self._before = self._before, now
+        if self._output is StreamOperator.RSTREAM:
+            return now
+        if self._output is StreamOperator.ISTREAM:
             return bag_difference(now, before)
         return bag_difference(before, now)
 
-    def _no_rows(self) -> Ids:
-        return np.empty((0, len(self.plan.variables)), np.int64)
 
-    def _columns(self, pointers: Pointers, names: set[str]) -> tuple[dict[str, Ids], int]:
-        """The columns of some variables over results of the join, with what is computed on them."""
-        for step in reversed(self.plan.extends):
-            condition = step.condition if isinstance(step, PlanFilter) else step.expression
-            names = names | variables_of(condition)
-        columns = self._join.columns(pointers, names)
-        return self._run(self.plan.extends, columns, len(pointers))
-
-    def _run(self, steps: Sequence[RowStep], columns: dict[str, Ids], count: int) -> tuple[dict[str, Ids], int]:
-        for step in steps:
-            if isinstance(step, PlanFilter):
-                seen = {name: column for name, column in columns.items() if name in step.scope}
-                keep = test(step.condition, seen, count, self._dictionary)
-                columns = {name: column[keep] for name, column in columns.items()}
-                count = int(np.count_nonzero(keep))
-            else:
-                columns[step.variable] = evaluate(step.expression, columns, count, self._dictionary)
-        return columns, count
-
-    def _rows(self, pointers: Pointers) -> Ids:
-        return self._project(*self._columns(pointers, set(self.plan.variables)))
-
-    def _project(self, columns: dict[str, Ids], count: int) -> Ids:
-        rows = np.zeros((count, len(self.plan.variables)), np.int64)
-        for at, name in enumerate(self.plan.variables):
-            if name in columns:
-                rows[:, at] = columns[name]
-        return rows
-
-    def _regroup(self, pointers: Pointers, sign: int) -> None:
-        if len(pointers) == 0:
-            return
-        assert self.plan.group is not None
-        assert self._group is not None
-        operands = [aggregate.operand for _, aggregate in self.plan.group.aggregates]
-        names = set(self.plan.group.keys).union(*(variables_of(o) for o in operands if o is not None))
-        columns, count = self._columns(pointers, names)
-        keys = np.zeros((count, len(self.plan.group.keys)), np.int64)
-        for at, name in enumerate(self.plan.group.keys):
-            if name in columns:
-                keys[:, at] = columns[name]
-        arguments = [
-            None if operand is None else evaluate(operand, columns, count, self._dictionary) for operand in operands
-        ]
-        self._group.update(keys, arguments, sign)
-
-    def _grouped_rows(self) -> Ids:
-        assert self.plan.group is not None
-        assert self._group is not None
-        keys, values = self._group.rows()
-        if len(keys) == 0 and not self.plan.group.keys:
-            of_nothing = [self._of_nothing(aggregate) for _, aggregate in self.plan.group.aggregates]
-            keys, values = np.empty((1, 0), np.int64), np.array([of_nothing], np.int64)
-        columns = {name: keys[:, at] for at, name in enumerate(self.plan.group.keys)}
-        for at, (name, _) in enumerate(self.plan.group.aggregates):
-            columns[name] = values[:, at]
-        return self._project(*self._run(self.plan.rows, columns, len(keys)))
-
-    def _of_nothing(self, aggregate: Aggregate) -> int:
-        term = _OF_NOTHING.get(aggregate.function)
-        return self._dictionary.encode(term) if term else 0
+def _no_rows(variables: tuple[str, ...]) -> Ids:
+    return np.empty((0, len(variables)), np.int64)

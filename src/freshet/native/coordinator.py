@@ -6,19 +6,20 @@ import threading
 from collections.abc import Callable
 from typing import Protocol
 
-from freshet.algebra.expressions import Variable
-from freshet.algebra.nodes import Query, TriplePattern
+from freshet.algebra.nodes import Query
+from freshet.native.build import Builder
 from freshet.native.clock import Clock
 from freshet.native.continuous_query import ContinuousQuery
-from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
 from freshet.native.lower import lower
 from freshet.native.one_way_index import Ids
 from freshet.native.plan import Plan
+from freshet.native.reads import predicates_of, reads_stored
 from freshet.native.stream import AFTER_ALL_TIME, BEFORE_ALL_TIME, StreamState
+from freshet.oneshot.dataset import Dataset, GraphReader
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import InputError
-from freshet.rdf.terms import Iri
+from freshet.rdf.triples import Triples
 from freshet.results.report import Report
 
 
@@ -28,6 +29,8 @@ class Graph(Protocol):
     def elements(self) -> Elements: ...
     def load(self, subjects: Ids, predicates: Ids, objects: Ids) -> Elements: ...
     def absorb(self, elements: Elements) -> None: ...
+    def reader(self, triples: Triples) -> GraphReader: ...
+    def named(self) -> Dataset: ...
 
 
 class Engine:
@@ -59,7 +62,7 @@ class Engine:
         self, name: str, query: Query, on_report: Callable[[Report], None], *, file: str | None = None
     ) -> ContinuousQuery:
         """Keep a continuous query answered from now on."""
-        plan = lower(query, file=file)
+        plan = lower(query, streams=list(self.streams), file=file)
         if not plan.windows:
             raise InputError(f"the query {name} has no window, so it is not continuous", file=file)
         with self._lock:
@@ -133,27 +136,19 @@ class Engine:
                 clock.load(elements)
 
     def wanted_predicates(self, stream: str) -> frozenset[str] | None:
-        """The predicates of a stream that anybody can want; None where every element counts.
-
-        An aggregate without GROUP BY answers as soon as its windows hold anything at all.
-        """
+        """The predicates of a stream that anybody can want; None where every element counts."""
         with self._lock:
             if self._stream(stream).absorb is not None:
                 return None
             wanted: set[str] = set()
             for clock in self._clocks.values():
                 for query in clock.queries.values():
-                    plan = query.plan
-                    if stream not in {window.stream.value for window in plan.windows}:
+                    if stream not in {window.stream.value for window in query.plan.windows}:
                         continue
-                    if plan.window_leaves == 0 or (plan.group is not None and not plan.group.keys):
+                    found = predicates_of(query.plan, stream)
+                    if found is None:
                         return None
-                    for leaf in plan.leaves:
-                        if leaf.window is None or leaf.window.stream.value != stream:
-                            continue
-                        if not isinstance(leaf.pattern.predicate, Iri):
-                            return None
-                        wanted.add(leaf.pattern.predicate.value)
+                    wanted |= found
             return frozenset(wanted)
 
     def _stream(self, iri: str) -> StreamState:
@@ -164,7 +159,7 @@ class Engine:
     def _streams_of(self, plan: Plan) -> set[str]:
         """The streams whose progress a query waits for: those it reads, also by way of the stored graph."""
         streams = {window.stream.value for window in plan.windows}
-        if any(leaf.window is None for leaf in plan.leaves):
+        if reads_stored(plan):
             streams |= {state.iri for state in self.streams.values() if state.absorb is not None}
         return streams
 
@@ -175,22 +170,7 @@ class Engine:
         clock.advance(min(self.streams[stream].watermark_ms for stream in clock.streams))
 
     def _instantiate(self, name: str, plan: Plan, clock: Clock, on_report: Callable[[Report], None]) -> ContinuousQuery:
-        leaves: list[tuple[LeafBuffer, tuple[str, ...]]] = []
-        for leaf in plan.leaves:
-            pattern, names = self._leaf_pattern(leaf.pattern)
-            home = clock.stored_leaf if leaf.window is None else clock.window(leaf.window).leaf
-            leaves.append((home(pattern), names))
+        builder = Builder(clock, self._graph, self.dictionary)
         windows = [clock.window(window) for window in plan.windows]
-        return ContinuousQuery(name, plan, windows, leaves, self.dictionary, on_report)
-
-    def _leaf_pattern(self, pattern: TriplePattern) -> tuple[LeafPattern, tuple[str, ...]]:
-        ends = (pattern.subject, pattern.predicate, pattern.object)
-        places: dict[str, tuple[int, ...]] = {}
-        constants = [0, 0, 0]
-        for at, end in enumerate(ends):
-            if isinstance(end, Variable):
-                places[end.name] = (*places.get(end.name, ()), at)
-            else:
-                constants[at] = self.dictionary.encode(end)
-        subject, predicate, object_ = constants
-        return LeafPattern((subject, predicate, object_), tuple(places.values())), tuple(places)
+        root = builder.build(plan.root, frozenset(plan.variables) & plan.root.names)
+        return ContinuousQuery(name, plan, windows, root, self.dictionary, on_report)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from freshet.kernels.bags import ring_pop
 from freshet.kernels.index import RingArrays, ring_link, ring_probe, ring_unlink
 from freshet.native.one_way_index import Ids, OneWayIndex, Rows
 
@@ -39,6 +40,14 @@ class RingIndex:
     def unlink(self, rows: Rows) -> None:
         ring_unlink(self._index.arrays, self._ring, rows)
         self._rows -= len(rows)
+
+    def pop(self, keys: Ids) -> Rows:
+        """Take out the newest row of each key."""
+        rows: Rows = ring_pop(self._index.arrays, self._ring, keys)
+        if len(rows) and rows.min() < 0:
+            raise ValueError("a row leaves that never came")
+        self._rows -= len(rows)
+        return rows
 
     def probe(self, keys: Ids, born: Ids, before: int) -> tuple[Ids, Rows]:
         """Pairs (which key, row) for all rows with the keys that were born before a step."""

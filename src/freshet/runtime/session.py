@@ -60,7 +60,7 @@ class Session:
     def __init__(self) -> None:
         self.dictionary = Dictionary()
         self.stored = StoredDataset()
-        self.engine = Engine(self.dictionary, self.stored.default)
+        self.engine = Engine(self.dictionary, self.stored)
 
     def load(self, *paths: str | Path, graph: str | None = None) -> int:
         """Add RDF files to the stored data; gives the number of statements read.

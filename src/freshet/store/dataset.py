@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from freshet.rdf.elements import Elements
 from freshet.rdf.reading import Quads
 from freshet.rdf.triples import DEFAULT_GRAPH, Ids, Triples
 from freshet.store.graph import StoredGraph
@@ -52,6 +53,27 @@ class StoredDataset:
             starts = np.flatnonzero(np.diff(graphs, prepend=DEFAULT_GRAPH))
             for start, stop in pairwise([*starts, graphs.size]):
                 self._graph(int(graphs[start])).load(*(column[rows[start:stop]] for column in quads[:3]))
+
+    def load(self, subjects: Ids, predicates: Ids, objects: Ids) -> Elements:
+        """Add triples to the default graph that were always there."""
+        return self.default.load(subjects, predicates, objects)
+
+    def absorb(self, elements: Elements) -> None:
+        """Add what a stream leaves behind to the default graph."""
+        self.default.absorb(elements)
+
+    def elements(self) -> Elements:
+        """All triples of the default graph, in order of time."""
+        return self.default.elements()
+
+    def reader(self, triples: Triples) -> TripleIndex:
+        """Triples made ready to be read."""
+        return TripleIndex(triples)
+
+    def named(self) -> DatasetSnapshot:
+        """The named graphs as they are now."""
+        with self.changing:
+            return DatasetSnapshot({name: graph.index() for name, graph in self._named.items()})
 
     def snapshot(self) -> DatasetSnapshot:
         """All graphs as they are now."""
