@@ -15,7 +15,7 @@ from pathlib import Path
 import pyoxigraph as ox
 
 from freshet.algebra.nodes import Query
-from freshet.bench.citybench import CITY, SAO, SERVICES, SSN, CityBench, Excerpt
+from freshet.bench.citybench import CITY, RDF_TYPE, SAO, SERVICES, SSN, CityBench, Excerpt
 from freshet.syntax.parser import parse_query
 from shared_data import ROOT
 
@@ -97,7 +97,10 @@ def query_text(file: str) -> str:
 
 
 def world_of(file: str, text: str) -> World:
-    """The streams that a query reads, in its excerpt, and the graphs that it can see; also one that FROM hides."""
+    """The streams that a query reads, in its excerpt, and the graphs that it can see.
+
+    Where FROM hides the default graph, that says of every property that it is of every kind.
+    """
     query = parse_query(text, file=file, dialect=dialect_of(file))
     stem = Path(file).stem
     excerpt = EXCERPTS.get(stem[0].upper() + stem[1:], EXCERPTS.get(stem, USUAL))
@@ -106,7 +109,8 @@ def world_of(file: str, text: str) -> World:
     for iri in streams:
         streams[iri] = recordings().replay(iri.rpartition("#")[2], excerpt, services=services)
     graphs = {iri: small_graph(_file_of(iri)) for iri in _graph_names(query)}
-    return World(streams, {"": small_graph("SensorRepository.n3")} | graphs)
+    default = every_kind() if query.default_graphs else small_graph("SensorRepository.n3")
+    return World(streams, {"": default} | graphs)
 
 
 def _graph_names(query: Query) -> list[str]:
@@ -130,6 +134,15 @@ def small_graph(file: str) -> bytes:
     store.load(path=str(FOLDER / "dataset" / file), format=ox.RdfFormat.TURTLE, base_iri=BASE)
     asked = REPOSITORY % _services() if file.startswith("Sensor") else EVENT_GRAPH
     return ox.serialize(sorted(store.query(asked), key=str), format=ox.RdfFormat.N_TRIPLES)
+
+
+@cache
+def every_kind() -> bytes:
+    """A graph that says of all properties that they are of all kinds; what it gives answers to is wrong."""
+    observed = [observed for properties in recordings().properties.values() for observed in properties.values()]
+    kinds = sorted({kind for properties in recordings().properties.values() for kind in properties})
+    lines = [f"<{one}> <{RDF_TYPE}> <{CITY}{kind}> .\n" for one in observed[:: len(observed) // 300] for kind in kinds]
+    return "".join(lines).encode() + small_graph("SensorRepository.n3")
 
 
 def _services() -> str:
