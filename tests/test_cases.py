@@ -53,6 +53,7 @@ def test_native(case: Case, schedule) -> None:
             lateness_ms=case.lateness_ms,
             data=case.data_path,
             absorb=case.absorb,
+            report=case.report,
         )
 
     if reason := UNSUPPORTED["native"].get(case.name):

@@ -77,8 +77,8 @@ def evaluate(
         if given != last:  # windows that close every millisecond mostly stay as they are
             now = solve(asked, *given) if any(contents.values()) else []
         put_out = {"rstream": now, "istream": difference(now, before), "dstream": difference(before, now)}[asked.output]
-        if put_out:
-            triples = None if asked.template is None else instantiate(asked.template, put_out)
+        triples = None if asked.template is None else instantiate(asked.template, put_out)
+        if put_out if triples is None else triples:
             answers.append(Answer(moment.time_ms, tuple(put_out), triples))
         before = now
     return answers

@@ -19,7 +19,7 @@ def instantiate(template: str, solutions: Sequence[frozenset[tuple[str, Term]]])
     rows = [f"({' '.join(_cell(dict(solution).get(name)) for name in names)})" for solution in solutions]
     values = f"VALUES ({' '.join(f'?{name}' for name in names)}) {{ {' '.join(rows)} }}"
     made = ox.Store().query(f"{template} WHERE {{ {values} }}", base_iri=NO_BASE)
-    return tuple({ox.Triple(*map(_back, triple)) for triple in made})
+    return tuple({ox.Triple(*map(_back, triple)) for triple in made if not _stands_for_blank(triple.predicate)})
 
 
 def _cell(term: Term | None) -> str:
@@ -28,7 +28,9 @@ def _cell(term: Term | None) -> str:
     return f"<{STANDS_FOR_BLANK}{term.value}>" if isinstance(term, ox.BlankNode) else str(term)
 
 
+def _stands_for_blank(term: Term) -> bool:
+    return isinstance(term, ox.NamedNode) and term.value.startswith(STANDS_FOR_BLANK)
+
+
 def _back(term: Term) -> Term:
-    if isinstance(term, ox.NamedNode) and term.value.startswith(STANDS_FOR_BLANK):
-        return ox.BlankNode(term.value.removeprefix(STANDS_FOR_BLANK))
-    return term
+    return ox.BlankNode(term.value.removeprefix(STANDS_FOR_BLANK)) if _stands_for_blank(term) else term

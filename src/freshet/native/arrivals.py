@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from freshet.native.moments import AFTER_ALL_TIME
 from freshet.native.one_way_index import Ids
 
 _FIRST_CAPACITY = 256
@@ -25,6 +26,7 @@ class Arrivals(Generic[Value]):
         self._times = np.empty(_FIRST_CAPACITY, np.int64)
         self._values: NDArray[Value] = np.empty((_FIRST_CAPACITY, *shape), dtype)
         self._first = self._end = 0
+        self.first_time = AFTER_ALL_TIME  # the time of the first row
 
     def __len__(self) -> int:
         return self._end - self._first
@@ -51,16 +53,35 @@ class Arrivals(Generic[Value]):
             order = np.argsort(self.times, kind="stable")
             self.times[:] = self.times[order]
             self.values[:] = self.values[order]
+        self.first_time = self._times.item(self._first)
+
+    def append_one(self, time: int, value: int | tuple[int, ...]) -> None:
+        """One row at the back, not before what is there."""
+        end = self._end
+        if end == len(self._times):
+            self._make_room(1)
+            end = self._end
+        self._times[end] = time
+        self._values[end] = value
+        if end == self._first:
+            self.first_time = time
+        self._end = end + 1
 
     def count_before(self, time_ms: int) -> int:
         """How many rows at the front have a time before `time_ms`."""
-        return int(np.searchsorted(self.times, time_ms, side="left"))
+        if self.first_time >= time_ms:
+            return 0
+        second = self._first + 1
+        if second == self._end or self._times.item(second) >= time_ms:
+            return 1
+        return 1 + int(self._times[second : self._end].searchsorted(time_ms))
 
     def take(self, count: int) -> tuple[Ids, NDArray[Value]]:
         """Take rows from the front."""
-        taken = self.times[:count], self.values[:count]
-        self._first += count
-        return taken
+        first = self._first
+        self._first = stop = first + count
+        self.first_time = self._times.item(stop) if stop < self._end else AFTER_ALL_TIME
+        return self._times[first:stop], self._values[first:stop]
 
     def _make_room(self, more: int) -> None:
         """Move what is there to the front, of larger arrays where these are more than half full."""

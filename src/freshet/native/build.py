@@ -7,12 +7,16 @@ from dataclasses import dataclass, replace
 from functools import singledispatchmethod
 from typing import Protocol
 
+import numpy as np
+
 from freshet.algebra.expressions import Expression, Variable
 from freshet.algebra.free_variables import variables_of
 from freshet.algebra.nodes import TriplePattern
+from freshet.native.caching import Size
 from freshet.native.change import Operator
 from freshet.native.inputs import Input
 from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
+from freshet.native.measuring import Measurements
 from freshet.native.operators.again import AgainOp, FollowedGraph, Readers
 from freshet.native.operators.distinct import DistinctOp
 from freshet.native.operators.extend import ExtendOp
@@ -29,6 +33,7 @@ from freshet.native.operators.values import ValuesOp
 from freshet.native.plan import (
     Names,
     PlanAgain,
+    PlanCache,
     PlanCondition,
     PlanDistinct,
     PlanExtend,
@@ -66,59 +71,65 @@ class Builder:
     leaves: Leaves
     readers: Readers
     dictionary: Dictionary
+    measurements: Measurements | None = None
+
+    def build(self, node: PlanNode, wanted: Names) -> Operator:
+        """The operator of a plan node, with all that is below it."""
+        operator = self._made(node, wanted)
+        return operator if self.measurements is None else self.measurements.measure(node, operator)
 
     @singledispatchmethod
-    def build(self, node: PlanNode, wanted: Names) -> Operator:
+    def _made(self, node: PlanNode, wanted: Names) -> Operator:
         raise TypeError(f"no operator is known for {type(node).__name__}")
 
-    @build.register
+    @_made.register
     def _(self, node: PlanLeaf, wanted: Names) -> Operator:
         return ScanOp(self._leaf(node), wanted)
 
-    @build.register
+    @_made.register
     def _(self, node: PlanJoin, wanted: Names) -> Operator:
         if len(node.inputs) == 1:
             return self._filtered(node.inputs[0], node.conditions, wanted)
         return self._join(node.inputs, node.conditions, wanted)
 
-    @build.register
+    @_made.register
     def _(self, node: PlanFilter, wanted: Names) -> Operator:
         condition = PlanCondition(node.condition, node.child.names)
         return self._filtered(node.child, (condition,), wanted)
 
-    @build.register
+    @_made.register
     def _(self, node: PlanExtend, wanted: Names) -> Operator:
         below = (wanted - {node.variable}) | _mentioned(node.expression, node.child)
         return ExtendOp(self.build(node.child, below), node.variable, node.expression, self.dictionary)
 
-    @build.register
+    @_made.register
     def _(self, node: PlanLeftJoin, wanted: Names) -> Operator:
         join = self._pairs(node.left, node.right, node.condition, wanted)
         return LeftJoinOp(join, wanted)
 
-    @build.register
+    @_made.register
     def _(self, node: PlanNegation, wanted: Names) -> Operator:
         join = self._pairs(node.left, node.right, node.condition, wanted, overlapping=node.overlapping)
         return NegationOp(join, wanted, negated=node.negated)
 
-    @build.register
+    @_made.register
     def _(self, node: PlanUnion, wanted: Names) -> Operator:
         return UnionOp([self.build(child, wanted & child.names) for child in node.children])
 
-    @build.register
+    @_made.register
     def _(self, node: PlanValues, wanted: Names) -> Operator:
         return ValuesOp(node.variables, node.rows, self.dictionary)
 
-    @build.register
+    @_made.register
     def _(self, node: PlanProject, wanted: Names) -> Operator:
         names = wanted & node.names
         return ProjectOp(self.build(node.child, names & node.child.names), names)
 
-    @build.register
+    @_made.register
     def _(self, node: PlanDistinct, wanted: Names) -> Operator:
         return DistinctOp(self.build(node.child, node.names), node.names)
 
-    @build.register
+    @_made.register
     def _(self, node: PlanGroup, wanted: Names) -> Operator:
         operands = [aggregate.operand for _, aggregate in node.aggregates if aggregate.operand is not None]
         below = frozenset(node.keys).union(*(variables_of(each) for each in operands)) & node.child.names
@@ -126,18 +137,28 @@ class Builder:
             below |= frozenset(node.rows)
         return GroupByOp(self.build(node.child, below), node, self.dictionary)
 
-    @build.register
+    @_made.register
     def _(self, node: PlanOrdered, wanted: Names) -> Operator:
         below = (node.names | frozenset(variables_of(node.conditions))) & node.child.names
         return OrderedOp(self.build(node.child, below), node, self.dictionary)
 
-    @build.register
+    @_made.register
+    def _(self, node: PlanCache, wanted: Names) -> Operator:
+        return self.build(node.child, wanted)
+
+    @_made.register
     def _(self, node: PlanAgain, wanted: Names) -> Operator:
         graphs = {
             name: FollowedGraph([self.leaves.leaf(source, _EVERY_TRIPLE) for source in sources], self.readers.reader)
             for name, sources in node.graphs
         }
         return AgainOp(node, graphs, self.readers, self.dictionary)
+
+    def size_of(self, node: PlanLeaf) -> Size:
+        """How much a leaf holds, or is about to."""
+        pattern, names = self.leaf_pattern(node.pattern)
+        rows = self.leaves.leaf(node.source, pattern).known()
+        return Size(len(rows), {name: len(np.unique(rows[:, at])) for at, name in enumerate(names)})
 
     def _filtered(self, child: PlanNode, conditions: Sequence[PlanCondition], wanted: Names) -> Operator:
         below = wanted.union(*(_mentioned(each.expression, child) & each.scope for each in conditions))
@@ -206,6 +227,6 @@ def _stays(node: PlanNode) -> bool:
             return isinstance(source, Stored)
         case PlanValues():
             return True
-        case PlanJoin() | PlanFilter() | PlanExtend() | PlanProject() | PlanUnion() | PlanDistinct():
+        case PlanJoin() | PlanFilter() | PlanExtend() | PlanProject() | PlanUnion() | PlanDistinct() | PlanCache():
             return all(map(_stays, children(node)))
     return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from freshet.oneshot.table import Table, stacked
+from freshet.oneshot.table import Table
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,8 +29,8 @@ class Operator(Protocol):
     def rows(self) -> Table: ...
 
 
-def together(changes: list[Change]) -> Change:
-    """Several changes as one, where they follow from different inputs."""
-    if len(changes) == 1:
-        return changes[0]
-    return Change(stacked([each.came for each in changes]), stacked([each.went for each in changes]))
+class Sequenced(Protocol):
+    """An operator whose answer is a sequence, made as a whole when it is asked for."""
+
+    def follow(self, number: int) -> None: ...
+    def rows(self) -> Table: ...

@@ -2,120 +2,288 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
+from typing import Protocol
 
-from freshet.algebra.windows import SlidingWindow
-from freshet.native.continuous_query import ContinuousQuery
+from freshet.algebra.windows import EventTimeWindow, WindowOperator
 from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
-from freshet.native.plan import Source, Stored
-from freshet.native.s2r.sliding_window import SlidingWindowContent, close_after
-from freshet.native.stream import AFTER_ALL_TIME, BEFORE_ALL_TIME, in_order, split_before
+from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, NEVER, close_at, seen_before, time_of
+from freshet.native.rhythm import Rhythm
+from freshet.native.s2r.content import WindowContent
+from freshet.native.s2r.contents import content_of
+from freshet.native.s2r.feed import Feed
+from freshet.native.stream import in_order
+from freshet.native.timing import ReportCondition, Timing, source_of
 from freshet.rdf.elements import Elements
+from freshet.rdf.triples import DEFAULT_GRAPH
+from freshet.results.report import Report
+
+
+class ClockedQuery(Protocol):
+    """A query as the clock needs it. What its leaves have changed is taken in after every step that changes them."""
+
+    @property
+    def leaves(self) -> Iterable[LeafBuffer]:
+        """The leaf buffers that it reads."""
+
+    def take_in(self, number: int) -> None:
+        """Take in what the leaves' step changed."""
+
+    def report(self, time_ms: int) -> Report | None:
+        """What the query puts out now, None where that is nothing."""
+
+    @property
+    def on_report(self) -> Callable[[Report], None]: ...
+
+
+class _Member:
+    """A query in the clock, and what the clock remembers of it."""
+
+    def __init__(
+        self, name: str, query: ClockedQuery, timing: Timing, rhythm: Rhythm, limit_seconds: float | None
+    ) -> None:
+        self.name = name
+        self.query = query
+        self.rhythm = rhythm
+        self.limit_seconds = limit_seconds
+        self.only_changed = ReportCondition.CHANGE in timing.conditions
+        self.only_non_empty = ReportCondition.NON_EMPTY in timing.conditions
+        self.absorbed = timing.absorbed
+        self.evaluated = close_at(BEFORE_ALL_TIME)  # the moment of its last evaluation
+        self.stale = False  # whether its windows have changed since
+        self.removed = False
+
+    def step(self, moment: int, number: int, changed: bool, due: bool) -> None:
+        """Take a step of the windows in, and report where it is due."""
+        if changed:
+            self.stale = True
+        if due and ((self.only_changed and not self.stale) or (self.only_non_empty and not self.rhythm.holds_anything)):
+            due = False
+        if not (changed or due):
+            return
+        began = 0.0 if self.limit_seconds is None else time.perf_counter()
+        self.query.take_in(number)
+        if due:
+            self.evaluated = moment
+            self.stale = False
+            report = self.query.report(time_of(moment))
+            if report is not None:
+                self.query.on_report(report)
+        if self.limit_seconds is not None and (took := time.perf_counter() - began) > self.limit_seconds:
+            raise TimeoutError(f"a step took {took:.3g} s, its limit is {self.limit_seconds:g} s")
 
 
 class Clock:
     """The windows, stored leaves and queries that depend on one set of streams.
 
-    Time moves from close to close once the watermarks of all these streams allow it. Equal patterns in equal windows
+    Time moves from moment to moment once the watermarks of all these streams allow it. Equal patterns in equal windows
     share one leaf buffer. While nothing is in any window no close is visited: there is nothing to answer.
+
+    A query sees what comes after it was registered. Queries that were registered with no element in between share
+    windows; each such generation has feeds of its own.
     """
 
-    def __init__(self, streams: Iterable[str], stored: Elements) -> None:
-        self.streams = frozenset(streams)
-        self.queries: dict[str, ContinuousQuery] = {}
-        self.time_ms = BEFORE_ALL_TIME  # the last close that was visited
-        self._windows: dict[SlidingWindow, SlidingWindowContent] = {}
-        self._pending: dict[str, list[Elements]] = {stream: [] for stream in self.streams}
-        self._absorbed: dict[str, list[Elements]] = {stream: [] for stream in self.streams}
+    def __init__(
+        self,
+        streams: Iterable[str],
+        stored: Callable[[int], Elements],
+        on_failure: Callable[[str, Exception], None],
+    ) -> None:
+        self.streams = set(streams)
+        self.moment = close_at(BEFORE_ALL_TIME)  # the last that was visited
+        self.passed_ms = BEFORE_ALL_TIME  # nothing is left to do up to the close at this time
         self._stored = stored
-        self._stored_leaves: dict[LeafPattern, LeafBuffer] = {}
+        self._on_failure = on_failure
+        self._members: dict[str, _Member] = {}
+        self._rhythms: dict[Rhythm, list[_Member]] = {}
+        self._feeds: dict[str, list[Feed]] = {}
+        self._windows: dict[WindowOperator, WindowContent] = {}  # of the newest generation
+        self._newest: dict[str, Feed] = {}  # likewise
+        self._stored_leaves: dict[tuple[int, LeafPattern], LeafBuffer] = {}
         self._number = 0
-        self._ended = False
-        self.passed_ms = BEFORE_ALL_TIME  # nothing is left to do up to here
+        self._wake_ms = AFTER_ALL_TIME  # below this watermark there is nothing to do
 
-    def window(self, window: SlidingWindow) -> SlidingWindowContent:
-        if window not in self._windows:
-            self._windows[window] = SlidingWindowContent(window)
-        return self._windows[window]
+    # ---- queries
 
-    def leaf(self, source: Source, pattern: LeafPattern) -> LeafBuffer:
-        """The leaf buffer of a pattern in a source, made the first time it is asked for."""
-        return self.stored_leaf(pattern) if isinstance(source, Stored) else self.window(source).leaf(pattern)
+    @property
+    def names(self) -> list[str]:
+        return list(self._members)
 
-    def stored_leaf(self, pattern: LeafPattern) -> LeafBuffer:
-        if pattern not in self._stored_leaves:
-            leaf = self._stored_leaves[pattern] = LeafBuffer(pattern, expires=False)
-            leaf.receive(self._stored)
-        return self._stored_leaves[pattern]
+    @property
+    def reads_absorbed(self) -> bool:
+        return any(member.absorbed for member in self._members.values())
 
-    def load(self, elements: Elements) -> None:
-        """Triples that have been added to the stored graph, as if they had always been there."""
-        self._stored = in_order([elements, self._stored])
-        for leaf in self._stored_leaves.values():
-            leaf.receive(elements)
+    def query(self, name: str) -> ClockedQuery:
+        return self._members[name].query
 
-    def push(self, stream: str, elements: Elements, absorbed: Elements | None) -> None:
-        """Elements of a stream, none behind its watermark, and what of them is absorbed."""
-        if len(elements.times):
-            self._pending[stream].append(elements)
-        if absorbed is not None and len(absorbed.times):
-            self._absorbed[stream].append(absorbed)
-
-    def advance(self, watermark_ms: int) -> None:
-        """Visit every close up to the watermark, and report."""
-        if all(close_after(window, self.passed_ms) > watermark_ms for window in self._windows):
-            return
-        self._release(watermark_ms)
-        while (close_ms := self._next_close()) is not None and close_ms <= watermark_ms:
-            self._visit(close_ms)
-        self.passed_ms = watermark_ms
-
-    def finish(self) -> None:
-        """The streams have ended: visit every close at which a window has content, but none after."""
-        self._ended = True
-        self.advance(AFTER_ALL_TIME)
-
-    def longest_memory_ms(self) -> int:
-        """How far before a close an element can lie that it, or the evaluation before it, depends on."""
-        return max((window.width_ms + 2 * window.slide_ms for window in self._windows), default=0)
-
-    def _release(self, watermark_ms: int) -> None:
-        for stream in self.streams:
-            if self._pending[stream]:
-                ready, waiting = split_before(in_order(self._pending[stream]), watermark_ms)
-                self._pending[stream] = [waiting] if len(waiting.times) else []
-                for window, content in self._windows.items():
-                    if window.stream.value == stream and len(ready.times):
-                        content.receive(ready)
-            if self._absorbed[stream]:
-                ready, waiting = split_before(in_order(self._absorbed[stream]), watermark_ms)
-                self._absorbed[stream] = [waiting] if len(waiting.times) else []
-                if len(ready.times):
-                    for leaf in self._stored_leaves.values():
-                        leaf.receive(ready)
-
-    def _next_close(self) -> int | None:
-        if any(content.count for content in self._windows.values()):
-            return min(close_after(window, self.time_ms) for window in self._windows)
-        return min(
-            (close for content in self._windows.values() if (close := content.next_content()) is not None),
-            default=None,
+    def counts_every_element(self, name: str) -> bool:
+        """Whether elements that match none of a query's patterns make a difference to its reports all the same."""
+        member = self._members[name]
+        return (
+            member.only_changed
+            or bool(member.rhythm.arriving)
+            or any(isinstance(window.window, EventTimeWindow) for window in member.rhythm.windows)
         )
 
-    def _visit(self, close_ms: int) -> None:
+    def window(self, window: WindowOperator) -> WindowContent:
+        """The content of a window for a query that is being registered."""
+        if window not in self._windows:
+            stream = source_of(window)
+            if stream not in self._newest:
+                self._newest[stream] = Feed(stream)
+                self._feeds.setdefault(stream, []).append(self._newest[stream])
+            feed = self._newest[stream]
+            content = self._windows[window] = content_of(window, feed)
+            feed.readers.append(content)
+        return self._windows[window]
+
+    def stored_leaf(self, pattern: LeafPattern, graph: int = DEFAULT_GRAPH) -> LeafBuffer:
+        """The leaf buffer of a pattern in a stored graph. It is filled at the next step."""
+        leaf = self._stored_leaves.get((graph, pattern))
+        if leaf is None:
+            leaf = self._stored_leaves[graph, pattern] = LeafBuffer(pattern, expires=False)
+            leaf.receive(self._stored(graph))
+        return leaf
+
+    def add(self, name: str, query: ClockedQuery, timing: Timing, limit_seconds: float | None = None) -> None:
+        """Step a query from now on. Its windows and leaves have been asked for just before."""
+        windows = tuple(self.window(window) for window in timing.windows)
+        for rhythm in self._rhythms:
+            if rhythm.period_ms == timing.period_ms and rhythm.windows == windows:
+                break
+        else:
+            rhythm = Rhythm(windows, timing.period_ms)
+            self._rhythms[rhythm] = []
+            if rhythm.arriving:
+                for window in windows:
+                    window.feed.instants = True
+        self._members[name] = _Member(name, query, timing, rhythm, limit_seconds)
+        self._rhythms[rhythm].append(self._members[name])
+        self._wake_ms = min(self._wake_ms, rhythm.wakes_at(self.passed_ms))
+
+    def remove(self, name: str) -> None:
+        """Forget a query, and the windows and leaves that nobody else reads."""
+        member = self._members.pop(name)
+        member.removed = True
+        members = self._rhythms[member.rhythm]
+        members.remove(member)
+        if not members:
+            self._rhythms = {rhythm: others for rhythm, others in self._rhythms.items() if others}
+        self.free()
+
+    def free(self) -> None:
+        """Keep the leaves that the remaining queries name, and the windows that their rhythms have."""
+        leaves = {id(leaf) for member in self._members.values() for leaf in member.query.leaves}
+        windows = {window for rhythm in self._rhythms for window in rhythm.windows}
+        for window in windows:
+            window.leaves = {pattern: leaf for pattern, leaf in window.leaves.items() if id(leaf) in leaves}
+        self._windows = {operator: window for operator, window in self._windows.items() if window in windows}
+        self._stored_leaves = {key: leaf for key, leaf in self._stored_leaves.items() if id(leaf) in leaves}
+        for stream, feeds in list(self._feeds.items()):
+            for feed in feeds:
+                feed.readers = [window for window in feed.readers if window in windows]
+            self._feeds[stream] = [feed for feed in feeds if feed.readers]
+        self._newest = {stream: feed for stream, feed in self._newest.items() if feed.readers}
+
+    # ---- data
+
+    def load(self, elements: Elements, graph: int) -> None:
+        """Triples that have been added to a stored graph, as if they had always been there."""
+        for (name, _), leaf in self._stored_leaves.items():
+            if name == graph:
+                leaf.receive(elements)
+
+    def absorb(self, elements: Elements) -> None:
+        """Elements that a stream leaves in the stored default graph, in the order they came."""
+        if self._stored_leaves and len(elements.times):
+            self.load(in_order([elements]), DEFAULT_GRAPH)
+
+    def push(self, stream: str, elements: Elements) -> None:
+        """Elements of a stream in the order they came, none behind its watermark."""
+        feeds = self._feeds.get(stream)
+        if not feeds or not len(elements.times):
+            return
+        if self._newest:  # who is registered from now on does not see these
+            self._newest, self._windows = {}, {}
+        for feed in feeds:
+            feed.waiting.push(elements)
+            if feed.instants and feed.waiting.from_ms < self._wake_ms:
+                self._wake_ms = feed.waiting.from_ms + 1
+
+    # ---- time
+
+    def advance(self, watermark_ms: int) -> None:
+        """Visit every moment that the watermark allows, and report."""
+        if watermark_ms >= self._wake_ms:
+            self._visit_until(watermark_ms)
+        if watermark_ms > self.passed_ms:
+            self.passed_ms = watermark_ms
+
+    def finish(self, watermarks: dict[str, int]) -> None:
+        """The streams have ended, having come so far: visit what is left."""
+        for rhythm in self._rhythms:
+            rhythm.ended_at = min(watermarks[window.feed.stream] for window in rhythm.windows)
+        self._visit_until(AFTER_ALL_TIME)
+        self.passed_ms = AFTER_ALL_TIME
+
+    def needed_from(self, name: str) -> int:
+        """The earliest time of an element that matters to the query's next evaluation, or to the one before it."""
+        member = self._members[name]
+        known_ms = self.passed_ms
+        if not member.rhythm.rests:  # what it answered last still counts
+            known_ms = min(known_ms, time_of(member.evaluated))
+        return min(window.needed_from(known_ms) for window in member.rhythm.windows)
+
+    def _visit_until(self, watermark_ms: int) -> None:
+        for feeds in self._feeds.values():
+            for feed in feeds:
+                feed.release(watermark_ms)
+        limit = close_at(watermark_ms)
+        while (moment := self._next_moment()) <= limit:
+            self._visit(moment)
+        self._wake_ms = self._next_wake(watermark_ms)
+
+    def _next_moment(self) -> int:
+        return min((rhythm.next_moment(self.moment) for rhythm in self._rhythms), default=NEVER)
+
+    def _next_wake(self, passed_ms: int) -> int:
+        wake_ms = min((rhythm.wakes_at(passed_ms) for rhythm in self._rhythms), default=NEVER)
+        for feeds in self._feeds.values():
+            for feed in feeds:
+                if feed.instants:
+                    wake_ms = min(wake_ms, feed.waiting.from_ms + 1)
+        return wake_ms
+
+    def _visit(self, moment: int) -> None:
         self._number += 1
-        self.time_ms = close_ms
-        closing = [content for content in self._windows.values() if content.closes_at(close_ms)]
-        for content in closing:
-            content.step(close_ms, self._number)
+        number = self._number
+        self.moment = moment
+        time_ms = time_of(moment)
+        moving = [rhythm.moving(moment) for rhythm in self._rhythms]
+        for windows in moving:
+            for window in windows:
+                if window.number != number:
+                    window.move_to(time_ms, number)
+        bound_ms = seen_before(moment)
         for leaf in self._stored_leaves.values():
-            leaf.step(BEFORE_ALL_TIME, close_ms, self._number)
-        for query in list(self.queries.values()):
-            if not any(content in closing for content in query.windows):
-                continue
-            if self._ended and not any(content.count or content.awaits() for content in query.windows):
-                continue
-            query.take_in(self._number)
-            report = query.report(close_ms)
-            if report is not None:
-                query.on_report(report)
+            if leaf.moves(BEFORE_ALL_TIME, bound_ms):
+                leaf.step(BEFORE_ALL_TIME, bound_ms, number)
+        for (rhythm, members), windows in zip(self._rhythms.items(), moving, strict=True):
+            changed = any(window.changed == number for window in rhythm.windows)
+            due = rhythm.is_due(moment, bool(windows))
+            if changed or due:
+                for member in tuple(members):
+                    self._step(member, moment, changed, due)
+
+    def _step(self, member: _Member, moment: int, changed: bool, due: bool) -> None:
+        if member.removed:
+            return
+        try:
+            member.step(moment, self._number, changed, due)
+        except BrokenPipeError:  # nobody reads anything any more
+            raise
+        except Exception as error:  # whatever goes wrong in one query must not stop the others
+            if not member.removed:
+                self.remove(member.name)
+                self._on_failure(member.name, error)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import cast
 
 import numpy as np
 
 from freshet.algebra.nodes import StreamOperator
-from freshet.native.change import Operator
+from freshet.native.change import Operator, Sequenced
+from freshet.native.leaf_buffer import LeafBuffer
 from freshet.native.one_way_index import Ids
-from freshet.native.operators.ordered import OrderedOp
-from freshet.native.plan import Plan
+from freshet.native.plan import Plan, PlanOrdered
 from freshet.native.r2s.bags import as_rows, bag_difference
-from freshet.native.s2r.sliding_window import SlidingWindowContent
+from freshet.native.s2r.content import WindowContent
 from freshet.oneshot.construct import construct
 from freshet.oneshot.table import Table
 from freshet.rdf.dictionary import Dictionary
@@ -26,7 +27,8 @@ class ContinuousQuery:
         self,
         name: str,
         plan: Plan,
-        windows: Sequence[SlidingWindowContent],
+        windows: Sequence[WindowContent],
+        leaves: Sequence[LeafBuffer],
         root: Operator,
         dictionary: Dictionary,
         on_report: Callable[[Report], None],
@@ -34,10 +36,11 @@ class ContinuousQuery:
         self.name = name
         self.plan = plan
         self.windows = windows
+        self.leaves = leaves  # the leaf buffers that it reads
         self.on_report = on_report
         self._dictionary = dictionary
-        self._root = root
-        self._r2s = (_Kept if isinstance(root, OrderedOp) else _Followed)(root, plan)
+        ordered = isinstance(plan.root, PlanOrdered)
+        self._r2s: _Kept | _Followed = _Kept(cast(Sequenced, root), plan) if ordered else _Followed(root, plan)
 
     def take_in(self, number: int) -> None:
         """Take in what the leaves' step changed."""
@@ -102,8 +105,7 @@ class _Followed:
 class _Kept:
     """R2S where the answer is a sequence that is made as a whole: the one before is kept to tell what is new."""
 
-    def __init__(self, root: Operator, plan: Plan) -> None:
-        assert isinstance(root, OrderedOp)
+    def __init__(self, root: Sequenced, plan: Plan) -> None:
         self._root = root
         self._variables = plan.variables
         self._output = plan.output

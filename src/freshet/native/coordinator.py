@@ -3,45 +3,63 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import Protocol
 
 from freshet.algebra.nodes import Query
+from freshet.algebra.windows import EventTimeWindow
 from freshet.native.build import Builder
+from freshet.native.caching import with_caches
 from freshet.native.clock import Clock
 from freshet.native.continuous_query import ContinuousQuery
+from freshet.native.derived_stream import DerivedStream
+from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
 from freshet.native.lower import lower
+from freshet.native.measuring import Measurements
+from freshet.native.moments import AFTER_ALL_TIME, close_at
 from freshet.native.one_way_index import Ids
-from freshet.native.plan import Plan
-from freshet.native.reads import predicates_of, reads_stored
-from freshet.native.stream import AFTER_ALL_TIME, BEFORE_ALL_TIME, StreamState
+from freshet.native.plan import Plan, Source, Stored
+from freshet.native.reads import predicates_of
+from freshet.native.stream import StreamState
+from freshet.native.timing import Timing, source_of, timing_of
 from freshet.oneshot.dataset import Dataset, GraphReader
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
-from freshet.rdf.errors import InputError
-from freshet.rdf.triples import Triples
+from freshet.rdf.errors import FreshetError, InputError
+from freshet.rdf.terms import Iri
+from freshet.rdf.triples import DEFAULT_GRAPH, Triples
 from freshet.results.report import Report
 
 
-class Graph(Protocol):
-    """What the engine needs of the stored graph."""
+class Graphs(Protocol):
+    """What the engine needs of the stored graphs. They are named by ids, the default graph by DEFAULT_GRAPH."""
 
-    def elements(self) -> Elements: ...
-    def load(self, subjects: Ids, predicates: Ids, objects: Ids) -> Elements: ...
+    def elements(self, graph: int = DEFAULT_GRAPH) -> Elements: ...
+    def load(self, subjects: Ids, predicates: Ids, objects: Ids, graph: int = DEFAULT_GRAPH) -> Elements: ...
     def absorb(self, elements: Elements) -> None: ...
     def reader(self, triples: Triples) -> GraphReader: ...
     def named(self) -> Dataset: ...
 
 
 class Engine:
-    """Registered queries over streams and the stored graph. Calls may come from several threads."""
+    """Registered queries over streams and the stored graphs. Calls may come from several threads.
 
-    def __init__(self, dictionary: Dictionary, graph: Graph) -> None:
+    A query that fails is removed, and `on_failure` gets its name and the reason; the others go on.
+    """
+
+    def __init__(
+        self, dictionary: Dictionary, graphs: Graphs, on_failure: Callable[[str, str], None] | None = None
+    ) -> None:
         self.dictionary = dictionary
         self.streams: dict[str, StreamState] = {}
-        self._graph = graph
-        self._clocks: dict[frozenset[str], Clock] = {}
+        self._graphs = graphs
+        self._tell_failure = on_failure or _warn
+        self._derived: dict[str, DerivedStream] = {}
         self._queries: dict[str, Clock] = {}
+        self._clocks_of: dict[str, list[Clock]] = {}  # by the name of a stream, derived ones too
+        self._derived_of: dict[str, list[DerivedStream]] = {}
         self._lock = threading.RLock()
 
     def declare(self, stream: StreamState) -> None:
@@ -49,9 +67,12 @@ class Engine:
         with self._lock:
             if stream.iri in self.streams:
                 raise InputError(f"the stream <{stream.iri}> is declared twice")
-            if stream.absorb is not None and self._queries:
-                raise InputError(f"declare <{stream.iri}>, which is absorbed, before registering queries")
             self.streams[stream.iri] = stream
+            if stream.absorb is not None:
+                for clock in self._clocks():
+                    if clock.reads_absorbed:
+                        clock.streams.add(stream.iri)
+                self._connect()
 
     @property
     def names(self) -> list[str]:
@@ -59,81 +80,102 @@ class Engine:
         return list(self._queries)
 
     def register(
-        self, name: str, query: Query, on_report: Callable[[Report], None], *, file: str | None = None
+        self,
+        name: str,
+        query: Query,
+        on_report: Callable[[Report], None],
+        *,
+        file: str | None = None,
+        report: str | Collection[str] = (),
+        every_ms: int | None = None,
+        limit_seconds: float | None = None,
+        measurements: Measurements | None = None,
     ) -> ContinuousQuery:
-        """Keep a continuous query answered from now on."""
+        """Keep a continuous query answered from now on, over what comes from now on.
+
+        `report` names conditions for a moment to count: close, change, non-empty. `every_ms` has it computed at
+        multiples of a period, as COMPUTED EVERY does. A query that takes longer than `limit_seconds` over one step is
+        removed. What its operators do is written to `measurements`.
+        """
         plan = lower(query, streams=list(self.streams), file=file)
-        if not plan.windows:
+        if not query.windows:
             raise InputError(f"the query {name} has no window, so it is not continuous", file=file)
         with self._lock:
             if name in self._queries:
                 raise InputError(f"a query named {name} is registered already")
-            for window in plan.windows:
-                self.streams.setdefault(window.stream.value, StreamState(window.stream.value))
-            streams = frozenset(self._streams_of(plan))
-            if streams not in self._clocks:
-                self._clocks[streams] = Clock(streams, self._graph.elements())
-            clock = self._queries[name] = self._clocks[streams]
-            clock.queries[name] = registered = self._instantiate(name, plan, clock, on_report)
+            timing = timing_of(plan, query.period_ms if every_ms is None else every_ms, report, file)
+            self._make_streams(timing)
+            clock = self._clock(timing)
+            try:
+                registered = self._instantiate(name, plan, clock, on_report, measurements)
+                clock.add(name, registered, timing, limit_seconds)
+                self._queries[name] = clock
+            finally:
+                clock.free()
+                self._connect()
             return registered
 
     def unregister(self, name: str) -> None:
+        """Forget a query, and what only it needed."""
         with self._lock:
-            clock = self._queries.pop(name)
-            del clock.queries[name]
-            if not clock.queries:
-                del self._clocks[clock.streams]
+            if name not in self._queries:
+                raise InputError(f"there is no query named {name}")
+            self._queries.pop(name).remove(name)
+            self._connect()
 
     def push(self, stream: str, elements: Elements) -> None:
         """Elements of a stream in the order they came."""
         with self._lock:
             state = self._stream(stream)
             elements = state.accept(elements)
-            absorbed = state.absorbed(elements)
-            if absorbed is not None:
-                self._graph.absorb(absorbed)
-            for clock in self._clocks_of(stream):
-                clock.push(stream, elements, absorbed)
-                self._advance(clock)
+            if state.absorb is not None:
+                self._absorb(state, elements)
+            for clock in self._clocks_of.get(stream, ()):
+                clock.push(stream, elements)
+            for derived in self._derived_of.get(stream, ()):
+                derived.push(elements)
+            self._advance(stream)
 
     def advance(self, stream: str, watermark_ms: int) -> None:
         """Say that everything before a time has come."""
         with self._lock:
             state = self._stream(stream)
             state.watermark_ms = max(state.watermark_ms, watermark_ms)
-            for clock in self._clocks_of(stream):
-                self._advance(clock)
+            self._advance(stream)
 
     def finish(self) -> None:
         """Say that all streams have ended: every window that has content closes."""
         with self._lock:
+            watermarks = {iri: state.watermark_ms for iri, state in self.streams.items()}
             for state in self.streams.values():
                 state.watermark_ms = AFTER_ALL_TIME
-            for clock in self._clocks.values():
-                clock.finish()
+            for derived in self._derived.values():
+                self._release(derived)
+                watermarks[derived.state.iri] = derived.state.watermark_ms
+                derived.state.watermark_ms = AFTER_ALL_TIME
+            for clock in self._clocks():
+                clock.finish(watermarks)
 
     def passed(self) -> dict[str, int]:
-        """For each query the time up to which all its windows have been reported."""
+        """For each query the last moment up to which everything has been reported."""
         with self._lock:
-            return {name: clock.passed_ms for name, clock in self._queries.items()}
+            return {name: close_at(clock.passed_ms) for name, clock in self._queries.items()}
 
-    def needed_from(self, passed: dict[str, int]) -> int:
-        """The earliest time an element may have that matters to closes after `passed`, or to the evaluation before."""
-        with self._lock:
-            return min(
-                (
-                    passed.get(name, BEFORE_ALL_TIME) - clock.longest_memory_ms()
-                    for name, clock in self._queries.items()
-                ),
-                default=AFTER_ALL_TIME,
-            )
+    def moment(self, name: str) -> int:
+        """The moment at which a query is, or was last, reported."""
+        return self._queries[name].moment
 
-    def load(self, subjects: Ids, predicates: Ids, objects: Ids) -> None:
-        """Add triples to the stored default graph."""
+    def needed_from(self) -> int:
+        """The earliest time an element may have that matters to what is yet to be reported."""
         with self._lock:
-            elements = self._graph.load(subjects, predicates, objects)
-            for clock in self._clocks.values():
-                clock.load(elements)
+            return min((clock.needed_from(name) for name, clock in self._queries.items()), default=AFTER_ALL_TIME)
+
+    def load(self, subjects: Ids, predicates: Ids, objects: Ids, graph: int = DEFAULT_GRAPH) -> None:
+        """Add triples to a stored graph."""
+        with self._lock:
+            elements = self._graphs.load(subjects, predicates, objects, graph)
+            for clock in self._clocks():
+                clock.load(elements, graph)
 
     def wanted_predicates(self, stream: str) -> frozenset[str] | None:
         """The predicates of a stream that anybody can want; None where every element counts."""
@@ -141,14 +183,15 @@ class Engine:
             if self._stream(stream).absorb is not None:
                 return None
             wanted: set[str] = set()
-            for clock in self._clocks.values():
-                for query in clock.queries.values():
-                    if stream not in {window.stream.value for window in query.plan.windows}:
-                        continue
-                    found = predicates_of(query.plan, stream)
-                    if found is None:
-                        return None
-                    wanted |= found
+            for name, clock in self._queries.items():
+                query = clock.query(name)
+                assert isinstance(query, ContinuousQuery)
+                if Iri(stream) not in {window.stream for window in query.plan.windows}:
+                    continue
+                found = None if clock.counts_every_element(name) else predicates_of(query.plan, stream)
+                if found is None:
+                    return None
+                wanted |= found
             return frozenset(wanted)
 
     def _stream(self, iri: str) -> StreamState:
@@ -156,21 +199,114 @@ class Engine:
             raise InputError(f"there is no stream <{iri}>")
         return self.streams[iri]
 
-    def _streams_of(self, plan: Plan) -> set[str]:
-        """The streams whose progress a query waits for: those it reads, also by way of the stored graph."""
-        streams = {window.stream.value for window in plan.windows}
-        if reads_stored(plan):
+    def _make_streams(self, timing: Timing) -> None:
+        """Make known the streams that a query reads and nobody has declared."""
+        for window in timing.windows:
+            assert isinstance(window.stream, Iri)
+            base = self.streams.setdefault(window.stream.value, StreamState(window.stream.value))
+            source = source_of(window)
+            if isinstance(window, EventTimeWindow) and source not in self._derived:
+                predicate = self.dictionary.encode(window.predicate)
+                self._derived[source] = DerivedStream(source, base, predicate, self.dictionary)
+
+    def _clock(self, timing: Timing) -> Clock:
+        """The clock of the streams that a query waits for: those it reads, also by way of the stored graph."""
+        streams = set(timing.streams)
+        if timing.absorbed:
             streams |= {state.iri for state in self.streams.values() if state.absorb is not None}
-        return streams
+        for clock in self._clocks():
+            if clock.streams == streams:
+                return clock
+        return Clock(streams, self._graphs.elements, self._failed)
 
-    def _clocks_of(self, stream: str) -> list[Clock]:
-        return [clock for clock in self._clocks.values() if stream in clock.streams]
+    def _clocks(self) -> list[Clock]:
+        return list(dict.fromkeys(self._queries.values()))
 
-    def _advance(self, clock: Clock) -> None:
-        clock.advance(min(self.streams[stream].watermark_ms for stream in clock.streams))
+    def _connect(self) -> None:
+        """Find out anew which clocks and derived streams each stream feeds; what feeds nobody is let go."""
+        clocks: dict[str, list[Clock]] = {}
+        for clock in self._clocks():
+            for stream in clock.streams:
+                clocks.setdefault(stream, []).append(clock)
+        self._clocks_of = clocks
+        self._derived = {name: derived for name, derived in self._derived.items() if name in clocks}
+        self._derived_of = {}
+        for derived in self._derived.values():
+            self._derived_of.setdefault(derived.base.iri, []).append(derived)
 
-    def _instantiate(self, name: str, plan: Plan, clock: Clock, on_report: Callable[[Report], None]) -> ContinuousQuery:
-        builder = Builder(clock, self._graph, self.dictionary)
-        windows = [clock.window(window) for window in plan.windows]
+    def _failed(self, name: str, error: Exception) -> None:
+        del self._queries[name]
+        self._connect()
+        self._tell_failure(
+            name, error.message if isinstance(error, FreshetError) else f"{type(error).__name__}: {error}"
+        )
+
+    def _absorb(self, state: StreamState, elements: Elements) -> None:
+        absorbed = state.absorbed(elements)
+        if absorbed is not None and len(absorbed.times):
+            self._graphs.absorb(absorbed)
+            for clock in self._clocks():
+                clock.absorb(absorbed)
+
+    def _advance(self, stream: str) -> None:
+        """A stream has come further: let those who wait for it go on."""
+        for derived in self._derived_of.get(stream, ()):
+            if self._release(derived):
+                for clock in self._clocks_of[derived.state.iri]:
+                    clock.advance(self._watermark(clock))
+        for clock in self._clocks_of.get(stream, ()):
+            clock.advance(self._watermark(clock))
+
+    def _release(self, derived: DerivedStream) -> bool:
+        elements = derived.release()
+        if elements is None:
+            return False
+        for clock in self._clocks_of[derived.state.iri]:
+            clock.push(derived.state.iri, elements)
+        return True
+
+    def _watermark(self, clock: Clock) -> int:
+        """How far all streams of a clock have come."""
+        watermark_ms = AFTER_ALL_TIME
+        for stream in clock.streams:
+            state = self.streams.get(stream) or self._derived[stream].state
+            if state.watermark_ms < watermark_ms:
+                watermark_ms = state.watermark_ms
+        return watermark_ms
+
+    def _instantiate(
+        self,
+        name: str,
+        plan: Plan,
+        clock: Clock,
+        on_report: Callable[[Report], None],
+        measurements: Measurements | None,
+    ) -> ContinuousQuery:
+        leaves = _Leaves(clock, self.dictionary)
+        builder = Builder(leaves, self._graphs, self.dictionary, measurements)
+        plan = replace(plan, root=with_caches(plan.root, builder.size_of))
         root = builder.build(plan.root, frozenset(plan.variables) & plan.root.names)
-        return ContinuousQuery(name, plan, windows, root, self.dictionary, on_report)
+        windows = [clock.window(window) for window in plan.windows]
+        return ContinuousQuery(name, plan, windows, leaves.given, root, self.dictionary, on_report)
+
+
+class _Leaves:
+    """The leaf buffers of a clock, with a list of those that were asked for."""
+
+    def __init__(self, clock: Clock, dictionary: Dictionary) -> None:
+        self._clock = clock
+        self._dictionary = dictionary
+        self.given: list[LeafBuffer] = []
+
+    def leaf(self, source: Source, pattern: LeafPattern) -> LeafBuffer:
+        if isinstance(source, Stored):
+            graph = DEFAULT_GRAPH if source.graph is None else self._dictionary.encode(source.graph)
+            leaf = self._clock.stored_leaf(pattern, graph)
+        else:
+            leaf = self._clock.window(source).leaf(pattern)
+        self.given.append(leaf)
+        return leaf
+
+
+def _warn(name: str, reason: str) -> None:
+    warnings.warn(f"the query {name} failed and was removed: {reason}", stacklevel=2)

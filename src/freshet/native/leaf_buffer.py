@@ -44,6 +44,17 @@ class LeafPattern:
             values[:, at] = triple[places[0]][chosen]
         return chosen, values
 
+    def match_one(self, triple: tuple[int, int, int]) -> tuple[int, ...] | None:
+        """The variables' values of one triple, None where it does not match."""
+        for constant, value in zip(self.constants, triple, strict=True):
+            if constant and constant != value:
+                return None
+        for places in self.columns:
+            for place in places[1:]:
+                if triple[place] != triple[places[0]]:
+                    return None
+        return tuple([triple[places[0]] for places in self.columns])
+
 
 class LeafBuffer:
     """Distinct rows of a pattern in a window (a set: a row that comes again stays until its last arrival leaves).
@@ -91,18 +102,40 @@ class LeafBuffer:
     def live_rows(self) -> Rows:
         return self._rows.live_entries()
 
+    def known(self) -> Ids:
+        """The values of all rows that are here or wait to enter."""
+        return np.concatenate((self.values[self.live_rows()], self._waiting.values))
+
     def receive(self, elements: Elements) -> None:
         """Elements in order of time; those that match wait until a step lets them in."""
         chosen, values = self.pattern.match(elements)
         if len(values):
             self._waiting.append(elements.times[chosen], values)
 
-    def step(self, open_ms: int, close_ms: int, number: int) -> None:
-        """Move to the content of [open_ms, close_ms)."""
+    def receive_one(self, position: int, triple: tuple[int, int, int]) -> None:
+        """One element, not before those that have come."""
+        values = self.pattern.match_one(triple)
+        if values is not None:
+            self._waiting.append_one(position, values)
+
+    def moves(self, first: int, last: int) -> bool:
+        """Whether a step to these positions changes anything."""
+        return self._waiting.first_time < last or self._inside.first_time < first
+
+    def step(self, first: int, last: int, number: int) -> None:
+        """Move to the content at the positions from `first` up to, not including, `last`.
+
+        Positions are numbers of elements in a window's leaf, times in a leaf of the stored graph.
+        """
         self._number = number
-        self._waiting.take(self._waiting.count_before(open_ms))  # came between two windows
-        self._fresh = self._enter(*self._waiting.take(self._waiting.count_before(close_ms)), number)
-        self._dead = self._leave(self._inside.take(self._inside.count_before(open_ms))[1])
+        self._fresh = self._dead = _NO_ROWS
+        waiting, inside = self._waiting, self._inside
+        if waiting.first_time < first:  # came between two windows
+            waiting.take(waiting.count_before(first))
+        if waiting.first_time < last:
+            self._fresh = self._enter(*waiting.take(waiting.count_before(last)), number)
+        if inside.first_time < first:
+            self._dead = self._leave(inside.take(inside.count_before(first))[1])
 
     def _enter(self, times: Ids, values: Ids, number: int) -> Rows:
         if len(times) == 0:

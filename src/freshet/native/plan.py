@@ -147,6 +147,20 @@ class PlanOrdered(PlanNode):
 
 
 @dataclass(frozen=True, slots=True)
+class PlanCache(PlanNode):
+    """A join of stored patterns that is kept as rows of its own, with indexes, and follows the stored graph."""
+
+    child: PlanNode
+
+
+@dataclass(frozen=True, slots=True)
+class PlanParameters(PlanNode):
+    """The constants of all queries that share a plan, a row each."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class PlanAgain(PlanNode):
     """What is evaluated anew whenever a graph that it reads has changed, and why.
 
@@ -189,6 +203,7 @@ def children(node: PlanNode) -> tuple[PlanNode, ...]:
             | PlanDistinct(child=child)
             | PlanGroup(child=child)
             | PlanOrdered(child=child)
+            | PlanCache(child=child)
         ):
             return (child,)
     return ()

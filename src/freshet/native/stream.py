@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME
 from freshet.rdf.elements import Elements
 
-BEFORE_ALL_TIME = -(2**62)
-AFTER_ALL_TIME = 2**62
+__all__ = ["AFTER_ALL_TIME", "BEFORE_ALL_TIME", "StreamState", "in_order", "is_in_order", "joined", "split_before"]
 
 
 @dataclass(slots=True)
@@ -17,6 +18,7 @@ class StreamState:
     """The watermark is the largest time seen less the allowed lateness, or later if somebody said so.
 
     `absorb` is what enters the stored graph: nothing (None), everything (an empty set), or some predicates' ids.
+    `untimed` counts the elements of events that gave no time to a window over a predicate's time.
     """
 
     iri: str
@@ -25,20 +27,30 @@ class StreamState:
     watermark_ms: int = BEFORE_ALL_TIME
     elements: int = 0
     late: int = 0
+    untimed: int = 0
 
     def accept(self, elements: Elements) -> Elements:
         """Move the watermark over elements in the order they came; those behind it when they came are dropped."""
         times = elements.times
-        if len(times) == 0:
+        count = len(times)
+        self.elements += count
+        if count == 1:
+            time_ms = times.item(0)
+            if time_ms < self.watermark_ms:
+                self.late += 1
+                return Elements(*(column[:0] for column in elements))
+            if time_ms - self.lateness_ms > self.watermark_ms:
+                self.watermark_ms = time_ms - self.lateness_ms
+            return elements
+        if count == 0:
             return elements
         reached = np.maximum.accumulate(times) - self.lateness_ms
         passed = np.empty_like(times)
         passed[0] = self.watermark_ms
         np.maximum(reached[:-1], self.watermark_ms, out=passed[1:])
         self.watermark_ms = max(self.watermark_ms, int(reached[-1]))
-        self.elements += len(times)
         on_time = times >= passed
-        late = len(times) - int(np.count_nonzero(on_time))
+        late = count - int(np.count_nonzero(on_time))
         if late == 0:
             return elements
         self.late += late
@@ -54,10 +66,19 @@ class StreamState:
         return Elements(*(column[kept] for column in elements))
 
 
+def is_in_order(times: NDArray[np.int64]) -> bool:
+    return bool((times[1:] >= times[:-1]).all())
+
+
+def joined(parts: list[Elements]) -> Elements:
+    """Elements of several batches as one, as they stand."""
+    return Elements(*map(np.concatenate, zip(*parts, strict=True)))
+
+
 def in_order(parts: list[Elements]) -> Elements:
     """Elements of several batches as one, in order of time; equal times stay as they came."""
-    whole = parts[0] if len(parts) == 1 else Elements(*map(np.concatenate, zip(*parts, strict=True)))
-    if len(whole.times) < 2 or bool((whole.times[1:] >= whole.times[:-1]).all()):
+    whole = parts[0] if len(parts) == 1 else joined(parts)
+    if len(whole.times) < 2 or is_in_order(whole.times):
         return whole
     order = np.argsort(whole.times, kind="stable")
     return Elements(*(column[order] for column in whole))
@@ -65,5 +86,5 @@ def in_order(parts: list[Elements]) -> Elements:
 
 def split_before(elements: Elements, time_ms: int) -> tuple[Elements, Elements]:
     """Elements in order of time, cut at a time."""
-    cut = int(np.searchsorted(elements.times, time_ms, side="left"))
+    cut = int(elements.times.searchsorted(time_ms))
     return Elements(*(c[:cut] for c in elements)), Elements(*(c[cut:] for c in elements))

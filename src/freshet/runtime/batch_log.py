@@ -27,7 +27,8 @@ _COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")  # a quarter of the byte
 class LogEntry:
     """One batch: whose it is, and how far everything was before it came.
 
-    `watermarks` are those of all streams; `passed` says for each query up to where its windows had been reported.
+    `watermarks` are those of all streams; `passed` says for each query up to which moment it had been reported, and
+    `needed_ms` from when on elements may still matter to any query.
     """
 
     sequence: int
@@ -37,6 +38,7 @@ class LogEntry:
     last_ms: int
     watermarks: dict[str, int]
     passed: dict[str, int]
+    needed_ms: int
 
 
 class BatchLog:

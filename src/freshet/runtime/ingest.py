@@ -62,7 +62,7 @@ class Ingest:
         self._worker: threading.Thread | None = None
         self._error: BaseException | None = None
         self._arrived_ms: int | None = None
-        self._reported_ms: dict[str, int] = {}  # reports up to here were made before a restart
+        self._reported: dict[str, int] = {}  # reports of moments up to here were made before a restart
         self._restoring = False
         self.engine_seconds = self.batch_seconds = 0.0
 
@@ -80,7 +80,7 @@ class Ingest:
     def _restore(self) -> None:
         if self._log is None or not self._log.entries:
             return
-        self._reported_ms = self._log.entries[-1].passed
+        self._reported = self._log.entries[-1].passed
         self._restoring = True
         for entry, table in self._log.tables():
             stream = self._streams.get(entry.stream)
@@ -169,7 +169,8 @@ class Ingest:
 
     def deliver(self, report: Report) -> None:
         """A report of the engine, to the sinks of its query."""
-        if report.time_ms <= self._reported_ms.get(report.query, report.time_ms - 1):
+        reported = self._reported.get(report.query)
+        if reported is not None and self._engine.moment(report.query) <= reported:
             return
         for sink in self._sinks.get(report.query, []):
             sink.deliver(report)
@@ -202,6 +203,7 @@ class Ingest:
 
     def _write(self, stream: StreamIntake, number: int, table: pa.Table) -> None:
         assert self._log is not None
+        needed_ms = self._engine.needed_from()  # before `passed`: while it is asked for, the engine may go on
         self._log.append(
             LogEntry(
                 sequence=self._log.next_sequence,
@@ -211,6 +213,7 @@ class Ingest:
                 last_ms=last_time(table),
                 watermarks={iri: state.watermark_ms for iri, state in self._engine.streams.items()},
                 passed=self._engine.passed(),
+                needed_ms=needed_ms,
             ),
             table,
         )
@@ -223,7 +226,7 @@ class Ingest:
         absorbed = frozenset(
             stream.name for stream in self._streams.values() if self._engine.streams[stream.iri].absorb is not None
         )
-        log.trim(self._engine.needed_from(log.entries[-1].passed), absorbed)
+        log.trim(log.entries[-1].needed_ms, absorbed)
 
 
 def shown_rows(report: Report, dictionary: Dictionary) -> list[list[str]]:

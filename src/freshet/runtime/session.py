@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from freshet.rdf.terms import Iri, Term
 from freshet.rdf.triples import DEFAULT_GRAPH
 from freshet.results.report import Answer, Report, Solutions
 from freshet.results.write import report_json
-from freshet.store.dataset import DatasetSnapshot, StoredDataset
+from freshet.store.dataset import DatasetSnapshot, StoredDataset, rows_by_graph
 from freshet.syntax.parser import parse_query
 
 
@@ -42,6 +42,14 @@ class RegisteredQuery:
         return reports
 
 
+@dataclass(frozen=True, slots=True)
+class QueryFailure:
+    """A query that failed and was removed; the others went on."""
+
+    query: str
+    reason: str
+
+
 class Session:
     """Continuous and one-shot SPARQL in this process.
 
@@ -57,26 +65,28 @@ class Session:
     1
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, on_failure: Callable[[QueryFailure], None] | None = None) -> None:
         self.dictionary = Dictionary()
+        self.failures: list[QueryFailure] = []
+        self._on_failure = on_failure
         self.stored = StoredDataset()
-        self.engine = Engine(self.dictionary, self.stored)
+        self.engine = Engine(self.dictionary, self.stored, self._failed)
 
     def load(self, *paths: str | Path, graph: str | None = None) -> int:
         """Add RDF files to the stored data; gives the number of statements read.
 
         Named graphs of TriG and N-Quads are kept. Where a graph's name is given, it takes what the files have outside
-        of their own named graphs; continuous queries see the default graph only.
+        of their own named graphs.
         """
         home = DEFAULT_GRAPH if graph is None else self.dictionary.encode(Iri(graph))
         count = 0
         for path in paths:
             quads = read_rdf(path, self.dictionary)
             graphs = np.where(quads.graphs == DEFAULT_GRAPH, home, quads.graphs)
-            in_default = graphs == DEFAULT_GRAPH
             with self.stored.changing:  # a snapshot has all of a file or nothing
-                self.stored.load_named(quads._replace(graphs=graphs), home)
-                self.engine.load(*(column[in_default] for column in quads[:3]))
+                for name, rows in rows_by_graph(graphs, home):
+                    subjects, predicates, objects = (column[rows] for column in quads[:3])
+                    self.engine.load(subjects, predicates, objects, name)
             count += len(graphs)
         return count
 
@@ -100,15 +110,33 @@ class Session:
         on_report: Callable[[Report], None] | None = None,
         file: str | None = None,
         dialect: str | None = None,
+        report: str | Collection[str] = (),
+        every_ms: int | None = None,
+        limit_seconds: float | None = None,
     ) -> RegisteredQuery:
-        """Keep a continuous query answered from now on. Its name is what REGISTER says, else the name given."""
+        """Keep a continuous query answered from now on. Its name is what REGISTER says, else the name given.
+
+        It is evaluated whenever one of its windows moves, or every so often (`every_ms`, COMPUTED EVERY). Moments that
+        do not satisfy all conditions in `report` (`change`: an element came or went, `non-empty`: some window holds
+        anything, `close`: none) are passed over. A query that fails, or that takes longer than `limit_seconds` over
+        one step, is removed and added to `failures`.
+        """
         query = parse_query(text, file=file, dialect=dialect)
         chosen = query.name or name or f"query{len(self.engine.names) + 1}"
         waiting: list[Report] = []
-        registered = self.engine.register(chosen, query, on_report or waiting.append, file=file)
+        registered = self.engine.register(
+            chosen,
+            query,
+            on_report or waiting.append,
+            file=file,
+            report=report,
+            every_ms=every_ms,
+            limit_seconds=limit_seconds,
+        )
         return RegisteredQuery(chosen, registered.plan.variables, waiting)
 
     def unregister(self, name: str) -> None:
+        """Forget a query, and what only it needed."""
         self.engine.unregister(name)
 
     def push(self, stream: str, elements: Elements | str | bytes, *, file: str = "pushed data") -> None:
@@ -165,6 +193,12 @@ class Session:
         for row in answer.rows:
             terms = self.dictionary.decode_many(row)
             yield {name: term for name, term in zip(answer.variables, terms, strict=True) if term is not None}
+
+    def _failed(self, query: str, reason: str) -> None:
+        failure = QueryFailure(query, reason)
+        self.failures.append(failure)
+        if self._on_failure is not None:
+            self._on_failure(failure)
 
     def ndjson(self, report: Report) -> bytes:
         """A report as one line of JSON."""

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
-from itertools import pairwise
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from freshet.rdf.elements import Elements
-from freshet.rdf.reading import Quads
 from freshet.rdf.triples import DEFAULT_GRAPH, Ids, Triples
 from freshet.store.graph import StoredGraph
 from freshet.store.triple_index import TripleIndex
 
 _NOTHING = np.empty(0, np.int64)
 _EMPTY = TripleIndex(Triples(_NOTHING, _NOTHING, _NOTHING))
+_NO_GRAPH = StoredGraph()
 
 
 class DatasetSnapshot:
@@ -42,29 +41,18 @@ class StoredDataset:
         self.changing = threading.RLock()  # held while what belongs together is added to several graphs
         self._named: dict[int, StoredGraph] = {}
 
-    def load_named(self, quads: Quads, *names: int) -> None:
-        """Add the statements that have a graph to it. The graphs of the names are there then, if only empty."""
-        with self.changing:
-            for name in names:
-                self._graph(name)
-            rows = np.flatnonzero(quads.graphs != DEFAULT_GRAPH)
-            rows = rows[np.argsort(quads.graphs[rows], kind="stable")]
-            graphs = quads.graphs[rows]
-            starts = np.flatnonzero(np.diff(graphs, prepend=DEFAULT_GRAPH))
-            for start, stop in pairwise([*starts, graphs.size]):
-                self._graph(int(graphs[start])).load(*(column[rows[start:stop]] for column in quads[:3]))
+    def elements(self, graph: int = DEFAULT_GRAPH) -> Elements:
+        """The timed triples of a graph, in order of time; none where there is no such graph."""
+        stored = self.default if graph == DEFAULT_GRAPH else self._named.get(graph, _NO_GRAPH)
+        return stored.elements()
 
-    def load(self, subjects: Ids, predicates: Ids, objects: Ids) -> Elements:
-        """Add triples to the default graph that were always there."""
-        return self.default.load(subjects, predicates, objects)
+    def load(self, subjects: Ids, predicates: Ids, objects: Ids, graph: int = DEFAULT_GRAPH) -> Elements:
+        """Add triples to a graph, which is there then, if only empty."""
+        return self._graph(graph).load(subjects, predicates, objects)
 
     def absorb(self, elements: Elements) -> None:
         """Add what a stream leaves behind to the default graph."""
         self.default.absorb(elements)
-
-    def elements(self) -> Elements:
-        """All triples of the default graph, in order of time."""
-        return self.default.elements()
 
     def reader(self, triples: Triples) -> TripleIndex:
         """Triples made ready to be read."""
@@ -73,15 +61,25 @@ class StoredDataset:
     def named(self) -> DatasetSnapshot:
         """The named graphs as they are now."""
         with self.changing:
-            return DatasetSnapshot({name: graph.index() for name, graph in self._named.items()})
+            return DatasetSnapshot({name: graph.index() for name, graph in list(self._named.items())})
 
     def snapshot(self) -> DatasetSnapshot:
         """All graphs as they are now."""
         with self.changing:
-            named = {name: graph.index() for name, graph in self._named.items()}
+            named = {name: graph.index() for name, graph in list(self._named.items())}
             return DatasetSnapshot({DEFAULT_GRAPH: self.default.index(), **named})
 
     def _graph(self, name: int) -> StoredGraph:
         if name == DEFAULT_GRAPH:
             return self.default
         return self._named.setdefault(name, StoredGraph())
+
+
+def rows_by_graph(graphs: Ids, *names: int) -> Iterator[tuple[int, Ids]]:
+    """The rows of each graph that occurs in a column of graphs; of the names given, none if need be."""
+    order = np.argsort(graphs, kind="stable")
+    found, starts = np.unique(graphs[order], return_index=True)
+    yield from zip(found.tolist(), np.split(order, starts[1:]), strict=False)
+    for name in names:
+        if name not in found:
+            yield name, order[:0]

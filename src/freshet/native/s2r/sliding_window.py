@@ -1,67 +1,48 @@
-"""Time-based windows of RSP-QL: when they close, and whether they hold anything (S2R)."""
+"""Windows that close at regular times: those of RSP-QL and C-SPARQL, and `[RANGE ... @predicate STEP ...]` (S2R)."""
 
 from __future__ import annotations
 
-import numpy as np
-
-from freshet.algebra.windows import SlidingWindow
-from freshet.native.arrivals import Arrivals
-from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
-from freshet.rdf.elements import Elements
+from freshet.algebra.windows import EventTimeWindow, SlidingWindow
+from freshet.native.moments import AFTER_ALL_TIME, NEVER, close_at
+from freshet.native.s2r.content import WindowContent
+from freshet.native.s2r.feed import Feed
 
 
-def close_after(window: SlidingWindow, time_ms: int) -> int:
-    """The first close later than a time.
+class SlidingWindowContent(WindowContent):
+    """At each close c = start + k * slide the elements of [c - width, c).
 
-    >>> from freshet.rdf.terms import Iri
-    >>> close_after(SlidingWindow(Iri("s"), width_ms=10, slide_ms=5), 10)
-    15
+    | elements at | width 10, slide 5, close 10 | close 15 |
+    | ----------- | --------------------------- | -------- |
+    | 1, 6, 12    | 1, 6                        | 6, 12    |
     """
-    return time_ms + window.slide_ms - (time_ms - window.start_ms) % window.slide_ms
 
+    def __init__(self, window: SlidingWindow | EventTimeWindow, feed: Feed) -> None:
+        super().__init__(window, feed)
+        assert window.slide_ms is not None, "it closes"
+        self.width_ms, self.slide_ms = window.width_ms, window.slide_ms
+        self.start_ms = window.start_ms if isinstance(window, SlidingWindow) else 0
 
-class SlidingWindowContent:
-    """One window over one stream: its leaf buffers, and how many elements of any shape it holds."""
-
-    def __init__(self, window: SlidingWindow) -> None:
-        self.window = window
-        self.count = 0
-        self.leaves: dict[LeafPattern, LeafBuffer] = {}
-        self._elements = Arrivals(np.int64)  # inside or still to come; only their times matter here
-
-    def leaf(self, pattern: LeafPattern) -> LeafBuffer:
-        if pattern not in self.leaves:
-            self.leaves[pattern] = LeafBuffer(pattern)
-        return self.leaves[pattern]
-
-    def receive(self, elements: Elements) -> None:
-        """Elements in order of time, none earlier than those before."""
-        self._elements.append(elements.times, elements.times)
-        for leaf in self.leaves.values():
-            leaf.receive(elements)
-
-    def next_content(self) -> int | None:
-        """The first close at which an element still to come is inside; None where there is none."""
-        waiting = self._elements.times[self.count :]
-        while len(waiting):
-            close_ms = close_after(self.window, int(waiting[0]))
-            if waiting[0] >= close_ms - self.window.width_ms:
-                return close_ms
-            # A slide longer than the width leaves gaps; what falls there is never inside.
-            waiting = waiting[int(np.searchsorted(waiting, close_ms - self.window.width_ms)) :]
-        return None
-
-    def awaits(self) -> bool:
-        """Whether anything that has come will still get inside."""
-        return self.next_content() is not None
+    def close_after(self, time_ms: int) -> int:
+        """The first close later than a time."""
+        return time_ms + self.slide_ms - (time_ms - self.start_ms) % self.slide_ms
 
     def closes_at(self, time_ms: int) -> bool:
-        return (time_ms - self.window.start_ms) % self.window.slide_ms == 0
+        return (time_ms - self.start_ms) % self.slide_ms == 0
 
-    def step(self, close_ms: int, number: int) -> None:
-        """Move to the content of the window that closes at `close_ms`."""
-        open_ms = close_ms - self.window.width_ms
-        self._elements.take(self._elements.count_before(open_ms))
-        self.count = self._elements.count_before(close_ms)
-        for leaf in self.leaves.values():
-            leaf.step(open_ms, close_ms, number)
+    def next_move(self) -> int:
+        """The first close that lets in an element which has come. (It closes before that, but only to lose some.)"""
+        number = self.last
+        while (time_ms := self.feed.time(number)) != AFTER_ALL_TIME:
+            close_ms = self.close_after(time_ms)
+            if time_ms >= close_ms - self.width_ms:
+                return close_at(close_ms)
+            # A slide longer than the width leaves gaps; what falls there is never inside.
+            number = self.feed.before(close_ms - self.width_ms, number)
+        return NEVER
+
+    def move_to(self, time_ms: int, number: int) -> None:
+        first = self.feed.before(time_ms - self.width_ms, self.first)
+        self._hold(first, self.feed.before(time_ms, self.last if self.last > first else first), number)
+
+    def needed_from(self, time_ms: int) -> int:
+        return time_ms - self.width_ms - 2 * self.slide_ms

@@ -1,0 +1,39 @@
+"""Moments of event time as integers that are in order: closes are even, instants odd.
+
+A close at c has seen everything before c, an instant at t everything up to t; at equal milliseconds the close is first.
+A watermark w allows every moment up to the close at w.
+"""
+
+from __future__ import annotations
+
+BEFORE_ALL_TIME = -(2**62)
+AFTER_ALL_TIME = 2**62
+NEVER = 2 * AFTER_ALL_TIME + 1  # later than every moment
+
+
+def close_at(time_ms: int) -> int:
+    """The moment at which everything before a time has been seen.
+
+    >>> close_at(5) < instant_at(5) < close_at(6)
+    True
+    """
+    return 2 * time_ms
+
+
+def instant_at(time_ms: int) -> int:
+    """The moment at which everything up to and at a time has been seen."""
+    return 2 * time_ms + 1
+
+
+def time_of(moment: int) -> int:
+    """The millisecond of a moment."""
+    return moment >> 1
+
+
+def is_instant(moment: int) -> bool:
+    return moment & 1 == 1
+
+
+def seen_before(moment: int) -> int:
+    """Elements with times before this have been seen at a moment."""
+    return (moment + 1) >> 1

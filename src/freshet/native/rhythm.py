@@ -1,0 +1,102 @@
+"""Queries over the same windows have the same moments; here is when these are, and what moves then."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from freshet.native.moments import (
+    BEFORE_ALL_TIME,
+    NEVER,
+    close_at,
+    is_instant,
+    time_of,
+)
+from freshet.native.s2r.content import WindowContent
+from freshet.native.s2r.contents import FOLLOWING
+from freshet.native.s2r.sliding_window import SlidingWindowContent
+
+
+class Rhythm:
+    """The moments of some windows, or, with a period, the closes that are multiples of it.
+
+    Windows that close are visited at every close as long as one of the windows holds anything: what they hold together
+    is then an answer, also where nothing has changed. Other windows are visited when an element makes them move.
+    """
+
+    def __init__(self, windows: Sequence[WindowContent], period_ms: int | None) -> None:
+        self.windows = tuple(windows)
+        self.period_ms = period_ms
+        self.closing = tuple(window for window in windows if isinstance(window, SlidingWindowContent))
+        self.following = tuple(window for window in windows if isinstance(window.window, FOLLOWING))
+        self.arriving = tuple(window for window in windows if not isinstance(window, SlidingWindowContent))
+        self.ended_at: int | None = None  # the watermark at the end of the streams
+        self.rests = True  # everything was empty at the last moment of its own, so nothing before it counts
+
+    @property
+    def holds_anything(self) -> bool:
+        return any(window.count for window in self.windows)
+
+    def wakes_at(self, passed_ms: int) -> int:
+        """The first watermark after one that has been passed at which anything can close."""
+        wake_ms = NEVER if self.period_ms is None else self._multiple_after(passed_ms)
+        for window in self.closing:
+            wake_ms = min(wake_ms, window.close_after(passed_ms))
+        return wake_ms
+
+    def next_moment(self, after: int) -> int:
+        """The first moment after another at which a window moves or the queries are due; NEVER where there is none."""
+        moment = NEVER
+        for window in self.arriving:
+            move = window.next_move()
+            if move < moment:
+                moment = move
+        if self.closing or self.period_ms is not None:
+            moment = min(moment, self._next_close(time_of(after)))
+        return moment
+
+    def moving(self, moment: int) -> Collection[WindowContent]:
+        """The windows that move at a moment."""
+        if not is_instant(moment):
+            return [window for window in self.closing if window.closes_at(time_of(moment))]
+        moving = [window for window in self.arriving if window.next_move() == moment]
+        if not moving or not self.following:
+            return moving
+        return self.following if len(self.following) == len(self.arriving) else {*moving, *self.following}
+
+    def is_due(self, moment: int, moved: bool) -> bool:
+        """Whether the queries are evaluated at a moment, once the windows have moved."""
+        due = moved
+        if self.period_ms is not None:
+            due = not is_instant(moment) and time_of(moment) % self.period_ms == 0
+        if not due or (self._ended_before(moment) and not is_instant(moment) and not self._goes_on(time_of(moment))):
+            return False
+        rested, self.rests = self.rests, not self.holds_anything
+        return not (rested and self.rests)
+
+    def _next_close(self, time_ms: int) -> int:
+        holds = self.holds_anything
+        close_ms = NEVER
+        if self.period_ms is not None and not (self.rests and not holds):
+            close_ms = self._multiple_after(time_ms)
+        if not holds:
+            first = min((window.next_move() for window in self.closing), default=NEVER)
+            moment = min(first, close_at(close_ms))
+        else:
+            moment = close_at(min([close_ms, *(window.close_after(time_ms) for window in self.closing)]))
+        if self._ended_before(moment) and not self._goes_on(time_of(moment)):
+            return NEVER
+        return moment
+
+    def _multiple_after(self, time_ms: int) -> int:
+        assert self.period_ms is not None
+        return (time_ms // self.period_ms + 1) * self.period_ms
+
+    def _ended_before(self, moment: int) -> bool:
+        return self.ended_at is not None and moment > close_at(self.ended_at)
+
+    def _goes_on(self, time_ms: int) -> bool:
+        """Whether there are closes at all at a time after the streams' end."""
+        if self.closing:
+            return any(window.count or window.next_move() != NEVER for window in self.closing)
+        last_ms = max((window.feed.last_ms for window in self.windows), default=BEFORE_ALL_TIME)
+        return time_ms <= self._multiple_after(last_ms)

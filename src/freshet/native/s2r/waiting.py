@@ -1,0 +1,59 @@
+"""Elements that wait for a watermark, in order of time."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+from freshet.native.moments import AFTER_ALL_TIME
+from freshet.native.stream import in_order, is_in_order, joined, split_before
+from freshet.rdf.elements import Elements
+
+
+class _Part(NamedTuple):
+    """Elements in order of time."""
+
+    first_ms: int
+    last_ms: int
+    elements: Elements
+
+
+class WaitingElements:
+    """Batches as they came; they are merged only where they overlap in time."""
+
+    def __init__(self) -> None:
+        self.from_ms = AFTER_ALL_TIME  # the earliest time here
+        self._parts: deque[_Part] = deque()
+        self._tangled = False
+
+    def push(self, elements: Elements) -> None:
+        """Elements, at least one, in the order they came."""
+        if len(elements.times) > 1 and not is_in_order(elements.times):
+            elements = in_order([elements])
+        first_ms, last_ms = elements.times.item(0), elements.times.item(-1)
+        if self._parts and first_ms < self._parts[-1].last_ms:
+            self._tangled = True
+        self._parts.append(_Part(first_ms, last_ms, elements))
+        if first_ms < self.from_ms:
+            self.from_ms = first_ms
+
+    def release(self, time_ms: int) -> Elements | None:
+        """Take out everything before a time, in the order of (time, arrival); None where there is nothing."""
+        if self.from_ms >= time_ms:
+            return None
+        parts = self._parts
+        if self._tangled:
+            whole = in_order([part.elements for part in parts])
+            parts.clear()
+            parts.append(_Part(whole.times.item(0), whole.times.item(-1), whole))
+            self._tangled = False
+        ready: list[Elements] = []
+        while parts and parts[0].last_ms < time_ms:
+            ready.append(parts.popleft().elements)
+        if parts and parts[0].first_ms < time_ms:
+            part = parts.popleft()
+            before, after = split_before(part.elements, time_ms)
+            ready.append(before)
+            parts.appendleft(_Part(after.times.item(0), part.last_ms, after))
+        self.from_ms = parts[0].first_ms if parts else AFTER_ALL_TIME
+        return ready[0] if len(ready) == 1 else joined(ready)

@@ -1,0 +1,68 @@
+"""When a query is evaluated, and which of these evaluations are reported: what registration says beside the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import StrEnum
+
+from freshet.algebra.windows import EventTimeWindow, WindowOperator
+from freshet.native.plan import Plan
+from freshet.native.reads import reads_stored
+from freshet.rdf.errors import InputError
+from freshet.rdf.terms import Iri
+
+
+class ReportCondition(StrEnum):
+    """What must hold for a moment to count. A moment at which it does not is passed over as if it were none."""
+
+    CLOSE = "close"
+    CHANGE = "change"
+    NON_EMPTY = "non-empty"
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """The windows of a query, how often it is computed where that is not when they move, and its report conditions.
+
+    `absorbed` says that it reads what streams leave in the stored graph, and so waits for these streams too.
+    """
+
+    windows: tuple[WindowOperator, ...]
+    period_ms: int | None = None
+    conditions: frozenset[ReportCondition] = frozenset()
+    absorbed: bool = False
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """The streams that the windows are over, by the names that clocks know them by."""
+        return tuple(dict.fromkeys(source_of(window) for window in self.windows))
+
+
+def timing_of(
+    plan: Plan, period_ms: int | None = None, report: str | Collection[str] = (), file: str | None = None
+) -> Timing:
+    """The timing of a query by its plan, its period and its report conditions."""
+    if period_ms is not None and period_ms <= 0:
+        raise InputError("a query cannot be computed every 0 ms", file=file)
+    if not plan.windows:
+        raise InputError("STREAM with a variable needs a stream that is declared", file=file)
+    return Timing(plan.windows, period_ms, report_conditions(report, file), reads_stored(plan))
+
+
+def source_of(window: WindowOperator) -> str:
+    """The name of the stream that a window is over; that of a derived stream is no IRI."""
+    assert isinstance(window.stream, Iri), "windows over any stream have been replaced"
+    if isinstance(window, EventTimeWindow):
+        return f"{window.stream.value} @{window.predicate.value}"
+    return window.stream.value
+
+
+def report_conditions(words: str | Collection[str], file: str | None = None) -> frozenset[ReportCondition]:
+    """Report conditions by their names; `close` always holds, so nothing is left of it."""
+    words = [words] if isinstance(words, str) else words
+    known = {condition.value: condition for condition in ReportCondition}
+    for word in words:
+        if word not in known:
+            raise InputError(f"'{word}' is no report condition: write {', '.join(known)}", file=file)
+    return frozenset(known[word] for word in words) - {ReportCondition.CLOSE}
