@@ -66,7 +66,8 @@ def run(
     """Run a pipeline on Spark until it is stopped."""
     from freshet.runtime.run import run_pipeline
 
-    run_pipeline(pipeline, until_done=until_done)
+    if not run_pipeline(pipeline, until_done=until_done):
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -102,6 +103,12 @@ def replay(
     for iri, state in session.engine.streams.items():
         if state.late:
             print(f"freshet: {state.late} late elements of <{iri}> were dropped", file=sys.stderr)
+        if state.untimed:
+            print(f"freshet: {state.untimed} elements of <{iri}> had no time for a window to use", file=sys.stderr)
+    for failure in session.failures:
+        print(f"freshet: {failure}", file=sys.stderr)
+    if session.failures:
+        raise typer.Exit(1)
 
 
 @app.command()

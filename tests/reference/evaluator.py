@@ -15,7 +15,7 @@ from reference.moments import evaluation_moments, multiples
 from reference.query_text import NO_BASE
 from reference.rewriting import Rewritten, rewrite
 from reference.streams import Element, Received, StreamLine, Term, derive, keep_lexical_form, receive
-from reference.templates import instantiate
+from reference.templates import instantiate, template_variables
 from reference.windows import Moment, Sliding, Source, Window, source
 
 Solution = frozenset[tuple[str, Term]]
@@ -169,6 +169,8 @@ def solve(asked: Rewritten, contents: Contents, stored: list[ox.Quad]) -> list[S
         store.extend(ox.Quad(*element.triple, graph) for element in elements)
     solutions = store.query(asked.sparql, base_iri=NO_BASE)
     names = [variable.value for variable in solutions.variables]
+    if asked.template is not None:  # of the solutions only what the template asks for counts: else triples come again
+        names = [name for name in names if f"?{name}" in template_variables(asked.template)]
     return [frozenset((name, solution[name]) for name in names if solution[name] is not None) for solution in solutions]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pyoxigraph as ox
 
-from reference.query_text import NO_BASE
+from reference.query_text import NO_BASE, QueryText
 
 Term = ox.NamedNode | ox.BlankNode | ox.Literal
 # A query cannot name a blank node of the data, so it goes through the template under a name.
@@ -20,6 +20,10 @@ def instantiate(template: str, solutions: Sequence[frozenset[tuple[str, Term]]])
     values = f"VALUES ({' '.join(f'?{name}' for name in names)}) {{ {' '.join(rows)} }}"
     made = ox.Store().query(f"{template} WHERE {{ {values} }}", base_iri=NO_BASE)
     return tuple({ox.Triple(*map(_back, triple)) for triple in made if not _stands_for_blank(triple.predicate)})
+
+
+def template_variables(template: str) -> set[str]:
+    return {f"?{word[1:]}" for word in QueryText(template).words if word[0] in "?$" and len(word) > 1}
 
 
 def _cell(term: Term | None) -> str:

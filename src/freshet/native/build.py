@@ -14,6 +14,7 @@ from freshet.algebra.free_variables import variables_of
 from freshet.algebra.nodes import TriplePattern
 from freshet.native.caching import Size
 from freshet.native.change import Operator
+from freshet.native.choice import Choice
 from freshet.native.inputs import Input
 from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
 from freshet.native.measuring import Measurements
@@ -26,6 +27,7 @@ from freshet.native.operators.left_join import LeftJoinOp
 from freshet.native.operators.multiway_join import MultiwayJoinOp
 from freshet.native.operators.negation import NegationOp
 from freshet.native.operators.ordered import OrderedOp
+from freshet.native.operators.parameters import ParametersOp
 from freshet.native.operators.project import ProjectOp
 from freshet.native.operators.scan import ScanOp
 from freshet.native.operators.union import UnionOp
@@ -45,6 +47,7 @@ from freshet.native.plan import (
     PlanNegation,
     PlanNode,
     PlanOrdered,
+    PlanParameters,
     PlanProject,
     PlanUnion,
     PlanValues,
@@ -53,6 +56,7 @@ from freshet.native.plan import (
     children,
 )
 from freshet.native.row_buffer import RowBuffer
+from freshet.native.sharing import parameter_number
 from freshet.rdf.dictionary import Dictionary
 
 _EVERY_TRIPLE = LeafPattern((0, 0, 0), ((0,), (1,), (2,)))
@@ -72,6 +76,7 @@ class Builder:
     readers: Readers
     dictionary: Dictionary
     measurements: Measurements | None = None
+    parameters: ParametersOp | None = None
 
     def build(self, node: PlanNode, wanted: Names) -> Operator:
         """The operator of a plan node, with all that is below it."""
@@ -143,6 +148,11 @@ class Builder:
         return OrderedOp(self.build(node.child, below), node, self.dictionary)
 
     @_made.register
+    def _(self, node: PlanParameters, wanted: Names) -> Operator:
+        assert self.parameters is not None
+        return self.parameters
+
+    @_made.register
     def _(self, node: PlanCache, wanted: Names) -> Operator:
         return self.build(node.child, wanted)
 
@@ -203,13 +213,17 @@ class Builder:
         """A pattern without names, and the names of its columns."""
         places: dict[str, tuple[int, ...]] = {}
         constants = [0, 0, 0]
+        chosen: list[tuple[int, Choice]] = []
         for at, end in enumerate((pattern.subject, pattern.predicate, pattern.object)):
             if isinstance(end, Variable):
                 places[end.name] = (*places.get(end.name, ()), at)
+                number = parameter_number(end)
+                if number is not None and self.parameters is not None:
+                    chosen.append((at, self.parameters.choices[number]))
             else:
                 constants[at] = self.dictionary.encode(end)
         subject, predicate, object_ = constants
-        return LeafPattern((subject, predicate, object_), tuple(places.values())), tuple(places)
+        return LeafPattern((subject, predicate, object_), tuple(places.values()), tuple(chosen)), tuple(places)
 
 
 def _mentioned(expression: Expression, child: PlanNode) -> Names:

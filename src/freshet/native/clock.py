@@ -9,6 +9,7 @@ from typing import Protocol
 from freshet.algebra.windows import EventTimeWindow, WindowOperator
 from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, NEVER, close_at, seen_before, time_of
+from freshet.native.plan import Plan
 from freshet.native.rhythm import Rhythm
 from freshet.native.s2r.content import WindowContent
 from freshet.native.s2r.contents import content_of
@@ -22,6 +23,9 @@ from freshet.results.report import Report
 
 class ClockedQuery(Protocol):
     """A query as the clock needs it. What its leaves have changed is taken in after every step that changes them."""
+
+    @property
+    def plan(self) -> Plan: ...
 
     @property
     def leaves(self) -> Iterable[LeafBuffer]:
@@ -50,7 +54,7 @@ class _Member:
         self.only_changed = ReportCondition.CHANGE in timing.conditions
         self.only_non_empty = ReportCondition.NON_EMPTY in timing.conditions
         self.absorbed = timing.absorbed
-        self.evaluated = close_at(BEFORE_ALL_TIME)  # the moment of its last evaluation
+        self.evaluated = self.evaluated_before = close_at(BEFORE_ALL_TIME)  # the moments of its last two evaluations
         self.stale = False  # whether its windows have changed since
         self.removed = False
 
@@ -65,7 +69,7 @@ class _Member:
         began = 0.0 if self.limit_seconds is None else time.perf_counter()
         self.query.take_in(number)
         if due:
-            self.evaluated = moment
+            self.evaluated_before, self.evaluated = self.evaluated, moment
             self.stale = False
             report = self.query.report(time_of(moment))
             if report is not None:
@@ -146,6 +150,18 @@ class Clock:
             leaf.receive(self._stored(graph))
         return leaf
 
+    @property
+    def windows(self) -> set[WindowContent]:
+        """The windows that queries read."""
+        return {window for rhythm in self._rhythms for window in rhythm.windows}
+
+    def stored_elements(self, leaf: LeafBuffer) -> Elements | None:
+        """What the stored graph of a leaf has; None where it is the leaf of a window."""
+        for (graph, _), stored in self._stored_leaves.items():
+            if stored is leaf:
+                return self._stored(graph)
+        return None
+
     def add(self, name: str, query: ClockedQuery, timing: Timing, limit_seconds: float | None = None) -> None:
         """Step a query from now on. Its windows and leaves have been asked for just before."""
         windows = tuple(self.window(window) for window in timing.windows)
@@ -175,7 +191,7 @@ class Clock:
     def free(self) -> None:
         """Keep the leaves that the remaining queries name, and the windows that their rhythms have."""
         leaves = {id(leaf) for member in self._members.values() for leaf in member.query.leaves}
-        windows = {window for rhythm in self._rhythms for window in rhythm.windows}
+        windows = self.windows
         for window in windows:
             window.leaves = {pattern: leaf for pattern, leaf in window.leaves.items() if id(leaf) in leaves}
         self._windows = {operator: window for operator, window in self._windows.items() if window in windows}
@@ -228,11 +244,11 @@ class Clock:
         self.passed_ms = AFTER_ALL_TIME
 
     def needed_from(self, name: str) -> int:
-        """The earliest time of an element that matters to the query's next evaluation, or to the one before it."""
+        """The earliest time of an element that matters to what the query puts out next, or has put out last."""
         member = self._members[name]
         known_ms = self.passed_ms
-        if not member.rhythm.rests:  # what it answered last still counts
-            known_ms = min(known_ms, time_of(member.evaluated))
+        if not member.rhythm.rests:  # its answers are compared with those before
+            known_ms = min(known_ms, time_of(member.evaluated_before))
         return min(window.needed_from(known_ms) for window in member.rhythm.windows)
 
     def _visit_until(self, watermark_ms: int) -> None:

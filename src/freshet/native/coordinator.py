@@ -20,8 +20,12 @@ from freshet.native.lower import lower
 from freshet.native.measuring import Measurements
 from freshet.native.moments import AFTER_ALL_TIME, close_at
 from freshet.native.one_way_index import Ids
+from freshet.native.operators.parameters import ParametersOp
 from freshet.native.plan import Plan, Source, Stored
 from freshet.native.reads import predicates_of
+from freshet.native.shared_plans import SharedPlans
+from freshet.native.shared_query import SharedQuery
+from freshet.native.sharing import Shape, shape_of
 from freshet.native.stream import StreamState
 from freshet.native.timing import Timing, source_of, timing_of
 from freshet.oneshot.dataset import Dataset, GraphReader
@@ -60,6 +64,8 @@ class Engine:
         self._queries: dict[str, Clock] = {}
         self._clocks_of: dict[str, list[Clock]] = {}  # by the name of a stream, derived ones too
         self._derived_of: dict[str, list[DerivedStream]] = {}
+        self._plans = SharedPlans()
+        self._groups = 0
         self._lock = threading.RLock()
 
     def declare(self, stream: StreamState) -> None:
@@ -90,7 +96,7 @@ class Engine:
         every_ms: int | None = None,
         limit_seconds: float | None = None,
         measurements: Measurements | None = None,
-    ) -> ContinuousQuery:
+    ) -> Plan:
         """Keep a continuous query answered from now on, over what comes from now on.
 
         `report` names conditions for a moment to count: close, change, non-empty. `every_ms` has it computed at
@@ -106,21 +112,26 @@ class Engine:
             timing = timing_of(plan, query.period_ms if every_ms is None else every_ms, report, file)
             self._make_streams(timing)
             clock = self._clock(timing)
+            shape = None if measurements is not None or limit_seconds is not None else shape_of(plan)
             try:
-                registered = self._instantiate(name, plan, clock, on_report, measurements)
-                clock.add(name, registered, timing, limit_seconds)
+                if shape is None or not self._share(name, shape, clock, timing, on_report):
+                    registered = self._instantiate(name, plan, clock, on_report, measurements)
+                    clock.add(name, registered, timing, limit_seconds)
+                    plan = registered.plan
                 self._queries[name] = clock
             finally:
                 clock.free()
                 self._connect()
-            return registered
+            return plan
 
     def unregister(self, name: str) -> None:
         """Forget a query, and what only it needed."""
         with self._lock:
             if name not in self._queries:
                 raise InputError(f"there is no query named {name}")
-            self._queries.pop(name).remove(name)
+            clock, known_as = self._queries.pop(name), self._plans.clock_name(name)
+            if self._plans.leave(name):
+                clock.remove(known_as)
             self._connect()
 
     def push(self, stream: str, elements: Elements) -> None:
@@ -168,7 +179,10 @@ class Engine:
     def needed_from(self) -> int:
         """The earliest time an element may have that matters to what is yet to be reported."""
         with self._lock:
-            return min((clock.needed_from(name) for name, clock in self._queries.items()), default=AFTER_ALL_TIME)
+            return min(
+                (clock.needed_from(self._plans.clock_name(name)) for name, clock in self._queries.items()),
+                default=AFTER_ALL_TIME,
+            )
 
     def load(self, subjects: Ids, predicates: Ids, objects: Ids, graph: int = DEFAULT_GRAPH) -> None:
         """Add triples to a stored graph."""
@@ -183,9 +197,8 @@ class Engine:
             if self._stream(stream).absorb is not None:
                 return None
             wanted: set[str] = set()
-            for name, clock in self._queries.items():
+            for name, clock in {self._plans.clock_name(name): clock for name, clock in self._queries.items()}.items():
                 query = clock.query(name)
-                assert isinstance(query, ContinuousQuery)
                 if Iri(stream) not in {window.stream for window in query.plan.windows}:
                     continue
                 found = None if clock.counts_every_element(name) else predicates_of(query.plan, stream)
@@ -229,14 +242,24 @@ class Engine:
             for stream in clock.streams:
                 clocks.setdefault(stream, []).append(clock)
         self._clocks_of = clocks
+        self._plans.forget_unused({window for clock in self._clocks() for window in clock.windows})
         self._derived = {name: derived for name, derived in self._derived.items() if name in clocks}
         self._derived_of = {}
         for derived in self._derived.values():
             self._derived_of.setdefault(derived.base.iri, []).append(derived)
 
-    def _failed(self, name: str, error: Exception) -> None:
-        del self._queries[name]
-        self._connect()
+    def _failed(self, known_as: str, error: Exception) -> None:
+        """What a clock knows under a name has failed, and is gone."""
+        reason = error.message if isinstance(error, FreshetError) else f"{type(error).__name__}: {error}"
+        for name in self._plans.members(known_as):
+            del self._queries[name]
+            self._plans.leave(name)
+            self._connect()
+            self._tell_failure(name, reason)
+
+    def _member_failed(self, name: str, error: Exception) -> None:
+        """One of those that share a plan has failed; the others go on."""
+        self.unregister(name)
         self._tell_failure(
             name, error.message if isinstance(error, FreshetError) else f"{type(error).__name__}: {error}"
         )
@@ -273,6 +296,30 @@ class Engine:
             if state.watermark_ms < watermark_ms:
                 watermark_ms = state.watermark_ms
         return watermark_ms
+
+    def _share(
+        self, name: str, shape: Shape, clock: Clock, timing: Timing, on_report: Callable[[Report], None]
+    ) -> bool:
+        """Let a query share the plan of others of its shape; False where it is the first."""
+        windows = tuple(clock.window(window) for window in shape.plan.windows)
+        shared, known = self._plans.find(shape, timing, windows)
+        if not known:
+            return False
+        if shared is None:
+            parameters = ParametersOp(len(shape.constants))
+            leaves = _Leaves(clock, self.dictionary)
+            builder = Builder(leaves, self._graphs, self.dictionary, None, parameters)
+            root = builder.build(shape.plan.root, frozenset(shape.plan.variables))
+            self._groups += 1
+            shared = SharedQuery(
+                f"shared plan {self._groups}", shape.plan, windows, leaves.given, root, parameters, self._member_failed
+            )
+            clock.add(shared.name, shared, timing)
+            self._plans.share(shape, timing, windows, shared)
+        self._plans.enter(name, shared)
+        constants = [self.dictionary.encode(term) for term in shape.constants]
+        shared.add(name, constants, on_report, clock.stored_elements)
+        return True
 
     def _instantiate(
         self,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from freshet.native.arrivals import Arrivals
+from freshet.native.choice import Choice
 from freshet.native.one_way_index import Ids, Mask, OneWayIndex, Rows
 from freshet.native.ring_index import RingIndex
 from freshet.rdf.elements import Elements
@@ -19,11 +20,12 @@ class LeafPattern:
     """A triple pattern without names: ids where it has constants, and for each variable the places it stands at.
 
     `constants` has 0 where there is a variable. Patterns that differ only in the names of variables are equal, and
-    share one leaf buffer.
+    share one leaf buffer. At some places only chosen terms match: the constants of queries that share the pattern.
     """
 
     constants: tuple[int, int, int]
     columns: tuple[tuple[int, ...], ...]
+    chosen: tuple[tuple[int, Choice], ...] = ()
 
     def match(self, elements: Elements) -> tuple[Mask | slice, Ids]:
         """Which elements match, and the variables' values of those that do."""
@@ -37,6 +39,9 @@ class LeafPattern:
             for place in places[1:]:
                 hit = triple[places[0]] == triple[place]
                 mask = hit if mask is None else mask & hit
+        for place, choice in self.chosen:
+            hit = choice.among(triple[place])
+            mask = hit if mask is None else mask & hit
         chosen: Mask | slice = slice(None) if mask is None else mask
         count = len(elements.times) if mask is None else int(np.count_nonzero(mask))
         values = np.empty((count, len(self.columns)), np.int64)
@@ -48,6 +53,9 @@ class LeafPattern:
         """The variables' values of one triple, None where it does not match."""
         for constant, value in zip(self.constants, triple, strict=True):
             if constant and constant != value:
+                return None
+        for place, choice in self.chosen:
+            if triple[place] not in choice:
                 return None
         for places in self.columns:
             for place in places[1:]:

@@ -79,6 +79,6 @@ def analyze(
     for stream in recordings:
         session.stream(stream, lateness_ms=lateness_ms)
     measured = Measurements()
-    registered = session.engine.register("query", query, lambda report: None, file=file, measurements=measured)
+    plan = session.engine.register("query", query, lambda report: None, file=file, measurements=measured)
     replay(session, recordings)
-    return Explanation(query, None, registered.plan, measured)
+    return Explanation(query, None, plan, measured)

@@ -170,9 +170,12 @@ class Ingest:
     def deliver(self, report: Report) -> None:
         """A report of the engine, to the sinks of its query."""
         reported = self._reported.get(report.query)
+        sinks = self._sinks.get(report.query, [])
         if reported is not None and self._engine.moment(report.query) <= reported:
+            for sink in sinks:
+                sink.pass_over(report)
             return
-        for sink in self._sinks.get(report.query, []):
+        for sink in sinks:
             sink.deliver(report)
         if self._restoring:
             return

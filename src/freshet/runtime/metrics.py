@@ -29,7 +29,7 @@ class StreamCounts:
 
 @dataclass(slots=True)
 class QueryCounts:
-    """What one query reported; the last report is kept as text for the eye."""
+    """What one query reported; the last report is kept as text for the eye. `failure` says why it was removed."""
 
     reports: int = 0
     rows: int = 0
@@ -37,6 +37,7 @@ class QueryCounts:
     variables: tuple[str, ...] = ()
     last_rows: tuple[tuple[str, ...], ...] = ()
     last_row_count: int = 0
+    failure: str | None = None
     latencies_ms: Reservoir = field(default_factory=lambda: Reservoir())
 
 
@@ -191,6 +192,11 @@ class Metrics:
             counts.variables, counts.last_rows, counts.last_row_count = tuple(variables), kept, rows
             if latency_ms is not None:
                 counts.latencies_ms.add(latency_ms)
+
+    def failed(self, query: str, reason: str) -> None:
+        """A query has failed and was removed."""
+        with self._lock:
+            self._queries.setdefault(query, QueryCounts()).failure = reason
 
     def snapshot(self) -> Snapshot:
         """A copy of all counts. Time runs from the first batch, so that Spark's start does not count as work."""

@@ -46,7 +46,7 @@ def _name(text: str) -> str:
     return text
 
 
-def _lateness(value: object) -> object:
+def _duration(value: object) -> object:
     if isinstance(value, str):
         return setting_ms(value)
     if isinstance(value, int | float) and value != 0:
@@ -88,6 +88,7 @@ def _spark_value(value: object) -> object:
     return str(value) if isinstance(value, int | float) else value
 
 
+Condition = Literal["close", "change", "non-empty"]
 FilePath = Annotated[Path, AfterValidator(_absolute)]
 IriText = Annotated[str, AfterValidator(_iri)]
 Name = Annotated[str, AfterValidator(_name)]
@@ -133,7 +134,7 @@ class Stream(Section):
     source: FolderSource
     mapping: FilePath | None = None
     time: EventTime | None = None
-    lateness_ms: Annotated[int, BeforeValidator(_lateness)] = Field(default=0, alias="lateness")
+    lateness_ms: Annotated[int, BeforeValidator(_duration)] = Field(default=0, alias="lateness")
     absorb: Absorb = ()
 
 
@@ -157,10 +158,15 @@ Sink = Annotated[
 
 
 class ContinuousQuery(Section):
-    """A query to register, from a file or in place, and where its reports go. `text` is always there once read."""
+    """A query to register, from a file or in place, when it reports, and where its reports go.
+
+    `text` is always there once read.
+    """
 
     file: FilePath | None = None
     text: str | None = None
+    report: Annotated[tuple[Condition, ...], BeforeValidator(_one_or_more)] = ()
+    every_ms: Annotated[int | None, BeforeValidator(_duration)] = Field(default=None, alias="every", gt=0)
     sinks: Annotated[tuple[Sink, ...], AfterValidator(_not_empty)] = (ConsoleSink(),)
 
 

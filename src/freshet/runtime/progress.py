@@ -218,12 +218,16 @@ def summary(metrics: Metrics) -> str:
     ]
     for name, counts in snapshot.queries.items():
         lines.append(f"  {name}: {_count(counts.reports, 'window')}, {_count(counts.rows, 'answer')}{_latency(counts)}")
+        if counts.failure is not None:
+            lines.append(f"  {name} failed and was removed: {counts.failure}")
     if marks := percentiles(snapshot.latencies_ms, 50, 99):
         lines.append(f"from arrival to report: p50 {marks[0]:,.0f} ms, p99 {marks[1]:,.0f} ms")
     return "\n".join(lines)
 
 
 def _last_report(name: str, counts: QueryCounts, room: int) -> RenderableType:
+    if counts.failure is not None:
+        return _heading(f"{name} failed and was removed: {counts.failure}")
     if not counts.reports:
         return _heading(f"{name}: no report yet")
     table = _table()

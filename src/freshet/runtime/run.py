@@ -20,7 +20,7 @@ from freshet.runtime.metrics import Metrics
 from freshet.runtime.pipeline_file import read_pipeline
 from freshet.runtime.pipeline_model import ContinuousQuery, FilesSink, Pipeline, Stream
 from freshet.runtime.progress import Progress, progress, summary
-from freshet.runtime.session import Session
+from freshet.runtime.session import QueryFailure, Session
 from freshet.runtime.sinks import FileSink, Sink
 from freshet.runtime.warming import warm_kernels
 
@@ -31,8 +31,8 @@ _POLL_SECONDS = 0.05
 _KEPT_MS = 10_000
 
 
-def run_pipeline(path: Path, *, until_done: bool) -> None:
-    """Check a pipeline file, run it, and say at the end what was done."""
+def run_pipeline(path: Path, *, until_done: bool) -> bool:
+    """Check a pipeline file, run it, and say at the end what was done. False where a query failed on the way."""
     pipeline = read_pipeline(path)
     metrics = Metrics(pipeline.streams)
     view = progress(metrics)
@@ -42,6 +42,7 @@ def run_pipeline(path: Path, *, until_done: bool) -> None:
         with stop_signals() as stopped, view:
             run.wait(stopped)
     view.note(summary(metrics))
+    return not run.session.failures
 
 
 class PipelineRun:
@@ -51,9 +52,10 @@ class PipelineRun:
     def __init__(self, pipeline: Pipeline, metrics: Metrics, view: Progress) -> None:
         self._pipeline = pipeline
         self._view = view
+        self._metrics = metrics
         self._closing = ExitStack()
         self._running: list[RunningStream] = []
-        self.session = session = Session()
+        self.session = session = Session(on_failure=self._failed)
         session.load(*pipeline.graph)
         for stream in pipeline.streams.values():
             session.stream(stream.iri, lateness_ms=stream.lateness_ms, absorb=_absorbed(stream))
@@ -62,7 +64,14 @@ class PipelineRun:
         self.ingest = Ingest(session.engine, metrics, log)
         for name, query in pipeline.queries.items():
             file = str(query.file) if query.file else None
-            registered = session.register(query.text or "", name=name, file=file, on_report=self.ingest.deliver)
+            registered = session.register(
+                query.text or "",
+                name=name,
+                file=file,
+                on_report=self.ingest.deliver,
+                report=query.report,
+                every_ms=query.every_ms,
+            )
             self.ingest.connect(registered.name, self._sinks(query, resume))
         self._streams = {name: self._encoded(name, stream) for name, stream in pipeline.streams.items()}
 
@@ -122,6 +131,10 @@ class PipelineRun:
             stream.drain()
         self.ingest.finish()
 
+    def _failed(self, failure: QueryFailure) -> None:
+        self._metrics.failed(failure.query, failure.reason)
+        self._view.note(str(failure))
+
     def _stop(self) -> None:
         for stream in self._running:
             stream.stop()
@@ -173,6 +186,9 @@ class ViewSink:
     def deliver(self, report: Report) -> None:
         rows = shown_rows(report, self._session.dictionary)
         self._view.report(report.query, report.time_ms, report.variables, len(report.rows), rows)
+
+    def pass_over(self, report: Report) -> None:
+        """It was shown before the restart."""
 
     def flush(self) -> None:
         """Lines are out as soon as they are written."""

@@ -13,11 +13,16 @@ from freshet.rdf.errors import InputError
 from freshet.results.report import Report
 from freshet.results.write import report_json
 
+_MOST_AT_A_TIME = 2  # reports of one query: at a close and at an instant
+
 
 class Sink(Protocol):
     """Takes the reports of one query, in order of time."""
 
     def deliver(self, report: Report) -> None: ...
+    def pass_over(self, report: Report) -> None:
+        """A report that was delivered before a restart comes again."""
+
     def flush(self) -> None: ...
     def close(self) -> None: ...
 
@@ -36,16 +41,31 @@ class FileSink:
             parts = sorted(folder.glob("part-*.ndjson"))
             number = int(parts[-1].stem.removeprefix("part-")) if parts else -1
             if resume and parts:
-                self._last_ms = _mend(parts[-1])
+                self._last_ms, self._at_last = _mend(parts[-1])
             else:
-                number, self._last_ms = number + 1, None
+                number, self._last_ms, self._at_last = number + 1, None, 0
             self._file: BinaryIO = (folder / f"part-{number:05d}.ndjson").open("ab")
         except OSError as error:
             raise InputError(f"cannot be written to: {error.strerror}", file=str(folder)) from error
 
     def deliver(self, report: Report) -> None:
-        if self._last_ms is None or report.time_ms > self._last_ms:
+        if not self._is_there(report.time_ms):
             self._file.write(report_json(report, self._dictionary))
+
+    def pass_over(self, report: Report) -> None:
+        self._is_there(report.time_ms)
+
+    def _is_there(self, time_ms: int) -> bool:
+        """Whether the file has a report already, as reports come again in order.
+
+        A query can report twice at one time, at a close and at an instant; so those of the last time are counted.
+        """
+        if self._last_ms is None or time_ms > self._last_ms:
+            return False
+        if time_ms == self._last_ms:
+            self._at_last -= 1
+            return self._at_last >= 0
+        return True
 
     def flush(self) -> None:
         self._file.flush()
@@ -56,8 +76,8 @@ class FileSink:
         self._file.close()
 
 
-def _mend(file: Path) -> int | None:
-    """Cut off a last line without an end; gives the time of the last whole report."""
+def _mend(file: Path) -> tuple[int | None, int]:
+    """Cut off a last line without an end; gives the time of the last whole report, and how many there are of it."""
     with file.open("r+b") as part:
         size = part.seek(0, os.SEEK_END)
         span = 1 << 16
@@ -65,10 +85,12 @@ def _mend(file: Path) -> int | None:
             start = max(0, size - span)
             part.seek(start)
             tail = part.read(size - start)
-            end = tail.rfind(b"\n") + 1
-            before = tail.rfind(b"\n", 0, end - 1) + 1 if end else 0
-            if start == 0 or before:  # the last whole line is in sight
+            lines = tail[: tail.rfind(b"\n") + 1].splitlines(keepends=True)
+            if start:
+                lines = lines[1:]  # perhaps not whole
+            if start == 0 or len(lines) >= _MOST_AT_A_TIME:
                 break
             span *= 4
-        part.truncate(start + end)
-    return int(orjson.loads(tail[before:end])["time"]) if end else None
+        part.truncate(start + tail.rfind(b"\n") + 1)
+    times = [int(orjson.loads(line)["time"]) for line in lines[-_MOST_AT_A_TIME:]]
+    return (times[-1], times.count(times[-1])) if times else (None, 0)

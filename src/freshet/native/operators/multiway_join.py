@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from freshet.algebra.expressions import Expression
 from freshet.algebra.free_variables import variables_of
 from freshet.expressions.evaluate import test
 from freshet.native.change import Change
@@ -30,21 +31,28 @@ from freshet.rdf.dictionary import Dictionary
 
 EVERY_STEP = 2**62
 
-Home = tuple[int, int]  # an input and its column
+_NO_ROWS = Table({}, 0)
 
 
-@dataclass(slots=True)
-class _Found:
-    """Rows found so far: pointers into some inputs, and which of their columns have the variables' values."""
+@dataclass(frozen=True, slots=True)
+class _Home:
+    """Where the values of a variable are: in columns of some inputs, of which the first that is bound counts."""
 
-    pointers: dict[int, Rows]
-    sure: dict[str, Home]  # bound in every row
-    perhaps: dict[str, list[Home]]  # bound in some
-    conditions: list[tuple[PlanCondition, set[str]]]
+    places: tuple[tuple[int, int], ...]
 
-    @property
-    def count(self) -> int:
-        return len(next(iter(self.pointers.values())))
+
+_Condition = tuple[Expression, tuple[tuple[str, _Home], ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """An input that can be probed next: on which columns, with which values, and what is to be compared after."""
+
+    at: int
+    columns: tuple[int, ...]
+    keys: tuple[_Home, ...]
+    compared: tuple[tuple[int, _Home], ...]  # columns of the input that may be unbound, here or there
+    conditions: tuple[_Condition, ...]  # which can be tested from then on
 
 
 class MultiwayJoinOp:
@@ -64,14 +72,17 @@ class MultiwayJoinOp:
         overlapping: bool = False,
     ) -> None:
         self.inputs = inputs
-        self._overlapping = overlapping
         self.seen: int | None = None  # the last step it has taken in
+        self._overlapping = overlapping
         self._followed = [each.buffer for each in inputs if isinstance(each.buffer, RowBuffer)]
         self._dictionary = dictionary
-        self._conditions = [(each, variables_of(each.expression) & each.scope) for each in conditions]
+        self._conditions = [(each.expression, variables_of(each.expression) & each.scope) for each in conditions]
         self._expiring = sum(each.expires for each in inputs)
         self._results = ResultBuffer(len(inputs), self._expiring)
-        self._homes = {name: self._homes_of(name) for name in wanted}
+        self._all = (1 << len(inputs)) - 1
+        self._starts = [self._step(0, at) for at in range(len(inputs))]
+        self._steps: dict[int, list[_Step]] = {}  # by the set of inputs that are joined already
+        self._wanted = {name: home for name in wanted if (home := self._home(name, self._all)).places}
         self._nothing = np.empty((0, len(inputs)), np.int32)
 
     def changes(self, number: int) -> Change:
@@ -108,21 +119,10 @@ class MultiwayJoinOp:
 
     def table(self, pointers: Pointers) -> Table:
         """The values of the wanted variables."""
-        columns = {name: self._column(pointers, homes) for name, homes in self._homes.items() if homes}
-        return Table(columns, len(pointers))
-
-    def _homes_of(self, name: str) -> list[Home]:
-        homes = [(at, each.names.index(name)) for at, each in enumerate(self.inputs) if name in each.names]
-        sure = [home for home in homes if name in self.inputs[home[0]].certain]
-        return sure[:1] or homes
-
-    def _column(self, pointers: Pointers, homes: list[Home]) -> Ids:
-        values: Ids | None = None
-        for at, column in homes:
-            found: Ids = self.inputs[at].buffer.values[pointers[:, at], column]
-            values = found if values is None else np.where(values != 0, values, found)
-        assert values is not None
-        return values
+        if len(pointers) == 0:
+            return _NO_ROWS
+        columns = [pointers[:, at] for at in range(len(self.inputs))]
+        return Table({name: self._values(columns, home) for name, home in self._wanted.items()}, len(pointers))
 
     def _fresh(self, since: int) -> Pointers:
         """The results that the rows born after a step add.
@@ -144,101 +144,116 @@ class MultiwayJoinOp:
         for each in self.inputs:
             if each.buffer.live == 0:
                 return self._nothing
-        found = _Found({start: rows}, {}, {}, list(self._conditions))
-        self._bind(found, start)
-        self._filter(found)
-        while len(found.pointers) < len(self.inputs) and len(found.pointers[start]):
-            at, columns = self._cheapest(found)
-            buffer, names = self.inputs[at].buffer, self.inputs[at].names
-            keys = np.empty((found.count, len(columns)), np.int64)
-            for place, column in enumerate(columns):
-                keys[:, place] = self._value(found, names[column])
-            before = before_later if at > start else before_earlier
-            lefts, hits = buffer.index_on(columns).probe(keys, buffer.born, before)
-            for other, held in found.pointers.items():
-                found.pointers[other] = held[lefts]
-            found.pointers[at] = self._agreeing(found, at, columns, hits)
-            self._bind(found, at)
-            self._filter(found)
-        self._filter(found, at_last=True)
-        if self._overlapping and len(found.pointers) == len(self.inputs):
-            self._keep(found, self._overlap(found))
-        if not len(found.pointers[start]):
+        found: list[Rows] = [rows] * len(self.inputs)  # of the inputs that are joined, pointers to their rows
+        joined = 1 << start
+        self._test(found, joined, self._starts[start].conditions)
+        while joined != self._all:
+            if len(found[start]) == 0:
+                return self._nothing
+            step = self._cheapest(joined)
+            buffer = self.inputs[step.at].buffer
+            keys = np.empty((len(found[start]), len(step.keys)), np.int64)
+            for place, home in enumerate(step.keys):
+                keys[:, place] = self._values(found, home)
+            before = before_later if step.at > start else before_earlier
+            lefts, hits = buffer.index_on(step.columns).probe(keys, buffer.born, before)
+            if len(hits) == 0:
+                return self._nothing
+            for at in range(len(found)):
+                if joined >> at & 1:
+                    found[at] = found[at][lefts]
+            found[step.at] = hits
+            joined |= 1 << step.at
+            for column, home in step.compared:
+                here, there = buffer.values[found[step.at], column], self._values(found, home)
+                self._keep(found, joined, (here == there) | (here == 0) | (there == 0))
+            self._test(found, joined, step.conditions)
+        if self._overlapping:
+            self._keep(found, joined, self._overlap(found))
+        if len(found[start]) == 0:
             return self._nothing
-        return np.column_stack([found.pointers[at] for at in range(len(self.inputs))])
+        pointers = np.empty((len(found[start]), len(found)), np.int32)
+        for at, held in enumerate(found):
+            pointers[:, at] = held
+        return pointers
 
-    def _cheapest(self, found: _Found) -> tuple[int, tuple[int, ...]]:
-        """The next input to probe, and on which columns: fewest rows to expect for each probe (algorithm 5)."""
-        best: tuple[tuple[bool, float], int, tuple[int, ...]] | None = None
-        for at, each in enumerate(self.inputs):
-            if at in found.pointers:
-                continue
-            columns = tuple(
-                column for column, name in enumerate(each.names) if name in found.sure and name in each.certain
-            )
-            # Inputs that share nothing with what is bound come last; the index on no columns is made only for them.
-            rows = each.buffer.index_on(columns).rows_per_key() if columns else each.buffer.live
-            cost = (not columns, rows)
-            if best is None or cost < best[0]:
-                best = (cost, at, columns)
-        assert best is not None
-        return best[1], best[2]
+    def _cheapest(self, joined: int) -> _Step:
+        """The input to probe next: fewest rows to expect for each probe (algorithm 5)."""
+        steps = self._steps.get(joined)
+        if steps is None:
+            others = [at for at in range(len(self.inputs)) if not joined >> at & 1]
+            steps = self._steps[joined] = [self._step(joined, at) for at in others]
+        if len(steps) == 1:
+            return steps[0]
+        return min(steps, key=self._cost)
 
-    def _agreeing(self, found: _Found, at: int, columns: tuple[int, ...], hits: Rows) -> Rows:
-        """Keep the pairs that agree on what one side may leave unbound."""
-        keep: Mask | None = None
-        for column, name in enumerate(self.inputs[at].names):
-            if column in columns or not (name in found.sure or name in found.perhaps):
-                continue
-            here, there = self.inputs[at].buffer.values[hits, column], self._value(found, name)
-            same = (here == there) | (here == 0) | (there == 0)
-            keep = same if keep is None else keep & same
-        if keep is None:
-            return hits
-        self._keep(found, keep)
-        return hits[keep]
+    def _cost(self, step: _Step) -> tuple[bool, float]:
+        # Inputs that share nothing with what is joined come last; the index on no columns is made only for them.
+        buffer = self.inputs[step.at].buffer
+        return not step.columns, buffer.index_on(step.columns).rows_per_key() if step.columns else buffer.live
 
-    def _bind(self, found: _Found, at: int) -> None:
+    def _step(self, joined: int, at: int) -> _Step:
         each = self.inputs[at]
+        keys: list[tuple[int, _Home]] = []
+        compared: list[tuple[int, _Home]] = []
         for column, name in enumerate(each.names):
-            if name in each.certain:
-                found.sure.setdefault(name, (at, column))
-            else:
-                found.perhaps.setdefault(name, []).append((at, column))
+            home = self._home(name, joined)
+            if home.places:
+                sure = name in each.certain and self._is_sure(name, joined)
+                (keys if sure else compared).append((column, home))
+        with_it = joined | 1 << at
+        ready = [
+            (expression, tuple((name, home) for name in names if (home := self._home(name, with_it)).places))
+            for expression, names in self._conditions
+            if self._can_test(names, with_it) and not (joined and self._can_test(names, joined))
+        ]
+        return _Step(
+            at, tuple(column for column, _ in keys), tuple(home for _, home in keys), tuple(compared), tuple(ready)
+        )
 
-    def _value(self, found: _Found, name: str) -> Ids:
-        homes = [found.sure[name]] if name in found.sure else found.perhaps[name]
-        values: Ids | None = None
-        for at, column in homes:
-            ids: Ids = self.inputs[at].buffer.values[found.pointers[at], column]
-            values = ids if values is None else np.where(values != 0, values, ids)
-        assert values is not None
+    def _can_test(self, names: set[str], joined: int) -> bool:
+        """Whether a condition has all values that it will ever get."""
+        return joined == self._all or all(self._is_sure(name, joined) for name in names)
+
+    def _is_sure(self, name: str, joined: int) -> bool:
+        return any(joined >> at & 1 and name in each.certain for at, each in enumerate(self.inputs))
+
+    def _home(self, name: str, joined: int) -> _Home:
+        """Where a variable's values are once some inputs are joined."""
+        places = [
+            (at, each.names.index(name))
+            for at, each in enumerate(self.inputs)
+            if joined >> at & 1 and name in each.names
+        ]
+        sure = [place for place in places if name in self.inputs[place[0]].certain]
+        return _Home(tuple(sure[:1] or places))
+
+    def _values(self, found: Sequence[Rows], home: _Home) -> Ids:
+        (at, column), *others = home.places
+        values: Ids = self.inputs[at].buffer.values[found[at], column]
+        for at, column in others:
+            values = np.where(values != 0, values, self.inputs[at].buffer.values[found[at], column])
         return values
 
-    def _filter(self, found: _Found, *, at_last: bool = False) -> None:
-        """Apply, and strike off, every condition whose variables are all bound now, or whatever they are at last."""
-        for pair in list(found.conditions):
-            condition, names = pair
-            if not (at_last or names <= found.sure.keys()):
-                continue
-            found.conditions.remove(pair)
-            count = found.count
-            if count == 0:
-                continue
-            columns = {name: self._value(found, name) for name in names if name in found.sure or name in found.perhaps}
-            self._keep(found, test(condition.expression, columns, count, self._dictionary))
+    def _test(self, found: list[Rows], joined: int, conditions: tuple[_Condition, ...]) -> None:
+        for expression, homes in conditions:
+            at = joined.bit_length() - 1
+            if count := len(found[at]):
+                columns = {name: self._values(found, home) for name, home in homes}
+                self._keep(found, joined, test(expression, columns, count, self._dictionary))
 
-    def _overlap(self, found: _Found) -> Mask:
+    def _overlap(self, found: Sequence[Rows]) -> Mask:
         left, right = self.inputs
-        overlap: Mask = np.zeros(found.count, np.bool_)
+        overlap: Mask = np.zeros(len(found[0]), np.bool_)
         for column, name in enumerate(left.names):
             if name in right.names:
-                others = right.buffer.values[found.pointers[1], right.names.index(name)]
-                overlap |= (left.buffer.values[found.pointers[0], column] != 0) & (others != 0)
+                others = right.buffer.values[found[1], right.names.index(name)]
+                overlap |= (left.buffer.values[found[0], column] != 0) & (others != 0)
         return overlap
 
     @staticmethod
-    def _keep(found: _Found, keep: Mask) -> None:
+    def _keep(found: list[Rows], joined: int, keep: Mask) -> None:
         if not keep.all():
-            for at, held in found.pointers.items():
-                found.pointers[at] = held[keep]
+            for at in range(len(found)):
+                if joined >> at & 1:
+                    found[at] = found[at][keep]

@@ -6,31 +6,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from freshet.native.change import Change
+from freshet.native.choice import Choice
 from freshet.native.one_way_index import Ids
 from freshet.native.sharing import QUERY, parameter
 from freshet.oneshot.table import Table
-
-_NOTHING = np.empty(0, np.int64)
-
-
-class Choice:
-    """The terms that stand at one place of some query: a leaf keeps the rows of no others."""
-
-    def __init__(self) -> None:
-        self._ids = _NOTHING
-
-    def choose(self, ids: Ids) -> None:
-        self._ids = np.unique(ids)
-
-    def among(self, values: Ids) -> NDArray[np.bool_]:
-        """Which values are chosen."""
-        if len(self._ids) == 0:
-            return np.zeros(len(values), np.bool_)
-        places = np.minimum(np.searchsorted(self._ids, values), len(self._ids) - 1)
-        return np.asarray(self._ids[places] == values)
 
 
 class ParametersOp:
@@ -47,7 +28,8 @@ class ParametersOp:
         """A query with its constants' ids."""
         row = self._rows[number] = np.array([number, *constants], np.int64)
         self._came.append(row)
-        self._choose()
+        for choice, constant in zip(self.choices, constants, strict=True):
+            choice.add(constant)
 
     def remove(self, number: int) -> None:
         row = self._rows.pop(number)
@@ -56,7 +38,8 @@ class ParametersOp:
             del self._came[waiting[0]]
         else:
             self._went.append(row)
-        self._choose()
+        for choice, constant in zip(self.choices, row[1:].tolist(), strict=True):
+            choice.remove(constant)
 
     def changes(self, number: int) -> Change:
         change = Change(self._table(self._came), self._table(self._went))
@@ -65,11 +48,6 @@ class ParametersOp:
 
     def rows(self) -> Table:
         return self._table(list(self._rows.values()))
-
-    def _choose(self) -> None:
-        rows = np.array(list(self._rows.values()), np.int64).reshape(-1, len(self._names))
-        for at, choice in enumerate(self.choices):
-            choice.choose(rows[:, at + 1])
 
     def _table(self, rows: list[Ids]) -> Table:
         matrix = np.array(rows, np.int64).reshape(-1, len(self._names))

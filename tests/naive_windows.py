@@ -1,0 +1,166 @@
+"""Windows and evaluation moments from scratch: every moment of whole streams, and what each window holds then.
+
+A twin of the native engine's clock, feeds and window contents. It is slow on purpose, and knows nothing of increments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+
+from freshet.algebra.windows import (
+    AllWindow,
+    CountWindow,
+    EventTimeWindow,
+    NowWindow,
+    RangeWindow,
+    SlidingWindow,
+    TriplesWindow,
+    WindowOperator,
+)
+
+Element = tuple[int, tuple[int, object]]  # the time, and the element with its number, which tells equal ones apart
+Line = tuple[int, "object | None"]  # without an element: the watermark is moved
+Content = tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Stream:
+    """What was kept, in order of (time, arrival), what was dropped, and how far the watermark came."""
+
+    elements: list[Element]
+    dropped: int
+    watermark: float
+
+
+def receive(lines: Sequence[Line], lateness: int = 0) -> Stream:
+    kept, dropped, watermark = [], 0, -inf
+    for time, element in lines:
+        if element is None:
+            watermark = max(watermark, time)
+        elif time < watermark:
+            dropped += 1
+        else:
+            kept.append((time, element))
+            watermark = max(watermark, time - lateness)
+    kept.sort(key=lambda pair: pair[0])
+    return Stream([(time, (at, element)) for at, (time, element) in enumerate(kept)], dropped, watermark)
+
+
+def derive(base: Stream, lateness: int, time_of: Callable[[object], int | None], subject: Callable) -> Stream:
+    """The derived stream: each element of an event at the event's time."""
+    lines = []
+    for time, (_, element) in base.elements:
+        event = [other for at, (_, other) in base.elements if at == time and subject(other) == subject(element)]
+        given = [at for other in event if (at := time_of(other)) is not None]
+        if given:
+            lines.append((max(given), element))
+    return receive(lines, lateness)
+
+
+def closes(window: WindowOperator) -> bool:
+    return isinstance(window, SlidingWindow) or (isinstance(window, EventTimeWindow) and window.slide_ms is not None)
+
+
+def moments(
+    windows: Sequence[WindowOperator],
+    streams: Mapping[WindowOperator, Stream],
+    *,
+    period: int | None = None,
+    conditions: frozenset[str] = frozenset(),
+) -> list[tuple[int, list[Content]]]:
+    """(time, what each window holds) at each moment, without those where everything is empty as it was before."""
+    times = sorted({time for window in windows for time, _ in streams[window].elements})
+    if not times:
+        return []
+    watermark = min(streams[window].watermark for window in windows)
+    due: list[tuple[int, int]] = []
+    closing = [window for window in windows if closes(window)]
+    last = max([watermark, times[0] - 1, *(last_instant(window, streams[window]) for window in closing)])
+    if period is not None:
+        if not closing:
+            last = max(watermark, (times[-1] // period + 1) * period)
+        due = [(close, 0) for close in range(times[0], int(last) + 1) if close % period == 0]
+    else:
+        for window in closing:
+            start = window.start_ms if isinstance(window, SlidingWindow) else 0
+            due += [(at, 0) for at in range(times[0], int(last) + 1) if (at - start) % window.slide_ms == 0]
+        for window in windows:
+            due += [(time, 1) for time in instants(window, windows, streams)]
+    # What came and went again between two evaluations is a change too, so every moment there can be is looked at.
+    looked_at = {(at, kind) for at in range(times[0], int(last) + 1) for kind in (0, 1)}
+    found, before, held, changed = [], [()] * len(windows), [()] * len(windows), False
+    for moment in sorted({*due, *(looked_at if "change" in conditions else ())}):
+        now = [content(window, moment, windows, streams) for window in windows]
+        changed, held = changed or now != held, now
+        if (
+            moment not in due
+            or ("change" in conditions and not changed)
+            or ("non-empty" in conditions and not any(now))
+        ):
+            continue
+        changed = False
+        if any(now) or any(before):
+            found.append((moment[0], now))
+        before = now
+    return found
+
+
+def last_instant(window: WindowOperator, stream: Stream) -> float:
+    start = window.start_ms if isinstance(window, SlidingWindow) else 0
+    instants = [-inf]
+    for time, _ in stream.elements:
+        close = (time + window.width_ms - start) // window.slide_ms * window.slide_ms + start
+        if close > time:
+            instants.append(close + window.slide_ms - 1)
+    return max(instants)
+
+
+def instants(window: WindowOperator, windows: Sequence[WindowOperator], streams: Mapping[WindowOperator, Stream]):
+    """The times at which a window moves, at instants."""
+    if closes(window):
+        return []
+    if isinstance(window, CountWindow):
+        elements = streams[window].elements
+        counts = {time: sum(at <= time for at, _ in elements) for time, _ in elements}
+        before = {time: sum(at < time for at, _ in elements) for time in counts}
+        return [time for time in counts if counts[time] // window.step > before[time] // window.step]
+    if isinstance(window, EventTimeWindow):
+        return sorted({time for time, _ in streams[window].elements})
+    return sorted({time for other in windows for time, _ in streams[other].elements})
+
+
+def content(
+    window: WindowOperator,
+    moment: tuple[int, int],
+    windows: Sequence[WindowOperator],
+    streams: Mapping[WindowOperator, Stream],
+) -> Content:
+    """What a window holds at a moment: as of its latest move."""
+    elements = streams[window].elements
+    if closes(window):
+        start = window.start_ms if isinstance(window, SlidingWindow) else 0
+        close = (moment[0] - start) // window.slide_ms * window.slide_ms + start
+        return tuple(element for time, element in elements if close - window.width_ms <= time < close)
+    moved = [time for time in instants(window, windows, streams) if (time, 1) <= moment]
+    if not moved:
+        return ()
+    at = max(moved)
+    seen = [element for time, element in elements if time <= at]
+    match window:
+        case CountWindow(count=count, step=step):
+            last = len(seen) // step * step
+            return tuple(seen[max(0, last - count) : last])
+        case TriplesWindow(count=count):
+            return tuple(seen[-count:])
+        case AllWindow():
+            return tuple(seen)
+        case NowWindow():
+            return tuple(element for time, element in elements if time == at)
+        case RangeWindow(slide_ms=slide) if slide is not None:
+            start = next(s for s in range(at - window.width_ms + 1, at + slide + 1) if s % slide == 0)
+            return tuple(element for time, element in elements if start <= time <= at)
+        case RangeWindow() | EventTimeWindow():
+            return tuple(element for time, element in elements if at - window.width_ms <= time <= at)
+    raise TypeError(window)
