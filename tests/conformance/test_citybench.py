@@ -19,7 +19,6 @@ from published_runs import compared
 from shared_data import shared
 
 FILES = query_files() or ["cqels_query/Q1.txt"]  # where ../shared is missing, one test says so
-REPOSITORY = "http://citybench.example/SensorRepository"
 
 
 @dataclass(frozen=True)
@@ -45,10 +44,6 @@ SAME_OBSERVATION = Mend(
 NO_SUCH_PROPERTY = Mend("asks for the property ses:observedProperty", (("ses:observedProperty", "?p1"),))
 NOT_GROUPED = Mend("selects ?p, which is not grouped by", ((r"SELECT \?service \?p", "SELECT ?service"),))
 MISSPELT = Mend("asks for ct:hasLongtitude", (("hasLongtitude", "hasLongitude"),))
-NO_DEFAULT_GRAPH = Mend(
-    "has FROM NAMED and no FROM: the default graph, where it asks for properties, is empty",
-    (("from named", f"from <{REPOSITORY}>\nfrom named"),),
-)
 KINDS_OUTSIDE = (r"(WINDOW <w\d> \{)\s*(\?p\d\s+a ct:\w+ \.)", r"\2 \1")
 
 ASKS = "csparql_query/Q11.txt"
@@ -90,9 +85,6 @@ MENDS = {
     ),
     "csparql_query/location_parking_1.txt": MISSPELT,
     "cqels_query/location_parking_1.txt": MISSPELT,
-    "cqels_query/Q5.txt": NO_DEFAULT_GRAPH,
-    "cqels_query/Q8.txt": NO_DEFAULT_GRAPH,
-    "cqels_query/Q9.txt": NO_DEFAULT_GRAPH,
 }
 
 
