@@ -177,13 +177,13 @@ def solve(asked: Rewritten, contents: Contents, stored: list[ox.Quad]) -> list[S
 def dataset_of(asked: Rewritten, stored: list[ox.Quad]) -> Iterator[ox.Quad]:
     """FROM and FROM NAMED as SPARQL has them (13.2): what they do not name is not there.
 
-    C-SPARQL has the stored default graph also where there is a FROM NAMED and no FROM.
+    Only the stored default graph is there also where there is a FROM NAMED and no FROM.
     """
     whole = not asked.default_graphs and not asked.named_graphs
     for quad in stored:
         name = None if isinstance(quad.graph_name, ox.DefaultGraph) else quad.graph_name.value
         if name is None:
-            if whole or (asked.merged and not asked.default_graphs):
+            if not asked.default_graphs:
                 yield quad
             continue
         if whole or name in asked.named_graphs:

@@ -7,42 +7,23 @@ DISTINCT, put out by ISTREAM or DSTREAM: CQELS-QL's, and those over `[COUNT n]` 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from freshet.algebra.free_variables import variables_of
 from freshet.algebra.nodes import StreamOperator
 from freshet.expressions.evaluate import evaluate, test
-from freshet.native.arrival_leaf import ArrivalLeaf, ArrivalLeaves, MatchedArrivals
+from freshet.kernels.arrivals import Arrived
+from freshet.native.arrival_leaf import ArrivalLeaf, ArrivalLeaves
+from freshet.native.arrival_plan import ArrivalPlan
 from freshet.native.arrival_source import ArrivalSource
-from freshet.native.arrival_window import moves_with_arrivals
 from freshet.native.one_way_index import Ids
 from freshet.native.operators.arrival_distinct import ArrivalDistinctOp, TimedRows
 from freshet.native.operators.arrival_join import ArrivalJoinOp, Timed
-from freshet.native.plan import Plan, PlanFilter, RowStep
+from freshet.native.plan import PlanCondition
 from freshet.native.r2s.bags import bag_difference
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
-
-
-@dataclass(frozen=True, slots=True)
-class ArrivalPlan:
-    """What is asked for above the leaves."""
-
-    filters: tuple[PlanFilter, ...]
-    extends: tuple[RowStep, ...]
-    variables: tuple[str, ...]
-    distinct: bool
-    output: StreamOperator
-
-
-def arrival_plan(plan: Plan) -> ArrivalPlan | None:
-    """What a plan asks for above its leaves; None where it needs more than an `ArrivalQuery` has."""
-    in_windows = plan.window_leaves > 0 and all(moves_with_arrivals(window) for window in plan.windows)
-    if not in_windows or plan.group is not None or plan.rows or plan.output is StreamOperator.RSTREAM:
-        return None
-    return ArrivalPlan(plan.filters, plan.extends, plan.variables, plan.distinct, plan.output)
 
 
 class ArrivalQuery:
@@ -61,11 +42,11 @@ class ArrivalQuery:
         self._join = ArrivalJoinOp(
             self._leaves, deaths=self._lossy or plan.distinct or plan.output is StreamOperator.DSTREAM
         )
-        self._leaf_filters = [
-            [f for f in plan.filters if variables_of(f.condition) & f.scope <= set(leaf.names)] for leaf in leaves
+        self._leaf_conditions = [
+            [c for c in plan.conditions if variables_of(c.expression) & c.scope <= set(leaf.names)] for leaf in leaves
         ]
-        inside = {id(f) for filters in self._leaf_filters for f in filters}
-        self._row_filters = [f for f in plan.filters if id(f) not in inside]
+        inside = [condition for conditions in self._leaf_conditions for condition in conditions]
+        self._steps = (*(condition for condition in plan.conditions if condition not in inside), *plan.steps)
 
     @property
     def streams(self) -> Sequence[str]:
@@ -97,36 +78,35 @@ class ArrivalQuery:
             came = _less(came, went)
         return TimedRows(came.rows, self._source.times(came.moments))
 
-    def _filtered(self, arrived: MatchedArrivals) -> MatchedArrivals:
-        """Without the arrivals that no filter of their leaf lets through."""
+    def _filtered(self, arrived: Arrived) -> Arrived:
+        """Without the arrivals that a condition on their leaf alone keeps out."""
         keep = None
-        for at, (leaf, filters) in enumerate(zip(self._leaves.leaves, self._leaf_filters, strict=True)):
+        for at, (leaf, conditions) in enumerate(zip(self._leaves.leaves, self._leaf_conditions, strict=True)):
             first, end = arrived.ends[at], arrived.ends[at + 1]
-            for filter_ in filters if end > first else ():
+            for condition in conditions if end > first else ():
                 columns = {
                     name: np.ascontiguousarray(arrived.keys[first:end, 1 + column])
                     for column, name in enumerate(leaf.names)
-                    if name in filter_.scope
+                    if name in condition.scope
                 }
                 keep = np.ones(len(arrived.keys), np.bool_) if keep is None else keep
-                keep[first:end] &= test(filter_.condition, columns, int(end - first), self._dictionary)
+                keep[first:end] &= test(condition.expression, columns, int(end - first), self._dictionary)
         if keep is None or keep.all():
             return arrived
         ends = np.concatenate(([0], np.cumsum(keep)))[arrived.ends]
-        return MatchedArrivals(arrived.keys[keep], arrived.moments[keep], arrived.places[keep], ends, arrived.starts)
+        keys, moments, places = arrived.keys[keep], arrived.moments[keep], arrived.places[keep]
+        return arrived._replace(keys=keys, moments=moments, places=places, ends=ends)
 
     def _solutions(self, results: Timed) -> TimedRows:
         """Results of the join, filtered, extended and projected."""
         moments = results.moments
-        steps = (*self._row_filters, *self._plan.extends)
         names = set(self._plan.variables)
-        for step in steps:
-            names |= variables_of(step.condition if isinstance(step, PlanFilter) else step.expression)
+        names = names.union(*(variables_of(step.expression) for step in self._steps))
         columns = self._join.columns(results.pointers, names)
-        for step in steps:
-            if isinstance(step, PlanFilter):
+        for step in self._steps:
+            if isinstance(step, PlanCondition):
                 seen = {name: column for name, column in columns.items() if name in step.scope}
-                keep = test(step.condition, seen, len(moments), self._dictionary)
+                keep = test(step.expression, seen, len(moments), self._dictionary)
                 columns = {name: column[keep] for name, column in columns.items()}
                 moments = moments[keep]
             else:

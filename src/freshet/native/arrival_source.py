@@ -6,9 +6,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from freshet.kernels.arrivals import LeafPlans, match_arrivals, merge_instants, window_starts
-from freshet.native.arrival_leaf import ArrivalLeaf, MatchedArrivals
-from freshet.native.arrival_window import moves_with_arrivals, window_numbers
+from freshet.algebra.windows import (
+    AllWindow,
+    CountWindow,
+    NowWindow,
+    RangeWindow,
+    TriplesWindow,
+    WindowOperator,
+)
+from freshet.kernels.arrivals import (
+    EVERYTHING,
+    LAST_ELEMENTS,
+    LAST_MS,
+    Arrived,
+    LeafPlans,
+    gather_arrivals,
+)
+from freshet.native.arrival_leaf import ArrivalLeaf
 from freshet.native.one_way_index import Ids
 from freshet.native.stream import in_order, split_before
 from freshet.rdf.elements import Elements
@@ -16,6 +30,26 @@ from freshet.rdf.terms import Iri
 
 _NONE = np.empty(0, np.int64)
 _NO_ELEMENTS = Elements(_NONE, _NONE, _NONE, _NONE)
+
+
+def moves_with_arrivals(window: WindowOperator) -> bool:
+    """Whether a window's content at an instant depends on what has come by then only, not on closes or steps."""
+    if isinstance(window, CountWindow):
+        return window.step == 1
+    return isinstance(window, RangeWindow | NowWindow | TriplesWindow | AllWindow)
+
+
+def _window_numbers(window: WindowOperator | None) -> tuple[int, int, int]:
+    """Kind, size and slide. None is the stored graph, which nothing leaves."""
+    match window:
+        case RangeWindow():
+            return LAST_MS, window.width_ms, window.slide_ms or 0
+        case NowWindow():
+            return LAST_MS, 0, 0
+        case CountWindow() | TriplesWindow():
+            return LAST_ELEMENTS, window.count, 0
+        case _:
+            return EVERYTHING, 0, 0
 
 
 class ArrivalSource:
@@ -46,7 +80,7 @@ class ArrivalSource:
         if self._reads_stored and len(elements.times):
             self._stored.append(elements)
 
-    def take(self, until_ms: int) -> MatchedArrivals | None:
+    def take(self, until_ms: int) -> Arrived | None:
         """Everything before a time; None where no element came in any stream."""
         self.first += len(self.instants)
         self.instants = _NONE
@@ -55,15 +89,13 @@ class ArrivalSource:
         if last_ms is None:
             return None
         parts.append(_take(self._stored, last_ms + 1))
-        offsets = np.array([0, *(len(part.times) for part in parts)]).cumsum()
-        times, subjects, predicates, objects = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        self.instants, moments = merge_instants(times, offsets, len(self.streams))
-        starts = window_starts(self._plans, self.instants, moments, offsets, self._numbers)
-        keys, seen, places, ends = match_arrivals(
-            self._plans, self._width, times, subjects, predicates, objects, moments, offsets, self._numbers
+        lengths = np.array([0, *(len(part.times) for part in parts)])
+        arrived: Arrived = gather_arrivals(
+            self._plans, self._width, len(self.streams), *_joined(parts), lengths.cumsum(), self._numbers
         )
-        self._numbers += np.diff(offsets)
-        return MatchedArrivals(keys, seen, places, ends, starts)
+        self._numbers += lengths[1:]
+        self.instants = arrived.instants
+        return arrived
 
     def times(self, moments: Ids) -> Ids:
         """The instants of moments of the last batch."""
@@ -80,6 +112,12 @@ def _take(pending: list[Elements], until_ms: int) -> Elements:
         ready, waiting = split_before(ready, until_ms)
     pending[:] = [waiting] if len(waiting.times) else []
     return ready
+
+
+def _joined(parts: list[Elements]) -> Elements:
+    """Elements one part after the other."""
+    parts = [part for part in parts if len(part.times)]
+    return parts[0] if len(parts) == 1 else Elements(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def _stream(leaf: ArrivalLeaf) -> str:
@@ -102,5 +140,5 @@ def _plans(leaves: Sequence[ArrivalLeaf], streams: Sequence[str]) -> LeafPlans:
         constants=np.array([leaf.pattern.constants for leaf in leaves], np.int64),
         columns=columns,
         equals=equals,
-        windows=np.array([window_numbers(leaf.window) for leaf in leaves], np.int64),
+        windows=np.array([_window_numbers(leaf.window) for leaf in leaves], np.int64),
     )

@@ -54,7 +54,8 @@ class _Member:
         self.only_changed = ReportCondition.CHANGE in timing.conditions
         self.only_non_empty = ReportCondition.NON_EMPTY in timing.conditions
         self.absorbed = timing.absorbed
-        self.evaluated = self.evaluated_before = close_at(BEFORE_ALL_TIME)  # the moments of its last two evaluations
+        # As of when the windows held what they held at the last two evaluations.
+        self.known_ms = self.known_before_ms = AFTER_ALL_TIME
         self.stale = False  # whether its windows have changed since
         self.removed = False
 
@@ -69,7 +70,8 @@ class _Member:
         began = 0.0 if self.limit_seconds is None else time.perf_counter()
         self.query.take_in(number)
         if due:
-            self.evaluated_before, self.evaluated = self.evaluated, moment
+            known_ms = self.rhythm.held_since(time_of(moment))
+            self.known_before_ms, self.known_ms = min(self.known_ms, known_ms), known_ms
             self.stale = False
             report = self.query.report(time_of(moment))
             if report is not None:
@@ -246,9 +248,11 @@ class Clock:
     def needed_from(self, name: str) -> int:
         """The earliest time of an element that matters to what the query puts out next, or has put out last."""
         member = self._members[name]
-        known_ms = self.passed_ms
-        if not member.rhythm.rests:  # its answers are compared with those before
-            known_ms = min(known_ms, time_of(member.evaluated_before))
+        if any(isinstance(window.window, EventTimeWindow) for window in member.rhythm.windows):
+            return BEFORE_ALL_TIME  # a derived stream's times say nothing about those of its base
+        known_ms = member.rhythm.held_since(self.passed_ms)
+        if member.only_non_empty or not member.rhythm.rests:  # its answers are compared with those before
+            known_ms = min(known_ms, member.known_before_ms)
         return min(window.needed_from(known_ms) for window in member.rhythm.windows)
 
     def _visit_until(self, watermark_ms: int) -> None:
@@ -280,6 +284,7 @@ class Clock:
         for windows in moving:
             for window in windows:
                 if window.number != number:
+                    window.moved_ms = time_ms
                     window.move_to(time_ms, number)
         bound_ms = seen_before(moment)
         for leaf in self._stored_leaves.values():

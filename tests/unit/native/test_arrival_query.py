@@ -11,9 +11,10 @@ from arrival_streams import NUMBERS, PREDICATES, STREAMS, cases, elements, insta
 from freshet.algebra.expressions import Compare, Variable
 from freshet.algebra.nodes import StreamOperator
 from freshet.native.arrival_leaf import ArrivalLeaf
-from freshet.native.arrival_query import ArrivalPlan, ArrivalQuery, by_time
+from freshet.native.arrival_plan import ArrivalPlan
+from freshet.native.arrival_query import ArrivalQuery, by_time
 from freshet.native.leaf_buffer import LeafPattern
-from freshet.native.plan import PlanFilter
+from freshet.native.plan import PlanCondition
 from freshet.rdf.dictionary import Dictionary
 
 PATTERNS = {predicate: LeafPattern((0, predicate, 0), ((0,), (2,))) for predicate in PREDICATES}
@@ -63,10 +64,10 @@ def test_reports_of_batches_are_those_of_instants(query, arrivals, stored, cuts,
     leaves, variables, pairs = query
     streams = dict(zip(STREAMS, arrivals, strict=True))
     scope = frozenset(name for _, _, names in leaves for name in names)
-    filters = tuple(PlanFilter(Compare("<", Variable(left), Variable(right)), scope) for left, right in pairs)
+    conditions = tuple(PlanCondition(Compare("<", Variable(left), Variable(right)), scope) for left, right in pairs)
     asked = ArrivalQuery(
         [ArrivalLeaf(window, PATTERNS[predicate], names) for window, predicate, names in leaves],
-        ArrivalPlan(filters, (), variables, distinct, output),
+        ArrivalPlan(conditions, (), variables, distinct, output),
         Dictionary(),
     )
     asked.stored(elements(stored))
