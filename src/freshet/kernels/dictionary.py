@@ -4,6 +4,9 @@ A slot is two words, the id (0 where the slot is free) and the position of its r
 length of the key in four bytes, then the key. A key asks for the id that is its hash; where another key has that id
 already, it asks for the next one in a fixed sequence, so that two terms never share an id.
 
+The highest bit of a length says that the key has been checked: that these very bytes, where N-Triples has them, are
+the term. Who finds them there again need not look at them closely.
+
 Kernels only fill what room there is; Python makes more room between calls (`intern` says where it stopped).
 """
 
@@ -11,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from freshet.kernels.hashing import hash_id, word_64
+from freshet.kernels.hashing import hash_id, word_32, word_64
 from freshet.kernels.jit import njit
 from freshet.kernels.layout import HASH_MASK
 from freshet.kernels.lexical import LONGEST_KEY, write_inline
@@ -19,6 +22,8 @@ from freshet.kernels.pieces import copy_bytes
 from freshet.kernels.terms import inline_id
 
 LENGTH_BYTES = 4
+CHECKED = np.uint64(1 << 31)
+_8, _16, _24, _32 = (np.uint64(i) for i in (8, 16, 24, 32))
 BLOCK = 64
 ABSENT = np.int64(-1)
 UNKNOWN = np.int64(0)
@@ -56,32 +61,52 @@ def find_slot(slots, term_id):
 
 @njit
 def _record_length(heap, record):
-    length = np.int64(0)
-    for i in range(LENGTH_BYTES):
-        length |= np.int64(heap[record + i]) << (8 * i)
-    return length
+    return np.int64(word_32(heap, np.uint64(record)) & ~CHECKED)
+
+
+@njit
+def _differ_32(left, i, right, j):
+    """0 where 32 bytes are the same."""
+    return (
+        (word_64(left, i) ^ word_64(right, j))
+        | (word_64(left, i + _8) ^ word_64(right, j + _8))
+        | (word_64(left, i + _16) ^ word_64(right, j + _16))
+        | (word_64(left, i + _24) ^ word_64(right, j + _24))
+    )
+
+
+@njit
+def same_bytes(left, first, right, start, end):
+    """Whether the bytes of `left` from `first` on are right[start:end].
+
+    Words that overlap rather than loops over the rest: most keys have 32 to 64 bytes, and take the same two branches.
+    """
+    i, j = np.uint64(first), np.uint64(start)
+    length = np.uint64(end) - j
+    if length >= _32:
+        last = length - _32
+        at = np.uint64(0)
+        while at < last and _differ_32(left, i + at, right, j + at) == 0:
+            at += _32
+        return at >= last and _differ_32(left, i + last, right, j + last) == 0
+    if length >= _8:
+        last = length - _8
+        differ = word_64(left, i + last) ^ word_64(right, j + last)
+        if length > _16:
+            middle = length - _16
+            differ |= word_64(left, i + _8) ^ word_64(right, j + _8)
+            differ |= word_64(left, i + middle) ^ word_64(right, j + middle)
+        return differ | (word_64(left, i) ^ word_64(right, j)) == 0
+    at = np.uint64(0)
+    while at < length and left[i + at] == right[j + at]:
+        at += np.uint64(1)
+    return at == length
 
 
 @njit
 def _equal(heap, record, data, start, end):
     """Whether the record holds the key data[start:end]."""
-    if _record_length(heap, record) != end - start:
-        return False
-    left = np.uint64(record + LENGTH_BYTES)
-    right = np.uint64(start)
-    stop = np.uint64(end)
-    word = np.uint64(8)
-    while right + word <= stop:
-        if word_64(heap, left) != word_64(data, right):
-            return False
-        left += word
-        right += word
-    while right < stop:
-        if heap[left] != data[right]:
-            return False
-        left += np.uint64(1)
-        right += np.uint64(1)
-    return True
+    return _record_length(heap, record) == end - start and same_bytes(heap, record + LENGTH_BYTES, data, start, end)
 
 
 @njit
@@ -106,6 +131,20 @@ def _append(arrays, at, term_id, data, start, end):
     arrays.slots[at] = term_id
     arrays.sizes[0] += 1
     arrays.sizes[1] += LENGTH_BYTES + length
+
+
+@njit
+def enter(arrays, data, start, end, wanted, checked):
+    """The id of a key that asks for the id `wanted`, entered where it is new; 0 where there is no room for it."""
+    slots, heap, sizes = arrays
+    term_id, at = find_key(arrays, data, start, end, wanted)
+    if slots[at] == 0:
+        if 4 * sizes[0] >= slots.size or sizes[1] + LENGTH_BYTES + end - start > heap.size:
+            return UNKNOWN
+        _append(arrays, at, term_id, data, start, end)
+    if checked:
+        heap[slots[at + 1] + LENGTH_BYTES - 1] |= 0x80
+    return term_id
 
 
 @njit

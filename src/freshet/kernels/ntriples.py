@@ -41,45 +41,22 @@ UNDERSCORE = ord("_")
 
 MOST_TIME_DIGITS = 18  # fit in int64, whatever they are
 
-_STRING_SUFFIX = np.frombuffer(b'"^^<http://www.w3.org/2001/XMLSchema#string>', np.uint8).copy()
+STRING_SUFFIX = np.frombuffer(b'"^^<http://www.w3.org/2001/XMLSchema#string>', np.uint8).copy()
 # neither rdf:langString nor rdf:dirLangString can be written as a datatype
 _TAGGED_SUFFIX = np.frombuffer(b"angString>", np.uint8).copy()
 
 
 @njit
-def count_lines(data):
-    """How many lines the data has, the last one without a line feed included."""
-    count = 1
-    for byte in data:
-        if byte == NEWLINE:
-            count += 1
-    return count
-
-
-@njit
-def split_lines(data, starts, ends):
-    """Fills in where the lines of the data start and end, line feeds left out."""
-    line = 0
-    starts[0] = 0
-    for at in range(data.size):
-        if data[at] == NEWLINE:
-            ends[line] = at
-            line += 1
-            starts[line] = at + 1
-    ends[line] = data.size
-
-
-@njit
-def _skip_space(data, at, end):
+def skip_space(data, at, end):
     while at < end and (data[at] == SPACE or data[at] == TAB):
         at += 1
     return at
 
 
 @njit
-def _is_blank(data, at, end):
+def is_blank(data, at, end):
     """Whether nothing but white space and a comment follows."""
-    at = _skip_space(data, at, end)
+    at = skip_space(data, at, end)
     if at == end:
         return True
     if data[at] != HASH:
@@ -91,7 +68,7 @@ def _is_blank(data, at, end):
 
 
 @njit
-def _blank_node_end(data, at, end):
+def blank_node_end(data, at, end):
     """Where the blank node label that starts at `at` ends, for labels in ASCII."""
     if end - at < 3 or data[at + 1] != COLON or data[at + 2] == MINUS or not is_a(data[at + 2], IS_LABEL):
         return UNSURE
@@ -140,7 +117,7 @@ def _language_end(data, at, end):
 
 
 @njit
-def _literal_end(data, start, end):
+def literal_end(data, start, end):
     """Where the key of the literal at `start` ends, and where the literal does (the key leaves xsd:string out)."""
     at = start + 1
     while at < end and data[at] != QUOTE:
@@ -165,7 +142,7 @@ def _literal_end(data, start, end):
         stop = iri_end(data, at + 2, end)
         if stop < 0 or ends_with(data, at, stop, _TAGGED_SUFFIX):
             return UNSURE, UNSURE
-        return at if ends_with(data, start + 1, stop, _STRING_SUFFIX) else stop, stop
+        return at if ends_with(data, start + 1, stop, STRING_SUFFIX) else stop, stop
     return at, at
 
 
@@ -180,11 +157,11 @@ def _term(data, at, end, role, line, starts, ends):
         ends[role, line] = stop
         return stop
     if data[at] == UNDERSCORE and role != PREDICATE:
-        stop = _blank_node_end(data, at, end)
+        stop = blank_node_end(data, at, end)
         ends[role, line] = stop
         return stop
     if data[at] == QUOTE and role == OBJECT:
-        key_end, stop = _literal_end(data, at, end)
+        key_end, stop = literal_end(data, at, end)
         ends[role, line] = key_end
         return stop
     return UNSURE
@@ -194,20 +171,20 @@ def _term(data, at, end, role, line, starts, ends):
 def _statement(data, at, end, quads, line, starts, ends):
     """Whether the bytes are surely one statement, whose ranges it fills in."""
     for role in range(GRAPH):
-        at = _term(data, _skip_space(data, at, end), end, role, line, starts, ends)
+        at = _term(data, skip_space(data, at, end), end, role, line, starts, ends)
         if at < 0:
             return False
-    at = _skip_space(data, at, end)
+    at = skip_space(data, at, end)
     if quads and at < end and data[at] != POINT:
         at = _term(data, at, end, GRAPH, line, starts, ends)
         if at < 0:
             return False
-        at = _skip_space(data, at, end)
-    return at < end and data[at] == POINT and _is_blank(data, at + 1, end)
+        at = skip_space(data, at, end)
+    return at < end and data[at] == POINT and is_blank(data, at + 1, end)
 
 
 @njit
-def _time(data, at, end):
+def read_time(data, at, end):
     """The time at the start of a line, and where the statement after its tab starts; -1 where that is not sure."""
     negative = at < end and data[at] == MINUS
     if negative:
@@ -235,11 +212,11 @@ def scan_lines(data, line_starts, line_ends, timed, quads, kinds, times, starts,
         starts[GRAPH, i] = -1
         if at >= 0 and end > at and data[end - 1] == RETURN:
             end -= 1
-        if at < 0 or _is_blank(data, at, end):
+        if at < 0 or is_blank(data, at, end):
             kinds[i] = BLANK_LINE
             continue
         if timed:
-            times[i], at = _time(data, at, end)
+            times[i], at = read_time(data, at, end)
         sure = at >= 0 and _statement(data, at, end, quads, i, starts, ends)
         kinds[i] = STATEMENT if sure else UNSURE_LINE
 

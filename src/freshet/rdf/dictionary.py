@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -69,6 +69,16 @@ class Dictionary:
                 if row == starts.size:
                     return result
                 self._grow(int(ends[row] - starts[row]))
+
+    def run(self, kernel: Callable[[kernels.DictionaryArrays, np.int64], int]) -> int:
+        """Run a kernel that enters terms, with the arrays and the mask of hashes, again and again until it stops.
+
+        It says how long a key is that found no room, and is run again with more; a negative number is its last word.
+        """
+        with self._lock:
+            while (stopped := int(kernel(self._arrays, self._hash_mask))) >= 0:
+                self._grow(stopped)
+            return stopped
 
     def intern_arrow(self, keys: pa.Array, hashes: Ids | None = None) -> Ids:
         """Ids of keys in an Arrow array of strings, new terms included; 0 for null."""
