@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from freshet.kernels.hashing import hash_id, word_32, word_64
-from freshet.kernels.jit import njit
+from freshet.kernels.jit import leaf, njit
 from freshet.kernels.layout import HASH_MASK
 from freshet.kernels.lexical import LONGEST_KEY, write_inline
 from freshet.kernels.pieces import copy_bytes
@@ -42,14 +42,14 @@ class DictionaryArrays(NamedTuple):
     sizes: np.ndarray
 
 
-@njit
+@leaf
 def next_id(term_id):
     """The id to try after this one."""
     following = (term_id * _STEP_FACTOR + _STEP_ADDEND) & HASH_MASK
     return following if following != 0 else _STEP_ADDEND
 
 
-@njit
+@leaf
 def find_slot(slots, term_id):
     """The index in `slots` of an id, or of the free slot where it would go."""
     mask = np.int64(slots.size - 2)
@@ -59,12 +59,12 @@ def find_slot(slots, term_id):
     return at
 
 
-@njit
+@leaf
 def _record_length(heap, record):
     return np.int64(word_32(heap, np.uint64(record)) & ~CHECKED)
 
 
-@njit
+@leaf
 def _differ_32(left, i, right, j):
     """0 where 32 bytes are the same."""
     return (
@@ -75,7 +75,7 @@ def _differ_32(left, i, right, j):
     )
 
 
-@njit
+@leaf
 def same_bytes(left, first, right, start, end):
     """Whether the bytes of `left` from `first` on are right[start:end].
 
@@ -103,13 +103,13 @@ def same_bytes(left, first, right, start, end):
     return at == length
 
 
-@njit
+@leaf
 def _equal(heap, record, data, start, end):
     """Whether the record holds the key data[start:end]."""
     return _record_length(heap, record) == end - start and same_bytes(heap, record + LENGTH_BYTES, data, start, end)
 
 
-@njit
+@leaf
 def find_key(arrays, data, start, end, wanted):
     """The id of a key that asks for the id `wanted`, and the slot: a free one where the key is unknown."""
     at = find_slot(arrays.slots, wanted)
@@ -119,7 +119,7 @@ def find_key(arrays, data, start, end, wanted):
     return wanted, at
 
 
-@njit
+@leaf
 def _append(arrays, at, term_id, data, start, end):
     record = arrays.sizes[1]
     length = end - start
@@ -133,28 +133,29 @@ def _append(arrays, at, term_id, data, start, end):
     arrays.sizes[1] += LENGTH_BYTES + length
 
 
-@njit
+@leaf
 def enter(arrays, data, start, end, wanted, checked):
-    """The id of a key that asks for the id `wanted`, entered where it is new; 0 where there is no room for it."""
+    """The id and the record of a key that asks for the id `wanted`, entered where it is new; id 0 where no room is."""
     slots, heap, sizes = arrays
     term_id, at = find_key(arrays, data, start, end, wanted)
     if slots[at] == 0:
         if 4 * sizes[0] >= slots.size or sizes[1] + LENGTH_BYTES + end - start > heap.size:
-            return UNKNOWN
+            return UNKNOWN, ABSENT
         _append(arrays, at, term_id, data, start, end)
+    record = slots[at + 1]
     if checked:
-        heap[slots[at + 1] + LENGTH_BYTES - 1] |= 0x80
-    return term_id
+        heap[record + LENGTH_BYTES - 1] |= 0x80
+    return term_id, record
 
 
-@njit
+@leaf
 def narrow(wanted, hash_mask):
     """Keeps the bits of a hash that the mask has (all of them, but in tests of collisions)."""
     narrowed = wanted & hash_mask
     return narrowed if narrowed != 0 else np.int64(1)
 
 
-@njit
+@leaf
 def _ask(data, start, end, hashes, row, hash_mask):
     """The id that a key asks for: inline, or its hash; 0 where there is no key."""
     if start < 0:
@@ -205,7 +206,7 @@ def intern(arrays, data, starts, ends, hashes, hash_mask, row, ids):
     return starts.size
 
 
-@njit
+@leaf
 def move_slots(old_slots, new_slots):
     """Enters the ids of the old table in the new one, which is empty."""
     for i in range(0, old_slots.size, 2):
@@ -215,7 +216,7 @@ def move_slots(old_slots, new_slots):
             new_slots[at] = old_slots[i]
 
 
-@njit
+@leaf
 def find_records(arrays, ids, records):
     """Finds where the records of dictionary ids are; says how many bytes the keys of all the ids take at most.
 
@@ -237,7 +238,7 @@ def find_records(arrays, ids, records):
     return total
 
 
-@njit
+@leaf
 def write_keys(heap, ids, records, out, offsets):
     """Writes the keys of the ids one after another; key i is out[offsets[i]:offsets[i + 1]], empty for the id 0."""
     end = np.int64(0)

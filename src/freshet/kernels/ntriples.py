@@ -18,7 +18,7 @@ from freshet.kernels.iris import (
     iri_end,
     is_a,
 )
-from freshet.kernels.jit import njit
+from freshet.kernels.jit import leaf
 from freshet.kernels.pieces import copy_bytes
 from freshet.kernels.terms import MINUS, NINE, POINT, QUOTE, ZERO, ends_with
 
@@ -46,14 +46,14 @@ STRING_SUFFIX = np.frombuffer(b'"^^<http://www.w3.org/2001/XMLSchema#string>', n
 _TAGGED_SUFFIX = np.frombuffer(b"angString>", np.uint8).copy()
 
 
-@njit
+@leaf
 def skip_space(data, at, end):
     while at < end and (data[at] == SPACE or data[at] == TAB):
         at += 1
     return at
 
 
-@njit
+@leaf
 def is_blank(data, at, end):
     """Whether nothing but white space and a comment follows."""
     at = skip_space(data, at, end)
@@ -67,7 +67,7 @@ def is_blank(data, at, end):
     return at == end
 
 
-@njit
+@leaf
 def blank_node_end(data, at, end):
     """Where the blank node label that starts at `at` ends, for labels in ASCII."""
     if end - at < 3 or data[at + 1] != COLON or data[at + 2] == MINUS or not is_a(data[at + 2], IS_LABEL):
@@ -84,14 +84,14 @@ def blank_node_end(data, at, end):
     return at
 
 
-@njit
+@leaf
 def _run_end(data, at, end, mask):
     while at < end and is_a(data[at], mask):
         at += 1
     return at
 
 
-@njit
+@leaf
 def _language_end(data, at, end):
     """Where a language tag such as en, en-GB, zh-Hant-TW or es-419 ends; rarer forms are not sure."""
     stop = _run_end(data, at, end, IS_ALPHA)
@@ -116,7 +116,7 @@ def _language_end(data, at, end):
     return at
 
 
-@njit
+@leaf
 def literal_end(data, start, end):
     """Where the key of the literal at `start` ends, and where the literal does (the key leaves xsd:string out)."""
     at = start + 1
@@ -146,7 +146,7 @@ def literal_end(data, start, end):
     return at, at
 
 
-@njit
+@leaf
 def _term(data, at, end, role, line, starts, ends):
     """Reads the term at `at` into the ranges of its role. Returns where it ends, or -1."""
     if at >= end:
@@ -167,7 +167,7 @@ def _term(data, at, end, role, line, starts, ends):
     return UNSURE
 
 
-@njit
+@leaf
 def _statement(data, at, end, quads, line, starts, ends):
     """Whether the bytes are surely one statement, whose ranges it fills in."""
     for role in range(GRAPH):
@@ -183,7 +183,7 @@ def _statement(data, at, end, quads, line, starts, ends):
     return at < end and data[at] == POINT and is_blank(data, at + 1, end)
 
 
-@njit
+@leaf
 def read_time(data, at, end):
     """The time at the start of a line, and where the statement after its tab starts; -1 where that is not sure."""
     negative = at < end and data[at] == MINUS
@@ -199,7 +199,7 @@ def read_time(data, at, end):
     return -value if negative else value, at + 1
 
 
-@njit
+@leaf
 def scan_lines(data, line_starts, line_ends, timed, quads, kinds, times, starts, ends):
     """Says what each line is, and where the terms of the statements are: data[starts[role, i]:ends[role, i]].
 
@@ -221,7 +221,7 @@ def scan_lines(data, line_starts, line_ends, timed, quads, kinds, times, starts,
         kinds[i] = STATEMENT if sure else UNSURE_LINE
 
 
-@njit
+@leaf
 def _needs_rewriting(data, start, end, scope):
     """Whether a key differs from the bytes in the line: blank nodes get a scope, language tags lower case."""
     if start < 0:
@@ -238,7 +238,7 @@ def _needs_rewriting(data, start, end, scope):
     return False
 
 
-@njit
+@leaf
 def rewriting_room(data, starts, ends, scope):
     """How many bytes `rewrite` writes at most."""
     room = np.int64(0)
@@ -248,7 +248,7 @@ def rewriting_room(data, starts, ends, scope):
     return room
 
 
-@njit
+@leaf
 def rewrite(data, starts, ends, scope, out, at, shift):
     """Writes the keys that differ from the bytes in the line at out[at:], and makes their ranges point there.
 
@@ -275,7 +275,7 @@ def rewrite(data, starts, ends, scope, out, at, shift):
     return at
 
 
-@njit
+@leaf
 def gather(data, starts, ends, out, offsets):
     """Copies the ranges one after another: out[offsets[i]:offsets[i + 1]] is data[starts[i]:ends[i]], empty for -1."""
     at = np.int64(0)

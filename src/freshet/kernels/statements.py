@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from freshet.kernels.dictionary import CHECKED, LENGTH_BYTES, UNKNOWN, enter, narrow, same_bytes
+from freshet.kernels.dictionary import ABSENT, CHECKED, LENGTH_BYTES, UNKNOWN, enter, narrow, same_bytes
 from freshet.kernels.hashing import hash_id, word_32, word_64
 from freshet.kernels.iris import GREATER, HASH, IS_ALPHA, IS_DIGIT, LESS, UNSURE, iri_end, is_a
-from freshet.kernels.jit import njit
+from freshet.kernels.jit import leaf, njit
 from freshet.kernels.ntriples import (
     AT,
     CARET,
@@ -37,7 +37,6 @@ from freshet.kernels.pieces import copy_bytes
 from freshet.kernels.terms import MINUS, POINT, QUOTE, ends_with, inline_id
 
 LINES = 64  # statements in a block
-RECENT = 256  # predicates that are known without a look into the dictionary
 
 # why a scan stops: it found no room for a key (then the result is how long the key is), or one of these
 DONE = np.int64(-1)
@@ -47,15 +46,13 @@ UNSURE_FULL = np.int64(-3)
 # places in `progress`
 NEXT_BYTE, NEXT_LINE, ROW, UNSURE_LINES = 0, 1, 2, 3
 
-# what stands in `records` for a term that needs no look at its record
-ABSENT = np.int64(-1)
-RESOLVED = np.int64(-2)
+RESOLVED = np.int64(-2)  # in place of a record: the id is the term's
 
 _8, _16 = np.uint64(8), np.uint64(16)
 _LOW = np.uint64(0x0101010101010101)
 _HIGH = np.uint64(0x8080808080808080)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
-_RECENT_SHIFT = np.uint64(64 - 8)
+_MIX_2 = np.uint64(0xD6E8FEB86659FD93)
 
 
 class Block(NamedTuple):
@@ -69,24 +66,27 @@ class Block(NamedTuple):
     ends: np.ndarray
     ids: np.ndarray
     records: np.ndarray
+    places: np.ndarray  # in the memo
 
 
-class Recent(NamedTuple):
-    """Predicates seen lately, by a hash of their last bytes: where one stands in the data, its length and its id."""
+class Memo(NamedTuple):
+    """Terms seen lately, by a quick hash of some of their bytes: the id and the record in the dictionary, or -1.
 
-    starts: np.ndarray
-    lengths: np.ndarray
+    A term that has another's place takes it; who is not found here is looked for in the dictionary.
+    """
+
     ids: np.ndarray
+    records: np.ndarray
 
 
-@njit
+@leaf
 def _hits(data, at, pattern):
     """The highest bit of each byte of a word that is the one looked for, and nothing below the lowest of them."""
     word = word_64(data, at) ^ pattern
     return (word - _LOW) & ~word & _HIGH
 
 
-@njit
+@leaf
 def find_byte(data, at, byte):
     """Where the byte stands from `at` on, or the size of the data."""
     here, size = np.uint64(at), np.uint64(data.size)
@@ -106,7 +106,7 @@ def find_byte(data, at, byte):
     return rest
 
 
-@njit
+@leaf
 def _literal_range(data, start):
     """Where the key of a literal ends, and where the literal does, if it is one."""
     size = data.size
@@ -125,7 +125,7 @@ def _literal_range(data, start):
     return at, at
 
 
-@njit
+@leaf
 def _other_range(data, at, role):
     """Where the key of a term that is no IRI ends, and where the term does, if it is one; -1 where it surely is not."""
     if data[at] == QUOTE and role == OBJECT:
@@ -136,7 +136,7 @@ def _other_range(data, at, role):
     return UNSURE, UNSURE
 
 
-@njit
+@leaf
 def _next_line(data, at):
     """Where the line after the statement that ends at `at` starts; -1 where more than a comment follows."""
     size = data.size
@@ -149,7 +149,40 @@ def _next_line(data, at):
     return np.int64(min(end + 1, size)) if is_blank(data, at, last) else UNSURE
 
 
-@njit
+@leaf
+def _range_plain(data, at, starts, ends, term):
+    """The same as `_range_statement` for what most lines are: three terms, one space after each, and a line feed.
+
+    Anything else is -1, and nothing is lost but the time for a second look.
+    """
+    last = data.size - 3
+    end = find_byte(data, at + 1, GREATER) + 1
+    if data[at] != LESS or end > last or data[end] != SPACE or data[end + 1] != LESS:
+        return UNSURE
+    starts[term] = at
+    ends[term] = end
+    at = end + 1
+    end = find_byte(data, at + 1, GREATER) + 1
+    if end > last or data[end] != SPACE:
+        return UNSURE
+    starts[term + 1] = at
+    ends[term + 1] = end
+    at = end + 1
+    if data[at] == LESS:
+        stop = find_byte(data, at + 1, GREATER) + 1
+        end = stop
+    elif data[at] == QUOTE:
+        end, stop = _literal_range(data, at)
+    else:
+        return UNSURE
+    if stop > last or data[stop] != SPACE or data[stop + 1] != POINT or data[stop + 2] != NEWLINE:
+        return UNSURE
+    starts[term + 2] = at
+    ends[term + 2] = end
+    return stop + 3
+
+
+@leaf
 def _range_statement(data, at, quads, starts, ends, term):
     """Finds the ranges of a statement's terms. Returns where the next line starts, or -1, and the next free term."""
     size = data.size
@@ -172,83 +205,104 @@ def _range_statement(data, at, quads, starts, ends, term):
     return _next_line(data, at + 1), term
 
 
-@njit
-def _recent_place(data, start, end):
-    if end - start < 9:
-        return np.int64(0)
-    return np.int64((word_64(data, np.uint64(end - 9)) * _MIX) >> _RECENT_SHIFT)
+@leaf
+def _memo_place(data, start, end, mask):
+    """A place by the first and last sixteen bytes: there most terms differ, the longest IRIs too."""
+    if end - start < 16:
+        return (data[start + 1] * 31 + data[end - 2] + end - start) & mask
+    first, last = np.uint64(start), np.uint64(end)
+    mixed = (word_64(data, last - _8) ^ _MIX) * (word_64(data, last - _16) ^ _MIX_2)
+    mixed ^= (word_64(data, first + _8) * _MIX) ^ (word_64(data, first) >> np.uint64(7))
+    mixed *= _MIX_2
+    return np.int64(mixed >> np.uint64(32)) & mask
 
 
-@njit
-def _ask(data, start, end, hash_mask):
-    """The id that a term asks for: inline, or its hash."""
-    if data[start] == QUOTE and data[end - 1] == GREATER:
-        inline = inline_id(data, start, end)
-        if inline != 0:
-            return inline
-    return narrow(hash_id(data, start, end), hash_mask)
+@leaf
+def _is_known(heap, record, data, start, end):
+    """Whether the record holds these very bytes, checked."""
+    length = np.uint64(end - start)
+    if word_32(heap, np.uint64(record)) != length | CHECKED:
+        return False
+    return same_bytes(heap, record + LENGTH_BYTES, data, start, end)
 
 
-@njit
-def _look(arrays, data, block, lines, recent, hash_mask):
-    """Looks for the terms of a block where they most likely are; their records are in the cache afterwards."""
-    slots, heap, _ = arrays
-    _, _, _, line_terms, starts, ends, ids, records = block
-    recent_starts, recent_lengths, recent_ids = recent
-    terms = line_terms[lines]
+@leaf
+def _recall(heap, data, block, terms, memo):
+    """Finds the ids of inline terms, and of those that the memo has."""
+    _, _, _, _, starts, ends, ids, records, places = block
+    memo_ids, memo_records = memo
+    mask = memo_ids.size - 1
     for term in range(terms):
-        records[term] = ABSENT
-    for line in range(lines):
-        term = line_terms[line] + PREDICATE
         start, end = starts[term], ends[term]
-        place = _recent_place(data, start, end)
-        if recent_lengths[place] == end - start and same_bytes(data, recent_starts[place], data, start, end):
-            ids[term] = recent_ids[place]
-            records[term] = RESOLVED
+        places[term] = _memo_place(data, start, end, mask)
+        records[term] = memo_records[places[term]]
+        ids[term] = memo_ids[places[term]]
+        if data[start] == QUOTE and data[end - 1] == GREATER:
+            inline = inline_id(data, start, end)
+            if inline != 0:
+                ids[term] = inline
+                records[term] = RESOLVED
     for term in range(terms):
-        if records[term] == ABSENT:
-            ids[term] = _ask(data, starts[term], ends[term], hash_mask)
+        if records[term] >= 0:
+            known = _is_known(heap, records[term], data, starts[term], ends[term])
+            records[term] = RESOLVED if known else ABSENT
+
+
+@leaf
+def _look(arrays, data, block, terms, hash_mask):
+    """Looks for the others in the dictionary; their records are in the processor's cache afterwards."""
+    slots = arrays.slots
+    _, _, _, _, starts, ends, ids, records, _ = block
     mask = np.int64(slots.size - 2)
     for term in range(terms):
-        if ids[term] < 0:
-            records[term] = RESOLVED
-        elif records[term] == ABSENT:
+        if records[term] == ABSENT:
+            ids[term] = narrow(hash_id(data, starts[term], ends[term]), hash_mask)
+    for term in range(terms):
+        if records[term] == ABSENT:
             at = (ids[term] << 1) & mask
             while slots[at] != ids[term] and slots[at] != 0:
                 at = (at + 2) & mask
             if slots[at] != 0:
                 records[term] = slots[at + 1]
-    for term in range(terms):
-        if records[term] >= 0:
-            length = np.uint64(ends[term] - starts[term])
-            if word_32(heap, np.uint64(records[term])) != length | CHECKED:
-                records[term] = ABSENT
 
 
-@njit
+@leaf
+def _enter_written(arrays, end, hash_mask):
+    """Enters a key that has been written where the next record's key goes, up to `end`."""
+    start = arrays.sizes[1] + LENGTH_BYTES
+    wanted = narrow(hash_id(arrays.heap, start, end), hash_mask)
+    term_id, _ = enter(arrays, arrays.heap, start, end, wanted, False)
+    return term_id, ABSENT
+
+
+@leaf
 def _scoped(arrays, data, start, end, scope, hash_mask):
     """Enters a blank node under its scope."""
-    key = np.empty(end - start + scope.size, np.uint8)
-    at = copy_bytes(data, start, start + 2, key, 0)
-    at = copy_bytes(scope, 0, scope.size, key, at)
-    at = copy_bytes(data, start + 2, end, key, at)
-    return enter(arrays, key, 0, at, narrow(hash_id(key, 0, at), hash_mask), False)
+    heap, at = arrays.heap, arrays.sizes[1] + LENGTH_BYTES
+    if at + end - start + scope.size > heap.size:
+        return UNKNOWN, ABSENT
+    at = copy_bytes(data, start, start + 2, heap, at)
+    at = copy_bytes(scope, 0, scope.size, heap, at)
+    at = copy_bytes(data, start + 2, end, heap, at)
+    return _enter_written(arrays, at, hash_mask)
 
 
-@njit
+@leaf
 def _in_lower_case(arrays, data, start, end, hash_mask):
     """Enters a literal with its language tag in lower case."""
-    key = np.empty(end - start, np.uint8)
-    copy_bytes(data, start, end, key, 0)
-    at = key.size - 1
-    while key[at] != AT:
-        if ord("A") <= key[at] <= ord("Z"):
-            key[at] += 32
-        at -= 1
-    return enter(arrays, key, 0, key.size, narrow(hash_id(key, 0, key.size), hash_mask), False)
+    heap, at = arrays.heap, arrays.sizes[1] + LENGTH_BYTES
+    if at + end - start > heap.size:
+        return UNKNOWN, ABSENT
+    at = copy_bytes(data, start, end, heap, at)
+    letter = at - 1
+    while heap[letter] != AT:
+        if ord("A") <= heap[letter] <= ord("Z"):
+            heap[letter] += 32
+        letter -= 1
+    return _enter_written(arrays, at, hash_mask)
 
 
-@njit
+@leaf
 def _has_capitals(data, start, end):
     """Whether a literal has a language tag that is not in lower case."""
     if data[end - 1] == QUOTE or data[end - 1] == GREATER:
@@ -261,60 +315,57 @@ def _has_capitals(data, start, end):
     return False
 
 
-@njit
+@leaf
 def _check_and_enter(arrays, data, start, end, wanted, scope, hash_mask):
-    """The id of a term that is not known as it stands: 0 where it finds no room, -1 where it may not be a term."""
+    """The id and the record of a term that is not known as it stands; -1 for what may not be a term.
+
+    The id is 0 where there is no room; the record is -1 where it does not hold the bytes that stand here.
+    """
     if data[start] == UNDERSCORE:
         return _scoped(arrays, data, start, end, scope, hash_mask)
     if data[start] == LESS:
         if iri_end(data, start, end) != end:
-            return UNSURE
+            return UNSURE, ABSENT
     else:
         _, stop = literal_end(data, start, end)
         if stop != end:
-            return UNSURE
+            return UNSURE, ABSENT
         if _has_capitals(data, start, end):
             return _in_lower_case(arrays, data, start, end, hash_mask)
     return enter(arrays, data, start, end, wanted, True)
 
 
-@njit
-def _resolve(arrays, data, block, lines, recent, scope, hash_mask):
-    """Gives the terms of a block their ids. Says how many lines are sure, and 0 or how long a key without room is."""
+@leaf
+def _resolve(arrays, data, block, lines, memo, scope, hash_mask):
+    """Gives the other terms of a block their ids. Says how many lines are sure, and 0 or how long a key lacks room."""
     heap = arrays.heap
-    _, _, _, line_terms, starts, ends, ids, records = block
+    memo_ids, memo_records = memo
+    _, _, _, line_terms, starts, ends, ids, records, places = block
     for line in range(lines):
-        first = line_terms[line]
-        for term in range(first, line_terms[line + 1]):
+        for term in range(line_terms[line], line_terms[line + 1]):
             record, start, end = records[term], starts[term], ends[term]
-            if record == RESOLVED or (record >= 0 and same_bytes(heap, record + LENGTH_BYTES, data, start, end)):
+            if record == RESOLVED:
                 continue
-            term_id = _check_and_enter(arrays, data, start, end, ids[term], scope, hash_mask)
-            if term_id == UNKNOWN:
-                return line, end - start + scope.size
-            if term_id < 0:
-                return line, np.int64(0)
-            ids[term] = term_id
-        if records[first + PREDICATE] != RESOLVED:
-            _remember(data, starts[first + PREDICATE], ends[first + PREDICATE], ids[first + PREDICATE], recent)
+            if record < 0 or not _is_known(heap, record, data, start, end):
+                term_id, record = _check_and_enter(arrays, data, start, end, ids[term], scope, hash_mask)
+                if term_id == UNKNOWN:
+                    return line, end - start + scope.size
+                if term_id < 0:
+                    return line, np.int64(0)
+                ids[term] = term_id
+            if record >= 0:
+                memo_ids[places[term]] = ids[term]
+                memo_records[places[term]] = record
     return lines, np.int64(0)
 
 
-@njit
-def _remember(data, start, end, term_id, recent):
-    place = _recent_place(data, start, end)
-    recent.starts[place] = start
-    recent.lengths[place] = end - start
-    recent.ids[place] = term_id
-
-
-@njit
+@leaf
 def _range_block(data, at, number, timed, quads, block):
     """Finds the terms of the next lines: how many statements, where the lines after them start, and their number.
 
     It stops before a line of which it is not sure.
     """
-    line_starts, line_numbers, line_times, line_terms, starts, ends, _, _ = block
+    line_starts, line_numbers, line_times, line_terms, starts, ends, _, _, _ = block
     lines, terms = 0, 0
     line_terms[0] = 0
     while lines < LINES and at < data.size:
@@ -329,9 +380,13 @@ def _range_block(data, at, number, timed, quads, block):
             line_times[lines], start = read_time(data, at, data.size)
             if start < 0:
                 break
-        following, terms = _range_statement(data, start, quads, starts, ends, terms)
-        if following < 0:
-            break
+        following = _range_plain(data, start, starts, ends, terms) if start < data.size else UNSURE
+        if following >= 0:
+            terms += GRAPH
+        else:
+            following, terms = _range_statement(data, start, quads, starts, ends, terms)
+            if following < 0:
+                break
         line_starts[lines] = at
         line_numbers[lines] = number
         lines += 1
@@ -353,13 +408,14 @@ def _new_block():
         np.empty(terms, np.int64),
         np.empty(terms, np.int64),
         np.empty(terms, np.int64),
+        np.empty(terms, np.int64),
     )
 
 
-@njit
+@leaf
 def _put(block, lines, row, timed, quads, times, ids):
     """Writes the statements of a block from a row on."""
-    _, _, line_times, line_terms, _, _, term_ids, _ = block
+    _, _, line_times, line_terms, _, _, term_ids, _, _ = block
     for line in range(lines):
         first = line_terms[line]
         if timed:
@@ -372,14 +428,13 @@ def _put(block, lines, row, timed, quads, times, ids):
 
 
 @njit
-def scan(arrays, data, scope, timed, quads, hash_mask, times, ids, unsure, progress):
+def scan(arrays, memo, data, scope, timed, quads, hash_mask, times, ids, unsure, progress):
     """Reads statements from data[progress[NEXT_BYTE]:] on into `times` and `ids` (a row of it a role).
 
     `unsure` gets a column for each line that is left to a full parser: its number, where it starts and ends, and the
     row before which its statements belong. Returns why it stopped; `progress` says how far it came.
     """
     block = _new_block()
-    recent = Recent(np.zeros(RECENT, np.int64), np.full(RECENT, -1, np.int64), np.zeros(RECENT, np.int64))
     at, number, row, left = progress
     while at < data.size:
         if row + LINES > ids.shape[1]:
@@ -387,8 +442,10 @@ def scan(arrays, data, scope, timed, quads, hash_mask, times, ids, unsure, progr
         if left == unsure.shape[1]:
             return UNSURE_FULL
         lines, following, next_number = _range_block(data, at, number, timed, quads, block)
-        _look(arrays, data, block, lines, recent, hash_mask)
-        right, length = _resolve(arrays, data, block, lines, recent, scope, hash_mask)
+        terms = block.line_terms[lines]
+        _recall(arrays.heap, data, block, terms, memo)
+        _look(arrays, data, block, terms, hash_mask)
+        right, length = _resolve(arrays, data, block, lines, memo, scope, hash_mask)
         if length > 0:
             return length
         _put(block, right, row, timed, quads, times, ids)

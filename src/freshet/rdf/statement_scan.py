@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from freshet.kernels import statements as kernels
+from freshet.kernels.dictionary import DictionaryArrays
 from freshet.rdf.arrow import read_only
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
@@ -20,6 +21,8 @@ Columns = tuple[Ints, Ints, Ints, Ints, Ints]
 _ROLES = range(4)
 _UNSURE_ROOM = 4096  # lines that wait for pyoxigraph
 _SAMPLE_BYTES = 1 << 16
+_BYTES_A_PLACE = 128
+_LEAST_PLACES_BITS, _MOST_PLACES_BITS = 6, 18
 
 
 class StatementScan:
@@ -49,8 +52,7 @@ class StatementScan:
             if stopped == kernels.ROWS_FULL:
                 self._make_room(data)
             self._progress[kernels.UNSURE_LINES] = 0
-            step = partial(self._step, data, unsure)
-            stopped = self._dictionary.run(step)
+            stopped = self._dictionary.run(partial(self._step, _new_memo(data.size), data, unsure))
             self._parse(data, unsure[:, : self._progress[kernels.UNSURE_LINES]])
 
     def columns(self) -> Columns:
@@ -64,9 +66,11 @@ class StatementScan:
         times, subjects, predicates, objects, graphs = found
         return times, subjects, predicates, objects, graphs
 
-    def _step(self, data: NDArray[np.uint8], unsure: Ints, arrays: object, hash_mask: np.int64) -> int:
+    def _step(
+        self, memo: kernels.Memo, data: NDArray[np.uint8], unsure: Ints, arrays: DictionaryArrays, hash_mask: np.int64
+    ) -> int:
         parser, state = self._parser, (self._times, self._ids, unsure, self._progress)
-        return int(kernels.scan(arrays, data, self._scope, parser.timed, parser.quads, hash_mask, *state))
+        return int(kernels.scan(arrays, memo, data, self._scope, parser.timed, parser.quads, hash_mask, *state))
 
     def _parse(self, data: NDArray[np.uint8], unsure: Ints) -> None:
         """Leaves lines to pyoxigraph."""
@@ -98,6 +102,12 @@ class StatementScan:
             times = np.zeros(rows, np.int64)
             times[:used] = self._times[:used]
             self._times = times
+
+
+def _new_memo(size: int) -> kernels.Memo:
+    """A memo that fits so many bytes of data. It is good for one run of the kernel, while the dictionary only grows."""
+    places = 1 << min(_MOST_PLACES_BITS, max(_LEAST_PLACES_BITS, (size // _BYTES_A_PLACE).bit_length()))
+    return kernels.Memo(np.zeros(places, np.int64), np.full(places, -1, np.int64))
 
 
 _NOTHING = read_only(np.empty(0, np.uint8))
