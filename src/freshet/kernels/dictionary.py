@@ -156,6 +156,13 @@ def narrow(wanted, hash_mask):
 
 
 @leaf
+def enter_key(arrays, key, hash_mask):
+    """The id of a key that is not inline; 0 where there is no room for it."""
+    term_id, _ = enter(arrays, key, 0, key.size, narrow(hash_id(key, 0, key.size), hash_mask), False)
+    return term_id
+
+
+@leaf
 def _ask(data, start, end, hashes, row, hash_mask):
     """The id that a key asks for: inline, or its hash; 0 where there is no key."""
     if start < 0:

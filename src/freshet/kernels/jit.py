@@ -9,4 +9,4 @@ njit = _njit(cache=True, nogil=True)
 
 # For functions that read and write the arrays they are given, and neither make nor give back any: without the counts of
 # references, which Numba otherwise keeps on every way in and out, with atomic operations that cost more than the work.
-leaf = _njit(cache=True, nogil=True, _nrt=False)
+leaf = _njit(cache=True, nogil=True, _nrt=False)  # type: ignore[call-overload]

@@ -58,7 +58,8 @@ def read_rdf(path: str | Path, dictionary: Dictionary, *, blank_scope: str | Non
         quads = form == pyoxigraph.RdfFormat.N_QUADS
         return _scan(path, StatementScan(dictionary, LineParser(str(path), 1, scope, timed=False, quads=quads)))
     with _opened(path) as file:
-        return _parse(file.read(), path, form, dictionary, scope)
+        base = path.absolute().as_uri()
+        return parse_rdf(file.read(), form, dictionary, str(path), blank_scope=scope, base=base)
 
 
 def rdf_format(path: str | Path) -> pyoxigraph.RdfFormat:
@@ -106,18 +107,29 @@ def _scan(path: Path, scan: StatementScan) -> Quads:
     return Quads(*scan.columns()[1:])
 
 
-def _parse(data: bytes, path: Path, form: pyoxigraph.RdfFormat, dictionary: Dictionary, blank_scope: str) -> Quads:
-    """Lets pyoxigraph turn the file into N-Quads and reads those, so that nothing is done in Python term by term."""
+def parse_rdf(
+    data: bytes,
+    form: pyoxigraph.RdfFormat,
+    dictionary: Dictionary,
+    file: str,
+    *,
+    blank_scope: str,
+    base: str | None = None,
+) -> Quads:
+    """The statements of a document in any format.
+
+    pyoxigraph turns it into N-Quads, and those are scanned, so that nothing is done in Python term by term.
+    """
     blocks = [(np.empty(0, np.int64),) * 4]
     try:
-        parser = pyoxigraph.parse(data, form, base_iri=path.absolute().as_uri())
+        parser = pyoxigraph.parse(data, form, base_iri=base)
         while text := pyoxigraph.serialize(islice(parser, _BLOCK_QUADS), format=pyoxigraph.RdfFormat.N_QUADS):
-            columns, errors = scan_statements(text, dictionary, str(path), quads=True, blank_scope=blank_scope)
+            columns, errors = scan_statements(text, dictionary, file, quads=True, blank_scope=blank_scope)
             if errors:  # the line would be one of the N-Quads, which the user does not see
-                raise InputError(errors[0].message, file=str(path))
+                raise InputError(errors[0].message, file=file)
             blocks.append(columns)
     except SyntaxError as error:
-        raise _placed(parse_error(error, str(path)), data, form) from None
+        raise _placed(parse_error(error, file), data, form) from None
     subjects, predicates, objects, graphs = (np.concatenate(column) for column in zip(*blocks, strict=True))
     return Quads(subjects, predicates, objects, graphs)
 
