@@ -20,7 +20,13 @@ def _oneshot() -> Sequence[Figure]:
     return oneshot_figures()
 
 
-BENCHMARKS: dict[str, Callable[[], Sequence[Figure]]] = {"pipeline": _pipeline, "oneshot": _oneshot}
+def _index() -> Sequence[Figure]:
+    from freshet.bench.index import index_figures
+
+    return index_figures()
+
+
+BENCHMARKS: dict[str, Callable[[], Sequence[Figure]]] = {"pipeline": _pipeline, "oneshot": _oneshot, "index": _index}
 
 
 def measure(name: str) -> Sequence[Figure]:
