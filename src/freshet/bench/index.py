@@ -2,8 +2,8 @@
 
 The window is a circular buffer of rows, whose keys are drawn at random. A batch of new rows enters and as many of the
 oldest leave; a row that has done both is an insert with expiry. Where there are as many keys as rows, the window that
-is probed has each key once. Times are those that the processor worked, the best of several rounds, each with keys of its
-own: the same keys again would be in the cache. The baseline does the same, row by row, with a dict of deques (for the
+is probed has each key once. Times are those that the processor worked, the best of several rounds, each with other
+keys, as the same again would be in the cache. The baseline does the same, row by row, with a dict of deques (for the
 one-way index: of counters); its window has a million rows at most, as more would say nothing new.
 """
 
