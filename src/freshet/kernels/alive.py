@@ -4,7 +4,7 @@ import numpy as np
 
 from freshet.kernels.index import BLOCK, _find, _look
 from freshet.kernels.jit import njit
-from freshet.kernels.lives import BIRTH, DEATH, OLDER
+from freshet.kernels.lives import BIRTH, DEATH, LINK_WIDTH, LINKS, OLDER
 
 # Columns of a step of a probing order; behind them, for every key column, the leaf and the column of its value.
 LEAF = 0
@@ -43,10 +43,11 @@ def _entries(index, values, step, pointers, count):
 
 
 @njit
-def _extend(index, rings, lives, values, step, ties, pointers, moments, count):
+def _extend(index, rings, records, values, step, ties, pointers, moments, count):
     """Partial results with the rows that have their keys and are alive when the result is born."""
     entries, most = _entries(index, values, step, pointers, count)
-    leaf, slot = step[LEAF], step[SLOT]
+    leaf = step[LEAF]
+    older = LINKS + LINK_WIDTH * step[SLOT] + OLDER
     extended = np.empty((most, pointers.shape[1]), np.int32)
     births = np.empty(most, np.int64)
     hits = 0
@@ -55,20 +56,20 @@ def _extend(index, rings, lives, values, step, ties, pointers, moments, count):
         if entry < 0:
             continue
         moment = moments[at]
-        row = rings.heads[entry]
+        row = np.int64(rings.heads[entry])
         while row >= 0:
-            if lives[row, BIRTH] < moment + ties and lives[row, DEATH] > moment:
+            if records[row, BIRTH] < moment + ties and records[row, DEATH] > moment:
                 for other in range(pointers.shape[1]):
                     extended[hits, other] = pointers[at, other]
                 extended[hits, leaf] = row
                 births[hits] = moment
                 hits += 1
-            row = rings.nodes[row, slot, OLDER]
+            row = records[row, older]
     return extended, births, hits
 
 
 @njit
-def join_born(index, rings, lives, values, rows, moments, ends, orders):
+def join_born(index, rings, records, values, rows, moments, ends, orders):
     """The results of the rows given (leaf after leaf) with rows that are alive at their moments; lot after lot.
 
     orders[start] are the steps to take from the rows of leaf `start`. Of rows born at one moment, that of the last leaf
@@ -90,7 +91,7 @@ def join_born(index, rings, lives, values, rows, moments, ends, orders):
             if count > 0:
                 ties = 1 if orders[start, step, LEAF] < start else 0
                 pointers, births, count = _extend(
-                    index, rings, lives, values, orders[start, step], ties, pointers, births, count
+                    index, rings, records, values, orders[start, step], ties, pointers, births, count
                 )
         if count > 0:
             found = np.concatenate((found, pointers[:count]))
@@ -99,13 +100,13 @@ def join_born(index, rings, lives, values, rows, moments, ends, orders):
 
 
 @njit
-def result_deaths(lives, pointers):
+def result_deaths(records, pointers):
     """The moment at which the first of each result's rows dies."""
     deaths = np.empty(pointers.shape[0], np.int64)
     for at in range(pointers.shape[0]):
-        death = lives[pointers[at, 0], DEATH]
+        death = records[pointers[at, 0], DEATH]
         for leaf in range(1, pointers.shape[1]):
-            death = min(death, lives[pointers[at, leaf], DEATH])
+            death = min(death, records[pointers[at, leaf], DEATH])
         deaths[at] = death
     return deaths
 
@@ -130,10 +131,10 @@ def by_moment(pointers, moments, first, steps):
 
 
 @njit
-def born_in_order(index, rings, lives, values, batch, orders, first, steps):
+def born_in_order(index, rings, records, values, batch, orders, first, steps):
     """The results born in a batch, in order of their moments."""
     moments = np.empty(batch.born.shape[0], np.int64)
     for at in range(moments.shape[0]):
-        moments[at] = lives[batch.born[at], BIRTH]
-    pointers, births = join_born(index, rings, lives, values, batch.born, moments, batch.born_ends, orders)
+        moments[at] = records[batch.born[at], BIRTH]
+    pointers, births = join_born(index, rings, records, values, batch.born, moments, batch.born_ends, orders)
     return by_moment(pointers, births, first, steps)
