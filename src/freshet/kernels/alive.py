@@ -44,27 +44,40 @@ def _entries(index, values, step, pointers, count):
 
 @njit
 def _extend(index, rings, records, values, step, ties, pointers, moments, count):
-    """Partial results with the rows that have their keys and are alive when the result is born."""
+    """Partial results with the rows that have their keys and are alive when the result is born.
+
+    The rings of a block are walked side by side, so that the waits for their rows overlap.
+    """
     entries, most = _entries(index, values, step, pointers, count)
     leaf = step[LEAF]
     older = LINKS + LINK_WIDTH * step[SLOT] + OLDER
     extended = np.empty((most, pointers.shape[1]), np.int32)
     births = np.empty(most, np.int64)
+    rows = np.empty(BLOCK, np.int64)
+    origins = np.empty(BLOCK, np.int64)
     hits = 0
-    for at in range(count):
-        entry = entries[at]
-        if entry < 0:
-            continue
-        moment = moments[at]
-        row = np.int64(rings.heads[entry])
-        while row >= 0:
-            if records[row, BIRTH] < moment + ties and records[row, DEATH] > moment:
-                for other in range(pointers.shape[1]):
-                    extended[hits, other] = pointers[at, other]
-                extended[hits, leaf] = row
-                births[hits] = moment
-                hits += 1
-            row = records[row, older]
+    for first in range(0, count, BLOCK):
+        walking = 0
+        for at in range(first, min(first + BLOCK, count)):
+            if entries[at] >= 0:
+                rows[walking] = rings.heads[entries[at]]
+                origins[walking] = at
+                walking += rows[walking] >= 0
+        while walking > 0:
+            further = 0
+            for place in range(walking):
+                row, at = rows[place], origins[place]
+                moment = moments[at]
+                if records[row, BIRTH] < moment + ties and records[row, DEATH] > moment:
+                    for other in range(pointers.shape[1]):
+                        extended[hits, other] = pointers[at, other]
+                    extended[hits, leaf] = row
+                    births[hits] = moment
+                    hits += 1
+                rows[further] = records[row, older]
+                origins[further] = at
+                further += rows[further] >= 0
+            walking = further
     return extended, births, hits
 
 
