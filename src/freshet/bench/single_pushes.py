@@ -19,7 +19,8 @@ from freshet.algebra.windows import RangeWindow
 from freshet.bench.arrival_workloads import Scratch, Workload
 from freshet.bench.figures import Baseline, Figure
 from freshet.native.arrival_leaf import ArrivalLeaf
-from freshet.native.arrival_query import ArrivalPlan, ArrivalQuery
+from freshet.native.arrival_plan import ArrivalPlan
+from freshet.native.arrival_query import ArrivalQuery
 from freshet.native.leaf_buffer import LeafPattern
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements

@@ -7,87 +7,23 @@ DISTINCT, put out by ISTREAM or DSTREAM: CQELS-QL's, and those over `[COUNT n]` 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from freshet.algebra.expressions import Expression
 from freshet.algebra.free_variables import variables_of
 from freshet.algebra.nodes import StreamOperator
-from freshet.algebra.rewrite.conditions import has_exists, is_volatile
 from freshet.expressions.evaluate import evaluate, test
 from freshet.kernels.arrivals import Arrived
 from freshet.native.arrival_leaf import ArrivalLeaf, ArrivalLeaves
-from freshet.native.arrival_source import ArrivalSource, moves_with_arrivals
+from freshet.native.arrival_plan import ArrivalPlan
+from freshet.native.arrival_source import ArrivalSource
 from freshet.native.one_way_index import Ids
 from freshet.native.operators.arrival_distinct import ArrivalDistinctOp, TimedRows
 from freshet.native.operators.arrival_join import ArrivalJoinOp, Timed
-from freshet.native.plan import (
-    Plan,
-    PlanCondition,
-    PlanDistinct,
-    PlanExtend,
-    PlanFilter,
-    PlanJoin,
-    PlanLeaf,
-    PlanProject,
-    Stored,
-)
+from freshet.native.plan import PlanCondition
 from freshet.native.r2s.bags import bag_difference
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
-
-
-@dataclass(frozen=True, slots=True)
-class Computed:
-    """A variable computed from others (BIND)."""
-
-    variable: str
-    expression: Expression
-
-
-RowStep = PlanCondition | Computed
-
-
-@dataclass(frozen=True, slots=True)
-class ArrivalPlan:
-    """What is asked for above the leaves: conditions of the join, then steps row by row."""
-
-    conditions: tuple[PlanCondition, ...]
-    steps: tuple[RowStep, ...]
-    variables: tuple[str, ...]
-    distinct: bool
-    output: StreamOperator
-
-
-def arrival_plan(plan: Plan) -> tuple[tuple[PlanLeaf, ...], ArrivalPlan] | None:
-    """The leaves of a plan and what it asks for above them; None where it needs more than an `ArrivalQuery` has."""
-    if plan.output is StreamOperator.RSTREAM or not all(map(moves_with_arrivals, plan.windows)):
-        return None
-    node, distinct = plan.root, False
-    while isinstance(node, PlanProject | PlanDistinct):
-        distinct = distinct or isinstance(node, PlanDistinct)
-        node = node.child
-    steps: list[RowStep] = []
-    while isinstance(node, PlanFilter | PlanExtend):
-        if isinstance(node, PlanFilter):
-            steps.append(PlanCondition(node.condition, node.child.names))
-        else:
-            steps.append(Computed(node.variable, node.expression))
-        node = node.child
-    inputs, conditions = (node.inputs, node.conditions) if isinstance(node, PlanJoin) else ((node,), ())
-    leaves = tuple(leaf for leaf in inputs if isinstance(leaf, PlanLeaf))
-    read = {leaf.source for leaf in leaves if not isinstance(leaf.source, Stored)}
-    if len(leaves) < len(inputs) or set(plan.windows) != read:
-        return None
-    if not all(map(_follows_rows, (*conditions, *steps))):
-        return None
-    return leaves, ArrivalPlan(conditions, tuple(reversed(steps)), plan.variables, distinct, plan.output)
-
-
-def _follows_rows(step: RowStep) -> bool:
-    """Whether a step gives the same for a row whenever it is asked."""
-    return not (is_volatile(step.expression) or has_exists(step.expression))
 
 
 class ArrivalQuery:

@@ -41,8 +41,8 @@ EXAMPLES = int(os.environ.get("FRESHET_EXAMPLES", "500")) // 12
 class Recorder:
     """A query that keeps the rows of its leaves by increments, and writes down what it has when a report is due."""
 
-    def __init__(self, windows, leaves) -> None:
-        self.windows, self.leaves = windows, leaves
+    def __init__(self, plan, windows, leaves) -> None:
+        self.plan, self.windows, self.leaves = plan, windows, leaves
         self.held = [set() for _ in leaves]
         self.seen = 0
         self.reports = []
@@ -59,9 +59,12 @@ class Recorder:
 
 
 class RecordingEngine(Engine):
-    def _instantiate(self, name, plan, clock, on_report):
+    def _alone(self, name, plan, timing, on_report, limit_seconds, measurements):
+        clock = self._clock(timing)
         windows = [clock.window(window) for window in plan.windows]
-        return Recorder(windows, [window.leaf(ANY_TRIPLE) for window in windows])
+        self.recorder = Recorder(plan, windows, [window.leaf(ANY_TRIPLE) for window in windows])
+        clock.add(name, self.recorder, timing, limit_seconds)
+        return clock, plan
 
 
 def query_over(windows: list[WindowOperator], period: int | None = None) -> Query:
@@ -167,8 +170,8 @@ def check(seed: int) -> None:
         windows = random_windows(random)
         period = random.choice([None, None, random.randint(1, 15)])
         conditions = frozenset(word for word in ("change", "non-empty") if random.random() < 0.2)
-        recorder = engine.register(f"q{number}", query_over(windows, period), lambda report: None, report=conditions)
-        asked.append((windows, period, conditions, recorder))
+        engine.register(f"q{number}", query_over(windows, period), lambda report: None, report=conditions)
+        asked.append((windows, period, conditions, engine.recorder))
     run(engine, lines, random)
     engine.finish()
     assert {iri: state.late for iri, state in engine.streams.items()} == {iri: base[iri].dropped for iri in base}
