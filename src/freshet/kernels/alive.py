@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from freshet.kernels.index import BLOCK, _find, _look
+from freshet.kernels.index import BLOCK, _find, _look, _read
 from freshet.kernels.jit import njit
 from freshet.kernels.lives import BIRTH, DEATH, LINK_WIDTH, LINKS, OLDER
 
@@ -33,12 +33,12 @@ def _entries(index, values, step, pointers, count):
                 keys[at, 1 + column] = values[pointers[first + at, leaf], 1 + source]
         _look(index, keys, 0, length, tags, found)
         for at in range(length):
-            entry = found[at]
-            if entry < 0:
-                entry, _ = _find(index, keys, at, tags[at])
-            entries[first + at] = entry
-            if entry >= 0:
-                most += index.counts[entry]
+            if found[at] < 0:
+                found[at], _ = _find(index, keys, at, tags[at])
+            entries[first + at] = found[at]
+        _read(index.counts, found, length, tags)
+        for at in range(length):
+            most += tags[at] if found[at] >= 0 else 0
     return entries, most
 
 
@@ -55,20 +55,25 @@ def _extend(index, rings, records, values, step, ties, pointers, moments, count)
     births = np.empty(most, np.int64)
     rows = np.empty(BLOCK, np.int64)
     origins = np.empty(BLOCK, np.int64)
+    row_births = np.empty(BLOCK, np.int64)
     hits = 0
     for first in range(0, count, BLOCK):
+        length = min(BLOCK, count - first)
+        _read(rings.heads, entries[first : first + length], length, rows)
         walking = 0
-        for at in range(first, min(first + BLOCK, count)):
-            if entries[at] >= 0:
-                rows[walking] = rings.heads[entries[at]]
-                origins[walking] = at
-                walking += rows[walking] >= 0
+        for at in range(length):
+            row = rows[at]
+            rows[walking] = row
+            origins[walking] = first + at
+            walking += entries[first + at] >= 0 and row >= 0
         while walking > 0:
+            for place in range(walking):
+                row_births[place] = records[rows[place], BIRTH]
             further = 0
             for place in range(walking):
                 row, at = rows[place], origins[place]
                 moment = moments[at]
-                if records[row, BIRTH] < moment + ties and records[row, DEATH] > moment:
+                if row_births[place] < moment + ties and records[row, DEATH] > moment:
                     for other in range(pointers.shape[1]):
                         extended[hits, other] = pointers[at, other]
                     extended[hits, leaf] = row
@@ -110,6 +115,15 @@ def join_born(index, rings, records, values, rows, moments, ends, orders):
             found = np.concatenate((found, pointers[:count]))
             found_births = np.concatenate((found_births, births[:count]))
     return found, found_births
+
+
+@njit
+def column_of(values, pointers, leaf, column):
+    """A column of the rows of a leaf that results point to."""
+    found = np.empty(pointers.shape[0], np.int64)
+    for at in range(pointers.shape[0]):
+        found[at] = values[pointers[at, leaf], column]
+    return found
 
 
 @njit

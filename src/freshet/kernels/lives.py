@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from freshet.kernels.index import BLOCK, FREE, IDLE, USED, _entry_of, _key_hash, _look
+from freshet.kernels.index import BLOCK, FREE, IDLE, USED, _entry_of, _key_hash, _look, _read
 from freshet.kernels.jit import njit
 
 OPEN = 2**62  # the death of a row that is alive
@@ -184,6 +184,7 @@ def link_born(index, rings, records, values, rows, ends, only):
     keys = np.zeros((BLOCK, 1 + width), np.int64)
     tags = np.empty(BLOCK, np.int64)
     found = np.empty(BLOCK, np.int64)
+    near = np.empty(BLOCK, np.int64)  # only read, to have in the cache what the last loop changes
     for leaf in range(rings.slots.shape[0]):
         for slot in range(rings.slots.shape[1]):
             number = rings.slots[leaf, slot]
@@ -198,6 +199,10 @@ def link_born(index, rings, records, values, rows, ends, only):
                         source = rings.columns[number, column]
                         keys[at, 1 + column] = values[rows[first + at], 1 + source] if source >= 0 else 0
                 _look(index, keys, 0, count, tags, found)
+                _read(index.counts, found, count, near)
+                _read(rings.heads, found, count, near)
+                for at in range(count):
+                    near[at] = records[max(near[at], 0), links + NEWER]
                 for at in range(count):
                     row = np.int64(rows[first + at])
                     entry = found[at]

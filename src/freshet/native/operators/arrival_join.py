@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from freshet.kernels.alive import SOURCES, born_in_order, by_moment, join_born, result_deaths
+from freshet.kernels.alive import SOURCES, born_in_order, by_moment, column_of, join_born, result_deaths
 from freshet.kernels.lives import OPEN
 from freshet.native.arrival_leaf import ArrivalLeaves
 from freshet.native.one_way_index import Ids
@@ -96,7 +96,7 @@ class ArrivalJoinOp:
     def column(self, pointers: Pointers, name: str) -> Ids:
         """The values of a variable."""
         leaf, column = self._home[name]
-        values: Ids = self._leaves.values[pointers[:, leaf], 1 + column]
+        values: Ids = column_of(self._leaves.values, pointers, leaf, 1 + column)
         return values
 
     def columns(self, pointers: Pointers, names: Iterable[str]) -> dict[str, Ids]:
