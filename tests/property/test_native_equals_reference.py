@@ -80,6 +80,7 @@ def disagreement(case: Scenario, batching: int, directory: Path, expected: Repor
             data=data,
             absorb=case.absorb,
             reports=[query.report for query in case.queries],
+            passing=case.passing.text if case.passing else None,
         )
     except UnsupportedError as problem:
         raise Refused(problem.message) from None
