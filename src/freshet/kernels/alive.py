@@ -127,3 +127,13 @@ def by_moment(pointers, moments, first, steps):
         for leaf in range(pointers.shape[1]):
             ordered[place, leaf] = pointers[at, leaf]
     return ordered, ordered_moments
+
+
+@njit
+def born_in_order(index, rings, lives, values, batch, orders, first, steps):
+    """The results born in a batch, in order of their moments."""
+    moments = np.empty(batch.born.shape[0], np.int64)
+    for at in range(moments.shape[0]):
+        moments[at] = lives[batch.born[at], BIRTH]
+    pointers, births = join_born(index, rings, lives, values, batch.born, moments, batch.born_ends, orders)
+    return by_moment(pointers, births, first, steps)

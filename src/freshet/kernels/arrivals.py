@@ -129,3 +129,25 @@ def match_arrivals(plans, width, times, subjects, predicates, objects, moments, 
             count += 1
         ends[leaf + 1] = count
     return keys[:count].copy(), seen[:count].copy(), places[:count].copy(), ends
+
+
+class Arrived(NamedTuple):
+    """A batch for all leaves, leaf after leaf: where each leaf's arrivals end is in `ends`."""
+
+    keys: np.ndarray  # int64 [arrival, 1 + column]: the leaf, then the values of its variables
+    moments: np.ndarray  # int64: counted from the first of the batch
+    places: np.ndarray  # int64: what the window's start is compared with
+    ends: np.ndarray  # int64
+    starts: np.ndarray  # int64 [leaf, moment]
+    instants: np.ndarray  # int64: the times of the moments
+
+
+@njit
+def gather_arrivals(plans, width, clocks, times, subjects, predicates, objects, offsets, numbers):
+    """A batch of elements of several streams as arrivals; the three steps above in one call."""
+    instants, moments = merge_instants(times, offsets, clocks)
+    starts = window_starts(plans, instants, moments, offsets, numbers)
+    keys, seen, places, ends = match_arrivals(
+        plans, width, times, subjects, predicates, objects, moments, offsets, numbers
+    )
+    return Arrived(keys, seen, places, ends, starts, instants)

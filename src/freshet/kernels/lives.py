@@ -243,9 +243,18 @@ def unlink_dead(index, rings, rows, ends):
 
 
 @njit
-def forget_replaced(index, life, replaced):
-    """Rows that have an heir can be used again."""
-    for row in replaced:
+def let_in(index, life, ring_index, rings, arrived, first):
+    """Let a batch of arrivals in, and put the rows born by them into the ring indexes."""
+    batch = lives_step(index, life, arrived.keys, arrived.moments, arrived.places, arrived.ends, arrived.starts, first)
+    link_born(ring_index, rings, index.keys, batch.born, batch.born_ends, -1)
+    return batch
+
+
+@njit
+def let_out(index, life, ring_index, rings, batch):
+    """A batch is done with: its dead leave the ring indexes, and rows that have an heir can be used again."""
+    unlink_dead(ring_index, rings, batch.dead, batch.dead_ends)
+    for row in batch.replaced:
         life.heirs[row] = -1
         index.free[index.sizes[FREE]] = row
         index.sizes[FREE] += 1

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from freshet.algebra.windows import NowWindow, RangeWindow
-from freshet.native.arrival_query import ArrivalQuery, by_time, parameter_predicate
+from freshet.native.arrival_plan import parameter_predicate
+from freshet.native.arrival_query import ArrivalQuery, by_time
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, close_at, instant_at
 from freshet.native.one_way_index import Ids
 from freshet.native.plan import Plan

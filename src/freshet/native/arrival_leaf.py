@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from freshet.algebra.windows import WindowOperator
+from freshet.kernels.arrivals import Arrived
 from freshet.kernels.lives import (
     BASE,
     END,
@@ -19,10 +19,9 @@ from freshet.kernels.lives import (
     Batch,
     LifeArrays,
     RingLinks,
-    forget_replaced,
+    let_in,
+    let_out,
     link_born,
-    lives_step,
-    unlink_dead,
 )
 from freshet.native.leaf_buffer import LeafPattern
 from freshet.native.one_way_index import Ids, OneWayIndex, Rows
@@ -37,16 +36,6 @@ class ArrivalLeaf:
     window: WindowOperator | None
     pattern: LeafPattern
     names: tuple[str, ...]
-
-
-class MatchedArrivals(NamedTuple):
-    """A batch for all leaves, leaf after leaf: where each leaf's arrivals end is in `ends`."""
-
-    keys: Ids  # [arrival, 1 + column]: the leaf, then the values of its variables
-    moments: Ids  # counted from the first of the batch
-    places: Ids  # what the window's start is compared with
-    ends: Ids
-    starts: Ids  # [leaf, moment]
 
 
 class ArrivalLeaves:
@@ -113,20 +102,18 @@ class ArrivalLeaves:
         queue = self.life.queues[leaf]
         return int(queue[END] - queue[FIRST])
 
-    def step(self, arrived: MatchedArrivals, first: int) -> None:
+    def step(self, arrived: Arrived, first: int) -> None:
         """Let a batch in, whose first moment is `first`."""
         self._rows.make_room(len(arrived.keys))
         self._make_rows()
         self._make_queues(arrived.ends)
-        self.batch = lives_step(self._rows.arrays, self.life, *arrived, first)
-        self._link(self.batch.born, self.batch.born_ends, -1)
+        self._make_ring_entries(len(arrived.keys))
+        self.batch = let_in(self._rows.arrays, self.life, self._ring_entries.arrays, self.rings, arrived, first)
 
     def end_step(self) -> None:
         """The batch is done with: its dead leave the ring indexes."""
         batch = self.batch
-        unlink_dead(self._ring_entries.arrays, self.rings, batch.dead, batch.dead_ends)
-        if len(batch.replaced):
-            forget_replaced(self._rows.arrays, self.life, batch.replaced)
+        let_out(self._rows.arrays, self.life, self._ring_entries.arrays, self.rings, batch)
 
     def index_on(self, leaf: int, columns: tuple[int, ...]) -> tuple[int, int]:
         """The number and slot of a leaf's ring index on these columns, made the first time it is asked for."""
@@ -161,17 +148,17 @@ class ArrivalLeaves:
         rows = np.concatenate((self.live_rows(leaf), self.dead(leaf)))
         ends = np.zeros(len(self.leaves) + 1, np.int64)
         ends[leaf + 1 :] = len(rows)
-        self._link(rows, ends, number)
+        self._make_ring_entries(len(rows))
+        link_born(self._ring_entries.arrays, self.rings, self.values, rows, ends, number)
         return number, slot
 
-    def _link(self, rows: Rows, ends: Ids, only: int) -> None:
-        self._ring_entries.make_room(len(rows) * self.rings.slots.shape[1])
+    def _make_ring_entries(self, rows: int) -> None:
+        self._ring_entries.make_room(rows * self.rings.slots.shape[1])
         capacity = self._ring_entries.capacity
         if len(self.rings.heads) < capacity:
             heads = np.full(capacity, -1, np.int32)
             heads[: len(self.rings.heads)] = self.rings.heads
             self.rings = self.rings._replace(heads=heads)
-        link_born(self._ring_entries.arrays, self.rings, self.values, rows, ends, only)
 
     def _make_rows(self) -> None:
         capacity = self._rows.capacity

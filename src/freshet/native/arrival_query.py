@@ -7,115 +7,23 @@ DISTINCT, put out by ISTREAM or DSTREAM: CQELS-QL's, and those over `[COUNT n]` 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from freshet.algebra.expressions import Expression
 from freshet.algebra.free_variables import variables_of
 from freshet.algebra.nodes import StreamOperator
-from freshet.algebra.rewrite.conditions import has_exists, is_volatile
 from freshet.expressions.evaluate import evaluate, test
-from freshet.native.arrival_leaf import ArrivalLeaf, ArrivalLeaves, MatchedArrivals
-from freshet.native.arrival_source import ArrivalSource, moves_with_arrivals
-from freshet.native.leaf_buffer import LeafPattern
-from freshet.native.leaf_patterns import leaf_pattern
+from freshet.kernels.arrivals import Arrived
+from freshet.native.arrival_leaf import ArrivalLeaf, ArrivalLeaves
+from freshet.native.arrival_plan import ArrivalPlan
+from freshet.native.arrival_source import ArrivalSource
 from freshet.native.one_way_index import Ids
 from freshet.native.operators.arrival_distinct import ArrivalDistinctOp, TimedRows
 from freshet.native.operators.arrival_join import ArrivalJoinOp, Timed
-from freshet.native.plan import (
-    Plan,
-    PlanCondition,
-    PlanDistinct,
-    PlanExtend,
-    PlanFilter,
-    PlanJoin,
-    PlanLeaf,
-    PlanParameters,
-    PlanProject,
-    Stored,
-)
+from freshet.native.plan import PlanCondition
 from freshet.native.r2s.bags import bag_difference
-from freshet.native.sharing import QUERY, parameter
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
-
-
-@dataclass(frozen=True, slots=True)
-class Computed:
-    """A variable computed from others (BIND)."""
-
-    variable: str
-    expression: Expression
-
-
-RowStep = PlanCondition | Computed
-
-
-@dataclass(frozen=True, slots=True)
-class ArrivalPlan:
-    """What is asked for above the leaves: conditions of the join, then steps row by row."""
-
-    conditions: tuple[PlanCondition, ...]
-    steps: tuple[RowStep, ...]
-    variables: tuple[str, ...]
-    distinct: bool
-    output: StreamOperator
-
-
-def arrival_plan(plan: Plan, dictionary: Dictionary) -> tuple[tuple[ArrivalLeaf, ...], ArrivalPlan] | None:
-    """The leaves of a plan and what it asks for above them; None where it needs more than an `ArrivalQuery` has.
-
-    The parameters of a shared plan are leaves too, of triples (query, which parameter, constant).
-    """
-    if plan.output is StreamOperator.RSTREAM or not all(map(moves_with_arrivals, plan.windows)):
-        return None
-    if plan.template is not None:
-        return None
-    distinct = isinstance(plan.root, PlanDistinct)
-    node = plan.root.child if isinstance(plan.root, PlanDistinct) else plan.root
-    while isinstance(node, PlanProject):
-        node = node.child
-    steps: list[RowStep] = []
-    while isinstance(node, PlanFilter | PlanExtend):
-        if isinstance(node, PlanFilter):
-            steps.append(PlanCondition(node.condition, node.child.names))
-        else:
-            steps.append(Computed(node.variable, node.expression))
-        node = node.child
-    inputs, conditions = (node.inputs, node.conditions) if isinstance(node, PlanJoin) else ((node,), ())
-    patterns = [leaf for leaf in inputs if isinstance(leaf, PlanLeaf)]
-    parameters = [each for each in inputs if isinstance(each, PlanParameters)]
-    read = {leaf.source for leaf in patterns if not isinstance(leaf.source, Stored)}
-    if len(patterns) + len(parameters) < len(inputs) or set(plan.windows) != read:
-        return None
-    if any(isinstance(leaf.source, Stored) and leaf.source.graph is not None for leaf in patterns):
-        return None
-    if not all(map(_follows_rows, (*conditions, *steps))):
-        return None
-    leaves = [_leaf(leaf, dictionary) for leaf in patterns]
-    leaves += [_parameter_leaf(number) for each in parameters for number in range(each.count)]
-    return tuple(leaves), ArrivalPlan(conditions, tuple(reversed(steps)), plan.variables, distinct, plan.output)
-
-
-def parameter_predicate(number: int) -> int:
-    """What stands between a query's number and one of its constants; no term has such an id."""
-    return number + 1
-
-
-def _parameter_leaf(number: int) -> ArrivalLeaf:
-    pattern = LeafPattern((0, parameter_predicate(number), 0), ((0,), (2,)))
-    return ArrivalLeaf(None, pattern, (QUERY, parameter(number).name))
-
-
-def _leaf(leaf: PlanLeaf, dictionary: Dictionary) -> ArrivalLeaf:
-    pattern, names = leaf_pattern(leaf.pattern, dictionary)
-    return ArrivalLeaf(None if isinstance(leaf.source, Stored) else leaf.source, pattern, names)
-
-
-def _follows_rows(step: RowStep) -> bool:
-    """Whether a step gives the same for a row whenever it is asked."""
-    return not (is_volatile(step.expression) or has_exists(step.expression))
 
 
 class ArrivalQuery:
@@ -170,7 +78,7 @@ class ArrivalQuery:
             came = _less(came, went)
         return TimedRows(came.rows, self._source.times(came.moments))
 
-    def _filtered(self, arrived: MatchedArrivals) -> MatchedArrivals:
+    def _filtered(self, arrived: Arrived) -> Arrived:
         """Without the arrivals that a condition on their leaf alone keeps out."""
         keep = None
         for at, (leaf, conditions) in enumerate(zip(self._leaves.leaves, self._leaf_conditions, strict=True)):
@@ -186,7 +94,8 @@ class ArrivalQuery:
         if keep is None or keep.all():
             return arrived
         ends = np.concatenate(([0], np.cumsum(keep)))[arrived.ends]
-        return MatchedArrivals(arrived.keys[keep], arrived.moments[keep], arrived.places[keep], ends, arrived.starts)
+        keys, moments, places = arrived.keys[keep], arrived.moments[keep], arrived.places[keep]
+        return arrived._replace(keys=keys, moments=moments, places=places, ends=ends)
 
     def _solutions(self, results: Timed) -> TimedRows:
         """Results of the join, filtered, extended and projected."""

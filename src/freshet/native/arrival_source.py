@@ -18,12 +18,11 @@ from freshet.kernels.arrivals import (
     EVERYTHING,
     LAST_ELEMENTS,
     LAST_MS,
+    Arrived,
     LeafPlans,
-    match_arrivals,
-    merge_instants,
-    window_starts,
+    gather_arrivals,
 )
-from freshet.native.arrival_leaf import ArrivalLeaf, MatchedArrivals
+from freshet.native.arrival_leaf import ArrivalLeaf
 from freshet.native.one_way_index import Ids
 from freshet.native.stream import in_order, split_before
 from freshet.rdf.elements import Elements
@@ -81,7 +80,7 @@ class ArrivalSource:
         if self._reads_stored and len(elements.times):
             self._stored.append(elements)
 
-    def take(self, until_ms: int) -> MatchedArrivals | None:
+    def take(self, until_ms: int) -> Arrived | None:
         """Everything before a time; None where no element came in any stream."""
         self.first += len(self.instants)
         self.instants = _NONE
@@ -90,15 +89,13 @@ class ArrivalSource:
         if last_ms is None:
             return None
         parts.append(_take(self._stored, last_ms + 1))
-        offsets = np.array([0, *(len(part.times) for part in parts)]).cumsum()
-        times, subjects, predicates, objects = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        self.instants, moments = merge_instants(times, offsets, len(self.streams))
-        starts = window_starts(self._plans, self.instants, moments, offsets, self._numbers)
-        keys, seen, places, ends = match_arrivals(
-            self._plans, self._width, times, subjects, predicates, objects, moments, offsets, self._numbers
+        lengths = np.array([0, *(len(part.times) for part in parts)])
+        arrived: Arrived = gather_arrivals(
+            self._plans, self._width, len(self.streams), *_joined(parts), lengths.cumsum(), self._numbers
         )
-        self._numbers += np.diff(offsets)
-        return MatchedArrivals(keys, seen, places, ends, starts)
+        self._numbers += lengths[1:]
+        self.instants = arrived.instants
+        return arrived
 
     def times(self, moments: Ids) -> Ids:
         """The instants of moments of the last batch."""
@@ -115,6 +112,12 @@ def _take(pending: list[Elements], until_ms: int) -> Elements:
         ready, waiting = split_before(ready, until_ms)
     pending[:] = [waiting] if len(waiting.times) else []
     return ready
+
+
+def _joined(parts: list[Elements]) -> Elements:
+    """Elements one part after the other."""
+    parts = [part for part in parts if len(part.times)]
+    return parts[0] if len(parts) == 1 else Elements(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def _stream(leaf: ArrivalLeaf) -> str:

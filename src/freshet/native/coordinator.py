@@ -108,9 +108,11 @@ class Engine:
                 if clock is None:
                     clock, plan = self._alone(name, plan, timing, on_report, limit_seconds, measurements)
                 self._queries[name] = clock
+            except BaseException:
+                for each in self._clocks():  # what it had asked for
+                    each.free()
+                raise
             finally:
-                if clock is not None:
-                    clock.free()
                 self._connect()
             return plan
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Protocol
 
 from freshet.native.arrival_clock import ArrivalClock
-from freshet.native.arrival_query import ArrivalQuery, arrival_plan
+from freshet.native.arrival_plan import arrival_plan
+from freshet.native.arrival_query import ArrivalQuery
 from freshet.native.build import Builder
 from freshet.native.caching import with_caches
 from freshet.native.clock import Clock

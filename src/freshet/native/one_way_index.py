@@ -80,6 +80,9 @@ class OneWayIndex:
             empty.fill(-1)
             self._spare = table
             self.arrays = self.arrays._replace(table=empty)
+        self._sweep(table)
+
+    def _sweep(self, table: Ids) -> None:
         index_sweep(table, self.arrays)
 
     def add(self, keys: Ids) -> tuple[Rows, Mask]:

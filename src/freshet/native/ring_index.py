@@ -15,25 +15,29 @@ def _grown(array: Rows, size: int) -> Rows:
     return larger
 
 
+class _RingKeys(OneWayIndex):
+    """The keys of a ring index, whose counters stand beside them (see `RingArrays`)."""
+
+    def _sweep(self, table: Ids) -> None:
+        self.arrays.counts[:] = self.arrays.keys[:, -1] >> 32
+        super()._sweep(table)
+
+
 class RingIndex:
     """Rows by key (some columns of a row), newest first, with a counter per key. Taking a row out is O(1)."""
 
     def __init__(self, columns: tuple[int, ...]) -> None:
         self._columns = np.array(columns, np.int64)
-        self._index = OneWayIndex(len(columns))
+        self._index = _RingKeys(len(columns) + 1)
         nothing = np.empty(0, np.int32)
-        self._ring = RingArrays(nothing, nothing, nothing, nothing)
+        self._ring = RingArrays(nothing, nothing, nothing)
         self._rows = 0
 
     def link(self, rows: Rows, values: Ids) -> None:
         """Put rows in front of the rings of their keys; `values` are those of all rows that there can be."""
         self._index.make_room(len(rows))
-        heads, older, newer, entries = self._ring
-        if len(heads) < self._index.capacity:
-            heads = _grown(heads, self._index.capacity)
-        if len(older) < len(values):
-            older, newer, entries = (_grown(array, len(values)) for array in (older, newer, entries))
-        self._ring = RingArrays(heads, older, newer, entries)
+        if len(self._ring.entries) < len(values):
+            self._ring = RingArrays(*(_grown(array, len(values)) for array in self._ring))
         ring_link(self._index.arrays, self._ring, rows, values, self._columns)
         self._rows += len(rows)
 

@@ -11,7 +11,8 @@ from arrival_streams import NUMBERS, PREDICATES, STREAMS, cases, elements, insta
 from freshet.algebra.expressions import Compare, Variable
 from freshet.algebra.nodes import StreamOperator
 from freshet.native.arrival_leaf import ArrivalLeaf
-from freshet.native.arrival_query import ArrivalPlan, ArrivalQuery, by_time
+from freshet.native.arrival_plan import ArrivalPlan
+from freshet.native.arrival_query import ArrivalQuery, by_time
 from freshet.native.leaf_buffer import LeafPattern
 from freshet.native.plan import PlanCondition
 from freshet.rdf.dictionary import Dictionary

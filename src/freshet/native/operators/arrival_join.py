@@ -20,10 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from freshet.kernels.alive import SOURCES, by_moment, join_born, result_deaths
-from freshet.kernels.lives import BIRTH, OPEN
+from freshet.kernels.alive import SOURCES, born_in_order, by_moment, join_born, result_deaths
+from freshet.kernels.lives import OPEN
 from freshet.native.arrival_leaf import ArrivalLeaves
-from freshet.native.one_way_index import Ids, Rows
+from freshet.native.one_way_index import Ids
 from freshet.native.result_buffer import Pointers, ResultBuffer
 
 
@@ -55,9 +55,18 @@ class ArrivalJoinOp:
 
     def step(self, first: int, steps: int) -> tuple[Timed, Timed]:
         """What was born and what died in a batch that the leaves have let in: moments first to first + steps."""
-        batch, lives = self._leaves.batch, self._leaves.life.lives
-        pointers, births = self._join(batch.born, lives[batch.born, BIRTH], batch.born_ends, self._probing_orders())
-        born = _in_order(pointers, births, first, steps)
+        leaves, orders = self._leaves, self._probing_orders()
+        pointers, births = born_in_order(
+            leaves.ring_entries.arrays,
+            leaves.rings,
+            leaves.life.lives,
+            leaves.values,
+            leaves.batch,
+            orders,
+            first,
+            steps,
+        )
+        born = Timed(pointers, births)
         if not self._deaths:
             return born, Timed(born.pointers[:0], born.moments[:0])
         return born, _in_order(*self._died(born), first, steps)
@@ -70,7 +79,18 @@ class ArrivalJoinOp:
         ends[-1] = len(rows)
         orders = np.zeros((last + 1, last, self._step_width), np.int64)
         orders[last] = np.array(self._order(last), np.int64).reshape(last, self._step_width)
-        pointers, _ = self._join(rows, np.full(len(rows), moment), ends, orders)
+        leaves = self._leaves
+        pointers: Pointers
+        pointers, _ = join_born(
+            leaves.ring_entries.arrays,
+            leaves.rings,
+            leaves.life.lives,
+            leaves.values,
+            rows,
+            np.full(len(rows), moment),
+            ends,
+            orders,
+        )
         return pointers
 
     def column(self, pointers: Pointers, name: str) -> Ids:
@@ -81,20 +101,6 @@ class ArrivalJoinOp:
 
     def columns(self, pointers: Pointers, names: Iterable[str]) -> dict[str, Ids]:
         return {name: self.column(pointers, name) for name in names if name in self._home}
-
-    def _join(self, rows: Rows, moments: Ids, ends: Ids, orders: Ids) -> tuple[Pointers, Ids]:
-        leaves = self._leaves
-        pointers, found = join_born(
-            leaves.ring_entries.arrays,
-            leaves.rings,
-            leaves.life.lives,
-            leaves.values,
-            rows,
-            moments,
-            ends,
-            orders,
-        )
-        return pointers, found
 
     def _died(self, born: Timed) -> Timed:
         """The deaths of a batch; the results that are still alive are kept for the batches to come."""

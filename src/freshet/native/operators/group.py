@@ -24,6 +24,7 @@ from freshet.algebra.expressions import Aggregate, Expression
 from freshet.expressions.aggregates import aggregate as aggregated
 from freshet.kernels import layout
 from freshet.kernels.groups import newly_marked
+from freshet.kernels.heaps import GREATEST, LEAST
 from freshet.native.accumulators import BoundCounts, DistinctRows, Members, Sequences, Sums, longer
 from freshet.native.one_way_index import Ids, Mask, OneWayIndex, Rows
 from freshet.rdf.dictionary import Dictionary
@@ -34,6 +35,8 @@ FUNCTIONS = ("COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE", "GROUP_CONCAT")
 
 # A batch goes in by slices, as room is made for a group and a member in every row of one.
 _SLICE_ROWS = 1 << 14
+# SAMPLE may take any term; the least is the same whatever order the rows came in.
+_FIRSTS = {"MIN": LEAST, "MAX": GREATEST, "SAMPLE": LEAST}
 _INTEGER = int(layout.pack(layout.INTEGER, 0))
 
 
@@ -61,7 +64,7 @@ class GroupOp:
             if aggregate.operand not in self._operands:
                 self._operands[aggregate.operand] = _Operand()
                 self._arguments.append((self._operands[aggregate.operand], at))
-            self._operands[aggregate.operand].serve(aggregate)
+            self._operands[aggregate.operand].serve(aggregate, dictionary)
         self._results = self._told_results = np.zeros((0, len(self._aggregates)), np.int64)
         self._stale = self._held = self._told = self._touched = np.zeros(0, np.bool_)
         self._touched_groups: list[Rows] | None = None  # None until `changed` is called for the first time
@@ -173,7 +176,7 @@ class _Operand:
         self.distinct_rows: DistinctRows | None = None
         self.sequences: Sequences | None = None
 
-    def serve(self, aggregate: Aggregate) -> None:
+    def serve(self, aggregate: Aggregate, dictionary: Dictionary) -> None:
         """Keep what this aggregate needs."""
         function, distinct = aggregate.function, aggregate.distinct
         if aggregate.operand is None:
@@ -185,7 +188,9 @@ class _Operand:
         elif function in ("SUM", "AVG") and not distinct:
             self.sums = self.sums or Sums()
         else:
-            self.members = self.members or Members()
+            self.members = self.members or Members(dictionary)
+        if self.members is not None and function in _FIRSTS:
+            self.members.keep_first(_FIRSTS[function])
         if function in ("SUM", "AVG") and distinct:
             self.distinct_sums = self.distinct_sums or Sums()
 
@@ -223,8 +228,7 @@ class _Operand:
             assert self.sequences is not None
             return aggregated(aggregate, *self.sequences.listed(groups), len(groups), dictionary)
         assert self.members is not None
-        ids = self.members.end(groups, function == "MAX", dictionary)
-        # SAMPLE may take any term; the least is the same whatever order the rows came in
+        ids = self.members.first(groups, _FIRSTS[function])
         return ids if function == "SAMPLE" else np.where(self.members.missing(groups), 0, ids)
 
 
