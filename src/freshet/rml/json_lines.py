@@ -49,24 +49,20 @@ def path_tree(references: Sequence[Reference]) -> PathTree:
             node = nodes[node][step][1]
             inside[node, number] = True
     names = [(name.encode(), *places) for node in nodes for name, places in node.items()]
-    lengths = np.array([len(name) for name, _, _ in names], np.int64)
-    ends = np.cumsum(lengths)
-    return PathTree(
-        firsts=np.cumsum([0, *(len(node) for node in nodes)]),
-        data=np.frombuffer(bytearray(b"".join(name for name, _, _ in names)), np.uint8),
-        starts=ends - lengths,
-        ends=ends,
-        references=np.array([reference for _, reference, _ in names], np.int64),
-        below=np.array([below for _, _, below in names], np.int64),
-        inside=inside,
-    )
+    data = np.frombuffer(bytearray(b"".join(name for name, _, _ in names)), np.uint8)
+    ends = np.cumsum([len(name) for name, _, _ in names])
+    described = np.empty((len(names), 5), np.int64)
+    for at, (name, number, below) in enumerate(names):
+        start, end = int(ends[at]) - len(name), int(ends[at])
+        described[at] = kernels.first_word(data, start, end), len(name), start, number, below
+    return PathTree(np.cumsum([0, *(len(node) for node in nodes)]), described, inside, data)
 
 
 def read_lines(lines: pa.Array, tree: PathTree) -> JsonColumns:
     """What the references of a tree find in each line."""
     data, line_starts, line_ends = key_ranges(lines)
     data = read_only(data)
-    count = int(np.count_nonzero(tree.references >= 0))
+    count = tree.inside.shape[1]
     starts, ends = np.empty((count, len(lines)), np.int64), np.empty((count, len(lines)), np.int64)
     kinds, good = np.empty((count, len(lines)), np.int8), np.empty(len(lines), np.bool_)
     kernels.scan_lines(tree, data, line_starts, line_ends, starts, ends, kinds, good)
