@@ -16,6 +16,7 @@ from freshet.kernels.json_values import (
     ESCAPED,
     NESTED,
     NOTHING,
+    PLAIN,
     STRING,
     read_member,
     read_nested,
@@ -23,6 +24,8 @@ from freshet.kernels.json_values import (
     skip_blanks,
     unescape,
 )
+
+_IN_IRIS = np.array([chr(byte) in "-._~" or (byte < 128 and chr(byte).isalnum()) for byte in range(256)])
 
 # What is known of a name: the columns of `PathTree.names`.
 WORD = 0  # its first eight bytes
@@ -164,20 +167,25 @@ def scan_lines(tree, data, line_starts, line_ends, starts, ends, kinds, good):
 
 
 @njit
-def write_texts(data, starts, ends, kinds, good, out, offsets):
-    """Writes what one reference finds in good lines, one text after another, strings without their escapes.
+def write_texts(data, starts, ends, kinds, wanted, out, offsets):
+    """Writes what one reference finds in wanted lines, one text after another, strings without their escapes.
 
-    Text i is out[offsets[i]:offsets[i + 1]]; nothing where the reference finds nothing.
+    Text i is out[offsets[i]:offsets[i + 1]]; nothing where the reference finds nothing. Strings that are plain get that
+    kind.
     """
-    at = np.int64(0)
+    at = np.uint64(0)
     for line in range(kinds.size):
         offsets[line] = at
-        if not good[line] or kinds[line] == NOTHING:
+        if not wanted[line] or kinds[line] == NOTHING:
             continue
         if kinds[line] == ESCAPED:
-            at = unescape(data, starts[line], ends[line], out, at)
+            at = np.uint64(unescape(data, starts[line], ends[line], out, np.int64(at)))
             continue
-        for i in range(starts[line], ends[line]):
+        plain = True
+        for i in range(np.uint64(starts[line]), np.uint64(ends[line])):
+            plain &= _IN_IRIS[data[i]]
             out[at] = data[i]
-            at += 1
+            at += np.uint64(1)
+        if plain and kinds[line] == STRING:
+            kinds[line] = PLAIN
     offsets[kinds.size] = at

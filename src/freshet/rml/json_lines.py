@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from freshet.kernels import json_lines as kernels
+from freshet.kernels.event_time import UNREAD, read_times
 from freshet.kernels.json_lines import PathTree
 from freshet.kernels.json_values import NOTHING
-from freshet.rdf.arrow import key_ranges, large_strings, read_only
+from freshet.rdf.arrow import key_ranges, read_only, strings
 from freshet.rdf.errors import UnsupportedError
 from freshet.rml.model import Reference
 
@@ -22,6 +23,15 @@ class JsonColumns(NamedTuple):
     good: pa.Array  # whether the line is one JSON object
     texts: list[pa.Array]
     kinds: list[pa.Array]
+    times: pa.Array  # milliseconds, null where they could not be read or were not asked for
+
+
+class TimeReference(NamedTuple):
+    """The reference that finds event times in the usual form. Its text is only made where it has another form, or is
+    wanted for itself."""
+
+    number: int
+    text_wanted: bool
 
 
 def path_tree(references: Sequence[Reference]) -> PathTree:
@@ -58,7 +68,7 @@ def path_tree(references: Sequence[Reference]) -> PathTree:
     return PathTree(np.cumsum([0, *(len(node) for node in nodes)]), described, inside, data)
 
 
-def read_lines(lines: pa.Array, tree: PathTree) -> JsonColumns:
+def read_lines(lines: pa.Array, tree: PathTree, time: TimeReference | None = None) -> JsonColumns:
     """What the references of a tree find in each line."""
     data, line_starts, line_ends = key_ranges(lines)
     data = read_only(data)
@@ -66,11 +76,17 @@ def read_lines(lines: pa.Array, tree: PathTree) -> JsonColumns:
     starts, ends = np.empty((count, len(lines)), np.int64), np.empty((count, len(lines)), np.int64)
     kinds, good = np.empty((count, len(lines)), np.int8), np.empty(len(lines), np.bool_)
     kernels.scan_lines(tree, data, line_starts, line_ends, starts, ends, kinds, good)
+    times = np.full(len(lines), UNREAD) if time is None else np.empty(len(lines), np.int64)
+    if time is not None:
+        at = time.number
+        read_times(data, starts[at], ends[at], kinds[at], good, times)
+    unread = times == UNREAD
     texts = []
     for at in range(count):
-        found = good & (kinds[at] != NOTHING)
+        wanted = good & unread if time is not None and at == time.number and not time.text_wanted else good
+        found = wanted & (kinds[at] != NOTHING)
         out = np.empty(int(np.sum(ends[at] - starts[at], where=found)), np.uint8)
-        offsets = np.empty(len(lines) + 1, np.int64)
-        kernels.write_texts(data, starts[at], ends[at], kinds[at], good, out, offsets)
-        texts.append(large_strings(out, offsets, found).cast(pa.string()))
-    return JsonColumns(pa.array(good), texts, [pa.array(row) for row in kinds])
+        offsets = np.empty(len(lines) + 1, np.int32)
+        kernels.write_texts(data, starts[at], ends[at], kinds[at], wanted, out, offsets)
+        texts.append(strings(out, offsets, found))
+    return JsonColumns(pa.array(good), texts, [pa.array(row) for row in kinds], pa.array(times, mask=unread))
