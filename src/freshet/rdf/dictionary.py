@@ -20,6 +20,7 @@ Ids = NDArray[np.int64]
 
 _FIRST_SLOTS = 1 << 10
 _FIRST_HEAP_BYTES = 1 << 15
+_AHEAD_BYTES = 1 << 28
 _FRAMED_AT_ONCE = 1 << 12
 _NO_BYTES = np.empty(0, np.uint8)
 _NO_HASHES = read_only(np.empty(0, np.int64))
@@ -52,8 +53,8 @@ class Dictionary:
 
     @property
     def nbytes(self) -> int:
-        """The memory that the arrays take."""
-        return int(sum(array.nbytes for array in self._arrays))
+        """The memory that the arrays take; of the heap what is in use."""
+        return int(self._arrays.slots.nbytes + self._arrays.sizes[1])
 
     def intern_keys(self, data: NDArray[np.uint8], starts: Ids, ends: Ids, hashes: Ids | None = None) -> Ids:
         """Ids of the keys data[starts[i]:ends[i]], new terms included; 0 where a start is -1.
@@ -143,7 +144,11 @@ class Dictionary:
         return large_strings(data, offsets, wanted != ids.UNBOUND)
 
     def _grow(self, length: int) -> None:
-        """Makes room for one more key of this length, and at least doubles what was too small."""
+        """Makes room for one more key of this length, and at least doubles what was too small.
+
+        To touch memory for the first time is what costs most. Of the heap only addresses are taken ahead, so that it is
+        seldom copied.
+        """
         slots, heap, sizes = self._arrays
         if 4 * sizes[0] >= slots.size:
             larger = np.zeros(2 * slots.size, np.int64)
@@ -151,7 +156,7 @@ class Dictionary:
             slots = larger
         needed = int(sizes[1]) + kernels.LENGTH_BYTES + length
         if needed > heap.size:
-            longer = np.empty(max(2 * heap.size, needed), np.uint8)
+            longer = np.empty(max(2 * heap.size, min(16 * heap.size, _AHEAD_BYTES), needed), np.uint8)
             longer[: sizes[1]] = heap[: sizes[1]]
             heap = longer
         self._arrays = kernels.DictionaryArrays(slots, heap, sizes)
