@@ -221,6 +221,31 @@ def intern(arrays, data, starts, ends, hashes, hash_mask, row, ids):
     return starts.size
 
 
+@njit
+def framed_size(starts, ends, frame_size):
+    """The bytes of the keys that `frame_keys` makes."""
+    total = np.int64(0)
+    for row in range(starts.size):
+        if starts[row] >= 0:
+            total += ends[row] - starts[row] + frame_size
+    return total
+
+
+@njit
+def frame_keys(data, starts, ends, before, after, keys, key_starts, key_ends):
+    """Puts together keys that are a text between two others; the start of a key is -1 where that of its text is."""
+    at = np.int64(0)
+    for row in range(starts.size):
+        if starts[row] < 0:
+            key_starts[row] = key_ends[row] = -1
+            continue
+        key_starts[row] = at
+        at = copy_bytes(before, np.int64(0), before.size, keys, at)
+        at = copy_bytes(data, starts[row], ends[row], keys, at)
+        at = copy_bytes(after, np.int64(0), after.size, keys, at)
+        key_ends[row] = at
+
+
 @leaf
 def move_slots(old_slots, new_slots):
     """Enters the ids of the old table in the new one, which is empty."""

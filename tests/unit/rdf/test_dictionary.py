@@ -112,6 +112,25 @@ def test_grows_in_terms_and_bytes() -> None:
     assert dictionary.intern_arrow(pa.array(keys, pa.large_string())).tolist() == ids.tolist()
 
 
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.lists(st.none() | st.one_of(texts, st.integers(-99, 99).map(str)), max_size=30), max_size=4),
+    st.sampled_from([("", ""), ("<http://example.org/", "/é>"), ('"', '"'), ('"', f'"^^<{XSD_INTEGER.value}>')]),
+)
+def test_keys_between_two_texts(chunks: list[list[str | None]], frame: tuple[str, str]) -> None:
+    before, after = frame
+    whole = [None if text is None else before + text + after for chunk in chunks for text in chunk]
+    dictionary = Dictionary()
+    ids = dictionary.intern_texts(pa.chunked_array(chunks, pa.string()), before, after)
+    assert ids.tolist() == dictionary.intern_arrow(pa.array(whole, pa.string())).tolist()
+
+
+def test_many_keys_between_two_texts() -> None:
+    numbers = [str(number) for number in range(10_000)]
+    ids = Dictionary().intern_texts(pa.chunked_array([numbers]), "<urn:", ">")
+    assert ids.tolist() == Dictionary().intern_arrow(pa.array([f"<urn:{number}>" for number in numbers])).tolist()
+
+
 def test_ids_that_no_term_has() -> None:
     dictionary = Dictionary()
     known = dictionary.encode(Iri("http://example.org/a"))
