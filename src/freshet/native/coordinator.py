@@ -202,6 +202,10 @@ class Engine:
             raise InputError(f"there is no stream <{iri}>")
         return self.streams[iri]
 
+    def _state(self, name: str) -> StreamState:
+        """The state of a stream, or of a derived one."""
+        return self.streams[name] if name in self.streams else self._derived[name].state
+
     def _make_streams(self, timing: Timing) -> None:
         """Make known the streams that a query reads and nobody has declared."""
         for window in timing.windows:
@@ -236,6 +240,8 @@ class Engine:
         self._derived_of = {}
         for derived in self._derived.values():
             self._derived_of.setdefault(derived.base.iri, []).append(derived)
+        for clock in self._clocks():
+            clock.states = [self._state(stream) for stream in clock.streams]
 
     def _failed(self, name: str, error: Exception) -> None:
         del self._queries[name]
@@ -256,9 +262,9 @@ class Engine:
         for derived in self._derived_of.get(stream, ()):
             if self._release(derived):
                 for clock in self._clocks_of[derived.state.iri]:
-                    clock.advance(self._watermark(clock))
+                    clock.advance()
         for clock in self._clocks_of.get(stream, ()):
-            clock.advance(self._watermark(clock))
+            clock.advance()
 
     def _release(self, derived: DerivedStream) -> bool:
         elements = derived.release()
@@ -267,15 +273,6 @@ class Engine:
         for clock in self._clocks_of[derived.state.iri]:
             clock.push(derived.state.iri, elements)
         return True
-
-    def _watermark(self, clock: Clock) -> int:
-        """How far all streams of a clock have come."""
-        watermark_ms = AFTER_ALL_TIME
-        for stream in clock.streams:
-            state = self.streams.get(stream) or self._derived[stream].state
-            if state.watermark_ms < watermark_ms:
-                watermark_ms = state.watermark_ms
-        return watermark_ms
 
     def _instantiate(self, name: str, plan: Plan, clock: Clock, on_report: Callable[[Report], None]) -> ContinuousQuery:
         leaves: list[tuple[LeafBuffer, tuple[str, ...]]] = []

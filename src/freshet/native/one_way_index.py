@@ -39,6 +39,7 @@ class OneWayIndex:
     def __init__(self, width: int) -> None:
         self.arrays = _empty(_FIRST_CAPACITY, width)
         self._spare = np.empty(0, np.int64)  # the table before the last sweep
+        self._room = _FIRST_CAPACITY  # at least so many new keys fit
 
     @property
     def capacity(self) -> int:
@@ -61,6 +62,14 @@ class OneWayIndex:
 
     def make_room(self, more: int) -> None:
         """See that `more` new keys fit; idle keys are deleted here, in a batch."""
+        self._room -= more
+        if self._room >= 0:
+            return
+        self._sweep(more)
+        sizes = self.arrays.sizes
+        self._room = self.capacity - int(sizes[USED] - sizes[FREE]) - more
+
+    def _sweep(self, more: int) -> None:
         sizes = self.arrays.sizes
         if int(sizes[USED] - sizes[FREE]) + more <= self.capacity:
             return

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from freshet.kernels.index import RingArrays, ring_link, ring_probe, ring_unlink
+from freshet.kernels.index import RingArrays, ring_link, ring_unlink
+from freshet.kernels.leaf import index_probe
 from freshet.native.one_way_index import Ids, OneWayIndex, Rows
+
+_FIRST_PAIRS = 256
 
 
 def _grown(array: Rows, size: int) -> Rows:
@@ -15,36 +18,53 @@ def _grown(array: Rows, size: int) -> Rows:
 
 
 class RingIndex:
-    """Rows by key (some columns of a row), newest first, with a counter per key. Taking a row out is O(1)."""
+    """Rows by key (some columns of a row), newest first, with a counter per key. Taking a row out is O(1).
+
+    `arrays` are those of the index, the rings and the columns, in one plain tuple (see `freshet.kernels.leaf`).
+    """
 
     def __init__(self, columns: tuple[int, ...]) -> None:
         self._columns = np.array(columns, np.int64)
         self._index = OneWayIndex(len(columns))
         nothing = np.empty(0, np.int32)
         self._ring = RingArrays(nothing, nothing, nothing, nothing)
-        self._rows = 0
+        self.arrays = (*self._index.arrays, *self._ring, self._columns)
+        self._table = self._index.arrays.table
+        self._lefts, self._found = np.empty(_FIRST_PAIRS, np.int64), np.empty(_FIRST_PAIRS, np.int32)
+        self.rows = 0
 
     def link(self, rows: Rows, values: Ids) -> None:
         """Put rows in front of the rings of their keys; `values` are those of all rows that there can be."""
-        self._index.make_room(len(rows))
-        heads, older, newer, entries = self._ring
-        if len(heads) < self._index.capacity:
-            heads = _grown(heads, self._index.capacity)
-        if len(older) < len(values):
-            older, newer, entries = (_grown(array, len(values)) for array in (older, newer, entries))
-        self._ring = RingArrays(heads, older, newer, entries)
+        self.make_room(len(rows), len(values))
         ring_link(self._index.arrays, self._ring, rows, values, self._columns)
-        self._rows += len(rows)
+        self.rows += len(rows)
 
     def unlink(self, rows: Rows) -> None:
         ring_unlink(self._index.arrays, self._ring, rows)
-        self._rows -= len(rows)
+        self.rows -= len(rows)
+
+    def make_room(self, more: int, row_capacity: int) -> None:
+        """See that `more` rows fit, of a leaf that has room for so many."""
+        self._index.make_room(more)
+        heads, older, newer, entries = self._ring
+        if self._index.arrays.table is self._table and len(older) >= row_capacity and len(heads):
+            return
+        if len(heads) < self._index.capacity:
+            heads = _grown(heads, self._index.capacity)
+        if len(older) < row_capacity:
+            older, newer, entries = (_grown(array, row_capacity) for array in (older, newer, entries))
+        self._ring = RingArrays(heads, older, newer, entries)
+        self._table = self._index.arrays.table  # another one whenever any array of the index is
+        self.arrays = (*self._index.arrays, *self._ring, self._columns)
 
     def probe(self, keys: Ids, born: Ids, before: int) -> tuple[Ids, Rows]:
         """Pairs (which key, row) for all rows with the keys that were born before a step."""
-        lefts, rows = ring_probe(self._index.arrays, self._ring, keys, born, before)
-        return lefts, rows
+        count = index_probe(self.arrays, keys, born, before, self._lefts, self._found)
+        if count > len(self._found):
+            self._lefts, self._found = np.empty(2 * count, np.int64), np.empty(2 * count, np.int32)
+            index_probe(self.arrays, keys, born, before, self._lefts, self._found)
+        return self._lefts[:count].copy(), self._found[:count].copy()
 
     def rows_per_key(self) -> float:
         """How many rows a probe that hits may expect, from the counters."""
-        return self._rows / max(1, self._index.live)
+        return self.rows / max(1, self._index.live)
