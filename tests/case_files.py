@@ -1,8 +1,9 @@
 """Cases as data: `cases/<topic>/<name>/` holds a query, its streams, what is stored and what must come out.
 
 `query.rq`; a `<name>.tnt` a stream (the stream's IRI is `http://example.org/<name>`); `data.ttl` or `data.trig`, if
-anything is stored; `streams.json`, if a stream is late or absorbed; `expected.ndjson`, worked out by hand; and
-`reference.txt`, if the reference cannot do the case, with the reason.
+anything is stored; `streams.json`, if a stream is late or absorbed; `report.txt`, if the query is registered with
+conditions on when to report; `expected.ndjson`, worked out by hand; and `reference.txt`, if the reference cannot do the
+case, with the reason.
 """
 
 from __future__ import annotations
@@ -62,6 +63,12 @@ class Case:
     def expected(self) -> list[dict[str, Any]]:
         text = (self.path / "expected.ndjson").read_text(encoding="utf-8")
         return [json.loads(line) for line in text.splitlines()]
+
+    @property
+    def report(self) -> tuple[str, ...]:
+        """The conditions that a moment must meet to be reported."""
+        path = self.path / "report.txt"
+        return tuple(path.read_text(encoding="utf-8").split()) if path.exists() else ()
 
     @property
     def beyond_reference(self) -> str | None:

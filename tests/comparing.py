@@ -1,7 +1,8 @@
 """Are two lists of reports the same? Both are in the form that `freshet replay --format ndjson` prints.
 
 Solutions are compared as bags, terms exactly, except that xsd:double and xsd:float go by value within 1e-9, and blank
-nodes by a one-to-one renaming within a report.
+nodes by a one-to-one renaming within a report. A report that says `"ordered": true` is compared as a sequence, the
+triples of CONSTRUCT as graphs.
 """
 
 from __future__ import annotations
@@ -25,19 +26,22 @@ Binding = Mapping[str, Mapping[str, str]]
 Row = tuple[tuple[str, tuple[str, ...]], ...]
 
 
-def reports_of(answers: Iterable[Answer], query: str, output: str) -> list[dict[str, Any]]:
+def reports_of(answers: Iterable[Answer], query: str, output: str, *, ordered: bool = False) -> list[dict[str, Any]]:
     """What the reference found, in the form of the NDJSON reports."""
     return [
-        {
-            "query": query,
-            "time": answer.time_ms,
-            "stream": output,
-            "bindings": [
-                {name: term_json(term) for name, term in sorted(binding.items())} for binding in answer.bindings()
-            ],
-        }
+        {"query": query, "time": answer.time_ms, "stream": output, **content_of(answer)}
+        | ({"ordered": True} if ordered and answer.triples is None else {})
         for answer in answers
     ]
+
+
+def content_of(answer: Answer) -> dict[str, Any]:
+    """Bindings, or the triples of CONSTRUCT as N-Triples."""
+    if answer.triples is not None:
+        return {"triples": "".join(sorted(f"{triple} .\n" for triple in answer.triples))}
+    return {
+        "bindings": [{name: term_json(term) for name, term in sorted(binding.items())} for binding in answer.bindings()]
+    }
 
 
 def term_json(term: ox.NamedNode | ox.BlankNode | ox.Literal) -> dict[str, str]:
@@ -56,23 +60,70 @@ def term_json(term: ox.NamedNode | ox.BlankNode | ox.Literal) -> dict[str, str]:
 def differences(found: Sequence[Mapping[str, Any]], expected: Sequence[Mapping[str, Any]]) -> str:
     """Empty where the reports agree; else every difference on a line of its own, for people to read."""
     lines = []
-    if (times := [report["time"] for report in found]) != sorted(set(times)):
-        lines.append(f"reports are not in time order, one an evaluation: {times}")
-    by_time = {report["time"]: report for report in found}
-    wanted = {report["time"]: report for report in expected}
-    for time in sorted(by_time.keys() | wanted.keys()):
-        if time not in by_time:
-            lines.append(f"at {time}: no report, expected {show(wanted[time]['bindings'])}")
-        elif time not in wanted:
-            lines.append(f"at {time}: no report expected, found {show(by_time[time]['bindings'])}")
+    if (times := [report["time"] for report in found]) != sorted(times):
+        lines.append(f"reports are not in time order: {times}")
+    by_time, wanted = by_moment(found), by_moment(expected)
+    for moment in sorted(by_time.keys() | wanted.keys()):
+        at = f"at {moment[0]}"
+        if moment not in by_time:
+            lines.append(f"{at}: no report, expected {show_report(wanted[moment])}")
+        elif moment not in wanted:
+            lines.append(f"{at}: no report expected, found {show_report(by_time[moment])}")
         else:
+            report, other = by_time[moment], wanted[moment]
             for field in ("query", "stream"):
-                if by_time[time].get(field) != wanted[time].get(field):
-                    lines.append(f"at {time}: {field} is {by_time[time].get(field)}, expected {wanted[time][field]}")
-            left, right = by_time[time]["bindings"], wanted[time]["bindings"]
-            if not same_bag(left, right):
-                lines.append(f"at {time}: found    {show(left)}\n{' ' * len(f'at {time}')}  expected {show(right)}")
+                if report.get(field) != other.get(field):
+                    lines.append(f"{at}: {field} is {report.get(field)}, expected {other[field]}")
+            if not same_content(report, other):
+                indent = " " * len(at)
+                lines.append(f"{at}: found    {show_report(report)}\n{indent}  expected {show_report(other)}")
     return "\n".join(lines)
+
+
+def by_moment(reports: Sequence[Mapping[str, Any]]) -> dict[tuple[int, int], Mapping[str, Any]]:
+    """Reports by time and, where two are of one time (a close and an instant), by their order."""
+    counted: Counter[int] = Counter()
+    numbered = {}
+    for report in reports:
+        numbered[report["time"], counted[report["time"]]] = report
+        counted[report["time"]] += 1
+    return numbered
+
+
+def same_content(found: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
+    """The same solutions, or the same graph."""
+    if "triples" in found or "triples" in expected:
+        return same_graph(found.get("triples"), expected.get("triples"))
+    left, right = found["bindings"], expected["bindings"]
+    if found.get("ordered") or expected.get("ordered"):
+        return same_bag(numbered(left), numbered(right))
+    return same_bag(left, right)
+
+
+def numbered(bindings: Sequence[Binding]) -> list[Binding]:
+    """Solutions that also say at which place they stand."""
+    place = "place in the sequence"
+    return [{**binding, place: {"type": "literal", "value": str(at)}} for at, binding in enumerate(bindings)]
+
+
+def same_graph(found: str | None, expected: str | None) -> bool:
+    """Equal up to the names of blank nodes."""
+    if found is None or expected is None:
+        return False
+    return canonical(found) == canonical(expected)
+
+
+def canonical(triples: str) -> list[str]:
+    """N-Triples with blank nodes named by what is said of them, and doubles written in one way."""
+    graph = ox.Dataset(ox.Quad(*map(_one_form, quad.triple)) for quad in ox.parse(triples, ox.RdfFormat.N_TRIPLES))
+    graph.canonicalize(ox.CanonicalizationAlgorithm.UNSTABLE)
+    return sorted(map(str, graph))
+
+
+def _one_form(term: Any) -> Any:
+    if isinstance(term, ox.Literal) and term.datatype.value in APPROXIMATE:
+        return ox.Literal(f"{float(term.value):.9g}", datatype=term.datatype)
+    return term
 
 
 def same_bag(found: Sequence[Binding], expected: Sequence[Binding]) -> bool:
@@ -141,13 +192,21 @@ def close_terms(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
     return isclose(first, second, rel_tol=1e-9)
 
 
-def show(bindings: Sequence[Binding]) -> str:
+def show_report(report: Mapping[str, Any]) -> str:
+    """What a report puts out, on one line."""
+    if "triples" in report:
+        return "{ " + " ".join(report["triples"].replace("http://example.org/", ":").split("\n")) + "}"
+    return show(report["bindings"], in_order=bool(report.get("ordered")))
+
+
+def show(bindings: Sequence[Binding], *, in_order: bool = False) -> str:
     """Solutions on one line, terms short."""
+    shown = bindings if in_order else sorted(bindings, key=lambda binding: json.dumps(binding, sort_keys=True))
     return (
         "["
         + " | ".join(
             " ".join(f"?{name}={_short(term)}" for name, term in sorted(binding.items())) or "(no bindings)"
-            for binding in sorted(bindings, key=lambda binding: json.dumps(binding, sort_keys=True))
+            for binding in shown
         )
         + "]"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +25,11 @@ def one_by_one(streams: Mapping[str, Lines]) -> Schedule:
     return [(iri, [lines[at]]) for at in range(longest) for iri, lines in streams.items() if at < len(lines)]
 
 
-def run_session(query: str, schedule: Schedule, *, name: str = "query", **world: Any) -> list[dict[str, Any]]:
+def run_session(
+    query: str, schedule: Schedule, *, name: str = "query", report: Collection[str] = (), **world: Any
+) -> list[dict[str, Any]]:
     """All reports of one query, in the order they were delivered, as NDJSON objects."""
-    return run_queries([(name, query)], schedule, **world)[0]
+    return run_queries([(name, query)], schedule, reports=[report], **world)[0]
 
 
 def run_queries(
@@ -38,14 +40,21 @@ def run_queries(
     lateness_ms: Mapping[str, int] | None = None,
     data: Path | None = None,
     absorb: Mapping[str, bool | Sequence[str]] | None = None,
+    reports: Sequence[Collection[str]] | None = None,
 ) -> list[list[dict[str, Any]]]:
-    """The reports of several queries (name, text) in one session, a list for each query."""
+    """The reports of several queries (name, text) in one session, a list for each query.
+
+    `reports` has the conditions on reporting with which each is registered.
+    """
     session = freshet.Session()
     if data is not None:
         session.load(data)
     for iri in streams:
         session.stream(iri, lateness_ms=(lateness_ms or {}).get(iri, 0), absorb=(absorb or {}).get(iri, False))
-    registered = [session.register(text, name=name) for name, text in queries]
+    options = [{"report": tuple(conditions)} if conditions else {} for conditions in reports or [()] * len(queries)]
+    registered = [
+        session.register(text, name=name, **options) for (name, text), options in zip(queries, options, strict=True)
+    ]
     for iri, lines in schedule:
         _hand_over(session, iri, lines)
     session.finish()

@@ -28,9 +28,16 @@ def stored(case: Case) -> list[ox.Quad]:
     "case", [case for case in all_cases() if not case.beyond_reference], ids=lambda case: case.name
 )
 def test_expectation_agrees_with_reference(case: Case) -> None:
-    asked = rewrite(case.query)
-    answers = evaluate(case.query, case.streams, lateness_ms=case.lateness_ms, stored=stored(case), absorb=case.absorb)
-    found = reports_of(answers, asked.name or case.query_path.stem, asked.output)
+    asked = rewrite(case.query, case.streams)
+    answers = evaluate(
+        case.query,
+        case.streams,
+        lateness_ms=case.lateness_ms,
+        stored=stored(case),
+        absorb=case.absorb,
+        report=case.report,
+    )
+    found = reports_of(answers, asked.name or case.query_path.stem, asked.output, ordered=asked.ordered)
     assert not (wrong := differences(found, case.expected)), wrong
 
 
@@ -46,6 +53,7 @@ def test_native(case: Case, schedule) -> None:
             lateness_ms=case.lateness_ms,
             data=case.data_path,
             absorb=case.absorb,
+            report=case.report,
         )
 
     if reason := UNSUPPORTED["native"].get(case.name):

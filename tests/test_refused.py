@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import tomllib
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
 import freshet
 from case_files import CASES
-from freshet.algebra.windows import WindowOperator
-from freshet.native.s2r.contents import content_of
 from freshet.rdf.errors import FreshetError, QuerySyntaxError, UnsupportedError
 
 REFUSED = tomllib.loads((CASES / "refused" / "queries.toml").read_text(encoding="utf-8"))["query"]
@@ -34,16 +32,11 @@ def test_refused_by_name(refused: dict[str, Any]) -> None:
         assert not isinstance(problem.value, UnsupportedError)
 
 
-def test_every_kind_of_window_is_run() -> None:
-    for kind in get_args(WindowOperator):
-        assert content_of.dispatch(kind) is not content_of.dispatch(object), kind
-
-
 def test_a_refused_query_leaves_nothing_behind() -> None:
     session = freshet.Session()
     text = PREFIX + "REGISTER RSTREAM :q AS SELECT ?s FROM NAMED WINDOW :w ON :s [RANGE PT5S STEP PT5S]\n"
     with pytest.raises(FreshetError):
-        session.register(text + "WHERE { WINDOW :w { ?s :p ?v } ?s :p+ ?v }")
+        session.register(text + "WHERE { WINDOW :w { ?s :p ?v } SERVICE :e { ?s :p ?v } }")
     registered = session.register(text + "WHERE { WINDOW :w { ?s :p ?v } }")
     session.push("http://example.org/s", '1\t<http://example.org/a> <http://example.org/p> "x" .\n')
     session.finish()

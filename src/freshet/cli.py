@@ -86,18 +86,7 @@ def replay(
     from freshet.runtime.session import Session
 
     session = Session()
-    recordings: dict[str, list[Path]] = {}
-    for given in stream:
-        iri, equals, file = given.partition("=")
-        if not equals:
-            raise InputError(f"-s takes IRI=FILE, not {given!r}")
-        # An IRI may hold an equals sign; a file that is there decides where it ends.
-        while "=" in file and not Path(file).exists():
-            more, _, file = file.partition("=")
-            iri = f"{iri}={more}"
-        if not Path(file).is_file():
-            raise InputError("there is no such file", file=file)
-        recordings.setdefault(iri.removeprefix("<").removesuffix(">"), []).append(Path(file))
+    recordings = _recordings(stream)
     session.load(*data)
     for iri in recordings:
         session.stream(iri, lateness_ms=_milliseconds(lateness))
@@ -110,9 +99,6 @@ def replay(
 
     for written in query:
         session.register(_text_of(written), name=written.stem, file=str(written), dialect=dialect, on_report=show)
-    for iri in session.engine.streams:
-        if iri not in recordings:
-            raise InputError(f"no recording is given for the stream <{iri}>: add -s {iri}=FILE")
     replay_streams(session, recordings)
     for iri, state in session.engine.streams.items():
         if state.late:
@@ -155,22 +141,30 @@ def explain(
         bool | None, typer.Option(help="Also show the plan after rewriting.", show_default="unless it has windows")
     ] = None,
     dialect: DialectOption = None,
+    analyze: Annotated[
+        bool, typer.Option("--analyze", help="Replay recorded streams, and show what each operator did.")
+    ] = False,
+    stream: Annotated[list[str], typer.Option("-s", "--stream", help="IRI=FILE of timed N-Triples.")] = [],  # noqa: B006
+    data: DataOption = [],  # noqa: B006 (typer reads it once)
+    lateness: Annotated[str, typer.Option(help="How late elements may come: 500ms, 2s, PT1M.")] = "0ms",
 ) -> None:
-    """Show how a query is understood, and the plan that the rewrite rules make of it."""
+    """Show how a query is understood, and how it is answered."""
     import orjson
 
-    from freshet.algebra.printing import explain_json, explain_text
-    from freshet.algebra.rewrite.rules import rewrite
-    from freshet.syntax.parser import parse_query
+    from freshet.runtime.explaining import analyze as analyze_query
+    from freshet.runtime.explaining import explain as explain_query
 
     text, file = _text_or_file(query)
-    parsed = parse_query(text, file=file, dialect=dialect)
-    shown = not parsed.windows if optimized is None else optimized  # the continuous engine makes its own plan
-    rewritten = rewrite(parsed) if shown else None
-    if format is PlanFormat.JSON:
-        sys.stdout.buffer.write(orjson.dumps(explain_json(parsed, rewritten), option=orjson.OPT_APPEND_NEWLINE))
+    if analyze:
+        explained = analyze_query(
+            text, _recordings(stream), data, lateness_ms=_milliseconds(lateness), file=file, dialect=dialect
+        )
     else:
-        print(explain_text(parsed, rewritten))
+        explained = explain_query(text, file=file, dialect=dialect, optimized=optimized)
+    if format is PlanFormat.JSON:
+        sys.stdout.buffer.write(orjson.dumps(explained.json(), option=orjson.OPT_APPEND_NEWLINE))
+    else:
+        print(explained.text())
 
 
 @app.command()
@@ -200,6 +194,23 @@ def bench(
         print(figures_json(name, figures))
     else:
         Console().print(figures_table(name, figures))
+
+
+def _recordings(given: list[str]) -> dict[str, list[Path]]:
+    """The files of each stream, from IRI=FILE."""
+    recordings: dict[str, list[Path]] = {}
+    for each in given:
+        iri, equals, file = each.partition("=")
+        if not equals:
+            raise InputError(f"-s takes IRI=FILE, not {each!r}")
+        # An IRI may hold an equals sign; a file that is there decides where it ends.
+        while "=" in file and not Path(file).exists():
+            more, _, file = file.partition("=")
+            iri = f"{iri}={more}"
+        if not Path(file).is_file():
+            raise InputError("there is no such file", file=file)
+        recordings.setdefault(iri.removeprefix("<").removesuffix(">"), []).append(Path(file))
+    return recordings
 
 
 def _milliseconds(lateness: str) -> int:

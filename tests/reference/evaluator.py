@@ -6,48 +6,49 @@ It follows "Time and windows" of the design sentence by sentence; it is slow on 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
-from typing import NamedTuple
 
 import pyoxigraph as ox
 
-from reference.rewriting import NO_BASE, Rewritten, WindowClause, rewrite
+from reference.moments import evaluation_moments, multiples
+from reference.query_text import NO_BASE
+from reference.rewriting import Rewritten, rewrite
+from reference.streams import Element, Received, StreamLine, Term, derive, keep_lexical_form, receive
+from reference.templates import instantiate, template_variables
+from reference.windows import Moment, Sliding, Source, Window, source
 
-Term = ox.NamedNode | ox.BlankNode | ox.Literal
 Solution = frozenset[tuple[str, Term]]
+Contents = dict[str, list[Element]]
 
-# A line of a stream: (time, N-Triples or N-Quads statement); (time, None) sets the watermark to `time` or more.
-StreamLine = tuple[int, "str | ox.Triple | None"]
-
-
-class Element(NamedTuple):
-    """A timed triple that was not dropped."""
-
-    time_ms: int
-    triple: ox.Triple
-
-
-@dataclass(frozen=True)
-class Received:
-    """A stream at its end: what it kept, how many it dropped, and how far its watermark came."""
-
-    elements: tuple[Element, ...]
-    dropped: int
-    watermark_ms: float
+__all__ = ["Answer", "StreamLine", "Term", "evaluate"]
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What one evaluation puts out: solutions as a bag."""
+    """What one evaluation puts out: solutions in order, and for CONSTRUCT the triples made of them."""
 
     time_ms: int
-    solutions: Counter[Solution]
+    rows: tuple[Solution, ...]
+    triples: tuple[ox.Triple, ...] | None = None
+
+    @property
+    def solutions(self) -> Counter[Solution]:
+        """The solutions as a bag."""
+        return Counter(self.rows)
 
     def bindings(self) -> list[dict[str, Term]]:
         """The solutions as dictionaries, a repeated one as often as it occurs."""
-        return [dict(solution) for solution in self.solutions.elements()]
+        return [dict(solution) for solution in self.rows]
+
+
+@dataclass(frozen=True)
+class World:
+    """All that a query is asked of: streams at their end, stored data, and what streams leave in it."""
+
+    received: dict[Source, Received]
+    stored: list[ox.Quad]
+    absorbed: list[Element]
 
 
 def evaluate(
@@ -57,127 +58,131 @@ def evaluate(
     lateness_ms: Mapping[str, int] | None = None,
     stored: Iterable[ox.Quad] = (),
     absorb: Mapping[str, bool | Collection[str]] | None = None,
+    report: Collection[str] = (),
 ) -> list[Answer]:
     """All answers that a continuous query delivers over whole streams, in time order.
 
     `streams` maps a stream's IRI to its lines in order of arrival. `absorb` says of a stream whether all (True),
-    none (False) or only the named predicates of its triples go to the stored graph.
+    none (False) or only the named predicates of its triples go to the stored graph. `report` may ask for "change"
+    and "non-empty".
     """
-    asked = rewrite(query)
-    received = {
-        iri: receive(lines, (lateness_ms or {}).get(iri, 0), scope=number)
-        for number, (iri, lines) in enumerate(streams.items())
-    }
-    for window in asked.windows:
-        received.setdefault(window.stream, receive([], 0))
-    base = list(stored)
-    for quad in base:
-        keep_lexical_form(quad.object)
-    absorbed = [
-        element
-        for iri, choice in (absorb or {}).items()
-        for element in received[iri].elements
-        if choice is True or (choice and element.triple.predicate.value in choice)
-    ]
-    answers, before = [], Counter()
-    for time_ms in evaluation_times(asked.windows, received):
-        contents = {window: content(window, time_ms, received) for window in asked.windows}
-        now: Counter[Solution] = Counter()
-        if any(contents.values()):
-            seen = [ox.Quad(*element.triple) for element in absorbed if element.time_ms < time_ms]
-            now = solve(asked, contents, base + seen)
-        put_out = {"rstream": now, "istream": now - before, "dstream": before - now}[asked.output]
-        if put_out:
-            answers.append(Answer(time_ms, put_out))
+    asked = rewrite(query, streams)
+    world = world_of(asked, streams, lateness_ms or {}, stored, absorb or {})
+    answers: list[Answer] = []
+    before: list[Solution] = []
+    for moment, contents in reported_moments(asked, world, report):
+        now = solve(asked, contents, stored_at(moment, world)) if any(contents.values()) else []
+        put_out = {"rstream": now, "istream": difference(now, before), "dstream": difference(before, now)}[asked.output]
+        triples = None if asked.template is None else instantiate(asked.template, put_out)
+        if put_out if triples is None else triples:
+            answers.append(Answer(moment.time_ms, tuple(put_out), triples))
         before = now
     return answers
 
 
-def receive(lines: Sequence[StreamLine], lateness_ms: int, scope: int = 0) -> Received:
-    """Drop what comes behind the watermark: the largest time seen so far, less the lateness."""
-    elements: list[Element] = []
-    dropped, watermark_ms = 0, -inf
-    for time_ms, statement in lines:
-        if statement is None:
-            watermark_ms = max(watermark_ms, time_ms)
-        elif time_ms < watermark_ms:
-            dropped += 1
+def world_of(
+    asked: Rewritten,
+    streams: Mapping[str, Sequence[StreamLine]],
+    lateness_ms: Mapping[str, int],
+    stored: Iterable[ox.Quad],
+    absorb: Mapping[str, bool | Collection[str]],
+) -> World:
+    """Everything that comes in, before any question is asked."""
+    received: dict[Source, Received] = {
+        (iri, None): receive(lines, lateness_ms.get(iri, 0), scope=number)
+        for number, (iri, lines) in enumerate(streams.items())
+    }
+    for clause in asked.windows:
+        base = received.setdefault((clause.window.stream, None), receive([], 0))
+        if clause.window.predicate is not None:
+            received[source(clause.window)] = derive(base, clause.window.predicate)
+    quads = list(stored)
+    for quad in quads:
+        keep_lexical_form(quad.object)
+    absorbed = [
+        element
+        for iri, choice in absorb.items()
+        for element in received[iri, None].elements
+        if choice is True or (choice and element.triple.predicate.value in choice)
+    ]
+    return World(received, quads, absorbed)
+
+
+def reported_moments(asked: Rewritten, world: World, report: Collection[str]) -> Iterator[tuple[Moment, Contents]]:
+    """The moments at which the query is evaluated, with what its windows hold then."""
+    windows = [clause.window for clause in asked.windows]
+    last: Moment | None = None
+    for moment in evaluation_moments(windows, asked.period_ms, world.received):
+        contents = {
+            clause.graph: clause.window.content(moment, world.received[source(clause.window)].elements)
+            for clause in asked.windows
+        }
+        if "non-empty" in report and not any(contents.values()):
+            continue
+        if "change" in report and not any(changed(window, last, moment, world) for window in windows):
+            continue
+        last = moment
+        yield moment, contents
+
+
+def changed(window: Window, last: Moment | None, moment: Moment, world: World) -> bool:
+    """Has an element entered or left since the last evaluation, also one that came and went in between?"""
+    elements = world.received[source(window)].elements
+    before = [] if last is None else window.content(last, elements)
+    if before != window.content(moment, elements):
+        return True
+    if not isinstance(window, Sliding) or not elements:
+        return False
+    first_ms = elements[0].time_ms if last is None else last.time_ms + 1
+    closes_ms = multiples(window.slide_ms, first_ms, moment.time_ms)
+    return any(window.content(Moment(close_ms, False), elements) != before for close_ms in closes_ms)
+
+
+def difference(left: Sequence[Solution], right: Sequence[Solution]) -> list[Solution]:
+    """The difference of bags, in the order of the first."""
+    rest, kept = Counter(right), []
+    for solution in left:
+        if rest[solution]:
+            rest[solution] -= 1
         else:
-            elements.append(Element(time_ms, read_statement(statement, scope)))
-            watermark_ms = max(watermark_ms, time_ms - lateness_ms)
-    return Received(tuple(elements), dropped, watermark_ms)
+            kept.append(solution)
+    return kept
 
 
-def read_statement(statement: str | ox.Triple, scope: int) -> ox.Triple:
-    """One statement, its graph name set aside, its blank nodes told apart from those of other streams."""
-    if isinstance(statement, str):
-        quad = next(iter(ox.parse(statement, ox.RdfFormat.N_QUADS)))
-        statement = quad.triple
-    return ox.Triple(*(keep_lexical_form(_scoped(term, scope)) for term in statement))
+def stored_at(moment: Moment, world: World) -> list[ox.Quad]:
+    """The stored data as an evaluation sees it."""
+    seen = [ox.Quad(*element.triple) for element in world.absorbed if moment.sees(element.time_ms)]
+    return world.stored + seen
 
 
-def _scoped(term: Term, scope: int) -> Term:
-    return ox.BlankNode(f"{term.value}.{scope}") if isinstance(term, ox.BlankNode) else term
-
-
-def keep_lexical_form(term: Term) -> Term:
-    """Refuse what pyoxigraph's store would not give back as it is: it writes `1.0` as `1`, and so merges terms."""
+def solve(asked: Rewritten, contents: Contents, stored: list[ox.Quad]) -> list[Solution]:
+    """One evaluation: a fresh store with the query's dataset and its windows."""
     store = ox.Store()
-    store.add(ox.Quad(ox.NamedNode("urn:s"), ox.NamedNode("urn:p"), term))
-    if next(iter(store)).object != term:
-        raise ValueError(f"the reference cannot tell the forms of one value apart: {term}")
-    return term
-
-
-def evaluation_times(windows: Sequence[WindowClause], received: Mapping[str, Received]) -> list[int]:
-    """Every close of any window, up to the watermark of all streams or, if later, as long as any has content.
-
-    Nothing can happen before the first element, so the closes are counted from there.
-    """
-    times = [element.time_ms for window in windows for element in received[window.stream].elements]
-    if not times:
-        return []
-    watermark_ms = min(received[window.stream].watermark_ms for window in windows)
-    last_ms = max(watermark_ms, *(last_instant(window, received) for window in windows))
-    closes: set[int] = set()
-    for window in windows:
-        first_ms = min(times) // window.slide_ms * window.slide_ms
-        closes.update(range(first_ms, int(max(last_ms, first_ms)) + 1, window.slide_ms))
-    return sorted(close for close in closes if close <= last_ms)
-
-
-def last_instant(window: WindowClause, received: Mapping[str, Received]) -> float:
-    """The last instant at which the window has content, as it stands from its last close with content to the next.
-
-    An element at t is in [c - w, c) for every close c in (t, t + w].
-    """
-    instants = [-inf]
-    for element in received[window.stream].elements:
-        close_ms = (element.time_ms + window.width_ms) // window.slide_ms * window.slide_ms
-        if close_ms > element.time_ms:
-            instants.append(close_ms + window.slide_ms - 1)
-    return max(instants)
-
-
-def content(window: WindowClause, time_ms: int, received: Mapping[str, Received]) -> set[ox.Triple]:
-    """The window as it was at its latest close not after `time_ms`."""
-    close_ms = time_ms // window.slide_ms * window.slide_ms
-    open_ms = close_ms - window.width_ms
-    return {element.triple for element in received[window.stream].elements if open_ms <= element.time_ms < close_ms}
-
-
-def solve(
-    asked: Rewritten, contents: Mapping[WindowClause, set[ox.Triple]], stored: Iterable[ox.Quad]
-) -> Counter[Solution]:
-    """One evaluation: a fresh store with the stored graph and, under names no data can have, the windows."""
-    store = ox.Store()
-    store.extend(stored)
-    for window, triples in contents.items():
-        graph = ox.NamedNode(window.graph)
+    store.extend(dataset_of(asked, stored))
+    for name, elements in contents.items():
+        graph = ox.DefaultGraph() if asked.merged else ox.NamedNode(name)
         store.add_graph(graph)
-        store.extend(ox.Quad(*triple, graph) for triple in triples)
+        store.extend(ox.Quad(*element.triple, graph) for element in elements)
     solutions = store.query(asked.sparql, base_iri=NO_BASE)
     names = [variable.value for variable in solutions.variables]
-    return Counter(
-        frozenset((name, solution[name]) for name in names if solution[name] is not None) for solution in solutions
-    )
+    if asked.template is not None:  # of the solutions only what the template asks for counts: else triples come again
+        names = [name for name in names if f"?{name}" in template_variables(asked.template)]
+    return [frozenset((name, solution[name]) for name in names if solution[name] is not None) for solution in solutions]
+
+
+def dataset_of(asked: Rewritten, stored: list[ox.Quad]) -> Iterator[ox.Quad]:
+    """FROM and FROM NAMED as SPARQL has them (13.2): what they do not name is not there.
+
+    C-SPARQL has the stored default graph also where there is a FROM NAMED and no FROM.
+    """
+    whole = not asked.default_graphs and not asked.named_graphs
+    for quad in stored:
+        name = None if isinstance(quad.graph_name, ox.DefaultGraph) else quad.graph_name.value
+        if name is None:
+            if whole or (asked.merged and not asked.default_graphs):
+                yield quad
+            continue
+        if whole or name in asked.named_graphs:
+            yield quad
+        if name in asked.default_graphs:
+            yield ox.Quad(*quad.triple)

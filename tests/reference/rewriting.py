@@ -1,113 +1,133 @@
-"""RSP-QL text -> plain SPARQL text and the windows it declares. A tokenizer only: pyoxigraph checks the rest."""
+"""RSP-QL, C-SPARQL or CQELS-QL text -> plain SPARQL text and the windows it declares. pyoxigraph checks the rest.
+
+A window of RSP-QL or CQELS-QL becomes a named graph that no data can have the name of; those of C-SPARQL are merged
+into the default graph. CONSTRUCT becomes SELECT, since what a report puts out is said of solutions.
+"""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 
-import pyoxigraph as ox
-
-# Where a query has no BASE, relative IRIs are resolved against this and shown without it again.
-NO_BASE = "http://relative.invalid/"
-
-TOKENS = re.compile(
-    r"""(?P<space>\s+|\#[^\n]*)
-      | (?P<string>\"{3}(?:[^\\]|\\.)*?\"{3}|'{3}(?:[^\\]|\\.)*?'{3}|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')
-      | (?P<iri><[^<>"{}|^`\\\s]*>)
-      | (?P<variable>[?$]\w+)
-      | (?P<prefixed>(?:[A-Za-z][\w.-]*)?:[\w.:%-]*(?<!\.))
-      | (?P<word>@?\w+(?:\.\d+\w*)?)
-      | (?P<mark>.)""",
-    re.VERBOSE | re.DOTALL,
-)
+from reference import cqels, csparql, rspql
+from reference.query_text import QueryText, duration_ms
+from reference.windows import Window
 
 STREAM_OPERATORS = ("RSTREAM", "ISTREAM", "DSTREAM")
-SECONDS = {"ms": Fraction(1, 1000), "s": 1, "m": 60, "h": 3600, "d": 86400}
-ISO_DURATION = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?", re.IGNORECASE)
+NOT_A_WINDOW = 'FILTER(!STRSTARTS(STR({}), "urn:window:"))'
 
 
 @dataclass(frozen=True)
 class WindowClause:
-    """`FROM NAMED WINDOW name ON stream [RANGE width STEP slide]`; `graph` is the graph that stands for it."""
+    """A window with the name that RSP-QL gives it and the graph that stands for it."""
 
-    name: str
-    stream: str
-    width_ms: int
-    slide_ms: int
+    name: str | None
+    window: Window
     graph: str
 
 
-@dataclass(frozen=True)
+@dataclass
 class Rewritten:
-    """A continuous query as SPARQL over named graphs, one a window."""
+    """A continuous query as SPARQL over named graphs, one a window; filled in as the text is read.
 
-    sparql: str
-    output: str
-    windows: tuple[WindowClause, ...]
-    name: str | None
-
-
-def duration_ms(text: str) -> int:
-    """`PT1M30S`, `PT0.5S`, `10s` or `500ms` in milliseconds."""
-    if iso := ISO_DURATION.fullmatch(text):
-        days, hours, minutes, seconds = (Fraction(part or 0) for part in iso.groups())
-        return int((((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000)
-    number, unit = re.fullmatch(r"(\d+)(ms|s|m|h|d)", text, re.IGNORECASE).groups()
-    return int(int(number) * SECONDS[unit.lower()] * 1000)
-
-
-def rewrite(text: str) -> Rewritten:
-    """Drop REGISTER ... AS, take the window clauses out, and turn `WINDOW w {` into `GRAPH <private name> {`.
-
-    All other text stays as it is, spaces included: `<=` and `"a"@en` are several tokens here.
+    `template` is that of CONSTRUCT, with its prologue. `merged` says that the windows are in the default graph.
     """
-    tokens = [(match.lastgroup, match.group()) for match in TOKENS.finditer(text)]
-    places = [index for index, (kind, _) in enumerate(tokens) if kind != "space"]
-    words = [tokens[place][1] for place in places]
-    prologue = _prologue(words)
-    output, name, depth, at = "rstream", None, 0, 0
-    windows: dict[str, WindowClause] = {}
-    replaced: dict[int, str] = {}
-    while at < len(words):
-        sign = words[at : at + 12]
-        upper = [word.upper() for word in sign]
-        depth += (sign[0] == "{") - (sign[0] == "}")
-        length, new = 1, ""
-        if upper[0] == "REGISTER":
-            output = upper[1].lower() if upper[1] in STREAM_OPERATORS else output
-            name = _resolve(prologue, sign[2])
-            length = upper.index("AS") + 1
-        elif upper[0] in STREAM_OPERATORS and depth == 0:
-            output = upper[0].lower()
-        elif upper[:3] == ["FROM", "NAMED", "WINDOW"]:
-            length = sign.index("]") + 1
-            width, slide = duration_ms(sign[8]), duration_ms(sign[10] if length == 12 else sign[8])
-            window = _resolve(prologue, sign[3])
-            graph = f"urn:window:{len(windows)}"
-            windows[window] = WindowClause(window, _resolve(prologue, sign[5]), width, slide, graph)
-        elif upper[0] == "WINDOW" and depth > 0:
-            length, new = 2, f"GRAPH <{windows[_resolve(prologue, sign[1])].graph}>"
-        else:
-            new = sign[0]
-        replaced |= dict.fromkeys(places[at : at + length], "") | {places[at]: new}
-        at += length
-    sparql = "".join(replaced.get(index, token) for index, (_, token) in enumerate(tokens))
-    return Rewritten(sparql, output, tuple(windows.values()), name)
+
+    sparql: str = ""
+    output: str = "rstream"
+    windows: list[WindowClause] = field(default_factory=list)
+    name: str | None = None
+    period_ms: int | None = None
+    default_graphs: list[str] = field(default_factory=list)
+    named_graphs: list[str] = field(default_factory=list)
+    merged: bool = False
+    ordered: bool = False
+    template: str | None = None
+
+    def add_window(self, window: Window, name: str | None = None) -> str:
+        """The graph that stands for one more window."""
+        graph = f"urn:window:{len(self.windows)}"
+        self.windows.append(WindowClause(name, window, graph))
+        return graph
 
 
-def _prologue(words: list[str]) -> str:
-    """The PREFIX and BASE declarations, wherever REGISTER stands among them."""
-    parts = []
-    for at, word in enumerate(words):
-        if word.upper() == "PREFIX":
-            parts.append(" ".join(words[at : at + 3]))
-        elif word.upper() == "BASE":
-            parts.append(" ".join(words[at : at + 2]))
-    return "\n".join(parts)
+# What stands at a place of the text: up to where it reaches, and what comes in its stead.
+Replaced = tuple[int, str] | None
+Clause = Callable[[QueryText, int, Rewritten], Replaced]
 
 
-def _resolve(prologue: str, name: str) -> str:
-    """The IRI that a name in the query stands for: pyoxigraph resolves it as anywhere in the query."""
-    solutions = ox.Store().query(f"{prologue}\nSELECT ({name} AS ?iri) {{}}", base_iri=NO_BASE)
-    return next(iter(solutions))["iri"].value.removeprefix(NO_BASE)
+def rewrite(text: str, streams: Collection[str] = ()) -> Rewritten:
+    """Take out REGISTER and FROM, turn windows into graphs. `streams` are those that `STREAM ?s` may stand for."""
+    query, asked = QueryText(text), Rewritten()
+    cqels_clause: Clause = lambda query, at, asked: cqels.stream(query, at, asked, streams)  # noqa: E731
+    clauses = (register, rspql.window_declaration, csparql.stream_declaration, dataset, construct, rspql.window)
+    parts, at = [], 0
+    after: dict[int, str] = {}
+    while at < len(query.words):
+        found = next(filter(None, (clause(query, at, asked) for clause in (*clauses, cqels_clause))), None)
+        if found:
+            stop, new = found
+            parts.append(query.spaces[at] + new)
+            at = stop
+            continue
+        guard = graph_of_any_name(query, at, after)
+        parts.append(query.spaces[at] + guard + query.words[at] + after.get(at, ""))
+        at += 1
+    asked.sparql = "".join(parts)
+    asked.ordered = asked.output == "rstream" and ordered(query)
+    return asked
+
+
+def register(query: QueryText, at: int, asked: Rewritten) -> Replaced:
+    """`REGISTER ISTREAM name AS`, `REGISTER QUERY name COMPUTED EVERY 5s AS`"""
+    if query.upper[at] != "REGISTER":
+        return None
+    stop = query.find("AS", at + 2)
+    if query.upper[at + 1] in STREAM_OPERATORS:
+        asked.output = query.upper[at + 1].lower()
+    name = query.words[at + 2]
+    asked.name = query.resolve(name) if ":" in name or name.startswith("<") else name
+    if "COMPUTED" in query.upper[at:stop]:
+        asked.period_ms = duration_ms("".join(query.words[query.find("EVERY", at) + 1 : stop]))
+    return stop + 1, ""
+
+
+def dataset(query: QueryText, at: int, asked: Rewritten) -> Replaced:
+    """`FROM graph`, `FROM NAMED graph`: the evaluator puts together what they name."""
+    if query.upper[at] != "FROM":
+        return None
+    if query.upper[at + 1] == "NAMED":
+        asked.named_graphs.append(query.resolve(query.words[at + 2]))
+        return at + 3, ""
+    asked.default_graphs.append(query.resolve(query.words[at + 1]))
+    return at + 2, ""
+
+
+def construct(query: QueryText, at: int, asked: Rewritten) -> Replaced:
+    """`CONSTRUCT { template }`, or `CONSTRUCT WHERE { template }`"""
+    if query.upper[at] != "CONSTRUCT":
+        return None
+    short = query.words[at + 1] != "{"
+    start = query.find("{", at)
+    stop = query.closing(start) + 1
+    asked.template = f"{query.prologue}\nCONSTRUCT {query.text(start, stop)}"
+    return (at + 1, "SELECT *") if short else (stop, "SELECT *")
+
+
+def graph_of_any_name(query: QueryText, at: int, after: dict[int, str]) -> str:
+    """`GRAPH ?g { }` is not about the graphs that stand for windows: `{ GRAPH ?g { } FILTER(...) }`"""
+    if query.upper[at] != "GRAPH" or not query.words[at + 1].startswith(("?", "$")):
+        return ""
+    close = query.closing(at + 2)
+    after[close] = f" {NOT_A_WINDOW.format(query.words[at + 1])} }}" + after.get(close, "")
+    return "{ "
+
+
+def ordered(query: QueryText) -> bool:
+    """Is there an ORDER BY outside of all braces?"""
+    depth = 0
+    for word in query.upper:
+        depth += (word == "{") - (word == "}")
+        if word == "ORDER" and depth == 0:
+            return True
+    return False

@@ -20,7 +20,17 @@ def _oneshot() -> Sequence[Figure]:
     return oneshot_figures()
 
 
-BENCHMARKS: dict[str, Callable[[], Sequence[Figure]]] = {"pipeline": _pipeline, "oneshot": _oneshot}
+def _operators() -> Sequence[Figure]:
+    from freshet.bench.operators import operators_figures
+
+    return operators_figures()
+
+
+BENCHMARKS: dict[str, Callable[[], Sequence[Figure]]] = {
+    "pipeline": _pipeline,
+    "oneshot": _oneshot,
+    "operators": _operators,
+}
 
 
 def measure(name: str) -> Sequence[Figure]:

@@ -63,6 +63,14 @@ def _record_length(heap, record):
 
 
 @njit
+def key_range(arrays, term_id):
+    """Where the key of a dictionary id, which must be known, starts and ends in the heap."""
+    record = arrays.slots[find_slot(arrays.slots, term_id) + 1]
+    start = record + LENGTH_BYTES
+    return start, start + _record_length(arrays.heap, record)
+
+
+@njit
 def _equal(heap, record, data, start, end):
     """Whether the record holds the key data[start:end]."""
     if _record_length(heap, record) != end - start:

@@ -47,6 +47,26 @@ def count_bound(counts, groups, ids, sign):
 
 
 @njit
+def count_rows(counts, groups, change):
+    """Count rows of groups up or down."""
+    for group in groups:
+        counts[group] += change
+
+
+@njit
+def newly_marked(marks, groups):
+    """Mark groups; gives those that were not marked before, each once."""
+    found = np.empty(groups.size, np.int32)
+    count = 0
+    for group in groups:
+        if not marks[group]:
+            marks[group] = True
+            found[count] = group
+            count += 1
+    return found[:count].copy()
+
+
+@njit
 def _add_exact(words, group, high, low):
     word_0 = words[group, 0] + low
     carry = _ONE if word_0 < low else _NO_WORD

@@ -6,3 +6,7 @@ from numba import njit as _njit
 # Python decides the types once per call, so arrays are always C-contiguous int64/float64/uint8 where it can be helped:
 # every further signature is compile time that a user waits for.
 njit = _njit(cache=True, nogil=True)
+
+# For small functions called in the innermost loops: an array is nine arguments of a call, which can cost more than what
+# the function does.
+inlined = _njit(cache=True, nogil=True, inline="always")

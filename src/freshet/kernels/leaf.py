@@ -26,7 +26,7 @@ def _index(arrays):
 
 @njit
 def _ring(arrays):
-    return RingArrays(arrays[5], arrays[6], arrays[7], arrays[8])
+    return RingArrays(arrays[5], arrays[6], arrays[7])
 
 
 @njit
@@ -56,7 +56,7 @@ def leaf_leave(leaf, rows, dead):
 def leaf_enter_linked(leaf, ring, keys, number, rows, fresh):
     """`leaf_enter` for a leaf with one index, in which the new rows are put."""
     found = leaf_enter(leaf, keys, number, rows, fresh)
-    ring_link(_index(ring), _ring(ring), fresh[:found], leaf[1], ring[9])
+    ring_link(_index(ring), _ring(ring), fresh[:found], leaf[1], ring[8])
     return found
 
 

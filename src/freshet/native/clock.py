@@ -9,11 +9,12 @@ from typing import Protocol
 from freshet.algebra.windows import EventTimeWindow, WindowOperator
 from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, NEVER, close_at, seen_before, time_of
+from freshet.native.plan import Plan
 from freshet.native.rhythm import Rhythm
 from freshet.native.s2r.content import WindowContent
 from freshet.native.s2r.contents import content_of
 from freshet.native.s2r.feed import Feed
-from freshet.native.stream import StreamState, in_order
+from freshet.native.stream import in_order
 from freshet.native.timing import ReportCondition, Timing, source_of
 from freshet.rdf.elements import Elements
 from freshet.rdf.triples import DEFAULT_GRAPH
@@ -22,6 +23,9 @@ from freshet.results.report import Report
 
 class ClockedQuery(Protocol):
     """A query as the clock needs it. What its leaves have changed is taken in after every step that changes them."""
+
+    @property
+    def plan(self) -> Plan: ...
 
     @property
     def leaves(self) -> Iterable[LeafBuffer]:
@@ -95,7 +99,6 @@ class Clock:
         on_failure: Callable[[str, Exception], None],
     ) -> None:
         self.streams = set(streams)
-        self.states: list[StreamState] = []  # of these streams
         self.moment = close_at(BEFORE_ALL_TIME)  # the last that was visited
         self.passed_ms = BEFORE_ALL_TIME  # nothing is left to do up to the close at this time
         self._stored = stored
@@ -153,6 +156,18 @@ class Clock:
             leaf.receive(self._stored(graph))
         return leaf
 
+    @property
+    def windows(self) -> set[WindowContent]:
+        """The windows that queries read."""
+        return {window for rhythm in self._rhythms for window in rhythm.windows}
+
+    def stored_elements(self, leaf: LeafBuffer) -> Elements | None:
+        """What the stored graph of a leaf has; None where it is the leaf of a window."""
+        for (graph, _), stored in self._stored_leaves.items():
+            if stored is leaf:
+                return self._stored(graph)
+        return None
+
     def add(self, name: str, query: ClockedQuery, timing: Timing, limit_seconds: float | None = None) -> None:
         """Step a query from now on. Its windows and leaves have been asked for just before."""
         windows = tuple(self.window(window) for window in timing.windows)
@@ -182,7 +197,7 @@ class Clock:
     def free(self) -> None:
         """Keep the leaves that the remaining queries name, and the windows that their rhythms have."""
         leaves = {id(leaf) for member in self._members.values() for leaf in member.query.leaves}
-        windows = {window for rhythm in self._rhythms for window in rhythm.windows}
+        windows = self.windows
         for window in windows:
             window.leaves = {pattern: leaf for pattern, leaf in window.leaves.items() if id(leaf) in leaves}
         self._windows = {operator: window for operator, window in self._windows.items() if window in windows}
@@ -221,12 +236,8 @@ class Clock:
 
     # ---- time
 
-    def advance(self) -> None:
-        """Visit every moment that the watermarks allow, and report."""
-        watermark_ms = AFTER_ALL_TIME
-        for state in self.states:
-            if state.watermark_ms < watermark_ms:
-                watermark_ms = state.watermark_ms
+    def advance(self, watermark_ms: int) -> None:
+        """Visit every moment that the watermark allows, and report."""
         if watermark_ms >= self._wake_ms:
             self._visit_until(watermark_ms)
         if watermark_ms > self.passed_ms:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Collection
-from typing import Protocol
 
-from freshet.algebra.expressions import Variable
-from freshet.algebra.nodes import Query, TriplePattern
+from freshet.algebra.nodes import Query
 from freshet.algebra.windows import EventTimeWindow
+from freshet.native.arrival_clock import ArrivalClock
 from freshet.native.clock import Clock
-from freshet.native.continuous_query import ContinuousQuery
 from freshet.native.derived_stream import DerivedStream
-from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
+from freshet.native.hosting import Graphs, Hosting
 from freshet.native.lower import lower
+from freshet.native.measuring import Measurements
 from freshet.native.moments import AFTER_ALL_TIME, close_at
 from freshet.native.one_way_index import Ids
 from freshet.native.plan import Plan
+from freshet.native.reads import predicates_of
+from freshet.native.shared_plans import ShapeKey, SharedPlans
+from freshet.native.sharing import Shape, shape_of
 from freshet.native.stream import StreamState
 from freshet.native.timing import Timing, source_of, timing_of
 from freshet.rdf.dictionary import Dictionary
@@ -27,13 +29,7 @@ from freshet.rdf.terms import Iri
 from freshet.rdf.triples import DEFAULT_GRAPH
 from freshet.results.report import Report
 
-
-class Graphs(Protocol):
-    """What the engine needs of the stored graphs. They are named by ids, the default graph by DEFAULT_GRAPH."""
-
-    def elements(self, graph: int = DEFAULT_GRAPH) -> Elements: ...
-    def load(self, subjects: Ids, predicates: Ids, objects: Ids, graph: int = DEFAULT_GRAPH) -> Elements: ...
-    def absorb(self, elements: Elements) -> None: ...
+AnyClock = Clock | ArrivalClock
 
 
 class Engine:
@@ -50,9 +46,13 @@ class Engine:
         self._graphs = graphs
         self._tell_failure = on_failure or _warn
         self._derived: dict[str, DerivedStream] = {}
-        self._queries: dict[str, Clock] = {}
-        self._clocks_of: dict[str, list[Clock]] = {}  # by the name of a stream, derived ones too
+        self._queries: dict[str, AnyClock] = {}
+        self._clocks_of: dict[str, list[AnyClock]] = {}  # by the name of a stream, derived ones too
+        self._states_of: dict[AnyClock, list[StreamState]] = {}
         self._derived_of: dict[str, list[DerivedStream]] = {}
+        self._hosting = Hosting(dictionary, graphs, self._failed, self._member_failed)
+        self._plans = SharedPlans()
+        self._groups = 0
         self._lock = threading.RLock()
 
     def declare(self, stream: StreamState) -> None:
@@ -82,37 +82,47 @@ class Engine:
         report: str | Collection[str] = (),
         every_ms: int | None = None,
         limit_seconds: float | None = None,
-    ) -> ContinuousQuery:
+        measurements: Measurements | None = None,
+    ) -> Plan:
         """Keep a continuous query answered from now on, over what comes from now on.
 
         `report` names conditions for a moment to count: close, change, non-empty. `every_ms` has it computed at
         multiples of a period, as COMPUTED EVERY does. A query that takes longer than `limit_seconds` over one step is
-        removed.
+        removed. What its operators do is written to `measurements`.
         """
-        plan = lower(query, file=file)
+        plan = lower(query, streams=list(self.streams), file=file)
         if not query.windows:
             raise InputError(f"the query {name} has no window, so it is not continuous", file=file)
         with self._lock:
             if name in self._queries:
                 raise InputError(f"a query named {name} is registered already")
-            timing = timing_of(query, self.streams, report=report, every_ms=every_ms, file=file)
+            timing = timing_of(plan, query.period_ms if every_ms is None else every_ms, report, file)
             self._make_streams(timing)
-            clock = self._clock(timing)
+            shape = None if measurements is not None or limit_seconds is not None else shape_of(plan)
+            clock: AnyClock | None = None
             try:
-                registered = self._instantiate(name, plan, clock, on_report)
-                clock.add(name, registered, timing, limit_seconds)
+                if shape is not None:
+                    key = ShapeKey(shape.plan, timing, self._elements_of(timing))
+                    self._plans.forget_before(key)
+                    if self._plans.is_known(key):
+                        clock = self._shared(name, shape, key, on_report)
+                if clock is None:
+                    clock, plan = self._alone(name, plan, timing, on_report, limit_seconds, measurements)
                 self._queries[name] = clock
             finally:
-                clock.free()
+                if clock is not None:
+                    clock.free()
                 self._connect()
-            return registered
+            return plan
 
     def unregister(self, name: str) -> None:
         """Forget a query, and what only it needed."""
         with self._lock:
             if name not in self._queries:
                 raise InputError(f"there is no query named {name}")
-            self._queries.pop(name).remove(name)
+            clock, known_as = self._queries.pop(name), self._plans.clock_name(name)
+            if self._plans.leave(name):
+                clock.remove(known_as)
             self._connect()
 
     def push(self, stream: str, elements: Elements) -> None:
@@ -160,7 +170,10 @@ class Engine:
     def needed_from(self) -> int:
         """The earliest time an element may have that matters to what is yet to be reported."""
         with self._lock:
-            return min((clock.needed_from(name) for name, clock in self._queries.items()), default=AFTER_ALL_TIME)
+            return min(
+                (clock.needed_from(self._plans.clock_name(name)) for name, clock in self._queries.items()),
+                default=AFTER_ALL_TIME,
+            )
 
     def load(self, subjects: Ids, predicates: Ids, objects: Ids, graph: int = DEFAULT_GRAPH) -> None:
         """Add triples to a stored graph."""
@@ -170,41 +183,25 @@ class Engine:
                 clock.load(elements, graph)
 
     def wanted_predicates(self, stream: str) -> frozenset[str] | None:
-        """The predicates of a stream that anybody can want; None where every element counts.
-
-        An aggregate without GROUP BY answers as soon as its windows hold anything at all; windows that move with
-        every element, or count them, and reports of changes need all of them.
-        """
+        """The predicates of a stream that anybody can want; None where every element counts."""
         with self._lock:
             if self._stream(stream).absorb is not None:
                 return None
             wanted: set[str] = set()
-            for name, clock in self._queries.items():
+            for name, clock in {self._plans.clock_name(name): clock for name, clock in self._queries.items()}.items():
                 query = clock.query(name)
-                assert isinstance(query, ContinuousQuery)
-                plan = query.plan
-                if stream not in {window.stream.value for window in plan.windows if isinstance(window.stream, Iri)}:
+                if Iri(stream) not in {window.stream for window in query.plan.windows}:
                     continue
-                if clock.counts_every_element(name):
+                found = None if clock.counts_every_element(name) else predicates_of(query.plan, stream)
+                if found is None:
                     return None
-                if plan.window_leaves == 0 or (plan.group is not None and not plan.group.keys):
-                    return None
-                for leaf in plan.leaves:
-                    if leaf.window is None or leaf.window.stream != Iri(stream):
-                        continue
-                    if not isinstance(leaf.pattern.predicate, Iri):
-                        return None
-                    wanted.add(leaf.pattern.predicate.value)
+                wanted |= found
             return frozenset(wanted)
 
     def _stream(self, iri: str) -> StreamState:
         if iri not in self.streams:
             raise InputError(f"there is no stream <{iri}>")
         return self.streams[iri]
-
-    def _state(self, name: str) -> StreamState:
-        """The state of a stream, or of a derived one."""
-        return self.streams[name] if name in self.streams else self._derived[name].state
 
     def _make_streams(self, timing: Timing) -> None:
         """Make known the streams that a query reads and nobody has declared."""
@@ -218,20 +215,28 @@ class Engine:
 
     def _clock(self, timing: Timing) -> Clock:
         """The clock of the streams that a query waits for: those it reads, also by way of the stored graph."""
-        streams = set(timing.streams)
-        if timing.absorbed:
-            streams |= {state.iri for state in self.streams.values() if state.absorb is not None}
+        streams = self._streams_of(timing)
         for clock in self._clocks():
-            if clock.streams == streams:
+            if isinstance(clock, Clock) and clock.streams == streams:
                 return clock
         return Clock(streams, self._graphs.elements, self._failed)
 
-    def _clocks(self) -> list[Clock]:
+    def _streams_of(self, timing: Timing) -> set[str]:
+        streams = set(timing.streams)
+        if timing.absorbed:
+            streams |= {state.iri for state in self.streams.values() if state.absorb is not None}
+        return streams
+
+    def _elements_of(self, timing: Timing) -> tuple[int, ...]:
+        """How many elements have come in the streams of a query."""
+        return tuple(self.streams[stream].elements for stream in sorted(timing.base_streams))
+
+    def _clocks(self) -> list[AnyClock]:
         return list(dict.fromkeys(self._queries.values()))
 
     def _connect(self) -> None:
         """Find out anew which clocks and derived streams each stream feeds; what feeds nobody is let go."""
-        clocks: dict[str, list[Clock]] = {}
+        clocks: dict[str, list[AnyClock]] = {}
         for clock in self._clocks():
             for stream in clock.streams:
                 clocks.setdefault(stream, []).append(clock)
@@ -240,12 +245,21 @@ class Engine:
         self._derived_of = {}
         for derived in self._derived.values():
             self._derived_of.setdefault(derived.base.iri, []).append(derived)
-        for clock in self._clocks():
-            clock.states = [self._state(stream) for stream in clock.streams]
+        states = self.streams | {name: derived.state for name, derived in self._derived.items()}
+        self._states_of = {clock: [states[stream] for stream in clock.streams] for clock in self._clocks()}
 
-    def _failed(self, name: str, error: Exception) -> None:
-        del self._queries[name]
-        self._connect()
+    def _failed(self, known_as: str, error: Exception) -> None:
+        """What a clock knows under a name has failed, and is gone."""
+        reason = error.message if isinstance(error, FreshetError) else f"{type(error).__name__}: {error}"
+        for name in self._plans.members(known_as):
+            del self._queries[name]
+            self._plans.leave(name)
+            self._connect()
+            self._tell_failure(name, reason)
+
+    def _member_failed(self, name: str, error: Exception) -> None:
+        """One of those that share a plan has failed; the others go on."""
+        self.unregister(name)
         self._tell_failure(
             name, error.message if isinstance(error, FreshetError) else f"{type(error).__name__}: {error}"
         )
@@ -262,9 +276,9 @@ class Engine:
         for derived in self._derived_of.get(stream, ()):
             if self._release(derived):
                 for clock in self._clocks_of[derived.state.iri]:
-                    clock.advance()
+                    clock.advance(self._watermark(clock))
         for clock in self._clocks_of.get(stream, ()):
-            clock.advance()
+            clock.advance(self._watermark(clock))
 
     def _release(self, derived: DerivedStream) -> bool:
         elements = derived.release()
@@ -274,26 +288,59 @@ class Engine:
             clock.push(derived.state.iri, elements)
         return True
 
-    def _instantiate(self, name: str, plan: Plan, clock: Clock, on_report: Callable[[Report], None]) -> ContinuousQuery:
-        leaves: list[tuple[LeafBuffer, tuple[str, ...]]] = []
-        for leaf in plan.leaves:
-            pattern, names = self._leaf_pattern(leaf.pattern)
-            home = clock.stored_leaf if leaf.window is None else clock.window(leaf.window).leaf
-            leaves.append((home(pattern), names))
-        windows = [clock.window(window) for window in plan.windows]
-        return ContinuousQuery(name, plan, windows, leaves, self.dictionary, on_report)
+    def _watermark(self, clock: AnyClock) -> int:
+        """How far all streams of a clock have come."""
+        watermark_ms = AFTER_ALL_TIME
+        for state in self._states_of[clock]:
+            if state.watermark_ms < watermark_ms:
+                watermark_ms = state.watermark_ms
+        return watermark_ms
 
-    def _leaf_pattern(self, pattern: TriplePattern) -> tuple[LeafPattern, tuple[str, ...]]:
-        ends = (pattern.subject, pattern.predicate, pattern.object)
-        places: dict[str, tuple[int, ...]] = {}
-        constants = [0, 0, 0]
-        for at, end in enumerate(ends):
-            if isinstance(end, Variable):
-                places[end.name] = (*places.get(end.name, ()), at)
+    def _alone(
+        self,
+        name: str,
+        plan: Plan,
+        timing: Timing,
+        on_report: Callable[[Report], None],
+        limit_seconds: float | None,
+        measurements: Measurements | None,
+    ) -> tuple[AnyClock, Plan]:
+        """A query with a plan of its own."""
+        if timing.is_plain and limit_seconds is None and measurements is None:
+            arrivals = self._hosting.arrivals(name, plan, self._streams_of(timing), shared=False)
+            if arrivals is not None:
+                arrivals.add(name, [], on_report)
+                return arrivals, plan
+        clock = self._clock(timing)
+        try:
+            query = self._hosting.alone(name, plan, clock, on_report, measurements)
+            clock.add(name, query, timing, limit_seconds)
+        except BaseException:
+            clock.free()  # others may have it, and keep what is theirs
+            raise
+        return clock, query.plan
+
+    def _shared(self, name: str, shape: Shape, key: ShapeKey, on_report: Callable[[Report], None]) -> AnyClock:
+        """A query that shares a plan."""
+        shared, timing = self._plans.shared(key), key.timing
+        clock: AnyClock
+        if shared is not None:
+            clock = self._queries[self._plans.members(shared.name)[0]]
+        else:
+            self._groups += 1
+            group = f"shared plan {self._groups}"
+            arrivals = None
+            if timing.is_plain:
+                arrivals = self._hosting.arrivals(group, shape.plan, self._streams_of(timing), shared=True)
+            if arrivals is not None:
+                shared = clock = arrivals
             else:
-                constants[at] = self.dictionary.encode(end)
-        subject, predicate, object_ = constants
-        return LeafPattern((subject, predicate, object_), tuple(places.values())), tuple(places)
+                clock = self._clock(timing)
+                shared = self._hosting.shared(group, shape.plan, clock, len(shape.constants))
+                clock.add(group, shared, timing)
+        shared.add(name, [self.dictionary.encode(term) for term in shape.constants], on_report)
+        self._plans.enter(name, key, shared)
+        return clock
 
 
 def _warn(name: str, reason: str) -> None:

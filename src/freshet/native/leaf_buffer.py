@@ -8,6 +8,7 @@ import numpy as np
 
 from freshet.kernels.leaf import leaf_enter, leaf_enter_linked, leaf_leave, leaf_leave_linked
 from freshet.native.arrivals import Arrivals
+from freshet.native.choice import Choice
 from freshet.native.one_way_index import Ids, Mask, OneWayIndex, Rows
 from freshet.native.ring_index import RingIndex
 from freshet.rdf.elements import Elements
@@ -20,11 +21,12 @@ class LeafPattern:
     """A triple pattern without names: ids where it has constants, and for each variable the places it stands at.
 
     `constants` has 0 where there is a variable. Patterns that differ only in the names of variables are equal, and
-    share one leaf buffer.
+    share one leaf buffer. At some places only chosen terms match: the constants of queries that share the pattern.
     """
 
     constants: tuple[int, int, int]
     columns: tuple[tuple[int, ...], ...]
+    chosen: tuple[tuple[int, Choice], ...] = ()
 
     def match(self, elements: Elements) -> tuple[Mask | slice, Ids]:
         """Which elements match, and the variables' values of those that do."""
@@ -38,6 +40,9 @@ class LeafPattern:
             for place in places[1:]:
                 hit = triple[places[0]] == triple[place]
                 mask = hit if mask is None else mask & hit
+        for place, choice in self.chosen:
+            hit = choice.among(triple[place])
+            mask = hit if mask is None else mask & hit
         chosen: Mask | slice = slice(None) if mask is None else mask
         count = len(elements.times) if mask is None else int(np.count_nonzero(mask))
         values = np.empty((count, len(self.columns)), np.int64)
@@ -99,6 +104,10 @@ class LeafBuffer:
     def live_rows(self) -> Rows:
         return self._rows.live_entries()
 
+    def known(self) -> Ids:
+        """The values of all rows that are here or wait to enter."""
+        return np.concatenate((self.values[self.live_rows()], self._waiting.values))
+
     def receive(self, elements: Elements) -> None:
         """Elements in order of time; those that match wait until a step lets them in."""
         chosen, values = self.pattern.match(elements)
@@ -109,6 +118,9 @@ class LeafBuffer:
         """One element, not before those that have come."""
         for place, constant in self._fixed:
             if triple[place] != constant:
+                return
+        for place, choice in self.pattern.chosen:
+            if triple[place] not in choice:
                 return
         for place, other in self._equal:
             if triple[place] != triple[other]:

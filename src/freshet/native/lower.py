@@ -2,185 +2,374 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import singledispatch
-from typing import cast
+from itertools import count
 
 from freshet.algebra import nodes
-from freshet.algebra.expressions import Aggregate, And, Expression, Variable
-from freshet.algebra.scope import variables_in_scope
-from freshet.algebra.windows import WindowOperator
+from freshet.algebra.certain import certainly_bound
+from freshet.algebra.expressions import And, Exists, Expression, Variable
+from freshet.algebra.free_variables import variables_of
+from freshet.algebra.scope import variables_in_scope, visible_variables
 from freshet.expressions.evaluate import unsupported
-from freshet.native.plan import Plan, PlanExtend, PlanFilter, PlanGroup, PlanLeaf, RowStep
+from freshet.native.again import Reading, again
+from freshet.native.expand import expand_windows
+from freshet.native.plan import (
+    Names,
+    Plan,
+    PlanCondition,
+    PlanDistinct,
+    PlanExtend,
+    PlanFilter,
+    PlanGroup,
+    PlanJoin,
+    PlanLeaf,
+    PlanLeftJoin,
+    PlanNegation,
+    PlanNode,
+    PlanOrdered,
+    PlanProject,
+    PlanUnion,
+    PlanValues,
+    Source,
+    Stored,
+)
+from freshet.native.substitutable import contains_exists, exists_parts
 from freshet.rdf.errors import UnsupportedError
 from freshet.rdf.terms import Iri
-
-# Nodes that the native engine does not lower, each with the words that the user is shown.
-REFUSED: dict[type[nodes.Node], str] = {
-    nodes.PathPattern: "a property path",
-    nodes.LeftJoin: "OPTIONAL",
-    nodes.Union: "UNION",
-    nodes.Minus: "MINUS",
-    nodes.Graph: "GRAPH",
-    nodes.Service: "SERVICE",
-    nodes.Values: "VALUES",
-    nodes.OrderBy: "ORDER BY",
-    nodes.Slice: "LIMIT or OFFSET",
-}
 
 
 def refuse(what: str) -> UnsupportedError:
     return UnsupportedError(f"{what} is not supported yet by the native engine")
 
 
-def lower(query: nodes.Query, *, file: str | None = None) -> Plan:
-    """The plan of a SELECT query, continuous or one-shot."""
+def lower(query: nodes.Query, *, streams: Iterable[str] = (), file: str | None = None) -> Plan:
+    """The plan of a continuous query. `streams` are those that a variable in place of a stream can stand for."""
     try:
-        return _lower(query)
+        return _lower(expand_windows(query, streams))
     except UnsupportedError as error:
         raise UnsupportedError(error.message, file=file) from None
 
 
 def _lower(query: nodes.Query) -> Plan:
-    if query.form is not nodes.QueryForm.SELECT:
-        raise refuse(query.form.value.upper())
-    if query.default_graphs or query.named_graphs:
-        raise refuse("FROM" if query.default_graphs else "FROM NAMED")
-    windows = {declaration.name: _window(declaration.window) for declaration in query.windows}
+    if query.form not in (nodes.QueryForm.SELECT, nodes.QueryForm.CONSTRUCT):
+        raise refuse(f"a continuous {query.form.value.upper()} query")
+    windows = {declaration.name: declaration.window for declaration in query.windows}
+    # Unlike in one-shot queries, FROM NAMED alone does not hide the stored default graph: it is what patterns outside
+    # of windows match.
+    default: tuple[Source, ...] = tuple(Stored(name) for name in query.default_graphs) or (Stored(),)
     if query.merged:
-        raise refuse("C-SPARQL's merge of windows (FROM STREAM)")
-    root = query.root
-    distinct = False
-    while isinstance(root, nodes.Distinct | nodes.Reduced):
-        distinct = distinct or isinstance(root, nodes.Distinct)
-        root = root.child
-    _check(root)
-    if not isinstance(root, nodes.Project):
-        raise refuse(type(root).__name__)
-    variables = tuple(variable.name for variable in root.variables)
-    below, rows = _row_steps(root.child)
-    group = None
-    extends: list[RowStep] = []
-    if isinstance(below, nodes.Group):
-        group = PlanGroup(
-            tuple(key.name for key in below.keys),
-            tuple((variable.name, aggregate) for variable, aggregate in below.aggregates),
-        )
-        for _, aggregate in group.aggregates:
-            _check_aggregate(aggregate)
-        below, extends = _row_steps(below.child)
-    elif rows:
-        extends, rows = rows, []
-    pattern = _Pattern(windows)
-    while extends and isinstance(extends[0], PlanFilter):  # these can run inside the join
-        pattern.filters += _split(cast(PlanFilter, extends.pop(0)))
-    _pattern(below, pattern)
-    if not pattern.leaves:
-        raise refuse("a query without a triple pattern")
+        default = (*dict.fromkeys(windows.values()), *default)
+    named = frozenset(query.named_graphs) if query.named_graphs or query.default_graphs else None
+    root = _node(query.root, _Place(Reading(windows, default, named), default))
+    template = query.template if query.form is nodes.QueryForm.CONSTRUCT else None
+    selected = _selected(query.root) if template is None else sorted(variables_of(template))
     return Plan(
+        root=root,
         windows=tuple(dict.fromkeys(windows.values())),
-        leaves=tuple(sorted(pattern.leaves, key=lambda leaf: leaf.window is None)),
-        filters=tuple(pattern.filters),
-        extends=tuple(extends),
-        group=group,
-        rows=tuple(rows),
-        variables=variables,
-        distinct=distinct,
+        variables=tuple(selected),
         output=query.output,
+        template=template,
     )
 
 
-def _split(filter_: PlanFilter) -> list[PlanFilter]:
-    """The parts of a conjunction as filters of their own: each can run as soon as its own variables are bound."""
-    if not isinstance(filter_.condition, And):
-        return [filter_]
-    left, right = (PlanFilter(part, filter_.scope) for part in (filter_.condition.left, filter_.condition.right))
-    return _split(left) + _split(right)
+def _selected(root: nodes.Node) -> list[str]:
+    node = root
+    while isinstance(node, nodes.Slice | nodes.Distinct | nodes.Reduced | nodes.OrderBy):
+        node = node.child
+    found = node.variables if isinstance(node, nodes.Project) else visible_variables(root)
+    return [variable.name for variable in found]
 
 
-def _window(window: WindowOperator) -> WindowOperator:
-    if isinstance(window.stream, Variable):
-        raise refuse("STREAM with a variable")
-    return window
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where in the query a node stands: what its patterns match, and how that is said in the algebra."""
+
+    reading: Reading
+    sources: tuple[Source, ...]
+    inside: tuple[nodes.Window | nodes.Graph, ...] = ()
+    numbers: Iterator[int] = field(default_factory=count)  # for variables of our own
+
+    def within(self, node: nodes.Window | nodes.Graph, *sources: Source) -> _Place:
+        return replace(self, sources=sources, inside=(*self.inside, node))
+
+    def again(self, node: nodes.Node, reason: str) -> PlanNode:
+        """The node evaluated anew, in its own surroundings."""
+        for outer in reversed(self.inside):
+            node = replace(outer, child=node)
+        return again(node, self.reading, *_scope(node), reason)
 
 
-def _check(node: nodes.Node) -> None:
-    if type(node) in REFUSED:
-        raise refuse(REFUSED[type(node)])
+def _names(node: nodes.Node) -> Names:
+    """The names of the variables that a filter on top of a node sees."""
+    return frozenset(variable.name for variable in variables_in_scope(node))
 
 
-def _check_expression(expression: Expression) -> None:
+def _scope(node: nodes.Node) -> tuple[Names, Names]:
+    return _names(node), frozenset(variable.name for variable in certainly_bound(node))
+
+
+def _check(expression: Expression) -> None:
     if what := unsupported(expression):
         raise refuse(what)
 
 
-def _check_aggregate(aggregate: Aggregate) -> None:
-    if aggregate.function == "GROUP_CONCAT":
-        raise refuse("GROUP_CONCAT")
-    if aggregate.operand is None and aggregate.distinct:
-        raise refuse("COUNT(DISTINCT *)")
-    if aggregate.operand is not None:
-        _check_expression(aggregate.operand)
-
-
-def _row_steps(node: nodes.Node) -> tuple[nodes.Node, list[RowStep]]:
-    """Peel the filters and extends on top of a node; they are listed from the bottom up."""
-    steps: list[RowStep] = []
-    while isinstance(node, nodes.Extend | nodes.Filter):
-        if isinstance(node, nodes.Extend):
-            _check_expression(node.expression)
-            steps.append(PlanExtend(node.variable.name, node.expression))
-        else:
-            _check_expression(node.condition)
-            steps.append(PlanFilter(node.condition, _scope(node.child)))
-        node = node.child
-    return node, steps[::-1]
-
-
-@dataclass
-class _Pattern:
-    """What a graph pattern comes to: leaves to join and filters to apply."""
-
-    windows: dict[Iri, WindowOperator]
-    inside: WindowOperator | None = None
-    leaves: list[PlanLeaf] = field(default_factory=list)
-    filters: list[PlanFilter] = field(default_factory=list)
-
-
 @singledispatch
-def _pattern(node: nodes.Node, into: _Pattern) -> None:
-    _check(node)
-    names = {nodes.Extend: "BIND inside a pattern", nodes.Group: "a sub-select", nodes.Project: "a sub-select"}
-    raise refuse(names.get(type(node), type(node).__name__))
+def _node(node: nodes.Node, place: _Place) -> PlanNode:
+    raise refuse("SERVICE" if isinstance(node, nodes.Service) else type(node).__name__)
 
 
-@_pattern.register
-def _(node: nodes.BGP, into: _Pattern) -> None:
-    into.leaves += [PlanLeaf(into.inside, pattern) for pattern in node.patterns]
+@_node.register(nodes.BGP)
+@_node.register(nodes.Join)
+def _(node: nodes.BGP | nodes.Join, place: _Place) -> PlanNode:
+    return _joined(node, place)
 
 
-@_pattern.register
-def _(node: nodes.Join, into: _Pattern) -> None:
-    _pattern(node.left, into)
-    _pattern(node.right, into)
+@_node.register
+def _(node: nodes.PathPattern, place: _Place) -> PlanNode:
+    return _path(node.subject, node.path, node.object, place)
 
 
-@_pattern.register
-def _(node: nodes.Filter, into: _Pattern) -> None:
-    _check_expression(node.condition)
-    into.filters += _split(PlanFilter(node.condition, _scope(node.child)))
-    _pattern(node.child, into)
+@_node.register
+def _(node: nodes.Window, place: _Place) -> PlanNode:
+    assert isinstance(node.name, Iri)  # expand_windows has seen to that
+    return _node(node.child, place.within(node, place.reading.windows[node.name]))
 
 
-@_pattern.register
-def _(node: nodes.Window, into: _Pattern) -> None:
+@_node.register
+def _(node: nodes.Graph, place: _Place) -> PlanNode:
     if isinstance(node.name, Variable):
-        raise refuse("WINDOW with a variable")
-    outside, into.inside = into.inside, into.windows[node.name]
-    _pattern(node.child, into)
-    into.inside = outside
+        return place.again(node, "GRAPH with a variable")
+    if place.reading.named is not None and node.name not in place.reading.named:
+        return PlanValues(*_scope(node), variables=(), rows=())
+    return _node(node.child, place.within(node, Stored(node.name)))
 
 
-def _scope(node: nodes.Node) -> frozenset[str]:
-    """The names of the variables that a filter on top of a node sees."""
-    return frozenset(variable.name for variable in variables_in_scope(node))
+@_node.register
+def _(node: nodes.Filter, place: _Place) -> PlanNode:
+    return _joined(node, place)
+
+
+@_node.register
+def _(node: nodes.Extend, place: _Place) -> PlanNode:
+    if contains_exists(node.expression):
+        return place.again(node, "EXISTS inside an expression")
+    _check(node.expression)
+    return PlanExtend(
+        *_scope(node), child=_node(node.child, place), variable=node.variable.name, expression=node.expression
+    )
+
+
+@_node.register
+def _(node: nodes.LeftJoin, place: _Place) -> PlanNode:
+    if node.condition is not None:
+        if contains_exists(node.condition):
+            return place.again(node, "EXISTS in the condition of OPTIONAL")
+        _check(node.condition)
+    left, right = _node(node.left, place), _node(node.right, place)
+    return PlanLeftJoin(*_scope(node), left=left, right=right, condition=node.condition)
+
+
+@_node.register
+def _(node: nodes.Minus, place: _Place) -> PlanNode:
+    left, right = _node(node.left, place), _node(node.right, place)
+    if not left.names & right.names:
+        return left
+    return _negation(left, right, None, negated=True, overlapping=True)
+
+
+@_node.register
+def _(node: nodes.Union, place: _Place) -> PlanNode:
+    parts = [_node(child, place) for child in (node.left, node.right)]
+    flat = [each for part in parts for each in (part.children if isinstance(part, PlanUnion) else (part,))]
+    return PlanUnion(*_scope(node), children=tuple(flat))
+
+
+@_node.register
+def _(node: nodes.Values, place: _Place) -> PlanNode:
+    return PlanValues(*_scope(node), variables=tuple(each.name for each in node.variables), rows=node.rows)
+
+
+@_node.register
+def _(node: nodes.Group, place: _Place) -> PlanNode:
+    for _, aggregate in node.aggregates:
+        if aggregate.operand is not None:
+            if contains_exists(aggregate.operand):
+                return place.again(node, "EXISTS inside an aggregate")
+            _check(aggregate.operand)
+    return PlanGroup(
+        *_scope(node),
+        child=_node(node.child, place),
+        keys=tuple(key.name for key in node.keys),
+        aggregates=tuple((variable.name, aggregate) for variable, aggregate in node.aggregates),
+        rows=tuple(variable.name for variable in visible_variables(node.child)),
+    )
+
+
+@_node.register(nodes.Project)
+@_node.register(nodes.Distinct)
+@_node.register(nodes.Reduced)
+@_node.register(nodes.OrderBy)
+@_node.register(nodes.Slice)
+def _(node: nodes.Project | nodes.Distinct | nodes.Reduced | nodes.OrderBy | nodes.Slice, place: _Place) -> PlanNode:
+    """The solution modifiers of one SELECT, from the outside in: Slice, Distinct, Project, OrderBy."""
+    offset, limit, distinct = 0, None, False
+    below: nodes.Node = node
+    if isinstance(below, nodes.Slice):
+        offset, limit, below = below.offset, below.limit, below.child
+    while isinstance(below, nodes.Distinct | nodes.Reduced):
+        distinct = distinct or isinstance(below, nodes.Distinct)
+        below = below.child
+    variables = [variable.name for variable in visible_variables(below)]
+    if isinstance(below, nodes.Project):
+        variables, below = [variable.name for variable in below.variables], below.child
+    conditions: tuple[nodes.OrderCondition, ...] = ()
+    if isinstance(below, nodes.OrderBy):
+        conditions, below = below.conditions, below.child
+        for condition in conditions:
+            if contains_exists(condition.expression):
+                return place.again(node, "EXISTS in ORDER BY")
+            _check(condition.expression)
+    child = _node(below, place)
+    certain = child.certain & frozenset(variables)
+    if conditions or offset or limit is not None:
+        return PlanOrdered(frozenset(variables), certain, child, conditions, tuple(variables), distinct, offset, limit)
+    plan: PlanNode = PlanProject(frozenset(variables), certain, child)
+    return PlanDistinct(plan.names, plan.certain, plan) if distinct else plan
+
+
+# ---- patterns that are joined, with their filters
+
+
+@dataclass(slots=True)
+class _Parts:
+    """What a group of patterns comes to: inputs to join and conditions on them."""
+
+    inputs: list[PlanNode] = field(default_factory=list)
+    conditions: list[PlanCondition] = field(default_factory=list)
+
+
+def _joined(node: nodes.Node, place: _Place) -> PlanNode:
+    if isinstance(node, nodes.Filter):
+        return _filtered(node, place)
+    parts = _Parts()
+    _collect(node, place, parts)
+    return _join(parts)
+
+
+def _join(parts: _Parts) -> PlanNode:
+    if len(parts.inputs) == 1 and not parts.conditions:
+        return parts.inputs[0]
+    if not parts.inputs:
+        parts.inputs.append(PlanValues(frozenset(), frozenset(), (), ((),)))
+    names = frozenset[str]().union(*(each.names for each in parts.inputs))
+    certain = frozenset[str]().union(*(each.certain for each in parts.inputs))
+    return PlanJoin(names, certain, tuple(parts.inputs), tuple(parts.conditions))
+
+
+def _collect(node: nodes.Node, place: _Place, parts: _Parts) -> None:
+    """Take a join apart. A condition joins in where all that it sees is bound for certain in its own group."""
+    match node:
+        case nodes.BGP(patterns):
+            parts.inputs += [_leaf(pattern, place) for pattern in patterns]
+        case nodes.Join(left, right):
+            _collect(left, place, parts)
+            _collect(right, place, parts)
+        case nodes.Window(Iri() as name, child):
+            _collect(child, place.within(node, place.reading.windows[name]), parts)
+        case nodes.Filter(condition, child) if not contains_exists(condition):
+            names, certain = _scope(child)
+            _check(condition)
+            if variables_of(condition) & names <= certain:
+                parts.conditions += [PlanCondition(part, names) for part in _conjuncts(condition)]
+                _collect(child, place, parts)
+            else:
+                parts.inputs.append(_node(node, place))
+        case _:
+            lowered = _node(node, place)
+            if isinstance(lowered, PlanJoin):
+                parts.inputs += lowered.inputs
+                parts.conditions += lowered.conditions
+            else:
+                parts.inputs.append(lowered)
+
+
+def _filtered(node: nodes.Filter, place: _Place) -> PlanNode:
+    """Conditions on values first, then EXISTS and NOT EXISTS as joins that only count."""
+    conjuncts = _conjuncts(node.condition)
+    exists = [part for part in conjuncts if isinstance(part, Exists)]
+    plain = [part for part in conjuncts if not isinstance(part, Exists)]
+    if any(contains_exists(part) for part in plain):
+        return place.again(node, "EXISTS inside an expression")
+    names, certain = _scope(node.child)
+    asked = [exists_parts(part, names) for part in exists]
+    if any(part is None for part in asked):
+        return place.again(node, "EXISTS whose pattern depends on more than its solutions")
+    for part in plain:
+        _check(part)
+    if plain and variables_of(tuple(plain)) & names <= certain:
+        parts = _Parts(conditions=[PlanCondition(part, names) for part in plain])
+        _collect(node.child, place, parts)
+        plan = _join(parts)
+    else:
+        plan = _node(node.child, place)
+        for part in plain:
+            plan = PlanFilter(plan.names, plan.certain, plan, part)
+    for each in filter(None, asked):
+        if each.condition is not None:
+            _check(each.condition)
+        right = _node(each.pattern, place)
+        plan = _negation(plan, right, each.condition, negated=each.negated, overlapping=False)
+    return plan
+
+
+def _negation(
+    left: PlanNode, right: PlanNode, condition: Expression | None, *, negated: bool, overlapping: bool
+) -> PlanNode:
+    shared = left.names & right.names
+    if condition is None and shared <= left.certain and shared <= right.certain:
+        # Only whether there is a match counts, so that one row a key is enough, and each row of left has one at most.
+        right = PlanProject(shared, shared, right)
+        right = PlanDistinct(shared, shared, right)
+    return PlanNegation(left.names, left.certain, left, right, condition, negated, overlapping)
+
+
+def _conjuncts(condition: Expression) -> list[Expression]:
+    """The parts of a conjunction: each can be tested as soon as its own variables are bound."""
+    if not isinstance(condition, And):
+        return [condition]
+    return _conjuncts(condition.left) + _conjuncts(condition.right)
+
+
+# ---- triple patterns and paths
+
+
+def _leaf(pattern: nodes.TriplePattern, place: _Place) -> PlanNode:
+    """A pattern in its source; in a merge of several, as a set of triples."""
+    names = frozenset(variables_of(pattern))
+    leaves = tuple(PlanLeaf(names, names, source, pattern) for source in place.sources)
+    if len(leaves) == 1:
+        return leaves[0]
+    return PlanDistinct(names, names, PlanUnion(names, names, leaves))
+
+
+def _path(subject: nodes.PatternTerm, path: nodes.Path, object_: nodes.PatternTerm, place: _Place) -> PlanNode:
+    """What of a path is made of joins and unions; the rest is evaluated anew."""
+    match path:
+        case nodes.Link(predicate):
+            return _leaf(nodes.TriplePattern(subject, predicate, object_), place)
+        case nodes.Inverse(inner):
+            return _path(object_, inner, subject, place)
+        case nodes.Sequence(left, right):
+            middle = Variable(f".step{next(place.numbers)}")
+            halves = _path(subject, left, middle, place), _path(middle, right, object_, place)
+            parts = _Parts()
+            for half in halves:
+                parts.inputs += half.inputs if isinstance(half, PlanJoin) else (half,)
+            return _join(parts)
+        case nodes.Alternative(left, right):
+            children = _path(subject, left, object_, place), _path(subject, right, object_, place)
+            names = frozenset(variables_of((subject, object_)))
+            return PlanUnion(names, names, tuple(PlanProject(names, names, child) for child in children))
+    return place.again(nodes.PathPattern(subject, path, object_), "a property path")

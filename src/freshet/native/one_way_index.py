@@ -39,7 +39,6 @@ class OneWayIndex:
     def __init__(self, width: int) -> None:
         self.arrays = _empty(_FIRST_CAPACITY, width)
         self._spare = np.empty(0, np.int64)  # the table before the last sweep
-        self._room = _FIRST_CAPACITY  # at least so many new keys fit
 
     @property
     def capacity(self) -> int:
@@ -62,16 +61,8 @@ class OneWayIndex:
 
     def make_room(self, more: int) -> None:
         """See that `more` new keys fit; idle keys are deleted here, in a batch."""
-        self._room -= more
-        if self._room >= 0:
-            return
-        self._sweep(more)
         sizes = self.arrays.sizes
-        self._room = self.capacity - int(sizes[USED] - sizes[FREE]) - more
-
-    def _sweep(self, more: int) -> None:
-        sizes = self.arrays.sizes
-        if int(sizes[USED] - sizes[FREE]) + more <= self.capacity:
+        if sizes.item(USED) - sizes.item(FREE) + more <= len(self.arrays.counts):
             return
         capacity = self.capacity
         while 4 * (self.live + more) > 3 * capacity:  # the rest is for the keys that come before the next sweep
@@ -89,6 +80,9 @@ class OneWayIndex:
             empty.fill(-1)
             self._spare = table
             self.arrays = self.arrays._replace(table=empty)
+        self._sweep(table)
+
+    def _sweep(self, table: Ids) -> None:
         index_sweep(table, self.arrays)
 
     def add(self, keys: Ids) -> tuple[Rows, Mask]:

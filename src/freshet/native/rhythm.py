@@ -36,11 +36,11 @@ class Rhythm:
 
     @property
     def holds_anything(self) -> bool:
-        return any([window.count for window in self.windows])  # for a few, a list is quicker than a generator
+        return any(window.count for window in self.windows)
 
     def changed_at(self, number: int) -> bool:
         """Whether an element came into a window or left one at a step."""
-        return any([window.changed == number for window in self.windows])
+        return any(window.changed == number for window in self.windows)
 
     def wakes_at(self, passed_ms: int) -> int:
         """The first watermark after one that has been passed at which anything can close."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from freshet.kernels.bags import ring_pop
 from freshet.kernels.index import RingArrays, ring_link, ring_unlink
 from freshet.kernels.leaf import index_probe
 from freshet.native.one_way_index import Ids, OneWayIndex, Rows
@@ -17,6 +18,14 @@ def _grown(array: Rows, size: int) -> Rows:
     return larger
 
 
+class _RingKeys(OneWayIndex):
+    """The keys of a ring index, whose counters stand beside them (see `RingArrays`)."""
+
+    def _sweep(self, table: Ids) -> None:
+        self.arrays.counts[:] = self.arrays.keys[:, -1] >> 32
+        super()._sweep(table)
+
+
 class RingIndex:
     """Rows by key (some columns of a row), newest first, with a counter per key. Taking a row out is O(1).
 
@@ -25,11 +34,10 @@ class RingIndex:
 
     def __init__(self, columns: tuple[int, ...]) -> None:
         self._columns = np.array(columns, np.int64)
-        self._index = OneWayIndex(len(columns))
+        self._index = _RingKeys(len(columns) + 1)
         nothing = np.empty(0, np.int32)
-        self._ring = RingArrays(nothing, nothing, nothing, nothing)
+        self._ring = RingArrays(nothing, nothing, nothing)
         self.arrays = (*self._index.arrays, *self._ring, self._columns)
-        self._table = self._index.arrays.table
         self._lefts, self._found = np.empty(_FIRST_PAIRS, np.int64), np.empty(_FIRST_PAIRS, np.int32)
         self.rows = 0
 
@@ -46,16 +54,20 @@ class RingIndex:
     def make_room(self, more: int, row_capacity: int) -> None:
         """See that `more` rows fit, of a leaf that has room for so many."""
         self._index.make_room(more)
-        heads, older, newer, entries = self._ring
-        if self._index.arrays.table is self._table and len(older) >= row_capacity and len(heads):
+        # Whenever any array of the index is another, its table is.
+        if self._index.arrays.table is self.arrays[0] and len(self._ring.entries) >= row_capacity:
             return
-        if len(heads) < self._index.capacity:
-            heads = _grown(heads, self._index.capacity)
-        if len(older) < row_capacity:
-            older, newer, entries = (_grown(array, row_capacity) for array in (older, newer, entries))
-        self._ring = RingArrays(heads, older, newer, entries)
-        self._table = self._index.arrays.table  # another one whenever any array of the index is
+        if len(self._ring.entries) < row_capacity:
+            self._ring = RingArrays(*(_grown(array, row_capacity) for array in self._ring))
         self.arrays = (*self._index.arrays, *self._ring, self._columns)
+
+    def pop(self, keys: Ids) -> Rows:
+        """Take out the newest row of each key."""
+        rows: Rows = ring_pop(self._index.arrays, self._ring, keys)
+        if len(rows) and rows.min() < 0:
+            raise ValueError("a row leaves that never came")
+        self.rows -= len(rows)
+        return rows
 
     def probe(self, keys: Ids, born: Ids, before: int) -> tuple[Ids, Rows]:
         """Pairs (which key, row) for all rows with the keys that were born before a step."""

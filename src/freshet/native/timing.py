@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, fields, is_dataclass, replace
+from collections.abc import Collection
+from dataclasses import dataclass
 from enum import StrEnum
 
-from freshet.algebra import nodes
 from freshet.algebra.windows import EventTimeWindow, WindowOperator
+from freshet.native.plan import Plan
+from freshet.native.reads import reads_stored
 from freshet.rdf.errors import InputError
 from freshet.rdf.terms import Iri
 
@@ -33,39 +34,30 @@ class Timing:
     absorbed: bool = False
 
     @property
+    def is_plain(self) -> bool:
+        """Whether every move of a window counts, and no other moment."""
+        return self.period_ms is None and not self.conditions
+
+    @property
+    def base_streams(self) -> set[str]:
+        """The declared streams that the windows are over, by themselves or by way of derived ones."""
+        return {window.stream.value for window in self.windows if isinstance(window.stream, Iri)}
+
+    @property
     def streams(self) -> tuple[str, ...]:
         """The streams that the windows are over, by the names that clocks know them by."""
         return tuple(dict.fromkeys(source_of(window) for window in self.windows))
 
 
 def timing_of(
-    query: nodes.Query,
-    streams: Iterable[str],
-    *,
-    report: str | Collection[str] = (),
-    every_ms: int | None = None,
-    file: str | None = None,
+    plan: Plan, period_ms: int | None = None, report: str | Collection[str] = (), file: str | None = None
 ) -> Timing:
-    """The timing of a query that is registered when these streams are declared."""
-    if every_ms is not None and every_ms <= 0:
+    """The timing of a query by its plan, its period and its report conditions."""
+    if period_ms is not None and period_ms <= 0:
         raise InputError("a query cannot be computed every 0 ms", file=file)
-    declared = tuple(streams)
-    windows = [window for given in query.windows for window in windows_of(given.window, declared)]
-    if query.windows and not windows:
+    if not plan.windows:
         raise InputError("STREAM with a variable needs a stream that is declared", file=file)
-    return Timing(
-        tuple(dict.fromkeys(windows)),
-        query.period_ms if every_ms is None else every_ms,
-        report_conditions(report, file),
-        _reads_default_graph(query),
-    )
-
-
-def windows_of(window: WindowOperator, streams: Iterable[str]) -> tuple[WindowOperator, ...]:
-    """The window itself, or, where it is over any stream (CQELS-QL's `STREAM ?s`), one over each."""
-    if isinstance(window.stream, Iri):
-        return (window,)
-    return tuple(replace(window, stream=Iri(stream)) for stream in streams)
+    return Timing(plan.windows, period_ms, report_conditions(report, file), reads_stored(plan))
 
 
 def source_of(window: WindowOperator) -> str:
@@ -84,21 +76,3 @@ def report_conditions(words: str | Collection[str], file: str | None = None) -> 
         if word not in known:
             raise InputError(f"'{word}' is no report condition: write {', '.join(known)}", file=file)
     return frozenset(known[word] for word in words) - {ReportCondition.CLOSE}
-
-
-def _reads_default_graph(query: nodes.Query) -> bool:
-    """Whether a pattern of the query matches the stored default graph, into which streams may be absorbed."""
-    if query.default_graphs or (query.named_graphs and not query.merged):
-        return False
-    return query.merged or _has_triples(query.root)
-
-
-def _has_triples(value: object) -> bool:
-    """Whether there are triple patterns outside of windows and of named graphs."""
-    if isinstance(value, nodes.TriplePattern | nodes.PathPattern):
-        return True
-    if isinstance(value, nodes.Window | nodes.Graph | nodes.Service | Iri):
-        return False
-    if isinstance(value, tuple):
-        return any(_has_triples(part) for part in value)
-    return is_dataclass(value) and any(_has_triples(getattr(value, field.name)) for field in fields(value))

@@ -12,7 +12,6 @@ from freshet.rdf.errors import UnsupportedError
 # Nodes that are not evaluated, each with the words that the user is shown.
 REFUSED: dict[type[nodes.Node], str] = {
     nodes.Service: "SERVICE",
-    nodes.Window: "WINDOW",
 }
 
 

@@ -53,6 +53,11 @@ class Dictionary:
         """The memory that the arrays take."""
         return int(sum(array.nbytes for array in self._arrays))
 
+    @property
+    def arrays(self) -> kernels.DictionaryArrays:
+        """The arrays as they are now, for kernels that read keys; ids that are known now stay in them."""
+        return self._arrays
+
     def intern_keys(self, data: NDArray[np.uint8], starts: Ids, ends: Ids, hashes: Ids | None = None) -> Ids:
         """Ids of the keys data[starts[i]:ends[i]], new terms included; 0 where a start is -1.
 

@@ -39,10 +39,11 @@ Answer = Solutions | BooleanAnswer | GraphAnswer
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Report:
-    """What one evaluation of a registered query puts out (R2S): the rows as in `Solutions`."""
+    """What one evaluation of a registered query puts out (R2S): the rows as in `Solutions`, or a graph (CONSTRUCT)."""
 
     query: str
     time_ms: int
     stream: StreamOperator
     variables: tuple[str, ...]
     rows: NDArray[np.int64]
+    graph: GraphAnswer | None = None

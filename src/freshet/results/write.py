@@ -39,12 +39,20 @@ def write_answer(answer: Answer, dictionary: Dictionary, format: str | None = No
 
 
 def report_json(report: Report, dictionary: Dictionary) -> bytes:
-    """A report as one line: `{"query": name, "time": ms, "stream": "rstream", "bindings": [...]}`."""
-    return b'{"query":%b,"time":%d,"stream":%b,"bindings":%b}\n' % (
+    """A report as one line: `{"query": name, "time": ms, "stream": "rstream", "bindings": [...]}`.
+
+    A graph is `"triples"`, in N-Triples.
+    """
+    if report.graph is None:
+        key, content = b"bindings", write_bindings(report.variables, report.rows, dictionary)
+    else:
+        key, content = b"triples", orjson.dumps(write_ntriples(report.graph, dictionary).decode())
+    return b'{"query":%b,"time":%d,"stream":%b,"%b":%b}\n' % (
         orjson.dumps(report.query),
         report.time_ms,
         orjson.dumps(report.stream),
-        write_bindings(report.variables, report.rows, dictionary),
+        key,
+        content,
     )
 
 

@@ -19,6 +19,9 @@ def replay(session: Session, recordings: dict[str, list[Path]]) -> None:
 
     The stream that is furthest behind goes first, so that little has to wait for the others.
     """
+    for iri in session.engine.streams:
+        if iri not in recordings:
+            raise InputError(f"no recording is given for the stream <{iri}>: add -s {iri}=FILE")
     batches = {stream: _batches(session, stream, files) for stream, files in recordings.items()}
     reached = {stream: session.engine.streams[stream].watermark_ms for stream in recordings}
     while reached:

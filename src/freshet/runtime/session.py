@@ -127,7 +127,7 @@ class Session:
         query = parse_query(text, file=file, dialect=dialect)
         chosen = query.name or name or f"query{len(self.engine.names) + 1}"
         waiting: list[Report] = []
-        registered = self.engine.register(
+        plan = self.engine.register(
             chosen,
             query,
             on_report or waiting.append,
@@ -136,7 +136,7 @@ class Session:
             every_ms=every_ms,
             limit_seconds=limit_seconds,
         )
-        return RegisteredQuery(chosen, registered.plan.variables, waiting)
+        return RegisteredQuery(chosen, plan.variables, waiting)
 
     def unregister(self, name: str) -> None:
         """Forget a query, and what only it needed."""

@@ -54,6 +54,15 @@ class StoredDataset:
         """Add what a stream leaves behind to the default graph."""
         self.default.absorb(elements)
 
+    def reader(self, triples: Triples) -> TripleIndex:
+        """Triples made ready to be read."""
+        return TripleIndex(triples)
+
+    def named(self) -> DatasetSnapshot:
+        """The named graphs as they are now."""
+        with self.changing:
+            return DatasetSnapshot({name: graph.index() for name, graph in list(self._named.items())})
+
     def snapshot(self) -> DatasetSnapshot:
         """All graphs as they are now."""
         with self.changing:

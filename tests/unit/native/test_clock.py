@@ -43,8 +43,8 @@ EXAMPLES = int(os.environ.get("FRESHET_EXAMPLES", "500")) // 12
 class Recorder:
     """A query that keeps the rows of its leaves by increments, and writes down what it has when a report is due."""
 
-    def __init__(self, clock, windows, leaves) -> None:
-        self.clock, self.windows, self.leaves = clock, windows, leaves
+    def __init__(self, plan, clock, windows, leaves) -> None:
+        self.plan, self.clock, self.windows, self.leaves = plan, clock, windows, leaves
         self.held = [set() for _ in leaves]
         self.seen = 0
         self.reports = []
@@ -64,9 +64,12 @@ class Recorder:
 
 
 class RecordingEngine(Engine):
-    def _instantiate(self, name, plan, clock, on_report):
+    def _alone(self, name, plan, timing, on_report, limit_seconds, measurements):
+        clock = self._clock(timing)
         windows = [clock.window(window) for window in plan.windows]
-        return Recorder(clock, windows, [window.leaf(ANY_TRIPLE) for window in windows])
+        self.recorder = Recorder(plan, clock, windows, [window.leaf(ANY_TRIPLE) for window in windows])
+        clock.add(name, self.recorder, timing, limit_seconds)
+        return clock, plan
 
 
 def query_over(windows: list[WindowOperator], period: int | None = None) -> Query:
@@ -182,10 +185,10 @@ class World:
         engine = RecordingEngine(self.dictionary, StoredDataset(), lambda *failure: pytest.fail(str(failure)))
         for iri in (S, T):
             engine.declare(StreamState(iri, self.lateness[iri]))
-        recorders = [
+        recorders = []
+        for at, asked in enumerate(self.asked):
             engine.register(f"q{at}", query_over(asked.windows, asked.period), print, report=asked.conditions)
-            for at, asked in enumerate(self.asked)
-        ]
+            recorders.append(engine.recorder)
         return engine, recorders
 
     def stream_of(self, window: WindowOperator) -> Stream:

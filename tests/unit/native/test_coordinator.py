@@ -90,11 +90,11 @@ def test_a_registration_that_fails_leaves_nothing_behind(monkeypatch: pytest.Mon
     kept = session.register(query("kept"))
     window = session.engine._queries[kept.name].query(kept.name).windows[0]
 
-    def fail(name, plan, clock, on_report):
+    def fail(name, plan, clock, on_report, measurements):
         clock.window(plan.windows[0]).leaf(LeafPattern((1, 2, 3), ()))
         raise MemoryError("no room")
 
-    monkeypatch.setattr(session.engine, "_instantiate", fail)
+    monkeypatch.setattr(session.engine._hosting, "alone", fail)
     with pytest.raises(MemoryError):
         session.register(query("other", "q"))
     assert len(window.leaves) == 1

@@ -25,7 +25,7 @@ def test_every_node_is_evaluated_or_refused() -> None:
     ("node", "words"),
     [
         (nodes.Service(Iri("http://example.org/"), nodes.BGP(()), silent=True), "SERVICE is not supported"),
-        (nodes.Window(Variable("w"), nodes.BGP(())), "WINDOW is not supported"),
+        (nodes.Window(Variable("w"), nodes.BGP(())), "WINDOW with a variable is not supported"),
     ],
 )
 def test_what_is_refused_is_named(node: nodes.Node, words: str) -> None:

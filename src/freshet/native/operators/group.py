@@ -7,11 +7,11 @@ With A the aggregate over the rows of a group, and rows dR entering or leaving:
 so that a change costs as much as its rows, whatever the group holds. Only groups that changed are asked for their
 results again.
 
-| rows                  | keys, SUM(?v)         |
-| --------------------- | --------------------- |
-| + (a, 1), + (a, 2.5)  | (a, 3.5)              |
-| + (b, "x")            | (a, 3.5), (b, error)  |
-| - (a, 2.5), - (b, "x")| (a, 1)                |
+| rows                  | keys, SUM(?v)         | changed: went, came                   |
+| --------------------- | --------------------- | ------------------------------------- |
+| + (a, 1), + (a, 2.5)  | (a, 3.5)              | -, (a, 3.5)                           |
+| + (b, "x")            | (a, 3.5), (b, error)  | -, (b, error)                         |
+| - (a, 2.5), - (b, "x")| (a, 1)                | (a, 3.5) and (b, error), (a, 1)       |
 """
 
 from __future__ import annotations
@@ -21,47 +21,64 @@ from collections.abc import Sequence
 import numpy as np
 
 from freshet.algebra.expressions import Aggregate, Expression
+from freshet.expressions.aggregates import aggregate as aggregated
 from freshet.kernels import layout
-from freshet.native.accumulators import BoundCounts, Members, Sums, longer
-from freshet.native.one_way_index import Ids, OneWayIndex, Rows
+from freshet.kernels.groups import newly_marked
+from freshet.kernels.heaps import GREATEST, LEAST
+from freshet.native.accumulators import BoundCounts, DistinctRows, Members, Sequences, Sums, longer
+from freshet.native.one_way_index import Ids, Mask, OneWayIndex, Rows
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import UnsupportedError
 from freshet.rdf.values import plain, value_table
 
-FUNCTIONS = ("COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE")
+FUNCTIONS = ("COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE", "GROUP_CONCAT")
 
 # A batch goes in by slices, as room is made for a group and a member in every row of one.
 _SLICE_ROWS = 1 << 14
+# SAMPLE may take any term; the least is the same whatever order the rows came in.
+_FIRSTS = {"MIN": LEAST, "MAX": GREATEST, "SAMPLE": LEAST}
 _INTEGER = int(layout.pack(layout.INTEGER, 0))
 
 
 class GroupOp:
-    """GROUP BY with incremental aggregates."""
+    """GROUP BY with incremental aggregates. Without keys there is one group, also when it has no rows.
+
+    Rows of groups are told in full by `rows`, or by `changed` as those that went and came since it was last called.
+    From its first call on, a group that was told of keeps its number until it has been told that the group went: it is
+    counted once more than it has rows, which is what `_held` says.
+    """
 
     def __init__(self, key_count: int, aggregates: Sequence[Aggregate], dictionary: Dictionary) -> None:
         for aggregate in aggregates:
             if aggregate.function not in FUNCTIONS:
                 raise UnsupportedError(f"{aggregate.function} is not supported yet by the native engine")
-            if aggregate.operand is None and aggregate.distinct:
-                raise UnsupportedError("COUNT(DISTINCT *) is not supported yet by the native engine")
         self._aggregates = tuple(aggregates)
         self._dictionary = dictionary
         self._groups = OneWayIndex(key_count)
-        self._operands: dict[Expression, _Operand] = {}
+        self._keyless = key_count == 0
+        self._operands: dict[Expression | None, _Operand] = {}
         self._arguments: list[tuple[_Operand, int]] = []  # each operand once, with the place of its column
         for at, aggregate in enumerate(self._aggregates):
-            if aggregate.operand is None:
+            if aggregate.operand is None and not aggregate.distinct:
                 continue
             if aggregate.operand not in self._operands:
                 self._operands[aggregate.operand] = _Operand()
                 self._arguments.append((self._operands[aggregate.operand], at))
-            self._operands[aggregate.operand].serve(aggregate)
-        self._results = np.zeros((0, len(self._aggregates)), np.int64)
-        self._changed = np.zeros(0, np.bool_)
+            self._operands[aggregate.operand].serve(aggregate, dictionary)
+        self._results = self._told_results = np.zeros((0, len(self._aggregates)), np.int64)
+        self._stale = self._held = self._told = self._touched = np.zeros(0, np.bool_)
+        self._touched_groups: list[Rows] | None = None  # None until `changed` is called for the first time
         self._make_room()
+        if self._keyless:
+            only, _ = self._groups.add(np.empty((1, 0), np.int64))
+            self._held[only] = self._stale[only] = True
 
     def update(self, keys: Ids, arguments: Sequence[Ids | None], sign: int) -> None:
-        """Rows enter (sign 1) or leave (-1), each with its keys and an argument for each aggregate."""
+        """Rows enter (sign 1) or leave (-1), each with its keys and an argument for each aggregate.
+
+        An argument is a column of ids; for COUNT(DISTINCT *) it has a column for each visible variable. A row enters
+        before it leaves.
+        """
         keys = plain(keys)
         columns = [plain(column) for _, at in self._arguments if (column := arguments[at]) is not None]
         for first in range(0, len(keys), _SLICE_ROWS):
@@ -72,67 +89,122 @@ class GroupOp:
         groups, fresh = self._groups.add(keys)
         if sign < 0 and fresh.any():
             raise ValueError("a row leaves a group that it never entered")
-        if self._groups.capacity > len(self._changed):
+        if self._groups.capacity > len(self._stale):
             self._make_room()
-        self._changed[groups] = True
+        self._stale[groups] = True
+        if self._touched_groups is not None:
+            self._touched_groups.append(self._touch(groups))
         for (operand, _), ids in zip(self._arguments, columns, strict=True):
             operand.update(groups, ids, sign, self._dictionary)
         if sign < 0:  # once for the count just made, once for the row that leaves
             self._groups.release(groups)
             self._groups.release(groups)
+            if (self._row_counts(groups) < 0).any():
+                raise ValueError("a row leaves a group that it never entered")
 
     def rows(self) -> tuple[Ids, Ids]:
-        """The keys of the groups that have rows, and their aggregates; 0 where one is an error."""
-        live = self._groups.live_entries()
-        changed = live[self._changed[live]]
-        if changed.size:
+        """The keys of all groups, and their aggregates; 0 where one is an error."""
+        groups = self._groups.live_entries()
+        groups = groups[self._exist(groups)]
+        self._refresh(groups)
+        return self._groups.keys[groups], self._results[groups]
+
+    def changed(self) -> tuple[Ids, Ids, Ids, Ids]:
+        """Keys and aggregates of the groups' rows that went, and of those that came, since the last call."""
+        if self._touched_groups is None:
+            self._touched_groups = [self._touch(self._groups.live_entries())]
+        groups = np.concatenate([*self._touched_groups, np.empty(0, np.int32)])
+        self._touched_groups = []
+        self._touched[groups] = False
+        before, now = self._told[groups], self._exist(groups)
+        self._refresh(groups[now])
+        differs = (before != now) | (self._results[groups] != self._told_results[groups]).any(axis=1)
+        went, came = groups[before & differs], groups[now & differs]
+        keys, results = self._groups.keys, self._results
+        changes = keys[went], self._told_results[went], keys[came], results[came]
+        self._told[groups] = now
+        self._told_results[came] = results[came]
+        self._held[groups[~now]] = False
+        self._groups.release(groups[~now])
+        return changes
+
+    def _touch(self, groups: Rows) -> Rows:
+        """The groups that are to be told of from now on; they keep their numbers until that has been done."""
+        found: Rows = newly_marked(self._touched, groups)
+        loose = found[~self._held[found]]
+        self._held[loose] = True
+        self._groups.arrays.counts[loose] += 1
+        return found
+
+    def _row_counts(self, groups: Rows) -> Ids:
+        return self._groups.arrays.counts[groups].astype(np.int64) - self._held[groups]
+
+    def _exist(self, groups: Rows) -> Mask:
+        return np.ones(len(groups), np.bool_) if self._keyless else self._row_counts(groups) > 0
+
+    def _refresh(self, groups: Rows) -> None:
+        """Bring the results of groups up to date."""
+        stale = groups[self._stale[groups]]
+        if stale.size:
             for at, aggregate in enumerate(self._aggregates):
-                self._results[changed, at] = self._result(aggregate, changed)
-            self._changed[changed] = False
-        return self._groups.keys[live], self._results[live]
+                self._results[stale, at] = self._result(aggregate, stale)
+            self._stale[stale] = False
 
     def _result(self, aggregate: Aggregate, groups: Rows) -> Ids:
-        if aggregate.operand is None:
-            return _integer_ids(self._groups.arrays.counts[groups].astype(np.int64))
+        if aggregate.operand is None and not aggregate.distinct:
+            return _integer_ids(self._row_counts(groups))
         return self._operands[aggregate.operand].result(aggregate, groups, self._dictionary)
 
     def _make_room(self) -> None:
         capacity = self._groups.capacity
-        self._results = longer(self._results, capacity)
-        self._changed = longer(self._changed, capacity)
+        self._results, self._told_results = (longer(array, capacity) for array in (self._results, self._told_results))
+        self._stale, self._held, self._told, self._touched = (
+            longer(array, capacity) for array in (self._stale, self._held, self._told, self._touched)
+        )
         for operand in self._operands.values():
             operand.make_room(capacity)
 
 
 class _Operand:
-    """The accumulators that the aggregates over one operand need."""
+    """The accumulators that the aggregates over one operand need; COUNT(DISTINCT *) has whole rows for operand."""
 
     def __init__(self) -> None:
         self.counts: BoundCounts | None = None
         self.sums: Sums | None = None
         self.members: Members | None = None
         self.distinct_sums: Sums | None = None
+        self.distinct_rows: DistinctRows | None = None
+        self.sequences: Sequences | None = None
 
-    def serve(self, aggregate: Aggregate) -> None:
+    def serve(self, aggregate: Aggregate, dictionary: Dictionary) -> None:
         """Keep what this aggregate needs."""
         function, distinct = aggregate.function, aggregate.distinct
-        if function == "COUNT" and not distinct:
+        if aggregate.operand is None:
+            self.distinct_rows = self.distinct_rows or DistinctRows()
+        elif function == "GROUP_CONCAT":
+            self.sequences = self.sequences or Sequences()
+        elif function == "COUNT" and not distinct:
             self.counts = self.counts or BoundCounts()
         elif function in ("SUM", "AVG") and not distinct:
             self.sums = self.sums or Sums()
         else:
-            self.members = self.members or Members()
+            self.members = self.members or Members(dictionary)
+        if self.members is not None and function in _FIRSTS:
+            self.members.keep_first(_FIRSTS[function])
         if function in ("SUM", "AVG") and distinct:
             self.distinct_sums = self.distinct_sums or Sums()
 
     def make_room(self, groups: int) -> None:
-        for accumulator in (self.counts, self.sums, self.members, self.distinct_sums):
+        for accumulator in (
+            self.counts, self.sums, self.members, self.distinct_sums, self.distinct_rows, self.sequences,
+        ):  # fmt: skip
             if accumulator is not None:
                 accumulator.make_room(groups)
 
     def update(self, groups: Rows, ids: Ids, sign: int, dictionary: Dictionary) -> None:
-        if self.counts is not None:
-            self.counts.update(groups, ids, sign)
+        for accumulator in (self.counts, self.distinct_rows, self.sequences):
+            if accumulator is not None:
+                accumulator.update(groups, ids, sign)
         if self.members is not None and sign < 0:
             self.members.leave(groups, ids, self.distinct_sums)
         if self.sums is not None or (self.members is not None and sign > 0):
@@ -145,16 +217,18 @@ class _Operand:
     def result(self, aggregate: Aggregate, groups: Rows, dictionary: Dictionary) -> Ids:
         function, distinct = aggregate.function, aggregate.distinct
         if function == "COUNT":
-            counter = self.members if distinct else self.counts
+            counter = self.distinct_rows or (self.members if distinct else self.counts)
             assert counter is not None
             return _integer_ids(counter.counts[groups])
         if function in ("SUM", "AVG"):
             sums = self.distinct_sums if distinct else self.sums
             assert sums is not None
             return sums.ids(groups, function == "AVG", dictionary)
+        if function == "GROUP_CONCAT":  # put together as the one-shot evaluator does it, out of what is in the groups
+            assert self.sequences is not None
+            return aggregated(aggregate, *self.sequences.listed(groups), len(groups), dictionary)
         assert self.members is not None
-        ids = self.members.end(groups, function == "MAX", dictionary)
-        # SAMPLE may take any term; the least is the same whatever order the rows came in
+        ids = self.members.first(groups, _FIRSTS[function])
         return ids if function == "SAMPLE" else np.where(self.members.missing(groups), 0, ids)
 
 

@@ -6,130 +6,254 @@
 | leaf a (?x ?y) | leaf b (?y ?z) | new results      |
 | -------------- | -------------- | ---------------- |
 | + (1 2)        | (2 7) (2 8)    | (1 2 7), (1 2 8) |
+
+Variables that an input may leave unbound are not looked up but compared after the look-up: unbound agrees with all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from freshet.algebra.expressions import Expression
 from freshet.algebra.free_variables import variables_of
 from freshet.expressions.evaluate import test
-from freshet.native.leaf_buffer import LeafBuffer
-from freshet.native.one_way_index import Ids, Rows
-from freshet.native.plan import PlanFilter
-from freshet.native.result_buffer import Pointers
+from freshet.native.change import Change
+from freshet.native.inputs import Input
+from freshet.native.one_way_index import Ids, Mask, Rows
+from freshet.native.plan import PlanCondition
+from freshet.native.result_buffer import Pointers, ResultBuffer
+from freshet.native.row_buffer import RowBuffer
+from freshet.oneshot.table import Table
 from freshet.rdf.dictionary import Dictionary
 
 EVERY_STEP = 2**62
 
+_NO_ROWS = Table({}, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Home:
+    """Where the values of a variable are: in columns of some inputs, of which the first that is bound counts."""
+
+    places: tuple[tuple[int, int], ...]
+
+
+_Condition = tuple[Expression, tuple[tuple[str, _Home], ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """An input that can be probed next: on which columns, with which values, and what is to be compared after."""
+
+    at: int
+    columns: tuple[int, ...]
+    keys: tuple[_Home, ...]
+    compared: tuple[tuple[int, _Home], ...]  # columns of the input that may be unbound, here or there
+    conditions: tuple[_Condition, ...]  # which can be tested from then on
+
 
 class MultiwayJoinOp:
-    """Probes the other leaves with the new rows of each, in the order that the counters say is cheapest."""
+    """Probes the other inputs with the new rows of each, in the order that the counters say is cheapest.
+
+    The inputs whose rows can go come first. With `overlapping` a pair of two inputs counts only where some variable is
+    bound on both sides.
+    """
 
     def __init__(
         self,
-        leaves: Sequence[LeafBuffer],
-        names: Sequence[tuple[str, ...]],
-        filters: Iterable[PlanFilter],
+        inputs: Sequence[Input],
+        conditions: Iterable[PlanCondition],
+        wanted: Iterable[str],
         dictionary: Dictionary,
+        *,
+        overlapping: bool = False,
     ) -> None:
-        self._leaves = leaves
-        self._names = names
+        self.inputs = inputs
+        self.seen: int | None = None  # the last step it has taken in
+        self._overlapping = overlapping
+        self._followed = [each.buffer for each in inputs if isinstance(each.buffer, RowBuffer)]
         self._dictionary = dictionary
-        self._filters = [(f, variables_of(f.condition) & f.scope) for f in filters]
-        self._home: dict[str, tuple[int, int]] = {}
-        for leaf, columns in enumerate(names):
-            for column, name in enumerate(columns):
-                self._home.setdefault(name, (leaf, column))
+        self._conditions = [(each.expression, variables_of(each.expression) & each.scope) for each in conditions]
+        self._expiring = sum(each.expires for each in inputs)
+        self._results = ResultBuffer(len(inputs), self._expiring)
+        self._all = (1 << len(inputs)) - 1
+        self._starts = [self._step(0, at) for at in range(len(inputs))]
+        self._steps: dict[int, list[_Step]] = {}  # by the set of inputs that are joined already
+        self._wanted = {name: home for name in wanted if (home := self._home(name, self._all)).places}
+        self._nothing = np.empty((0, len(inputs)), np.int32)
 
-    def all(self) -> Pointers:
-        """Every result there is, from scratch."""
-        rows = self._leaves[0].live_rows()
-        return self._probe(0, rows, EVERY_STEP, EVERY_STEP)
+    def changes(self, number: int) -> Change:
+        came, went = self.pointer_changes(number)
+        return Change(self.table(came), self.table(went))
 
-    def fresh(self, since: int) -> Pointers:
+    def rows(self) -> Table:
+        return self.table(self._results.live())
+
+    def pointer_changes(self, number: int) -> tuple[Pointers, Pointers]:
+        """The results that came and went, as pointers to the inputs' rows."""
+        for buffer in self._followed:
+            buffer.follow(number)
+        went = self._nothing
+        if self.seen is None:
+            came = self._probe(0, self.inputs[0].buffer.live_rows(), EVERY_STEP, EVERY_STEP)
+        else:
+            gone = [
+                self._results.invalidate(at, rows)
+                for at in range(self._expiring)
+                if len(rows := self.inputs[at].buffer.dead(self.seen))
+            ]
+            if gone:
+                went = gone[0] if len(gone) == 1 else np.concatenate(gone)
+            came = self._fresh(self.seen)
+        self.seen = number
+        if len(came):
+            self._results.add(came, [each.buffer.row_capacity for each in self.inputs[: self._expiring]])
+        return came, went
+
+    def live(self) -> Pointers:
+        """The pointers of all results."""
+        return self._results.live()
+
+    def table(self, pointers: Pointers) -> Table:
+        """The values of the wanted variables."""
+        if len(pointers) == 0:
+            return _NO_ROWS
+        columns = [pointers[:, at] for at in range(len(self.inputs))]
+        return Table({name: self._values(columns, home) for name, home in self._wanted.items()}, len(pointers))
+
+    def _fresh(self, since: int) -> Pointers:
         """The results that the rows born after a step add.
 
         A result of several new rows is found once: from the last of them, since a probe sees the new rows only of
-        the leaves before its own.
+        the inputs before its own.
         """
         found = [
             self._probe(at, rows, EVERY_STEP, since + 1)
-            for at, leaf in enumerate(self._leaves)
-            if len(rows := leaf.fresh(since))
+            for at, each in enumerate(self.inputs)
+            if len(rows := each.buffer.fresh(since))
         ]
-        return np.concatenate(found) if found else np.empty((0, len(self._leaves)), np.int32)
-
-    def column(self, pointers: Pointers, name: str) -> Ids:
-        """The values of a variable."""
-        leaf, column = self._home[name]
-        values: Ids = self._leaves[leaf].values[pointers[:, leaf], column]
-        return values
-
-    def columns(self, pointers: Pointers, names: Iterable[str]) -> dict[str, Ids]:
-        return {name: self.column(pointers, name) for name in names if name in self._home}
+        found = [each for each in found if len(each)]
+        if not found:
+            return self._nothing
+        return found[0] if len(found) == 1 else np.concatenate(found)
 
     def _probe(self, start: int, rows: Rows, before_earlier: int, before_later: int) -> Pointers:
-        nothing = np.empty((0, len(self._leaves)), np.int32)
-        if any(leaf.live == 0 for leaf in self._leaves):
-            return nothing
-        pointers: dict[int, Rows] = {start: rows}
-        bound = {name: (start, column) for column, name in enumerate(self._names[start])}
-        filters = list(self._filters)
-        pointers = self._filter(pointers, bound, filters)
-        while len(pointers) < len(self._leaves) and len(pointers[start]):
-            leaf, columns = self._cheapest(pointers, bound)
-            buffer, names = self._leaves[leaf], self._names[leaf]
-            keys = np.empty((len(pointers[start]), len(columns)), np.int64)
-            for at, column in enumerate(columns):
-                keys[:, at] = self._value(pointers, bound, names[column])
-            before = before_later if leaf > start else before_earlier
-            lefts, hits = buffer.index_on(columns).probe(keys, buffer.born, before)
-            pointers = {other: held[lefts] for other, held in pointers.items()}
-            pointers[leaf] = hits
-            for column, name in enumerate(names):
-                bound.setdefault(name, (leaf, column))
-            pointers = self._filter(pointers, bound, filters)
-        if not len(pointers[start]):
-            return nothing
-        return np.column_stack([pointers[leaf] for leaf in range(len(self._leaves))])
+        for each in self.inputs:
+            if each.buffer.live == 0:
+                return self._nothing
+        found: list[Rows] = [rows] * len(self.inputs)  # of the inputs that are joined, pointers to their rows
+        joined = 1 << start
+        self._test(found, joined, self._starts[start].conditions)
+        while joined != self._all:
+            if len(found[start]) == 0:
+                return self._nothing
+            step = self._cheapest(joined)
+            buffer = self.inputs[step.at].buffer
+            keys = np.empty((len(found[start]), len(step.keys)), np.int64)
+            for place, home in enumerate(step.keys):
+                keys[:, place] = self._values(found, home)
+            before = before_later if step.at > start else before_earlier
+            lefts, hits = buffer.index_on(step.columns).probe(keys, buffer.born, before)
+            if len(hits) == 0:
+                return self._nothing
+            for at in range(len(found)):
+                if joined >> at & 1:
+                    found[at] = found[at][lefts]
+            found[step.at] = hits
+            joined |= 1 << step.at
+            for column, home in step.compared:
+                here, there = buffer.values[found[step.at], column], self._values(found, home)
+                self._keep(found, joined, (here == there) | (here == 0) | (there == 0))
+            self._test(found, joined, step.conditions)
+        if self._overlapping:
+            self._keep(found, joined, self._overlap(found))
+        if len(found[start]) == 0:
+            return self._nothing
+        pointers = np.empty((len(found[start]), len(found)), np.int32)
+        for at, held in enumerate(found):
+            pointers[:, at] = held
+        return pointers
 
-    def _cheapest(self, done: dict[int, Rows], bound: dict[str, tuple[int, int]]) -> tuple[int, tuple[int, ...]]:
-        """The next leaf to probe, and on which columns: fewest rows to expect for each probe (algorithm 5)."""
-        best: tuple[tuple[bool, float], int, tuple[int, ...]] | None = None
-        for leaf, names in enumerate(self._names):
-            if leaf in done:
-                continue
-            columns = tuple(column for column, name in enumerate(names) if name in bound)
-            # Leaves that share nothing with what is bound come last; the index on no columns is made only for them.
-            rows = self._leaves[leaf].index_on(columns).rows_per_key() if columns else self._leaves[leaf].live
-            cost = (not columns, rows)
-            if best is None or cost < best[0]:
-                best = (cost, leaf, columns)
-        assert best is not None
-        return best[1], best[2]
+    def _cheapest(self, joined: int) -> _Step:
+        """The input to probe next: fewest rows to expect for each probe (algorithm 5)."""
+        steps = self._steps.get(joined)
+        if steps is None:
+            others = [at for at in range(len(self.inputs)) if not joined >> at & 1]
+            steps = self._steps[joined] = [self._step(joined, at) for at in others]
+        if len(steps) == 1:
+            return steps[0]
+        return min(steps, key=self._cost)
 
-    def _value(self, pointers: dict[int, Rows], bound: dict[str, tuple[int, int]], name: str) -> Ids:
-        leaf, column = bound[name]
-        values: Ids = self._leaves[leaf].values[pointers[leaf], column]
+    def _cost(self, step: _Step) -> tuple[bool, float]:
+        # Inputs that share nothing with what is joined come last; the index on no columns is made only for them.
+        buffer = self.inputs[step.at].buffer
+        return not step.columns, buffer.index_on(step.columns).rows_per_key() if step.columns else buffer.live
+
+    def _step(self, joined: int, at: int) -> _Step:
+        each = self.inputs[at]
+        keys: list[tuple[int, _Home]] = []
+        compared: list[tuple[int, _Home]] = []
+        for column, name in enumerate(each.names):
+            home = self._home(name, joined)
+            if home.places:
+                sure = name in each.certain and self._is_sure(name, joined)
+                (keys if sure else compared).append((column, home))
+        with_it = joined | 1 << at
+        ready = [
+            (expression, tuple((name, home) for name in names if (home := self._home(name, with_it)).places))
+            for expression, names in self._conditions
+            if self._can_test(names, with_it) and not (joined and self._can_test(names, joined))
+        ]
+        return _Step(
+            at, tuple(column for column, _ in keys), tuple(home for _, home in keys), tuple(compared), tuple(ready)
+        )
+
+    def _can_test(self, names: set[str], joined: int) -> bool:
+        """Whether a condition has all values that it will ever get."""
+        return joined == self._all or all(self._is_sure(name, joined) for name in names)
+
+    def _is_sure(self, name: str, joined: int) -> bool:
+        return any(joined >> at & 1 and name in each.certain for at, each in enumerate(self.inputs))
+
+    def _home(self, name: str, joined: int) -> _Home:
+        """Where a variable's values are once some inputs are joined."""
+        places = [
+            (at, each.names.index(name))
+            for at, each in enumerate(self.inputs)
+            if joined >> at & 1 and name in each.names
+        ]
+        sure = [place for place in places if name in self.inputs[place[0]].certain]
+        return _Home(tuple(sure[:1] or places))
+
+    def _values(self, found: Sequence[Rows], home: _Home) -> Ids:
+        (at, column), *others = home.places
+        values: Ids = self.inputs[at].buffer.values[found[at], column]
+        for at, column in others:
+            values = np.where(values != 0, values, self.inputs[at].buffer.values[found[at], column])
         return values
 
-    def _filter(
-        self,
-        pointers: dict[int, Rows],
-        bound: dict[str, tuple[int, int]],
-        filters: list[tuple[PlanFilter, set[str]]],
-    ) -> dict[int, Rows]:
-        """Apply, and strike off, every filter whose variables are all bound now."""
-        for pair in [pair for pair in filters if pair[1] <= bound.keys()]:
-            filters.remove(pair)
-            count = len(next(iter(pointers.values())))
-            if count == 0:
-                continue
-            columns = {name: self._value(pointers, bound, name) for name in pair[1]}
-            keep = test(pair[0].condition, columns, count, self._dictionary)
-            if not keep.all():
-                pointers = {leaf: held[keep] for leaf, held in pointers.items()}
-        return pointers
+    def _test(self, found: list[Rows], joined: int, conditions: tuple[_Condition, ...]) -> None:
+        for expression, homes in conditions:
+            at = joined.bit_length() - 1
+            if count := len(found[at]):
+                columns = {name: self._values(found, home) for name, home in homes}
+                self._keep(found, joined, test(expression, columns, count, self._dictionary))
+
+    def _overlap(self, found: Sequence[Rows]) -> Mask:
+        left, right = self.inputs
+        overlap: Mask = np.zeros(len(found[0]), np.bool_)
+        for column, name in enumerate(left.names):
+            if name in right.names:
+                others = right.buffer.values[found[1], right.names.index(name)]
+                overlap |= (left.buffer.values[found[0], column] != 0) & (others != 0)
+        return overlap
+
+    @staticmethod
+    def _keep(found: list[Rows], joined: int, keep: Mask) -> None:
+        if not keep.all():
+            for at in range(len(found)):
+                if joined >> at & 1:
+                    found[at] = found[at][keep]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from freshet.native.one_way_index import Ids, OneWayIndex
+from freshet.oneshot.table import Table
 
 
 def bag_difference(rows: Ids, others: Ids) -> Ids:
@@ -16,9 +19,15 @@ def bag_difference(rows: Ids, others: Ids) -> Ids:
     return rows[~counted.take(np.ascontiguousarray(rows))]
 
 
-def distinct_rows(rows: Ids) -> Ids:
-    """Each row once, in order of first appearance."""
-    if len(rows) == 0:
-        return rows
-    _, fresh = OneWayIndex(rows.shape[1]).add(np.ascontiguousarray(rows))
-    return rows[fresh]
+def table_difference(table: Table, other: Table, names: Sequence[str]) -> Table:
+    """The same of tables, which are compared on some columns."""
+    rows = bag_difference(as_rows(table, names), as_rows(other, names))
+    return Table({name: rows[:, at] for at, name in enumerate(names)}, len(rows))
+
+
+def as_rows(table: Table, names: Sequence[str]) -> Ids:
+    """Some columns of a table side by side."""
+    rows = np.empty((table.count, len(names)), np.int64)
+    for at, name in enumerate(names):
+        rows[:, at] = table.column(name)
+    return rows

@@ -45,3 +45,6 @@ from freshet.oneshot.operators import (
 from freshet.oneshot.operators import (
     values as values,
 )
+from freshet.oneshot.operators import (
+    window as window,
+)

@@ -1,0 +1,76 @@
+"""What is evaluated anew: a part of a query as the one-shot evaluator takes it, and the graphs that it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any
+
+from freshet.algebra import nodes
+from freshet.algebra.expressions import Call, Variable
+from freshet.algebra.windows import WindowOperator
+from freshet.expressions.functions import VOLATILE
+from freshet.native.plan import Names, PlanAgain, Source, Stored
+from freshet.rdf.errors import UnsupportedError
+from freshet.rdf.terms import Iri
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a query reads: its windows by name, its default graph, and which named graphs it sees (None: all)."""
+
+    windows: Mapping[Iri, WindowOperator]
+    default: tuple[Source, ...]
+    named: frozenset[Iri] | None
+
+
+def again(node: nodes.Node, reading: Reading, names: Names, certain: Names, reason: str) -> PlanAgain:
+    """A part of a query to be evaluated anew. Its windows get names that no graph can have."""
+    found = _Found(reading)
+    rewritten = _private(node, found)
+    if found.default:
+        found.graphs[None] = reading.default
+    return PlanAgain(
+        names,
+        certain,
+        node=rewritten,
+        graphs=tuple(found.graphs.items()),
+        named=reading.named,
+        reads_all_named=found.all_named,
+        reason=reason,
+    )
+
+
+@dataclass(slots=True)
+class _Found:
+    reading: Reading
+    graphs: dict[Iri | None, tuple[Source, ...]] = field(default_factory=dict)
+    all_named: bool = False
+    default: bool = False
+
+
+def _private(part: Any, found: _Found, *, inside: bool = False) -> Any:
+    match part:
+        case tuple():
+            return tuple(_private(each, found, inside=inside) for each in part)
+        case nodes.Window(Iri() as name, child):
+            private = Iri(f".window {name.value}")
+            found.graphs[private] = (found.reading.windows[name],)
+            return nodes.Window(private, _private(child, found, inside=True))
+        case nodes.Graph(name, child):
+            if isinstance(name, Variable):
+                found.all_named = True
+            elif found.reading.named is None or name in found.reading.named:
+                found.graphs[name] = (Stored(name),)
+            return nodes.Graph(name, _private(child, found, inside=True))
+        case nodes.Service():
+            raise UnsupportedError("SERVICE is not supported yet by the native engine")
+        case Call(function) if function in VOLATILE:
+            raise UnsupportedError(f"the function {function} is not supported yet by the native engine")
+        case nodes.BGP() | nodes.PathPattern():
+            found.default = found.default or not inside
+            return part
+    if not is_dataclass(part) or isinstance(part, type):
+        return part
+    parts = {place.name: _private(getattr(part, place.name), found, inside=inside) for place in fields(part)}
+    return replace(part, **parts)

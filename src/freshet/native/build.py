@@ -1,0 +1,231 @@
+"""From a plan to operators that hold state. Each is asked only for the variables that somebody above it wants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import singledispatchmethod
+from typing import Protocol
+
+import numpy as np
+
+from freshet.algebra.expressions import Expression
+from freshet.algebra.free_variables import variables_of
+from freshet.native.caching import Size
+from freshet.native.change import Operator
+from freshet.native.inputs import Input
+from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
+from freshet.native.leaf_patterns import leaf_pattern
+from freshet.native.measuring import Measurements
+from freshet.native.operators.again import AgainOp, FollowedGraph, Readers
+from freshet.native.operators.distinct import DistinctOp
+from freshet.native.operators.extend import ExtendOp
+from freshet.native.operators.filter import FilterOp
+from freshet.native.operators.group_by import GroupByOp
+from freshet.native.operators.left_join import LeftJoinOp
+from freshet.native.operators.multiway_join import MultiwayJoinOp
+from freshet.native.operators.negation import NegationOp
+from freshet.native.operators.ordered import OrderedOp
+from freshet.native.operators.parameters import ParametersOp
+from freshet.native.operators.project import ProjectOp
+from freshet.native.operators.scan import ScanOp
+from freshet.native.operators.union import UnionOp
+from freshet.native.operators.values import ValuesOp
+from freshet.native.plan import (
+    Names,
+    PlanAgain,
+    PlanCache,
+    PlanCondition,
+    PlanDistinct,
+    PlanExtend,
+    PlanFilter,
+    PlanGroup,
+    PlanJoin,
+    PlanLeaf,
+    PlanLeftJoin,
+    PlanNegation,
+    PlanNode,
+    PlanOrdered,
+    PlanParameters,
+    PlanProject,
+    PlanUnion,
+    PlanValues,
+    Source,
+    Stored,
+    children,
+)
+from freshet.native.row_buffer import RowBuffer
+from freshet.rdf.dictionary import Dictionary
+
+_EVERY_TRIPLE = LeafPattern((0, 0, 0), ((0,), (1,), (2,)))
+
+
+class Leaves(Protocol):
+    """Where leaf buffers are kept, so that equal ones are shared."""
+
+    def leaf(self, source: Source, pattern: LeafPattern) -> LeafBuffer: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Builder:
+    """Makes operators of plan nodes."""
+
+    leaves: Leaves
+    readers: Readers
+    dictionary: Dictionary
+    measurements: Measurements | None = None
+    parameters: ParametersOp | None = None
+
+    def build(self, node: PlanNode, wanted: Names) -> Operator:
+        """The operator of a plan node, with all that is below it."""
+        operator = self._made(node, wanted)
+        return operator if self.measurements is None else self.measurements.measure(node, operator)
+
+    @singledispatchmethod
+    def _made(self, node: PlanNode, wanted: Names) -> Operator:
+        raise TypeError(f"no operator is known for {type(node).__name__}")
+
+    @_made.register
+    def _(self, node: PlanLeaf, wanted: Names) -> Operator:
+        return ScanOp(self._leaf(node), wanted)
+
+    @_made.register
+    def _(self, node: PlanJoin, wanted: Names) -> Operator:
+        if len(node.inputs) == 1:
+            return self._filtered(node.inputs[0], node.conditions, wanted)
+        return self._join(node.inputs, node.conditions, wanted)
+
+    @_made.register
+    def _(self, node: PlanFilter, wanted: Names) -> Operator:
+        condition = PlanCondition(node.condition, node.child.names)
+        return self._filtered(node.child, (condition,), wanted)
+
+    @_made.register
+    def _(self, node: PlanExtend, wanted: Names) -> Operator:
+        below = (wanted - {node.variable}) | _mentioned(node.expression, node.child)
+        return ExtendOp(self.build(node.child, below), node.variable, node.expression, self.dictionary)
+
+    @_made.register
+    def _(self, node: PlanLeftJoin, wanted: Names) -> Operator:
+        join = self._pairs(node.left, node.right, node.condition, wanted)
+        return LeftJoinOp(join, wanted)
+
+    @_made.register
+    def _(self, node: PlanNegation, wanted: Names) -> Operator:
+        join = self._pairs(node.left, node.right, node.condition, wanted, overlapping=node.overlapping)
+        return NegationOp(join, wanted, negated=node.negated)
+
+    @_made.register
+    def _(self, node: PlanUnion, wanted: Names) -> Operator:
+        return UnionOp([self.build(child, wanted & child.names) for child in node.children])
+
+    @_made.register
+    def _(self, node: PlanValues, wanted: Names) -> Operator:
+        return ValuesOp(node.variables, node.rows, self.dictionary)
+
+    @_made.register
+    def _(self, node: PlanProject, wanted: Names) -> Operator:
+        names = wanted & node.names
+        return ProjectOp(self.build(node.child, names & node.child.names), names)
+
+    @_made.register
+    def _(self, node: PlanDistinct, wanted: Names) -> Operator:
+        return DistinctOp(self.build(node.child, node.names), node.names)
+
+    @_made.register
+    def _(self, node: PlanGroup, wanted: Names) -> Operator:
+        operands = [aggregate.operand for _, aggregate in node.aggregates if aggregate.operand is not None]
+        below = frozenset(node.keys).union(*(variables_of(each) for each in operands)) & node.child.names
+        if any(aggregate.operand is None and aggregate.distinct for _, aggregate in node.aggregates):
+            below |= frozenset(node.rows)
+        return GroupByOp(self.build(node.child, below), node, self.dictionary)
+
+    @_made.register
+    def _(self, node: PlanOrdered, wanted: Names) -> Operator:
+        below = (node.names | frozenset(variables_of(node.conditions))) & node.child.names
+        return OrderedOp(self.build(node.child, below), node, self.dictionary)
+
+    @_made.register
+    def _(self, node: PlanParameters, wanted: Names) -> Operator:
+        assert self.parameters is not None
+        return self.parameters
+
+    @_made.register
+    def _(self, node: PlanCache, wanted: Names) -> Operator:
+        return self.build(node.child, wanted)
+
+    @_made.register
+    def _(self, node: PlanAgain, wanted: Names) -> Operator:
+        graphs = {
+            name: FollowedGraph([self.leaves.leaf(source, _EVERY_TRIPLE) for source in sources], self.readers.reader)
+            for name, sources in node.graphs
+        }
+        return AgainOp(node, graphs, self.readers, self.dictionary)
+
+    def size_of(self, node: PlanLeaf) -> Size:
+        """How much a leaf holds, or is about to."""
+        pattern, names = self._pattern(node)
+        rows = self.leaves.leaf(node.source, pattern).known()
+        return Size(len(rows), {name: len(np.unique(rows[:, at])) for at, name in enumerate(names)})
+
+    def _filtered(self, child: PlanNode, conditions: Sequence[PlanCondition], wanted: Names) -> Operator:
+        below = wanted.union(*(_mentioned(each.expression, child) & each.scope for each in conditions))
+        operator = self.build(child, below)
+        for each in conditions:
+            operator = FilterOp(operator, each.expression, each.scope, self.dictionary)
+        return operator
+
+    def _join(self, inputs: Iterable[PlanNode], conditions: Sequence[PlanCondition], wanted: Names) -> Operator:
+        # Inputs whose rows stay come last: nobody has to be told that they went.
+        ordered = sorted(inputs, key=_stays)
+        needed = wanted.union(*(frozenset(variables_of(each.expression)) & each.scope for each in conditions))
+        made = [self._input(node, needed | _names_of(ordered, but=at)) for at, node in enumerate(ordered)]
+        return MultiwayJoinOp(made, conditions, wanted, self.dictionary)
+
+    def _pairs(
+        self, left: PlanNode, right: PlanNode, condition: Expression | None, wanted: Names, *, overlapping: bool = False
+    ) -> MultiwayJoinOp:
+        """A join of two in which both sides are asked for what they share, for OPTIONAL and negation."""
+        names = left.names | right.names
+        needed = wanted | (left.names & right.names)
+        conditions = []
+        if condition is not None:
+            needed |= frozenset(variables_of(condition)) & names
+            conditions.append(PlanCondition(condition, names))
+        made = [replace(self._input(each, needed), expires=True) for each in (left, right)]
+        return MultiwayJoinOp(made, conditions, wanted, self.dictionary, overlapping=overlapping)
+
+    def _input(self, node: PlanNode, needed: Names) -> Input:
+        if isinstance(node, PlanLeaf):
+            return self._leaf(node)
+        names = needed & node.names
+        buffer = RowBuffer(self.build(node, names), tuple(sorted(names)))
+        return Input(buffer, buffer.names, node.certain & names, not _stays(node))
+
+    def _pattern(self, node: PlanLeaf) -> tuple[LeafPattern, tuple[str, ...]]:
+        return leaf_pattern(node.pattern, self.dictionary, () if self.parameters is None else self.parameters.choices)
+
+    def _leaf(self, node: PlanLeaf) -> Input:
+        pattern, names = self._pattern(node)
+        buffer = self.leaves.leaf(node.source, pattern)
+        return Input(buffer, names, frozenset(names), not isinstance(node.source, Stored))
+
+
+def _mentioned(expression: Expression, child: PlanNode) -> Names:
+    return frozenset(variables_of(expression)) & child.names
+
+
+def _names_of(inputs: Sequence[PlanNode], *, but: int) -> Names:
+    return frozenset[str]().union(*(each.names for at, each in enumerate(inputs) if at != but))
+
+
+def _stays(node: PlanNode) -> bool:
+    """Whether no row of a node ever goes: stored graphs only grow."""
+    match node:
+        case PlanLeaf(source=source):
+            return isinstance(source, Stored)
+        case PlanValues():
+            return True
+        case PlanJoin() | PlanFilter() | PlanExtend() | PlanProject() | PlanUnion() | PlanDistinct() | PlanCache():
+            return all(map(_stays, children(node)))
+    return False

@@ -1,0 +1,76 @@
+"""How much each operator of a query had to do: rows that came out of it, rows that went, and its own time."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import cast
+
+from freshet.native.change import Change, Operator, Sequenced
+from freshet.native.plan import PlanNode, children
+from freshet.oneshot.table import Table
+
+
+@dataclass(slots=True)
+class Work:
+    """What one operator did: its steps, the rows that came and went, and its time with all that is below it."""
+
+    steps: int = 0
+    came: int = 0
+    went: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class Measurements:
+    """The work of a query's operators, by their places in the plan."""
+
+    work: dict[int, Work] = field(default_factory=dict)
+    _plans: list[PlanNode] = field(default_factory=list)  # so that their identities stay taken
+
+    def measure(self, plan: PlanNode, operator: Operator) -> Operator:
+        """The operator, with its work written down."""
+        self._plans.append(plan)
+        return _Measured(operator, self.work.setdefault(id(plan), Work()))
+
+    def of(self, plan: PlanNode) -> Work | None:
+        return self.work.get(id(plan))
+
+    def own_seconds(self, plan: PlanNode) -> float:
+        """The time of an operator without that of those below it."""
+        work = self.of(plan)
+        return 0.0 if work is None else max(0.0, work.seconds - sum(self._below(child) for child in children(plan)))
+
+    def _below(self, plan: PlanNode) -> float:
+        """The time of the nearest measured operators: a leaf that is joined is part of the join."""
+        work = self.of(plan)
+        return sum(map(self._below, children(plan))) if work is None else work.seconds
+
+
+class _Measured:
+    def __init__(self, operator: Operator, work: Work) -> None:
+        self._operator = operator
+        self._work = work
+
+    def changes(self, number: int) -> Change:
+        start = time.perf_counter()
+        change = self._operator.changes(number)
+        work = self._work
+        work.seconds += time.perf_counter() - start
+        work.steps += 1
+        work.came += change.came.count
+        work.went += change.went.count
+        return change
+
+    def follow(self, number: int) -> None:
+        """As `changes`, of an operator whose answer is looked at only when a report is due."""
+        start = time.perf_counter()
+        cast(Sequenced, self._operator).follow(number)
+        self._work.seconds += time.perf_counter() - start
+        self._work.steps += 1
+
+    def rows(self) -> Table:
+        start = time.perf_counter()
+        rows = self._operator.rows()
+        self._work.seconds += time.perf_counter() - start
+        return rows

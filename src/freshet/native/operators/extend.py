@@ -1,0 +1,35 @@
+"""Extend: a variable more, unbound where its expression is an error (BIND, and expressions in SELECT).
+
+Δ(extend R) = extend(ΔR)
+"""
+
+from __future__ import annotations
+
+from freshet.algebra.expressions import Expression
+from freshet.expressions.evaluate import evaluate
+from freshet.native.change import Change, Operator
+from freshet.oneshot.table import Table
+from freshet.rdf.dictionary import Dictionary
+
+
+class ExtendOp:
+    """The rows of its child with a computed variable."""
+
+    def __init__(self, child: Operator, variable: str, expression: Expression, dictionary: Dictionary) -> None:
+        self._child = child
+        self._variable = variable
+        self._expression = expression
+        self._dictionary = dictionary
+
+    def changes(self, number: int) -> Change:
+        change = self._child.changes(number)
+        return Change(self._extended(change.came), self._extended(change.went))
+
+    def rows(self) -> Table:
+        return self._extended(self._child.rows())
+
+    def _extended(self, table: Table) -> Table:
+        if table.count == 0:
+            return table
+        ids = evaluate(self._expression, table.columns, table.count, self._dictionary)
+        return Table({**table.columns, self._variable: ids}, table.count)

@@ -1,0 +1,38 @@
+"""Filter: the rows for which a condition is true; where it is an error, it is not.
+
+    Δ(σ R) = σ(ΔR)
+
+A condition gives a row the same value when it goes as when it came, so nothing has to be kept.
+"""
+
+from __future__ import annotations
+
+from freshet.algebra.expressions import Expression
+from freshet.algebra.free_variables import variables_of
+from freshet.expressions.evaluate import test
+from freshet.native.change import Change, Operator
+from freshet.oneshot.table import Table
+from freshet.rdf.dictionary import Dictionary
+
+
+class FilterOp:
+    """The rows of its child for which a condition, which sees some of the variables, holds."""
+
+    def __init__(self, child: Operator, condition: Expression, scope: frozenset[str], dictionary: Dictionary) -> None:
+        self._child = child
+        self._condition = condition
+        self._names = variables_of(condition) & scope
+        self._dictionary = dictionary
+
+    def changes(self, number: int) -> Change:
+        change = self._child.changes(number)
+        return Change(self._passing(change.came), self._passing(change.went))
+
+    def rows(self) -> Table:
+        return self._passing(self._child.rows())
+
+    def _passing(self, table: Table) -> Table:
+        if table.count == 0:
+            return table
+        columns = {name: table.column(name) for name in self._names}
+        return table.where(test(self._condition, columns, table.count, self._dictionary))

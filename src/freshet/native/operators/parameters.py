@@ -1,0 +1,54 @@
+"""Parameters: the constants of the queries that share a plan, a row each.
+
+Δ(parameters) = the rows of the queries that were registered and removed since
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from freshet.native.change import Change
+from freshet.native.choice import Choice
+from freshet.native.one_way_index import Ids
+from freshet.native.sharing import QUERY, parameter
+from freshet.oneshot.table import Table
+
+
+class ParametersOp:
+    """A row a query: its number and its constants."""
+
+    def __init__(self, count: int) -> None:
+        self.choices = tuple(Choice() for _ in range(count))
+        self._names = (QUERY, *(parameter(number).name for number in range(count)))
+        self._rows: dict[int, Ids] = {}
+        self._came: list[Ids] = []
+        self._went: list[Ids] = []
+
+    def add(self, number: int, constants: list[int]) -> None:
+        """A query with its constants' ids."""
+        row = self._rows[number] = np.array([number, *constants], np.int64)
+        self._came.append(row)
+        for choice, constant in zip(self.choices, constants, strict=True):
+            choice.add(constant)
+
+    def remove(self, number: int) -> None:
+        row = self._rows.pop(number)
+        waiting = [at for at, each in enumerate(self._came) if each is row]
+        if waiting:
+            del self._came[waiting[0]]
+        else:
+            self._went.append(row)
+        for choice, constant in zip(self.choices, row[1:].tolist(), strict=True):
+            choice.remove(constant)
+
+    def changes(self, number: int) -> Change:
+        change = Change(self._table(self._came), self._table(self._went))
+        self._came, self._went = [], []
+        return change
+
+    def rows(self) -> Table:
+        return self._table(list(self._rows.values()))
+
+    def _table(self, rows: list[Ids]) -> Table:
+        matrix = np.array(rows, np.int64).reshape(-1, len(self._names))
+        return Table({name: matrix[:, at] for at, name in enumerate(self._names)}, len(rows))

@@ -1,0 +1,25 @@
+"""Union: the rows of all.
+
+Δ(R ∪ S) = ΔR ∪ ΔS
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from freshet.native.change import Change, Operator
+from freshet.oneshot.table import Table, stacked
+
+
+class UnionOp:
+    """The rows of several children."""
+
+    def __init__(self, children: Sequence[Operator]) -> None:
+        self._children = children
+
+    def changes(self, number: int) -> Change:
+        changes = [child.changes(number) for child in self._children]
+        return Change(stacked([each.came for each in changes]), stacked([each.went for each in changes]))
+
+    def rows(self) -> Table:
+        return stacked([child.rows() for child in self._children])

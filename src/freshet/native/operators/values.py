@@ -1,0 +1,35 @@
+"""Values: inline data, which never change.
+
+Δ(values) = all of them the first time, then nothing
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from freshet.native.change import Change
+from freshet.oneshot.table import Table
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.terms import Term
+
+
+class ValuesOp:
+    """The rows of VALUES."""
+
+    def __init__(self, variables: Sequence[str], rows: Sequence[Sequence[Term | None]], dictionary: Dictionary) -> None:
+        columns = {
+            name: np.array([0 if row[at] is None else dictionary.encode(row[at]) for row in rows], np.int64)  # type: ignore[arg-type]
+            for at, name in enumerate(variables)
+        }
+        self._table = Table(columns, len(rows))
+        self._given = False
+
+    def changes(self, number: int) -> Change:
+        came = Table({}, 0) if self._given else self._table
+        self._given = True
+        return Change(came, Table({}, 0))
+
+    def rows(self) -> Table:
+        return self._table

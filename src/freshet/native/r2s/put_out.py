@@ -1,0 +1,84 @@
+"""What a report puts out (R2S): all of the answer, what is new in it, or what is gone from it."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+
+from freshet.algebra.nodes import StreamOperator
+from freshet.native.change import Operator, Sequenced
+from freshet.native.one_way_index import Ids
+from freshet.native.plan import Plan, PlanOrdered
+from freshet.native.r2s.bags import as_rows, bag_difference
+
+
+def put_out_of(root: Operator, plan: Plan) -> Followed | Kept:
+    """The R2S operator of a query."""
+    return Kept(cast(Sequenced, root), plan) if isinstance(plan.root, PlanOrdered) else Followed(root, plan)
+
+
+class Followed:
+    """R2S by what came and went since the evaluation before (equations 4 to 6)."""
+
+    def __init__(self, root: Operator, plan: Plan) -> None:
+        self._root = root
+        self._variables = plan.variables
+        self._output = plan.output
+        self._came: list[Ids] = []
+        self._went: list[Ids] = []
+        self._was_empty = True  # the evaluation before, by the rule of empty windows or since there was none
+
+    def take_in(self, number: int) -> None:
+        change = self._root.changes(number)
+        if self._output is not StreamOperator.RSTREAM:
+            if change.came.count:
+                self._came.append(as_rows(change.came, self._variables))
+            if change.went.count:
+                self._went.append(as_rows(change.went, self._variables))
+
+    def put_out(self, *, empty: bool) -> Ids:
+        if self._output is StreamOperator.RSTREAM:
+            return _no_rows(self._variables) if empty else self._answer()
+        came, went = self._taken(self._came), self._taken(self._went)
+        was_empty, self._was_empty = self._was_empty, empty
+        if was_empty:
+            went, came = _no_rows(self._variables), _no_rows(self._variables) if empty else self._answer()
+        elif empty:
+            went = bag_difference(np.concatenate((self._answer(), went)), came)  # the answer before
+            came = _no_rows(self._variables)
+        return bag_difference(came, went) if self._output is StreamOperator.ISTREAM else bag_difference(went, came)
+
+    def _answer(self) -> Ids:
+        return as_rows(self._root.rows(), self._variables)
+
+    def _taken(self, parts: list[Ids]) -> Ids:
+        rows = np.concatenate(parts) if len(parts) > 1 else parts[0] if parts else _no_rows(self._variables)
+        parts.clear()
+        return rows
+
+
+class Kept:
+    """R2S where the answer is a sequence that is made as a whole: the one before is kept to tell what is new."""
+
+    def __init__(self, root: Sequenced, plan: Plan) -> None:
+        self._root = root
+        self._variables = plan.variables
+        self._output = plan.output
+        self._before = _no_rows(plan.variables)
+
+    def take_in(self, number: int) -> None:
+        self._root.follow(number)
+
+    def put_out(self, *, empty: bool) -> Ids:
+        now = _no_rows(self._variables) if empty else as_rows(self._root.rows(), self._variables)
+        before, self._before = self._before, now
+        if self._output is StreamOperator.RSTREAM:
+            return now
+        if self._output is StreamOperator.ISTREAM:
+            return bag_difference(now, before)
+        return bag_difference(before, now)
+
+
+def _no_rows(variables: tuple[str, ...]) -> Ids:
+    return np.empty((0, len(variables)), np.int64)

@@ -1,0 +1,78 @@
+"""What of streams and stored graphs a plan can see, so that nobody ships or waits for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from freshet.algebra.windows import SlidingWindow
+from freshet.native.plan import (
+    Plan,
+    PlanAgain,
+    PlanGroup,
+    PlanJoin,
+    PlanLeaf,
+    PlanLeftJoin,
+    PlanNegation,
+    PlanNode,
+    PlanUnion,
+    PlanValues,
+    Source,
+    Stored,
+    children,
+)
+from freshet.rdf.terms import Iri
+
+
+def reads_stored(plan: Plan) -> bool:
+    """Whether an answer depends on the stored default graph."""
+    return any(source == Stored() for source in _sources(plan.root))
+
+
+def predicates_of(plan: Plan, stream: str) -> frozenset[str] | None:
+    """The predicates that a query asks of a stream's elements; None where every element counts.
+
+    Every element counts where a window counts elements or moves with each of them, and where an answer needs no
+    triple of a window but only a window that is not empty.
+    """
+    if not all(isinstance(window, SlidingWindow) for window in plan.windows) or not _needs_window(plan.root):
+        return None
+    wanted: set[str] = set()
+    for node in _nodes(plan.root):
+        if isinstance(node, PlanAgain):
+            return None
+        if isinstance(node, PlanLeaf) and not isinstance(node.source, Stored) and node.source.stream == Iri(stream):
+            if not isinstance(node.pattern.predicate, Iri):
+                return None
+            wanted.add(node.pattern.predicate.value)
+    return frozenset(wanted)
+
+
+def _nodes(node: PlanNode) -> Iterator[PlanNode]:
+    yield node
+    for child in children(node):
+        yield from _nodes(child)
+
+
+def _sources(root: PlanNode) -> Iterator[Source]:
+    for node in _nodes(root):
+        if isinstance(node, PlanLeaf):
+            yield node.source
+        elif isinstance(node, PlanAgain):
+            for _, sources in node.graphs:
+                yield from sources
+
+
+def _needs_window(node: PlanNode) -> bool:
+    """Whether every row of a node takes a triple of some window."""
+    match node:
+        case PlanLeaf(source=source):
+            return not isinstance(source, Stored)
+        case PlanJoin(inputs=inputs):
+            return any(map(_needs_window, inputs))
+        case PlanUnion(children=parts):
+            return all(map(_needs_window, parts))
+        case PlanLeftJoin(left=left) | PlanNegation(left=left):
+            return _needs_window(left)
+        case PlanGroup(keys=()) | PlanAgain() | PlanValues():
+            return False
+    return all(map(_needs_window, children(node)))

@@ -1,0 +1,84 @@
+"""`freshet explain`: how a query is understood, how it is answered, and what that cost over recorded streams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from freshet.algebra.names import ShortNames
+from freshet.algebra.nodes import Query
+from freshet.algebra.printing import explain_json, explain_text
+from freshet.algebra.rewrite.rules import rewrite
+from freshet.native.describing import plan_json, plan_text
+from freshet.native.lower import lower
+from freshet.native.measuring import Measurements
+from freshet.native.plan import Plan
+from freshet.rdf.errors import InputError, UnsupportedError
+from freshet.runtime.replay import replay
+from freshet.runtime.session import Session
+from freshet.syntax.parser import parse_query
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A query, what the rewrite rules make of it, and the plan by which a continuous query is kept answered."""
+
+    query: Query
+    rewritten: Query | None
+    plan: Plan | None
+    measured: Measurements | None = None
+    refused: str | None = None
+
+    def text(self) -> str:
+        lines = [explain_text(self.query, self.rewritten)]
+        short = ShortNames(self.query.prefixes)
+        if self.plan is not None:
+            title = "kept answered by" if self.measured is None else "kept answered by, with what each operator did"
+            lines += [title, *(f"  {line}" for line in plan_text(self.plan, short, self.measured))]
+        if self.refused is not None:
+            lines += ["not kept answered", f"  {self.refused}"]
+        return "\n".join(lines)
+
+    def json(self) -> dict[str, Any]:
+        found = explain_json(self.query, self.rewritten)
+        if self.plan is not None:
+            found["operators"] = plan_json(self.plan, self.measured)
+        return found | ({} if self.refused is None else {"refused": self.refused})
+
+
+def explain(text: str, *, file: str | None, dialect: str | None, optimized: bool | None) -> Explanation:
+    """What there is to say of a query without running it."""
+    query = parse_query(text, file=file, dialect=dialect)
+    shown = not query.windows if optimized is None else optimized
+    plan, refused = None, None
+    if query.windows:
+        try:
+            plan = lower(query)
+        except UnsupportedError as error:
+            refused = error.message
+    return Explanation(query, rewrite(query) if shown else None, plan, refused=refused)
+
+
+def analyze(
+    text: str,
+    recordings: dict[str, list[Path]],
+    data: Iterable[Path],
+    *,
+    lateness_ms: int,
+    file: str | None,
+    dialect: str | None,
+) -> Explanation:
+    """The same of a continuous query, with what its operators did while recorded streams were replayed."""
+    query = parse_query(text, file=file, dialect=dialect)
+    if not query.windows:
+        raise InputError("--analyze takes a continuous query", file=file)
+    session = Session()
+    session.load(*data)
+    for stream in recordings:
+        session.stream(stream, lateness_ms=lateness_ms)
+    measured = Measurements()
+    plan = session.engine.register("query", query, lambda report: None, file=file, measurements=measured)
+    replay(session, recordings)
+    return Explanation(query, None, plan, measured)

@@ -1,0 +1,51 @@
+"""CQELS-QL: `STREAM s [...] { }`, also `STREAM ?s [...] { }` for any stream."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from reference.query_text import QueryText, duration_ms
+from reference.windows import All, Now, Range, Triples, Window
+
+if TYPE_CHECKING:
+    from reference.rewriting import Replaced, Rewritten
+
+
+def stream(query: QueryText, at: int, asked: Rewritten, streams: Collection[str]) -> Replaced:
+    """`STREAM s [...] { P }` is `GRAPH <the window's graph> { P }`. With a variable it is that for any of the streams:
+    `{ { GRAPH <g1> { P } VALUES ?s { <s1> } } UNION { GRAPH <g2> { P } VALUES ?s { <s2> } } }`
+    """
+    if query.upper[at] != "STREAM":
+        return None
+    start, end = query.find("[", at), query.find("]", at)
+    name = query.words[end + 1] if start == at + 1 else query.words[at + 1]
+    words = query.words[start + 1 : end]
+    brace = query.find("{", end)
+    asked.output = "istream"
+    if not name.startswith(("?", "$")):
+        return brace, f"GRAPH <{asked.add_window(read_window(query.resolve(name), words))}>"
+    stop = query.closing(brace) + 1
+    pattern = query.text(brace, stop)
+    one_each = [
+        f"{{ GRAPH <{asked.add_window(read_window(iri, words))}> {pattern} VALUES {name} {{ <{iri}> }} }}"
+        for iri in streams
+    ]
+    return stop, f"{{ {' UNION '.join(one_each) or f'VALUES {name} {{}}'} }}"
+
+
+def read_window(stream: str, words: list[str]) -> Window:
+    """`RANGE w SLIDE b`, `RANGE w TUMBLING`, `NOW`, `TRIPLES n`, `ALL`"""
+    upper = [word.upper() for word in words]
+    if upper[0] == "NOW":
+        return Now(stream)
+    if upper[0] == "ALL":
+        return All(stream)
+    if upper[0] == "TRIPLES":
+        return Triples(stream, int(words[1]))
+    step = next((at for at, word in enumerate(upper) if word in ("STEP", "SLIDE")), None)
+    tumbling = upper[-1] == "TUMBLING"
+    width_ms = duration_ms("".join(words[1 : len(words) - 1 if tumbling else step]))
+    if step is not None:
+        return Range(stream, width_ms, duration_ms("".join(words[step + 1 :])))
+    return Range(stream, width_ms, width_ms if tumbling else None)

@@ -1,0 +1,36 @@
+"""C-SPARQL: `FROM STREAM s [...]`; its windows are merged into the default graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reference.query_text import QueryText, duration_ms
+from reference.windows import Count, Sliding, Window
+
+if TYPE_CHECKING:
+    from reference.rewriting import Replaced, Rewritten
+
+
+def stream_declaration(query: QueryText, at: int, asked: Rewritten) -> Replaced:
+    """`FROM STREAM s [...]`"""
+    if query.upper[at : at + 2] != ["FROM", "STREAM"]:
+        return None
+    stop = query.find("]", at)
+    asked.merged = True
+    asked.add_window(read_window(query.resolve(query.words[at + 2]), query.words[at + 4 : stop]))
+    return stop + 1, ""
+
+
+def read_window(stream: str, words: list[str]) -> Window:
+    """`RANGE w STEP b`, `RANGE TRIPLES n STEP m`; TUMBLING is a step as wide as the window.
+
+    Without a step a window of time is tumbling, and one of triples moves with every one.
+    """
+    upper = [word.upper() for word in words]
+    step = next((at for at, word in enumerate(upper) if word in ("STEP", "SLIDE")), None)
+    tumbling = upper[-1] == "TUMBLING"
+    if upper[1] == "TRIPLES":
+        count = int(words[2])
+        return Count(stream, count, count if tumbling else 1 if step is None else int(words[step + 1]))
+    width_ms = duration_ms("".join(words[1 : len(words) - 1 if tumbling else step]))
+    return Sliding(stream, width_ms, width_ms if step is None else duration_ms("".join(words[step + 1 :])))

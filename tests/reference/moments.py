@@ -1,0 +1,71 @@
+"""When a query is evaluated: at every move of a window, at every arrival (CQELS-QL), or periodically."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import inf
+
+from reference.streams import Element, Received
+from reference.windows import AT_INSTANTS, Moment, Sliding, Source, Window, source
+
+CLOSE, INSTANT = False, True
+
+
+def evaluation_moments(
+    windows: Sequence[Window], period_ms: int | None, received: Mapping[Source, Received]
+) -> list[Moment]:
+    """In order, a close before an instant of the same time."""
+    streams = [received[source(window)] for window in windows]
+    times_ms = [element.time_ms for stream in streams for element in stream.elements]
+    if not times_ms:
+        return []
+    if period_ms is not None:
+        span = min(times_ms), last_period_ms(windows, period_ms, received)
+        return [Moment(close_ms, CLOSE) for close_ms in multiples(period_ms, *span)]
+    if isinstance(windows[0], AT_INSTANTS):
+        return [Moment(time_ms, INSTANT) for time_ms in sorted(set(times_ms))]
+    moments = set()
+    last_ms = last_close_ms(windows, received)
+    for window, stream in zip(windows, streams, strict=True):
+        if isinstance(window, Sliding):
+            moments |= {Moment(close_ms, CLOSE) for close_ms in multiples(window.slide_ms, min(times_ms), last_ms)}
+        else:
+            moments |= {Moment(time_ms, INSTANT) for time_ms in window.moves(stream.elements)}
+    return sorted(moments)
+
+
+def multiples(step_ms: int, first_ms: int, last_ms: float) -> Iterator[int]:
+    """The multiples of a step from just before the first element (nothing can happen earlier) to the last close."""
+    close_ms = first_ms // step_ms * step_ms
+    while close_ms <= last_ms:
+        yield close_ms
+        close_ms += step_ms
+
+
+def last_close_ms(windows: Sequence[Window], received: Mapping[Source, Received]) -> float:
+    """Closes are visited up to the watermark of all streams or, if later, as long as any closing window has content."""
+    watermark_ms = min(received[source(window)].watermark_ms for window in windows)
+    closing = [window for window in windows if isinstance(window, Sliding)]
+    return max([watermark_ms, *(last_instant(window, received[source(window)].elements) for window in closing)])
+
+
+def last_period_ms(windows: Sequence[Window], period_ms: int, received: Mapping[Source, Received]) -> float:
+    """The same, or without a closing window up to the first multiple after the last element."""
+    last_ms = last_close_ms(windows, received)
+    if any(isinstance(window, Sliding) for window in windows):
+        return last_ms
+    latest_ms = max(element.time_ms for window in windows for element in received[source(window)].elements)
+    return max(last_ms, (latest_ms // period_ms + 1) * period_ms)
+
+
+def last_instant(window: Sliding, elements: Sequence[Element]) -> float:
+    """The last instant at which the window has content, as it stands from its last close with content to the next.
+
+    An element at t is in [c - w, c) for every close c in (t, t + w].
+    """
+    instants = [-inf]
+    for element in elements:
+        close_ms = (element.time_ms + window.width_ms) // window.slide_ms * window.slide_ms
+        if close_ms > element.time_ms:
+            instants.append(close_ms + window.slide_ms - 1)
+    return max(instants)

@@ -1,0 +1,140 @@
+"""What every kind of window holds at a moment: written down from the specification, computed from the whole stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from reference.streams import Element
+
+# A stream, or the stream by the time that a predicate gives.
+Source = tuple[str, str | None]
+
+
+class Moment(NamedTuple):
+    """A close at c has seen everything before c, an instant at t everything up to t. The close comes first."""
+
+    time_ms: int
+    instant: bool
+
+    def sees(self, time_ms: int) -> bool:
+        return time_ms <= self.time_ms if self.instant else time_ms < self.time_ms
+
+
+@dataclass(frozen=True)
+class Sliding:
+    """`[RANGE w STEP b]` of RSP-QL and C-SPARQL: as it closed last, at a multiple c of b, [c - w, c).
+
+    With a predicate (`[RANGE w @p STEP b]`) the same over the stream by the time that it gives.
+    """
+
+    stream: str
+    width_ms: int
+    slide_ms: int
+    predicate: str | None = None
+
+    def content(self, moment: Moment, elements: tuple[Element, ...]) -> list[Element]:
+        close_ms = moment.time_ms // self.slide_ms * self.slide_ms
+        return between(close_ms - self.width_ms, close_ms - 1, elements)
+
+
+@dataclass(frozen=True)
+class EventTime:
+    """`[RANGE w @p]`: as it moved last, with the element at t, [t - w, t]."""
+
+    stream: str
+    width_ms: int
+    predicate: str
+
+    def moves(self, elements: tuple[Element, ...]) -> set[int]:
+        return {element.time_ms for element in elements}
+
+    def content(self, moment: Moment, elements: tuple[Element, ...]) -> list[Element]:
+        last_ms = max((element.time_ms for element in elements if moment.sees(element.time_ms)), default=0)
+        return between(last_ms - self.width_ms, last_ms, seen(moment, elements))
+
+
+@dataclass(frozen=True)
+class Count:
+    """`[COUNT n STEP m]`: of the elements seen, up to the last whole m, the last n."""
+
+    stream: str
+    count: int
+    step: int
+    predicate = None
+
+    def moves(self, elements: tuple[Element, ...]) -> set[int]:
+        """The instants at which another m are full: those of every m-th element."""
+        return {element.time_ms for number, element in enumerate(elements, 1) if number % self.step == 0}
+
+    def content(self, moment: Moment, elements: tuple[Element, ...]) -> list[Element]:
+        last = len(seen(moment, elements)) // self.step * self.step
+        return list(elements[max(0, last - self.count) : last])
+
+
+@dataclass(frozen=True)
+class Range:
+    """CQELS-QL's `[RANGE w]`: [t - w, t]; with SLIDE b from the smallest multiple of b greater than t - w."""
+
+    stream: str
+    width_ms: int
+    slide_ms: int | None
+    predicate = None
+
+    def content(self, moment: Moment, elements: tuple[Element, ...]) -> list[Element]:
+        start_ms = moment.time_ms - self.width_ms
+        if self.slide_ms is not None:
+            start_ms = (start_ms // self.slide_ms + 1) * self.slide_ms
+        return between(start_ms, moment.time_ms, elements)
+
+
+@dataclass(frozen=True)
+class Now:
+    """CQELS-QL's `[NOW]`: [t, t]."""
+
+    stream: str
+    predicate = None
+
+    def content(self, moment: Moment, elements: tuple[Element, ...]) -> list[Element]:
+        return between(moment.time_ms, moment.time_ms, elements)
+
+
+@dataclass(frozen=True)
+class Triples:
+    """CQELS-QL's `[TRIPLES n]`: the last n up to t."""
+
+    stream: str
+    count: int
+    predicate = None
+
+    def content(self, moment: Moment, elements: tuple[Element, ...]) -> list[Element]:
+        return seen(moment, elements)[-self.count :]
+
+
+@dataclass(frozen=True)
+class All:
+    """CQELS-QL's `[ALL]`: everything up to t."""
+
+    stream: str
+    predicate = None
+
+    def content(self, moment: Moment, elements: tuple[Element, ...]) -> list[Element]:
+        return seen(moment, elements)
+
+
+Window = Sliding | EventTime | Count | Range | Now | Triples | All
+AT_INSTANTS = (Range, Now, Triples, All)
+
+
+def source(window: Window) -> Source:
+    return window.stream, window.predicate
+
+
+def seen(moment: Moment, elements: Iterable[Element]) -> list[Element]:
+    return [element for element in elements if moment.sees(element.time_ms)]
+
+
+def between(first_ms: int, last_ms: int, elements: Iterable[Element]) -> list[Element]:
+    """Both ends belong to it."""
+    return [element for element in elements if first_ms <= element.time_ms <= last_ms]

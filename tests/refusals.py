@@ -1,0 +1,7 @@
+"""How often the engine refused a random query, by reason; told at the end of a run."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+refused: Counter[str] = Counter()
