@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -55,14 +56,18 @@ class Arrivals(Generic[Value]):
             self.values[:] = self.values[order]
         self.first_time = self._times.item(self._first)
 
-    def append_one(self, time: int, value: int | tuple[int, ...]) -> None:
+    def append_one(self, time: int, values: Sequence[int]) -> None:
         """One row at the back, not before what is there."""
         end = self._end
         if end == len(self._times):
             self._make_room(1)
             end = self._end
         self._times[end] = time
-        self._values[end] = value
+        if self._values.ndim == 1:
+            self._values[end] = values[0]
+        else:
+            for column, value in enumerate(values):  # numbers one by one are quicker than as a row
+                self._values[end, column] = value
         if end == self._first:
             self.first_time = time
         self._end = end + 1

@@ -73,10 +73,12 @@ class _Member:
             self.query.take_in(number)
             self.taken = number
         if due:
-            known_ms = self.rhythm.held_since(time_of(moment))
-            self.known_before_ms, self.known_ms = min(self.known_ms, known_ms), known_ms
+            time_ms = time_of(moment)
+            known_ms = self.rhythm.held_since(time_ms)
+            self.known_before_ms = self.known_ms if self.known_ms < known_ms else known_ms
+            self.known_ms = known_ms
             self.stale = False
-            report = self.query.report(time_of(moment))
+            report = self.query.report(time_ms)
             if report is not None:
                 self.query.on_report(report)
         if self.limit_seconds is not None and (took := time.perf_counter() - began) > self.limit_seconds:
@@ -107,6 +109,7 @@ class Clock:
         self._members: dict[str, _Member] = {}
         self._rhythms: dict[Rhythm, list[_Member]] = {}
         self._feeds: dict[str, list[Feed]] = {}
+        self._all_feeds: list[Feed] = []
         self._windows: dict[WindowOperator, WindowContent] = {}  # of the newest generation
         self._newest: dict[str, Feed] = {}  # likewise
         self._stored_leaves: dict[tuple[int, LeafPattern], LeafBuffer] = {}
@@ -143,6 +146,7 @@ class Clock:
             if stream not in self._newest:
                 self._newest[stream] = Feed(stream)
                 self._feeds.setdefault(stream, []).append(self._newest[stream])
+                self._all_feeds.append(self._newest[stream])
             feed = self._newest[stream]
             content = self._windows[window] = content_of(window, feed)
             feed.readers.append(content)
@@ -206,6 +210,7 @@ class Clock:
             for feed in feeds:
                 feed.readers = [window for window in feed.readers if window in windows]
             self._feeds[stream] = [feed for feed in feeds if feed.readers]
+        self._all_feeds = [feed for feed in self._all_feeds if feed.readers]
         self._newest = {stream: feed for stream, feed in self._newest.items() if feed.readers}
 
     # ---- data
@@ -261,29 +266,32 @@ class Clock:
         return min(window.needed_from(known_ms) for window in member.rhythm.windows)
 
     def _visit_until(self, watermark_ms: int) -> None:
-        for feeds in self._feeds.values():
-            for feed in feeds:
+        for feed in self._all_feeds:
+            if feed.waiting.from_ms < watermark_ms:
                 feed.release(watermark_ms)
         limit = close_at(watermark_ms)
         while (moment := self._next_moment()) <= limit:
             self._visit(moment)
-        self._wake_ms = self._next_wake(watermark_ms)
+        wake_ms = AFTER_ALL_TIME
+        for rhythm in self._rhythms:
+            if rhythm.has_closes:
+                wake_ms = min(wake_ms, rhythm.wakes_at(watermark_ms))
+        for feed in self._all_feeds:
+            if feed.instants and feed.waiting.from_ms < wake_ms:
+                wake_ms = feed.waiting.from_ms + 1
+        self._wake_ms = wake_ms
 
     def _next_moment(self) -> int:
-        return min((rhythm.next_moment(self.moment) for rhythm in self._rhythms), default=NEVER)
-
-    def _next_wake(self, passed_ms: int) -> int:
-        wake_ms = min((rhythm.wakes_at(passed_ms) for rhythm in self._rhythms), default=NEVER)
-        for feeds in self._feeds.values():
-            for feed in feeds:
-                if feed.instants:
-                    wake_ms = min(wake_ms, feed.waiting.from_ms + 1)
-        return wake_ms
+        soonest = NEVER
+        for rhythm in self._rhythms:
+            moment = rhythm.next_moment(self.moment)
+            if moment < soonest:
+                soonest = moment
+        return soonest
 
     def _visit(self, moment: int) -> None:
-        self._number += 1
-        number = self._number
         self.moment = moment
+        self._number = number = self._number + 1
         time_ms = time_of(moment)
         moving = [rhythm.moving(moment) for rhythm in self._rhythms]
         for windows in moving:
@@ -291,13 +299,14 @@ class Clock:
                 if window.number != number:
                     window.moved_ms = time_ms
                     window.move_to(time_ms, number)
-        bound_ms = seen_before(moment)
-        for leaf in self._stored_leaves.values():
-            if leaf.moves(BEFORE_ALL_TIME, bound_ms):
-                leaf.step(BEFORE_ALL_TIME, bound_ms, number)
-                self._stored_number = number
+        if self._stored_leaves:
+            bound_ms = seen_before(moment)
+            for leaf in self._stored_leaves.values():
+                if leaf.moves(BEFORE_ALL_TIME, bound_ms):
+                    leaf.step(BEFORE_ALL_TIME, bound_ms, number)
+                    self._stored_number = number
         for (rhythm, members), windows in zip(self._rhythms.items(), moving, strict=True):
-            changed = any(window.changed == number for window in rhythm.windows)
+            changed = rhythm.changed_at(number)
             due = rhythm.is_due(moment, bool(windows))
             if changed or due:
                 for member in tuple(members):

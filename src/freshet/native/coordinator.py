@@ -48,6 +48,7 @@ class Engine:
         self._derived: dict[str, DerivedStream] = {}
         self._queries: dict[str, AnyClock] = {}
         self._clocks_of: dict[str, list[AnyClock]] = {}  # by the name of a stream, derived ones too
+        self._states_of: dict[AnyClock, list[StreamState]] = {}
         self._derived_of: dict[str, list[DerivedStream]] = {}
         self._hosting = Hosting(dictionary, graphs, self._failed, self._member_failed)
         self._plans = SharedPlans()
@@ -246,6 +247,8 @@ class Engine:
         self._derived_of = {}
         for derived in self._derived.values():
             self._derived_of.setdefault(derived.base.iri, []).append(derived)
+        states = self.streams | {name: derived.state for name, derived in self._derived.items()}
+        self._states_of = {clock: [states[stream] for stream in clock.streams] for clock in self._clocks()}
 
     def _failed(self, known_as: str, error: Exception) -> None:
         """What a clock knows under a name has failed, and is gone."""
@@ -290,8 +293,7 @@ class Engine:
     def _watermark(self, clock: AnyClock) -> int:
         """How far all streams of a clock have come."""
         watermark_ms = AFTER_ALL_TIME
-        for stream in clock.streams:
-            state = self.streams.get(stream) or self._derived[stream].state
+        for state in self._states_of[clock]:
             if state.watermark_ms < watermark_ms:
                 watermark_ms = state.watermark_ms
         return watermark_ms
@@ -312,8 +314,12 @@ class Engine:
                 arrivals.add(name, [], on_report)
                 return arrivals, plan
         clock = self._clock(timing)
-        query = self._hosting.alone(name, plan, clock, on_report, measurements)
-        clock.add(name, query, timing, limit_seconds)
+        try:
+            query = self._hosting.alone(name, plan, clock, on_report, measurements)
+            clock.add(name, query, timing, limit_seconds)
+        except BaseException:
+            clock.free()  # others may have it, and keep what is theirs
+            raise
         return clock, query.plan
 
     def _shared(self, name: str, shape: Shape, key: ShapeKey, on_report: Callable[[Report], None]) -> AnyClock:

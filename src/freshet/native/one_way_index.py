@@ -62,7 +62,7 @@ class OneWayIndex:
     def make_room(self, more: int) -> None:
         """See that `more` new keys fit; idle keys are deleted here, in a batch."""
         sizes = self.arrays.sizes
-        if int(sizes[USED] - sizes[FREE]) + more <= self.capacity:
+        if sizes.item(USED) - sizes.item(FREE) + more <= len(self.arrays.counts):
             return
         capacity = self.capacity
         while 4 * (self.live + more) > 3 * capacity:  # the rest is for the keys that come before the next sweep

@@ -69,8 +69,11 @@ class Feed:
         if self.count - self._first + more > len(self._times):
             self._make_room(more)
         end = self.count - self._first
-        self._times[end : end + more] = times
         self.last_ms = times.item(-1)
+        if more == 1:
+            self._times[end] = self.last_ms
+        else:
+            self._times[end : end + more] = times
 
     def _make_room(self, more: int) -> None:
         """Let go of times that nobody will ask for, and move the rest to the front, of a larger array if need be."""
