@@ -88,8 +88,6 @@ def disagreement(case: Scenario, batching: int, directory: Path, expected: Repor
     except UnsupportedError as problem:
         raise Refused(problem.message) from None
     except Exception as problem:
-        if "unexpected keyword argument 'report'" in str(problem):
-            raise Refused("report conditions") from None
         return f"{type(problem).__name__}: {problem}"
     pushed = " ".join(f"{iri.rpartition('/')[2]}x{len(lines)}" for iri, lines in schedule)
     wrong = "\n".join(filter(None, map(differences, found, expected)))
