@@ -70,6 +70,7 @@ class ArrivalLeaves:
         )
         self._numbers: dict[tuple[int, tuple[int, ...]], tuple[int, int]] = {}
         self._make_rows()
+        self._sure_room = 0  # so many arrivals fit, whichever leaves they are of
         self.batch = _no_batch(count)
 
     @property
@@ -175,9 +176,13 @@ class ArrivalLeaves:
 
     def _make_queues(self, ends: Ids) -> None:
         """See that each leaf's arrivals fit its circle; where one does not, all are laid out anew."""
+        self._sure_room -= int(ends[-1])
+        if self._sure_room >= 0:
+            return
         queues = self.life.queues
         needed = queues[:, END] - queues[:, FIRST] + np.diff(ends)
-        if (needed <= queues[:, ROOM]).all():
+        self._sure_room = int((queues[:, ROOM] - needed).min())
+        if self._sure_room >= 0:
             return
         rooms = queues[:, ROOM].copy()
         while (needed > rooms).any():

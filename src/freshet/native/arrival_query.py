@@ -100,6 +100,8 @@ class ArrivalQuery:
     def _solutions(self, results: Timed) -> TimedRows:
         """Results of the join, filtered, extended and projected."""
         moments = results.moments
+        if len(moments) == 0:
+            return TimedRows(np.empty((0, len(self._plan.variables)), np.int64), moments)
         names = set(self._plan.variables)
         names = names.union(*(variables_of(step.expression) for step in self._steps))
         columns = self._join.columns(results.pointers, names)
@@ -121,6 +123,9 @@ class ArrivalQuery:
 def by_time(solutions: TimedRows) -> Iterator[tuple[int, Ids]]:
     """The rows of each time, in order of time."""
     times = solutions.moments
+    if len(times) and times[0] == times[-1]:
+        yield int(times[0]), solutions.rows
+        return
     cuts = np.flatnonzero(times[1:] != times[:-1]) + 1
     for first, end in zip([0, *cuts.tolist()], [*cuts.tolist(), len(times)], strict=True):
         if end > first:

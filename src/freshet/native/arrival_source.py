@@ -107,10 +107,15 @@ def _take(pending: list[Elements], until_ms: int) -> Elements:
     """Take what is before a time out of elements that wait."""
     if not pending:
         return _NO_ELEMENTS
-    ready, waiting = in_order(pending), _NO_ELEMENTS
-    if ready.times[-1] >= until_ms:
-        ready, waiting = split_before(ready, until_ms)
-    pending[:] = [waiting] if len(waiting.times) else []
+    ready = in_order(pending)
+    if ready.times[0] >= until_ms:
+        pending[:] = [ready]
+        return _NO_ELEMENTS
+    if ready.times[-1] < until_ms:
+        pending.clear()
+        return ready
+    ready, waiting = split_before(ready, until_ms)
+    pending[:] = [waiting]
     return ready
 
 

@@ -26,6 +26,8 @@ from freshet.native.arrival_leaf import ArrivalLeaves
 from freshet.native.one_way_index import Ids
 from freshet.native.result_buffer import Pointers, ResultBuffer
 
+_RANKED_ROWS = 256
+
 
 class Timed(NamedTuple):
     """Results as pointers to leaf rows, in order of the moments beside them."""
@@ -49,6 +51,8 @@ class ArrivalJoinOp:
             for column, name in enumerate(columns):
                 self._home.setdefault(name, (leaf, column))
         self._orders: dict[bytes, Ids] = {}
+        self._current = np.empty((0, 0, 0), np.int64)  # the orders as last chosen
+        self._until_ranking = 0  # new rows until they are chosen again
         self._step_width = SOURCES + 2 * leaves.rings.columns.shape[1]
         self._deaths = deaths
         self.results = ResultBuffer(len(self._names), len(self._names))
@@ -119,17 +123,23 @@ class ArrivalJoinOp:
         """For every leaf the order in which its new rows probe the others.
 
         Each step takes the leaf with the fewest rows to expect for a probe (algorithm 5). That depends only on how the
-        ring indexes rank by this, so orders are computed once for each ranking.
+        ring indexes rank by this, so orders are computed once for each ranking. Small batches together count as one.
         """
+        self._until_ranking -= len(self._leaves.batch.born)
+        if self._until_ranking > 0:
+            return self._current
+        self._until_ranking = _RANKED_ROWS
         ranking = np.argsort(self._leaves.rows_per_key(), kind="stable").tobytes()
         orders = self._orders.get(ranking)
         if orders is None:
             count = len(self._leaves.rings.sizes)
             found = [self._order(start) for start in range(len(self._names))]
             if len(self._leaves.rings.sizes) > count:  # indexes were made on the way, which may rank elsewhere
+                self._until_ranking = 0
                 return self._probing_orders()
             orders = np.array(found, np.int64).reshape(len(self._names), len(self._names) - 1, self._step_width)
             self._orders[ranking] = orders
+        self._current = orders
         return orders
 
     def _order(self, start: int) -> list[list[int]]:
