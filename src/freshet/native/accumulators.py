@@ -5,6 +5,8 @@ Each accumulator follows one operand and serves every aggregate over it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -131,6 +133,9 @@ class Members:
             settle_texts(self._arrays, by_text, column, entries, *keys)
         best = self._arrays.ends[groups, column]
         return np.where(best == NOBODY, 0, self._arrays.ids[best])
+
+    def held_ids(self) -> Iterator[Ids]:
+        yield self._index.keys[self._index.live_entries(), 1]
 
     def missing(self, groups: Rows) -> NDArray[np.bool_]:
         """Where a row of the group has no term."""

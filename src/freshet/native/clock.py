@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from freshet.algebra.windows import SlidingWindow
 from freshet.native.continuous_query import ContinuousQuery
+from freshet.native.forgetting import HoldsIds
 from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
+from freshet.native.one_way_index import Ids
 from freshet.native.s2r.sliding_window import SlidingWindowContent, close_after
 from freshet.native.stream import AFTER_ALL_TIME, BEFORE_ALL_TIME, in_order, split_before
 from freshet.rdf.elements import Elements
@@ -69,6 +71,15 @@ class Clock:
         """The streams have ended: visit every close at which a window has content, but none after."""
         self._ended = True
         self.advance(AFTER_ALL_TIME)
+
+    def held_ids(self) -> Iterator[Ids]:
+        """The ids of all that waits, is in windows and leaves, or belongs to queries."""
+        waiting = [part for parts in (*self._pending.values(), *self._absorbed.values()) for part in parts]
+        for elements in (self._stored, *waiting):
+            yield from elements[1:]
+        holders: list[HoldsIds] = [*self._windows.values(), *self._stored_leaves.values(), *self.queries.values()]
+        for holder in holders:
+            yield from holder.held_ids()
 
     def longest_memory_ms(self) -> int:
         """How far before a close an element can lie that it, or the evaluation before it, depends on."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -69,6 +69,12 @@ class ContinuousQuery:
         if len(rows) == 0:
             return None
         return Report(self.name, time_ms, self.plan.output, self.plan.variables, rows)
+
+    def held_ids(self) -> Iterator[Ids]:
+        """The ids of its groups and of its last answer; those of its join are the leaves'."""
+        yield self._answer
+        if self._group is not None:
+            yield from self._group.held_ids()
 
     def answer(self) -> Ids:
         """All solutions now, as rows of ids."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
+
+import numpy as np
 
 from freshet.algebra.expressions import Variable
 from freshet.algebra.nodes import Query, TriplePattern
 from freshet.native.clock import Clock
 from freshet.native.continuous_query import ContinuousQuery
+from freshet.native.forgetting import Forgetting, HoldsIds
 from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
 from freshet.native.lower import lower
 from freshet.native.one_way_index import Ids
@@ -28,13 +31,16 @@ class Graph(Protocol):
     def elements(self) -> Elements: ...
     def load(self, subjects: Ids, predicates: Ids, objects: Ids) -> Elements: ...
     def absorb(self, elements: Elements) -> None: ...
+    def held_ids(self) -> Iterable[Ids]: ...
 
 
 class Engine:
     """Registered queries over streams and the stored graph. Calls may come from several threads."""
 
-    def __init__(self, dictionary: Dictionary, graph: Graph) -> None:
+    def __init__(self, dictionary: Dictionary, graph: Graph, holders: Sequence[HoldsIds] = ()) -> None:
         self.dictionary = dictionary
+        self.forgetting = Forgetting(dictionary)
+        self._holders = (graph, *holders)  # of ids outside the engine
         self.streams: dict[str, StreamState] = {}
         self._graph = graph
         self._clocks: dict[frozenset[str], Clock] = {}
@@ -92,6 +98,18 @@ class Engine:
             for clock in self._clocks_of(stream):
                 clock.push(stream, elements, absorbed)
                 self._advance(clock)
+            self.forget()
+
+    def forget(self) -> None:
+        """Drop terms that nothing holds any more, if it is time to."""
+        if self.forgetting.is_due():
+            with self._lock:
+                self.forgetting.sweep([*self._holders, self, *self._clocks.values()])
+
+    def held_ids(self) -> Iterator[Ids]:
+        """The ids of predicates that streams leave in the stored graph."""
+        for state in self.streams.values():
+            yield np.fromiter(state.absorb or (), np.int64)
 
     def advance(self, stream: str, watermark_ms: int) -> None:
         """Say that everything before a time has come."""
@@ -181,7 +199,12 @@ class Engine:
             home = clock.stored_leaf if leaf.window is None else clock.window(leaf.window).leaf
             leaves.append((home(pattern), names))
         windows = [clock.window(window) for window in plan.windows]
-        return ContinuousQuery(name, plan, windows, leaves, self.dictionary, on_report)
+
+        def deliver(report: Report) -> None:
+            self.forgetting.keep(report)
+            on_report(report)
+
+        return ContinuousQuery(name, plan, windows, leaves, self.dictionary, deliver)
 
     def _leaf_pattern(self, pattern: TriplePattern) -> tuple[LeafPattern, tuple[str, ...]]:
         ends = (pattern.subject, pattern.predicate, pattern.object)

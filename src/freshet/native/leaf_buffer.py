@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -127,6 +128,12 @@ class LeafBuffer:
         for index in self._indexes.values():
             index.unlink(dead)
         return dead
+
+    def held_ids(self) -> Iterator[Ids]:
+        """The ids of its pattern, of its rows, and of those that wait."""
+        yield np.array(self.pattern.constants, np.int64)
+        yield self.values[self.live_rows()]
+        yield self._waiting.values
 
     def index_on(self, columns: tuple[int, ...]) -> RingIndex:
         """The ring index on these columns, made the first time it is asked for."""

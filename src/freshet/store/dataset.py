@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 import numpy as np
@@ -58,6 +58,14 @@ class StoredDataset:
         with self.changing:
             named = {name: graph.index() for name, graph in self._named.items()}
             return DatasetSnapshot({DEFAULT_GRAPH: self.default.index(), **named})
+
+    def held_ids(self) -> Iterator[Ids]:
+        """The ids of the graphs' names and of all triples."""
+        with self.changing:
+            graphs = dict(self._named)
+        yield np.fromiter(graphs, np.int64, len(graphs))
+        for graph in (self.default, *graphs.values()):
+            yield from graph.held_ids()
 
     def _graph(self, name: int) -> StoredGraph:
         if name == DEFAULT_GRAPH:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +50,13 @@ class StoredGraph:
             if self._parts:
                 return self._parts[0]
         return Elements(_NOTHING, _NOTHING, _NOTHING, _NOTHING)
+
+    def held_ids(self) -> Iterator[NDArray[np.int64]]:
+        """The ids of all triples."""
+        with self._lock:
+            parts = list(self._parts)
+        for part in parts:
+            yield from part[1:]
 
     def index(self) -> TripleIndex:
         """The set of triples that are here now, for one-shot queries. Nothing is made anew where none came since."""

@@ -16,7 +16,7 @@ results again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -90,6 +90,15 @@ class GroupOp:
                 self._results[changed, at] = self._result(aggregate, changed)
             self._changed[changed] = False
         return self._groups.keys[live], self._results[live]
+
+    def held_ids(self) -> Iterator[Ids]:
+        """The ids of keys, results and members."""
+        live = self._groups.live_entries()
+        yield self._groups.keys[live]
+        yield self._results[live]
+        for operand in self._operands.values():
+            if operand.members is not None:
+                yield from operand.members.held_ids()
 
     def _result(self, aggregate: Aggregate, groups: Rows) -> Ids:
         if aggregate.operand is None:

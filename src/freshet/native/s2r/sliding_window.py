@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
+from numpy.typing import NDArray
 
 from freshet.algebra.windows import SlidingWindow
 from freshet.native.arrivals import Arrivals
@@ -39,6 +42,10 @@ class SlidingWindowContent:
         self._elements.append(elements.times, elements.times)
         for leaf in self.leaves.values():
             leaf.receive(elements)
+
+    def held_ids(self) -> Iterator[NDArray[np.int64]]:
+        for leaf in self.leaves.values():
+            yield from leaf.held_ids()
 
     def next_content(self) -> int | None:
         """The first close at which an element still to come is inside; None where there is none."""
