@@ -27,11 +27,13 @@ _8, _16, _24, _32 = (np.uint64(i) for i in (8, 16, 24, 32))
 BLOCK = 64
 ABSENT = np.int64(-1)
 UNKNOWN = np.int64(0)
+HELD, PASSED = np.uint8(1), np.uint8(2)  # marks of slots that a sweep keeps
 
 # x -> a * x + c modulo 2**63 runs through every number before it returns, as c is odd and a - 1 divisible by 4:
 # the search for a free id ends.
-_STEP_FACTOR = np.int64(0x5851F42D4C957F2D)
-_STEP_ADDEND = np.int64(0x14057B7EF767814F)
+# Unsigned, because signed numbers must not overflow: the compiler takes it that they do not.
+_STEP_FACTOR = np.uint64(0x5851F42D4C957F2D)
+_STEP_ADDEND = np.uint64(0x14057B7EF767814F)
 
 
 class DictionaryArrays(NamedTuple):
@@ -45,8 +47,8 @@ class DictionaryArrays(NamedTuple):
 @leaf
 def next_id(term_id):
     """The id to try after this one."""
-    following = (term_id * _STEP_FACTOR + _STEP_ADDEND) & HASH_MASK
-    return following if following != 0 else _STEP_ADDEND
+    following = np.int64((np.uint64(term_id) * _STEP_FACTOR + _STEP_ADDEND) & np.uint64(HASH_MASK))
+    return following if following != 0 else np.int64(_STEP_ADDEND)
 
 
 @leaf
@@ -291,3 +293,40 @@ def write_keys(heap, ids, records, out, offsets):
             first = records[i] + LENGTH_BYTES
             end = copy_bytes(heap, first, first + length, out, end)
     offsets[ids.size] = end
+
+
+@leaf
+def mark(arrays, ids, hash_mask, keep):
+    """Marks the slots of ids, and those that their keys passed over because another key had the id they asked for.
+
+    If one of those went, the key would be looked for in vain, and get a second id.
+    """
+    for i in range(ids.size):
+        term_id = ids[i]
+        if term_id <= 0:
+            continue
+        at = find_slot(arrays.slots, term_id)
+        if arrays.slots[at] == 0 or keep[at >> 1] == HELD:
+            continue
+        keep[at >> 1] = HELD
+        record = arrays.slots[at + 1]
+        first = record + LENGTH_BYTES
+        end = first + _record_length(arrays.heap, record)
+        wanted = narrow(hash_id(arrays.heap, first, end), hash_mask)
+        while wanted != term_id:
+            passed = find_slot(arrays.slots, wanted)
+            if keep[passed >> 1] == 0:
+                keep[passed >> 1] = PASSED
+            wanted = next_id(wanted)
+
+
+@leaf
+def move_records(heap, ids, records, arrays):
+    """Enters ids and their records of an old heap in arrays that are empty, and large enough."""
+    for i in range(ids.size):
+        end = records[i] + LENGTH_BYTES + _record_length(heap, records[i])
+        at = find_slot(arrays.slots, ids[i])
+        arrays.slots[at + 1] = arrays.sizes[1]
+        arrays.slots[at] = ids[i]
+        arrays.sizes[0] += 1
+        arrays.sizes[1] = copy_bytes(heap, records[i], end, arrays.heap, arrays.sizes[1])

@@ -11,6 +11,7 @@ from freshet.algebra.windows import EventTimeWindow
 from freshet.native.arrival_clock import ArrivalClock
 from freshet.native.clock import Clock
 from freshet.native.derived_stream import DerivedStream
+from freshet.native.forgetting import Forgetting
 from freshet.native.hosting import Graphs, Hosting
 from freshet.native.lower import lower
 from freshet.native.measuring import Measurements
@@ -53,6 +54,7 @@ class Engine:
         self._hosting = Hosting(dictionary, graphs, self._failed, self._member_failed)
         self._plans = SharedPlans()
         self._groups = 0
+        self.forgetting = Forgetting(dictionary)
         self._lock = threading.RLock()
 
     def declare(self, stream: StreamState) -> None:
@@ -96,6 +98,7 @@ class Engine:
         with self._lock:
             if name in self._queries:
                 raise InputError(f"a query named {name} is registered already")
+            on_report = self._keeping(on_report)
             timing = timing_of(plan, query.period_ms if every_ms is None else every_ms, report, file)
             self._make_streams(timing)
             shape = None if measurements is not None or limit_seconds is not None else shape_of(plan)
@@ -139,6 +142,14 @@ class Engine:
             for derived in self._derived_of.get(stream, ()):
                 derived.push(elements)
             self._advance(stream)
+            self.forget()
+
+    def forget(self) -> None:
+        """Drop terms that nothing holds any more, if it is time to."""
+        if self.forgetting.is_due():
+            with self._lock:
+                held = (self.streams, self._graphs, self._clocks(), self._derived, self._plans)
+                self.forgetting.sweep(*held)
 
     def advance(self, stream: str, watermark_ms: int) -> None:
         """Say that everything before a time has come."""
@@ -297,6 +308,15 @@ class Engine:
             if state.watermark_ms < watermark_ms:
                 watermark_ms = state.watermark_ms
         return watermark_ms
+
+    def _keeping(self, on_report: Callable[[Report], None]) -> Callable[[Report], None]:
+        """Reports keep their terms as long as somebody has them."""
+
+        def deliver(report: Report) -> None:
+            self.forgetting.keep(report)
+            on_report(report)
+
+        return deliver
 
     def _alone(
         self,

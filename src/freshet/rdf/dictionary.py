@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -28,11 +28,28 @@ _NO_BYTES = np.empty(0, np.uint8)
 _NO_HASHES = read_only(np.empty(0, np.int64))
 
 
+class Pins:
+    """Who is at work with ids that nothing else holds yet: `with dictionary.pins:`. There is no sweep meanwhile."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.count = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self.count += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self.count -= 1
+
+
 class Dictionary:
     """Gives each term an id, and gives the term back.
 
     Inline terms take no room here (see `freshet.rdf.ids`). One thread interns at a time; others may read while it
-    does, since arrays that are too small are replaced, not changed, and every id a reader holds stays valid.
+    does, since arrays that are too small are replaced, not changed, and every id a reader holds stays valid until a
+    sweep. `generation` counts sweeps: what somebody keeps beside the dictionary is good for one generation.
 
     `hash_bits` narrows the hash, so that tests can force collisions.
     """
@@ -41,6 +58,8 @@ class Dictionary:
         self._hash_mask = np.int64((1 << hash_bits) - 1)
         self._lock = threading.Lock()
         self._scopes = itertools.count()
+        self.pins = Pins()
+        self.generation = 0
         self._encoded: dict[Term, int] = {}  # terms encoded one by one lately
         self._arrays = kernels.DictionaryArrays(
             np.zeros(2 * _FIRST_SLOTS, np.int64), np.empty(_FIRST_HEAP_BYTES, np.uint8), np.zeros(2, np.int64)
@@ -177,6 +196,32 @@ class Dictionary:
         offsets = np.empty(wanted.size + 1, np.int64)
         kernels.write_keys(arrays.heap, wanted, records, data, offsets)
         return large_strings(data, offsets, wanted != ids.UNBOUND)
+
+    def sweep(self, held: Iterable[Ids]) -> int:
+        """Drop all terms whose ids are not in the arrays; says how many. A term that comes again gets its id again.
+
+        Nothing is dropped while there are pins.
+        """
+        with self._lock:
+            self._encoded = {}  # first: who pins the dictionary from here on does not find them
+            if self.pins.count:
+                return 0
+            old = self._arrays
+            keep = np.zeros(old.slots.size // 2, np.uint8)
+            for some in held:
+                kernels.mark(old, read_only(some.reshape(-1)), self._hash_mask, keep)
+            kept = 2 * np.flatnonzero(keep)
+            kept = kept[np.argsort(old.slots[kept + 1])]  # so that terms which came together stay together
+            slots = max(_FIRST_SLOTS, 1 << (4 * kept.size).bit_length())
+            new = kernels.DictionaryArrays(
+                np.zeros(2 * slots, np.int64),
+                np.empty(max(_FIRST_HEAP_BYTES, int(old.sizes[1])), np.uint8),
+                np.zeros(2, np.int64),
+            )
+            kernels.move_records(old.heap, old.slots[kept], old.slots[kept + 1], new)
+            self._arrays = new._replace(heap=new.heap[: max(_FIRST_HEAP_BYTES, 2 * int(new.sizes[1]))].copy())
+            self.generation += 1
+            return int(old.sizes[0] - new.sizes[0])
 
     def _grow(self, length: int) -> None:
         """Makes room for one more key of this length, and at least doubles what was too small.

@@ -191,9 +191,11 @@ class Ingest:
 
     def _push(self, stream: StreamIntake, table: pa.Table) -> None:
         began = time.perf_counter()
-        elements = elements_of(table, stream.layout, self._engine.dictionary)
-        # Spark reads the files of a batch side by side, so the order inside a batch means nothing: time decides.
-        self._engine.push(stream.iri, in_order([elements]) if len(elements.times) else elements)
+        with self._engine.dictionary.pins:  # nothing holds the elements' terms until the engine has them
+            elements = elements_of(table, stream.layout, self._engine.dictionary)
+            # Spark reads the files of a batch side by side, so the order inside a batch means nothing: time decides.
+            self._engine.push(stream.iri, in_order([elements]) if len(elements.times) else elements)
+        self._engine.forget()
         # Records whose triples nobody wants move the watermark too.
         lateness_ms = self._engine.streams[stream.iri].lateness_ms
         self._engine.advance(stream.iri, last_time(table) - lateness_ms)

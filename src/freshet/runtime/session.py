@@ -23,7 +23,7 @@ from freshet.rdf.reading import read_rdf
 from freshet.rdf.terms import Iri, Term
 from freshet.rdf.triples import DEFAULT_GRAPH
 from freshet.results.arrow import record_batch
-from freshet.results.report import Answer, Report, Solutions
+from freshet.results.report import Answer, BooleanAnswer, Report, Solutions
 from freshet.results.write import report_json
 from freshet.runtime.pushing import Pushed, Pushing
 from freshet.store.dataset import DatasetSnapshot, StoredDataset, rows_by_graph
@@ -89,16 +89,17 @@ class Session:
         Named graphs of TriG and N-Quads are kept. Where a graph's name is given, it takes what the files have outside
         of their own named graphs.
         """
-        home = DEFAULT_GRAPH if graph is None else self.dictionary.encode(Iri(graph))
         count = 0
-        for path in paths:
-            quads = read_rdf(path, self.dictionary)
-            graphs = np.where(quads.graphs == DEFAULT_GRAPH, home, quads.graphs)
-            with self.stored.changing:  # a snapshot has all of a file or nothing
-                for name, rows in rows_by_graph(graphs, home):
-                    subjects, predicates, objects = (column[rows] for column in quads[:3])
-                    self.engine.load(subjects, predicates, objects, name)
-            count += len(graphs)
+        with self.dictionary.pins:
+            home = DEFAULT_GRAPH if graph is None else self.dictionary.encode(Iri(graph))
+            for path in paths:
+                quads = read_rdf(path, self.dictionary)
+                graphs = np.where(quads.graphs == DEFAULT_GRAPH, home, quads.graphs)
+                with self.stored.changing:  # a snapshot has all of a file or nothing
+                    for name, rows in rows_by_graph(graphs, home):
+                        subjects, predicates, objects = (column[rows] for column in quads[:3])
+                        self.engine.load(subjects, predicates, objects, name)
+                count += len(graphs)
         return count
 
     def dataset(self) -> DatasetSnapshot:
@@ -107,11 +108,12 @@ class Session:
 
     def stream(self, iri: str, *, lateness_ms: int = 0, absorb: bool | Iterable[str] = False) -> None:
         """Declare a stream, how late its elements may be, and which predicates' triples it leaves in the graph."""
-        if absorb is True or absorb is False:
-            kept = frozenset[int]() if absorb else None
-        else:
-            kept = frozenset(self.dictionary.encode(Iri(predicate)) for predicate in absorb) or None
-        self.engine.declare(StreamState(iri, lateness_ms, kept))
+        with self.dictionary.pins:
+            if absorb is True or absorb is False:
+                kept = frozenset[int]() if absorb else None
+            else:
+                kept = frozenset(self.dictionary.encode(Iri(predicate)) for predicate in absorb) or None
+            self.engine.declare(StreamState(iri, lateness_ms, kept))
 
     def register(
         self,
@@ -157,9 +159,11 @@ class Session:
         of terms, or an Arrow table or batch with the columns time (int64), subject, predicate and object (int64 ids,
         or strings of N-Triples terms). RDF text without times (N-Triples, N-Quads or Turtle) is pushed with `time_ms`.
         """
-        if not isinstance(elements, Elements) or time_ms is not None:
-            elements = Pushing(self.dictionary, self.blank_scope(stream), file).elements(elements, time_ms)
-        self.engine.push(stream, elements)
+        with self.dictionary.pins:  # nothing holds the elements' terms until the engine has them
+            if not isinstance(elements, Elements) or time_ms is not None:
+                elements = Pushing(self.dictionary, self.blank_scope(stream), file).elements(elements, time_ms)
+            self.engine.push(stream, elements)
+        self.engine.forget()
 
     def blank_scope(self, stream: str) -> str:
         """What stands before the labels of a stream's blank nodes, so that streams do not share them."""
@@ -194,7 +198,13 @@ class Session:
         """
         prepared = self.prepare(query, file=file, dialect=dialect) if isinstance(query, str) else query
         try:
-            return answer(prepared, self.dataset(), self.dictionary, deadline=deadline or Deadline(timeout_seconds))
+            with self.dictionary.pins:
+                found = answer(
+                    prepared, self.dataset(), self.dictionary, deadline=deadline or Deadline(timeout_seconds)
+                )
+                if not isinstance(found, BooleanAnswer):
+                    self.engine.forgetting.keep(found)
+                return found
         except UnsupportedError as error:
             raise UnsupportedError(error.message, file=file) from None
 
