@@ -20,13 +20,24 @@ def _oneshot() -> Sequence[Figure]:
     return oneshot_figures()
 
 
+def _operators() -> Sequence[Figure]:
+    from freshet.bench.operators import operators_figures
+
+    return operators_figures()
+
+
 def _index() -> Sequence[Figure]:
     from freshet.bench.index import index_figures
 
     return index_figures()
 
 
-BENCHMARKS: dict[str, Callable[[], Sequence[Figure]]] = {"pipeline": _pipeline, "oneshot": _oneshot, "index": _index}
+BENCHMARKS: dict[str, Callable[[], Sequence[Figure]]] = {
+    "pipeline": _pipeline,
+    "oneshot": _oneshot,
+    "operators": _operators,
+    "index": _index,
+}
 
 
 def measure(name: str) -> Sequence[Figure]:

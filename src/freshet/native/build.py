@@ -9,14 +9,13 @@ from typing import Protocol
 
 import numpy as np
 
-from freshet.algebra.expressions import Expression, Variable
+from freshet.algebra.expressions import Expression
 from freshet.algebra.free_variables import variables_of
-from freshet.algebra.nodes import TriplePattern
 from freshet.native.caching import Size
 from freshet.native.change import Operator
-from freshet.native.choice import Choice
 from freshet.native.inputs import Input
 from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
+from freshet.native.leaf_patterns import leaf_pattern
 from freshet.native.measuring import Measurements
 from freshet.native.operators.again import AgainOp, FollowedGraph, Readers
 from freshet.native.operators.distinct import DistinctOp
@@ -56,7 +55,6 @@ from freshet.native.plan import (
     children,
 )
 from freshet.native.row_buffer import RowBuffer
-from freshet.native.sharing import parameter_number
 from freshet.rdf.dictionary import Dictionary
 
 _EVERY_TRIPLE = LeafPattern((0, 0, 0), ((0,), (1,), (2,)))
@@ -166,7 +164,7 @@ class Builder:
 
     def size_of(self, node: PlanLeaf) -> Size:
         """How much a leaf holds, or is about to."""
-        pattern, names = self.leaf_pattern(node.pattern)
+        pattern, names = self._pattern(node)
         rows = self.leaves.leaf(node.source, pattern).known()
         return Size(len(rows), {name: len(np.unique(rows[:, at])) for at, name in enumerate(names)})
 
@@ -204,26 +202,13 @@ class Builder:
         buffer = RowBuffer(self.build(node, names), tuple(sorted(names)))
         return Input(buffer, buffer.names, node.certain & names, not _stays(node))
 
+    def _pattern(self, node: PlanLeaf) -> tuple[LeafPattern, tuple[str, ...]]:
+        return leaf_pattern(node.pattern, self.dictionary, () if self.parameters is None else self.parameters.choices)
+
     def _leaf(self, node: PlanLeaf) -> Input:
-        pattern, names = self.leaf_pattern(node.pattern)
+        pattern, names = self._pattern(node)
         buffer = self.leaves.leaf(node.source, pattern)
         return Input(buffer, names, frozenset(names), not isinstance(node.source, Stored))
-
-    def leaf_pattern(self, pattern: TriplePattern) -> tuple[LeafPattern, tuple[str, ...]]:
-        """A pattern without names, and the names of its columns."""
-        places: dict[str, tuple[int, ...]] = {}
-        constants = [0, 0, 0]
-        chosen: list[tuple[int, Choice]] = []
-        for at, end in enumerate((pattern.subject, pattern.predicate, pattern.object)):
-            if isinstance(end, Variable):
-                places[end.name] = (*places.get(end.name, ()), at)
-                number = parameter_number(end)
-                if number is not None and self.parameters is not None:
-                    chosen.append((at, self.parameters.choices[number]))
-            else:
-                constants[at] = self.dictionary.encode(end)
-        subject, predicate, object_ = constants
-        return LeafPattern((subject, predicate, object_), tuple(places.values()), tuple(chosen)), tuple(places)
 
 
 def _mentioned(expression: Expression, child: PlanNode) -> Names:

@@ -54,12 +54,14 @@ class _Member:
         self.only_changed = ReportCondition.CHANGE in timing.conditions
         self.only_non_empty = ReportCondition.NON_EMPTY in timing.conditions
         self.absorbed = timing.absorbed
-        self.evaluated = self.evaluated_before = close_at(BEFORE_ALL_TIME)  # the moments of its last two evaluations
+        # As of when the windows held what they held at the last two evaluations.
+        self.known_ms = self.known_before_ms = AFTER_ALL_TIME
         self.stale = False  # whether its windows have changed since
+        self.taken = 0  # the last step that it has taken in
         self.removed = False
 
-    def step(self, moment: int, number: int, changed: bool, due: bool) -> None:
-        """Take a step of the windows in, and report where it is due."""
+    def step(self, moment: int, number: int, changed: bool, due: bool, stored_number: int) -> None:
+        """Take a step of the windows in, and report where it is due. The stored graph moved at `stored_number` last."""
         if changed:
             self.stale = True
         if due and ((self.only_changed and not self.stale) or (self.only_non_empty and not self.rhythm.holds_anything)):
@@ -67,9 +69,12 @@ class _Member:
         if not (changed or due):
             return
         began = 0.0 if self.limit_seconds is None else time.perf_counter()
-        self.query.take_in(number)
+        if changed or stored_number > self.taken or self.taken == 0:
+            self.query.take_in(number)
+            self.taken = number
         if due:
-            self.evaluated_before, self.evaluated = self.evaluated, moment
+            known_ms = self.rhythm.held_since(time_of(moment))
+            self.known_before_ms, self.known_ms = min(self.known_ms, known_ms), known_ms
             self.stale = False
             report = self.query.report(time_of(moment))
             if report is not None:
@@ -106,6 +111,7 @@ class Clock:
         self._newest: dict[str, Feed] = {}  # likewise
         self._stored_leaves: dict[tuple[int, LeafPattern], LeafBuffer] = {}
         self._number = 0
+        self._stored_number = 0  # the last step at which a stored leaf moved
         self._wake_ms = AFTER_ALL_TIME  # below this watermark there is nothing to do
 
     # ---- queries
@@ -206,6 +212,7 @@ class Clock:
 
     def load(self, elements: Elements, graph: int) -> None:
         """Triples that have been added to a stored graph, as if they had always been there."""
+        self._stored_number = self._number + 1  # also where no leaf of it is read, but all of its graphs
         for (name, _), leaf in self._stored_leaves.items():
             if name == graph:
                 leaf.receive(elements)
@@ -246,9 +253,11 @@ class Clock:
     def needed_from(self, name: str) -> int:
         """The earliest time of an element that matters to what the query puts out next, or has put out last."""
         member = self._members[name]
-        known_ms = self.passed_ms
-        if not member.rhythm.rests:  # its answers are compared with those before
-            known_ms = min(known_ms, time_of(member.evaluated_before))
+        if any(isinstance(window.window, EventTimeWindow) for window in member.rhythm.windows):
+            return BEFORE_ALL_TIME  # a derived stream's times say nothing about those of its base
+        known_ms = member.rhythm.held_since(self.passed_ms)
+        if member.only_non_empty or not member.rhythm.rests:  # its answers are compared with those before
+            known_ms = min(known_ms, member.known_before_ms)
         return min(window.needed_from(known_ms) for window in member.rhythm.windows)
 
     def _visit_until(self, watermark_ms: int) -> None:
@@ -280,11 +289,13 @@ class Clock:
         for windows in moving:
             for window in windows:
                 if window.number != number:
+                    window.moved_ms = time_ms
                     window.move_to(time_ms, number)
         bound_ms = seen_before(moment)
         for leaf in self._stored_leaves.values():
             if leaf.moves(BEFORE_ALL_TIME, bound_ms):
                 leaf.step(BEFORE_ALL_TIME, bound_ms, number)
+                self._stored_number = number
         for (rhythm, members), windows in zip(self._rhythms.items(), moving, strict=True):
             changed = any(window.changed == number for window in rhythm.windows)
             due = rhythm.is_due(moment, bool(windows))
@@ -296,7 +307,7 @@ class Clock:
         if member.removed:
             return
         try:
-            member.step(moment, self._number, changed, due)
+            member.step(moment, self._number, changed, due, self._stored_number)
         except BrokenPipeError:  # nobody reads anything any more
             raise
         except Exception as error:  # whatever goes wrong in one query must not stop the others

@@ -5,46 +5,31 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Collection
-from dataclasses import replace
-from typing import Protocol
 
 from freshet.algebra.nodes import Query
 from freshet.algebra.windows import EventTimeWindow
-from freshet.native.build import Builder
-from freshet.native.caching import with_caches
+from freshet.native.arrival_clock import ArrivalClock
 from freshet.native.clock import Clock
-from freshet.native.continuous_query import ContinuousQuery
 from freshet.native.derived_stream import DerivedStream
-from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
+from freshet.native.hosting import Graphs, Hosting
 from freshet.native.lower import lower
 from freshet.native.measuring import Measurements
 from freshet.native.moments import AFTER_ALL_TIME, close_at
 from freshet.native.one_way_index import Ids
-from freshet.native.operators.parameters import ParametersOp
-from freshet.native.plan import Plan, Source, Stored
+from freshet.native.plan import Plan
 from freshet.native.reads import predicates_of
-from freshet.native.shared_plans import SharedPlans
-from freshet.native.shared_query import SharedQuery
+from freshet.native.shared_plans import ShapeKey, SharedPlans
 from freshet.native.sharing import Shape, shape_of
 from freshet.native.stream import StreamState
 from freshet.native.timing import Timing, source_of, timing_of
-from freshet.oneshot.dataset import Dataset, GraphReader
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import FreshetError, InputError
 from freshet.rdf.terms import Iri
-from freshet.rdf.triples import DEFAULT_GRAPH, Triples
+from freshet.rdf.triples import DEFAULT_GRAPH
 from freshet.results.report import Report
 
-
-class Graphs(Protocol):
-    """What the engine needs of the stored graphs. They are named by ids, the default graph by DEFAULT_GRAPH."""
-
-    def elements(self, graph: int = DEFAULT_GRAPH) -> Elements: ...
-    def load(self, subjects: Ids, predicates: Ids, objects: Ids, graph: int = DEFAULT_GRAPH) -> Elements: ...
-    def absorb(self, elements: Elements) -> None: ...
-    def reader(self, triples: Triples) -> GraphReader: ...
-    def named(self) -> Dataset: ...
+AnyClock = Clock | ArrivalClock
 
 
 class Engine:
@@ -61,9 +46,10 @@ class Engine:
         self._graphs = graphs
         self._tell_failure = on_failure or _warn
         self._derived: dict[str, DerivedStream] = {}
-        self._queries: dict[str, Clock] = {}
-        self._clocks_of: dict[str, list[Clock]] = {}  # by the name of a stream, derived ones too
+        self._queries: dict[str, AnyClock] = {}
+        self._clocks_of: dict[str, list[AnyClock]] = {}  # by the name of a stream, derived ones too
         self._derived_of: dict[str, list[DerivedStream]] = {}
+        self._hosting = Hosting(dictionary, graphs, self._failed, self._member_failed)
         self._plans = SharedPlans()
         self._groups = 0
         self._lock = threading.RLock()
@@ -111,16 +97,22 @@ class Engine:
                 raise InputError(f"a query named {name} is registered already")
             timing = timing_of(plan, query.period_ms if every_ms is None else every_ms, report, file)
             self._make_streams(timing)
-            clock = self._clock(timing)
             shape = None if measurements is not None or limit_seconds is not None else shape_of(plan)
+            clock: AnyClock | None = None
             try:
-                if shape is None or not self._share(name, shape, clock, timing, on_report):
-                    registered = self._instantiate(name, plan, clock, on_report, measurements)
-                    clock.add(name, registered, timing, limit_seconds)
-                    plan = registered.plan
+                if shape is not None:
+                    key = ShapeKey(shape.plan, timing, self._elements_of(timing))
+                    self._plans.forget_before(key)
+                    if self._plans.is_known(key):
+                        clock = self._shared(name, shape, key, on_report)
+                if clock is None:
+                    clock, plan = self._alone(name, plan, timing, on_report, limit_seconds, measurements)
                 self._queries[name] = clock
+            except BaseException:
+                for each in self._clocks():  # what it had asked for
+                    each.free()
+                raise
             finally:
-                clock.free()
                 self._connect()
             return plan
 
@@ -224,25 +216,32 @@ class Engine:
 
     def _clock(self, timing: Timing) -> Clock:
         """The clock of the streams that a query waits for: those it reads, also by way of the stored graph."""
-        streams = set(timing.streams)
-        if timing.absorbed:
-            streams |= {state.iri for state in self.streams.values() if state.absorb is not None}
+        streams = self._streams_of(timing)
         for clock in self._clocks():
-            if clock.streams == streams:
+            if isinstance(clock, Clock) and clock.streams == streams:
                 return clock
         return Clock(streams, self._graphs.elements, self._failed)
 
-    def _clocks(self) -> list[Clock]:
+    def _streams_of(self, timing: Timing) -> set[str]:
+        streams = set(timing.streams)
+        if timing.absorbed:
+            streams |= {state.iri for state in self.streams.values() if state.absorb is not None}
+        return streams
+
+    def _elements_of(self, timing: Timing) -> tuple[int, ...]:
+        """How many elements have come in the streams of a query."""
+        return tuple(self.streams[stream].elements for stream in sorted(timing.base_streams))
+
+    def _clocks(self) -> list[AnyClock]:
         return list(dict.fromkeys(self._queries.values()))
 
     def _connect(self) -> None:
         """Find out anew which clocks and derived streams each stream feeds; what feeds nobody is let go."""
-        clocks: dict[str, list[Clock]] = {}
+        clocks: dict[str, list[AnyClock]] = {}
         for clock in self._clocks():
             for stream in clock.streams:
                 clocks.setdefault(stream, []).append(clock)
         self._clocks_of = clocks
-        self._plans.forget_unused({window for clock in self._clocks() for window in clock.windows})
         self._derived = {name: derived for name, derived in self._derived.items() if name in clocks}
         self._derived_of = {}
         for derived in self._derived.values():
@@ -288,7 +287,7 @@ class Engine:
             clock.push(derived.state.iri, elements)
         return True
 
-    def _watermark(self, clock: Clock) -> int:
+    def _watermark(self, clock: AnyClock) -> int:
         """How far all streams of a clock have come."""
         watermark_ms = AFTER_ALL_TIME
         for stream in clock.streams:
@@ -297,62 +296,47 @@ class Engine:
                 watermark_ms = state.watermark_ms
         return watermark_ms
 
-    def _share(
-        self, name: str, shape: Shape, clock: Clock, timing: Timing, on_report: Callable[[Report], None]
-    ) -> bool:
-        """Let a query share the plan of others of its shape; False where it is the first."""
-        windows = tuple(clock.window(window) for window in shape.plan.windows)
-        shared, known = self._plans.find(shape, timing, windows)
-        if not known:
-            return False
-        if shared is None:
-            parameters = ParametersOp(len(shape.constants))
-            leaves = _Leaves(clock, self.dictionary)
-            builder = Builder(leaves, self._graphs, self.dictionary, None, parameters)
-            root = builder.build(shape.plan.root, frozenset(shape.plan.variables))
-            self._groups += 1
-            shared = SharedQuery(
-                f"shared plan {self._groups}", shape.plan, windows, leaves.given, root, parameters, self._member_failed
-            )
-            clock.add(shared.name, shared, timing)
-            self._plans.share(shape, timing, windows, shared)
-        self._plans.enter(name, shared)
-        constants = [self.dictionary.encode(term) for term in shape.constants]
-        shared.add(name, constants, on_report, clock.stored_elements)
-        return True
-
-    def _instantiate(
+    def _alone(
         self,
         name: str,
         plan: Plan,
-        clock: Clock,
+        timing: Timing,
         on_report: Callable[[Report], None],
+        limit_seconds: float | None,
         measurements: Measurements | None,
-    ) -> ContinuousQuery:
-        leaves = _Leaves(clock, self.dictionary)
-        builder = Builder(leaves, self._graphs, self.dictionary, measurements)
-        plan = replace(plan, root=with_caches(plan.root, builder.size_of))
-        root = builder.build(plan.root, frozenset(plan.variables) & plan.root.names)
-        windows = [clock.window(window) for window in plan.windows]
-        return ContinuousQuery(name, plan, windows, leaves.given, root, self.dictionary, on_report)
+    ) -> tuple[AnyClock, Plan]:
+        """A query with a plan of its own."""
+        if timing.is_plain and limit_seconds is None and measurements is None:
+            arrivals = self._hosting.arrivals(name, plan, self._streams_of(timing), shared=False)
+            if arrivals is not None:
+                arrivals.add(name, [], on_report)
+                return arrivals, plan
+        clock = self._clock(timing)
+        query = self._hosting.alone(name, plan, clock, on_report, measurements)
+        clock.add(name, query, timing, limit_seconds)
+        return clock, query.plan
 
-
-class _Leaves:
-    """The leaf buffers of a clock, with a list of those that were asked for."""
-
-    def __init__(self, clock: Clock, dictionary: Dictionary) -> None:
-        self._clock = clock
-        self._dictionary = dictionary
-        self.given: list[LeafBuffer] = []
-
-    def leaf(self, source: Source, pattern: LeafPattern) -> LeafBuffer:
-        if isinstance(source, Stored):
-            graph = DEFAULT_GRAPH if source.graph is None else self._dictionary.encode(source.graph)
-            leaf = self._clock.stored_leaf(pattern, graph)
+    def _shared(self, name: str, shape: Shape, key: ShapeKey, on_report: Callable[[Report], None]) -> AnyClock:
+        """A query that shares a plan."""
+        shared, timing = self._plans.shared(key), key.timing
+        clock: AnyClock
+        if shared is not None:
+            clock = self._queries[self._plans.members(shared.name)[0]]
         else:
-            leaf = self._clock.window(source).leaf(pattern)
-        self.given.append(leaf)
-        return leaf
+            self._groups += 1
+            group = f"shared plan {self._groups}"
+            arrivals = None
+            if timing.is_plain:
+                arrivals = self._hosting.arrivals(group, shape.plan, self._streams_of(timing), shared=True)
+            if arrivals is not None:
+                shared = clock = arrivals
+            else:
+                clock = self._clock(timing)
+                shared = self._hosting.shared(group, shape.plan, clock, len(shape.constants))
+                clock.add(group, shared, timing)
+        shared.add(name, [self.dictionary.encode(term) for term in shape.constants], on_report)
+        self._plans.enter(name, key, shared)
+        return clock
 
 
 def _warn(name: str, reason: str) -> None:

@@ -56,18 +56,19 @@ def _lower(query: nodes.Query) -> Plan:
     if query.form not in (nodes.QueryForm.SELECT, nodes.QueryForm.CONSTRUCT):
         raise refuse(f"a continuous {query.form.value.upper()} query")
     windows = {declaration.name: declaration.window for declaration in query.windows}
-    default: tuple[Source, ...] = tuple(Stored(name) for name in query.default_graphs)
-    if not query.default_graphs and (query.merged or not query.named_graphs):
-        default = (Stored(),)
+    # Unlike in one-shot queries, FROM NAMED alone does not hide the stored default graph: it is what patterns outside
+    # of windows match.
+    default: tuple[Source, ...] = tuple(Stored(name) for name in query.default_graphs) or (Stored(),)
     if query.merged:
         default = (*dict.fromkeys(windows.values()), *default)
     named = frozenset(query.named_graphs) if query.named_graphs or query.default_graphs else None
     root = _node(query.root, _Place(Reading(windows, default, named), default))
     template = query.template if query.form is nodes.QueryForm.CONSTRUCT else None
+    selected = _selected(query.root) if template is None else sorted(variables_of(template))
     return Plan(
         root=root,
         windows=tuple(dict.fromkeys(windows.values())),
-        variables=tuple(_selected(query.root)),
+        variables=tuple(selected),
         output=query.output,
         template=template,
     )
@@ -350,8 +351,6 @@ def _leaf(pattern: nodes.TriplePattern, place: _Place) -> PlanNode:
     leaves = tuple(PlanLeaf(names, names, source, pattern) for source in place.sources)
     if len(leaves) == 1:
         return leaves[0]
-    if not leaves:
-        return PlanValues(names, names, (), ())
     return PlanDistinct(names, names, PlanUnion(names, names, leaves))
 
 

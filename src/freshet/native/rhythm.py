@@ -73,6 +73,12 @@ class Rhythm:
         rested, self.rests = self.rests, not self.holds_anything
         return not (rested and self.rests)
 
+    def held_since(self, time_ms: int) -> int:
+        """The earliest time at which a window took on what it holds at a time. One that closes moves soon enough."""
+        if self.period_ms is None:
+            return time_ms  # windows that move at instants have moved at the last one
+        return min([time_ms, *(window.moved_ms for window in self.arriving if window.count)])
+
     def _next_close(self, time_ms: int) -> int:
         holds = self.holds_anything
         close_ms = NEVER

@@ -6,39 +6,53 @@ parameters serves all that are registered before the next element comes: who is 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from freshet.native.plan import Plan
-from freshet.native.s2r.content import WindowContent
-from freshet.native.shared_query import SharedQuery
-from freshet.native.sharing import Shape
 from freshet.native.timing import Timing
+from freshet.results.report import Report
+
+
+class Shared(Protocol):
+    """Queries that share a plan. Clocks know them under one name."""
+
+    name: str
+
+    def __len__(self) -> int: ...
+    def add(self, name: str, constants: list[int], on_report: Callable[[Report], None]) -> None: ...
+    def remove(self, name: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class _Key:
+class ShapeKey:
+    """Queries with equal keys may share: the same plan and timing, and no element between their registrations."""
+
     plan: Plan
     timing: Timing
-    windows: tuple[WindowContent, ...]
+    elements: tuple[int, ...]  # how many have come in each of the streams
 
 
 class SharedPlans:
     """The plans that queries share, and who shares them."""
 
     def __init__(self) -> None:
-        self._seen: dict[_Key, SharedQuery | None] = {}
-        self._of: dict[str, SharedQuery] = {}
+        self._known: dict[ShapeKey, Shared | None] = {}
+        self._of: dict[str, Shared] = {}
 
-    def find(self, shape: Shape, timing: Timing, windows: tuple[WindowContent, ...]) -> tuple[SharedQuery | None, bool]:
-        """The queries with the same shape, and whether there was one before; from now on there is."""
-        key = _Key(shape.plan, timing, windows)
-        known = key in self._seen
-        return self._seen.setdefault(key, None), known
+    def is_known(self, key: ShapeKey) -> bool:
+        """Whether there was a query with this key before; from now on there is."""
+        known = key in self._known
+        self._known.setdefault(key, None)
+        return known
 
-    def share(self, shape: Shape, timing: Timing, windows: tuple[WindowContent, ...], shared: SharedQuery) -> None:
-        self._seen[_Key(shape.plan, timing, windows)] = shared
+    def shared(self, key: ShapeKey) -> Shared | None:
+        return self._known[key]
 
-    def enter(self, name: str, shared: SharedQuery) -> None:
+    def enter(self, name: str, key: ShapeKey, shared: Shared) -> None:
+        """A query shares a plan from now on."""
+        self._known[key] = shared
         self._of[name] = shared
 
     def clock_name(self, name: str) -> str:
@@ -52,12 +66,19 @@ class SharedPlans:
         if shared is None:
             return True
         shared.remove(name)
-        return len(shared) == 0
+        if len(shared):
+            return False
+        self._known = {key: other for key, other in self._known.items() if other is not shared}
+        return True
 
     def members(self, clock_name: str) -> list[str]:
         """The queries that a clock knows under a name."""
         return [name for name, shared in self._of.items() if shared.name == clock_name] or [clock_name]
 
-    def forget_unused(self, used: set[WindowContent]) -> None:
-        """Forget shapes over windows that no query reads any more."""
-        self._seen = {key: shared for key, shared in self._seen.items() if used.issuperset(key.windows)}
+    def forget_before(self, key: ShapeKey) -> None:
+        """Forget what queries had in common that were registered before the last elements came."""
+        self._known = {
+            other: shared
+            for other, shared in self._known.items()
+            if other.timing != key.timing or other.elements == key.elements
+        }

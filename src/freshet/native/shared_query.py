@@ -34,13 +34,16 @@ class SharedQuery:
         leaves: Sequence[LeafBuffer],
         root: Operator,
         parameters: ParametersOp,
+        stored: Callable[[LeafBuffer], Elements | None],
         on_failure: Callable[[str, Exception], None],
     ) -> None:
+        """`stored` gives what the stored graph of a leaf has, None for leaves of windows."""
         self.name = name
         self.plan = plan
         self.windows = windows
         self.leaves = leaves
         self._parameters = parameters
+        self._stored = stored
         self._on_failure = on_failure
         self._members: dict[int, _Member] = {}
         self._numbers: dict[str, int] = {}
@@ -50,20 +53,14 @@ class SharedQuery:
     def __len__(self) -> int:
         return len(self._members)
 
-    def add(
-        self,
-        name: str,
-        constants: list[int],
-        on_report: Callable[[Report], None],
-        stored: Callable[[LeafBuffer], Elements | None],
-    ) -> None:
-        """One query more. `stored` gives what the stored graph of a leaf has, None for leaves of windows."""
+    def add(self, name: str, constants: list[int], on_report: Callable[[Report], None]) -> None:
+        """One query more."""
         self._last += 1
         self._members[self._last] = _Member(name, on_report)
         self._numbers[name] = self._last
         self._parameters.add(self._last, constants)
         for leaf in {id(leaf): leaf for leaf in self.leaves if leaf.pattern.chosen}.values():
-            elements = stored(leaf)
+            elements = self._stored(leaf)
             if elements is not None:
                 leaf.receive(self._new_in(elements, leaf, constants))
 

@@ -34,6 +34,16 @@ class Timing:
     absorbed: bool = False
 
     @property
+    def is_plain(self) -> bool:
+        """Whether every move of a window counts, and no other moment."""
+        return self.period_ms is None and not self.conditions
+
+    @property
+    def base_streams(self) -> set[str]:
+        """The declared streams that the windows are over, by themselves or by way of derived ones."""
+        return {window.stream.value for window in self.windows if isinstance(window.stream, Iri)}
+
+    @property
     def streams(self) -> tuple[str, ...]:
         """The streams that the windows are over, by the names that clocks know them by."""
         return tuple(dict.fromkeys(source_of(window) for window in self.windows))

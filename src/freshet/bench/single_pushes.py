@@ -1,0 +1,130 @@
+"""One element at a time through a join of two windows, each push evaluated before the next.
+
+The windows are over two streams whose elements take turns, one a millisecond, and hold some 500 rows each; an element
+meets one row of the other window on average. RSP-QL's windows close at every millisecond, CQELS-QL's move with every
+element.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from statistics import median
+
+import numpy as np
+
+from freshet.algebra.nodes import StreamOperator
+from freshet.algebra.windows import RangeWindow
+from freshet.bench.arrival_workloads import Scratch, Workload
+from freshet.bench.figures import Baseline, Figure
+from freshet.native.arrival_leaf import ArrivalLeaf
+from freshet.native.arrival_plan import ArrivalPlan
+from freshet.native.arrival_query import ArrivalQuery
+from freshet.native.leaf_buffer import LeafPattern
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.elements import Elements
+from freshet.rdf.errors import FreshetError
+from freshet.rdf.terms import Iri
+from freshet.results.report import Report
+from freshet.runtime.session import Session
+
+PUSHES = 4_000
+WARM_PUSHES = 2_000
+ROWS = 500
+FROM_SCRATCH = "from scratch each push"
+_BASE = "http://example.org/"
+_STREAMS = (_BASE + "s", _BASE + "t")
+_PREDICATES = (_BASE + "p", _BASE + "q")
+
+RSP_QL = """
+PREFIX : <http://example.org/>
+REGISTER ISTREAM <closing> AS SELECT ?a ?b ?c
+FROM NAMED WINDOW <w> ON :s [RANGE PT1S STEP PT0.001S]
+FROM NAMED WINDOW <v> ON :t [RANGE PT1S STEP PT0.001S]
+WHERE { WINDOW <w> { ?a :p ?b } WINDOW <v> { ?b :q ?c } }
+"""
+CQELS_QL = """
+PREFIX : <http://example.org/>
+SELECT ?a ?b ?c WHERE { STREAM :s [RANGE 1000ms] { ?a :p ?b } STREAM :t [RANGE 1000ms] { ?b :q ?c } }
+"""
+
+Push = Callable[[str, Elements], object]
+
+
+def push_figures() -> Sequence[Figure]:
+    """The median microseconds of a push, for each kind of window."""
+    baseline = Baseline(FROM_SCRATCH, _from_scratch_microseconds())
+    return [
+        Figure(f"{name}_microseconds", microseconds, "µs", baseline)
+        for name, microseconds in (
+            ("push_closing_windows", _session_microseconds(RSP_QL)),
+            ("push_arrival_windows", _session_microseconds(CQELS_QL)),
+            ("push_batch_of_one", _batch_of_one_microseconds()),
+        )
+    ]
+
+
+def _session_microseconds(query: str) -> float:
+    session = Session()
+    reports: list[Report] = []
+    session.register(query, on_report=reports.append)
+    found = _median_microseconds(session.push, session.dictionary)
+    if not reports:
+        raise FreshetError(f"the pushes of a benchmark gave no report for {query}")
+    return found
+
+
+def _batch_of_one_microseconds() -> float:
+    """Through the operators for batches of arrivals, as batches of one."""
+    dictionary = Dictionary()
+    leaves = [
+        ArrivalLeaf(
+            RangeWindow(Iri(stream), 1_000),
+            LeafPattern((0, dictionary.encode(Iri(predicate)), 0), ((0,), (2,))),
+            names,
+        )
+        for stream, predicate, names in zip(_STREAMS, _PREDICATES, (("a", "b"), ("b", "c")), strict=True)
+    ]
+    query = ArrivalQuery(leaves, ArrivalPlan((), (), ("a", "b", "c"), False, StreamOperator.ISTREAM), dictionary)
+
+    def push(stream: str, elements: Elements) -> None:
+        query.receive(stream, elements)
+        query.advance(int(elements.times[0]) + 1)
+
+    return _median_microseconds(push, dictionary)
+
+
+def _median_microseconds(push: Push, dictionary: Dictionary) -> float:
+    pushes = _elements(dictionary)
+    for stream, elements in islice(pushes, WARM_PUSHES):
+        push(stream, elements)
+    taken = []
+    for stream, elements in islice(pushes, PUSHES):
+        began = time.perf_counter_ns()
+        push(stream, elements)
+        taken.append(time.perf_counter_ns() - began)
+    return median(taken) / 1_000
+
+
+def _elements(dictionary: Dictionary) -> Iterator[tuple[str, Elements]]:
+    """Elements one by one, encoded, of the two streams by turns."""
+    random = np.random.default_rng(3)
+    keys = np.array([dictionary.encode(Iri(f"{_BASE}k{number}")) for number in range(ROWS)])
+    predicates = [dictionary.encode(Iri(predicate)) for predicate in _PREDICATES]
+    for at in range(WARM_PUSHES + PUSHES):
+        turn = at % 2
+        ends = keys[random.integers(0, ROWS, 2)]
+        yield _STREAMS[turn], Elements(np.array([at]), ends[:1], np.array([predicates[turn]]), ends[1:])
+
+
+def _from_scratch_microseconds() -> float:
+    workload = Workload(2, ROWS, ROWS)
+    scratch = Scratch(workload)
+    scratch.receive(workload.batch(np.random.default_rng(3), 0, 3 * ROWS))
+    taken = []
+    for _ in range(200):
+        began = time.perf_counter_ns()
+        scratch.run()
+        taken.append(time.perf_counter_ns() - began)
+    return median(taken) / 1_000

@@ -1,0 +1,152 @@
+"""Queries that are answered for many instants at once, as the engine sees them: a clock of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from freshet.algebra.windows import NowWindow, RangeWindow
+from freshet.native.arrival_plan import parameter_predicate
+from freshet.native.arrival_query import ArrivalQuery, by_time
+from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, close_at, instant_at
+from freshet.native.one_way_index import Ids
+from freshet.native.plan import Plan
+from freshet.native.reads import reads_stored
+from freshet.native.s2r.content import WindowContent
+from freshet.rdf.elements import Elements
+from freshet.rdf.triples import DEFAULT_GRAPH
+from freshet.results.report import Report
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    name: str
+    on_report: Callable[[Report], None]
+
+
+class ArrivalClock:
+    """One query, or several that differ only in constants, over windows that move with every element.
+
+    Where several share the plan, its last variable has the number of the query.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        plan: Plan,
+        streams: Iterable[str],
+        query: ArrivalQuery,
+        on_failure: Callable[[str, Exception], None],
+        on_member_failure: Callable[[str, Exception], None],
+        *,
+        shared: bool,
+    ) -> None:
+        self.name = name
+        self.plan = plan
+        self.streams = set(streams)
+        self.moment = close_at(BEFORE_ALL_TIME)
+        self.passed_ms = BEFORE_ALL_TIME
+        self.windows: frozenset[WindowContent] = frozenset()
+        self.reads_absorbed = reads_stored(plan)
+        self._query = query
+        self._on_failure = on_failure
+        self._on_member_failure = on_member_failure
+        self._shared = shared
+        self._members: dict[int, _Member] = {}
+        self._last = 0
+
+    # ---- queries
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def add(self, name: str, constants: list[int], on_report: Callable[[Report], None]) -> None:
+        """One query more, with its constants where they are parameters of a shared plan."""
+        self._last += 1
+        self._members[self._last] = _Member(name, on_report)
+        for at, constant in enumerate(constants):
+            row = (BEFORE_ALL_TIME, self._last, parameter_predicate(at), constant)
+            self._query.stored(Elements(*(np.array([value], np.int64) for value in row)))
+
+    def remove(self, name: str) -> None:
+        self._members = {number: member for number, member in self._members.items() if member.name != name}
+
+    def query(self, name: str) -> ArrivalClock:
+        return self
+
+    def counts_every_element(self, name: str) -> bool:
+        """Every element is an instant, and counts in windows of so many elements."""
+        return True
+
+    def free(self) -> None:
+        """All that it holds is its own."""
+
+    def needed_from(self, name: str) -> int:
+        """The earliest time of an element that matters to the next instant."""
+        needed_ms = self.passed_ms
+        for window in self.plan.windows:
+            match window:
+                case RangeWindow(_, width_ms):
+                    needed_ms = min(needed_ms, self.passed_ms - width_ms - 1)
+                case NowWindow():
+                    needed_ms = min(needed_ms, self.passed_ms - 1)
+                case _:
+                    return BEFORE_ALL_TIME
+        return needed_ms
+
+    # ---- data and time
+
+    def load(self, elements: Elements, graph: int) -> None:
+        """Triples that have been added to a stored graph, as if they had always been there."""
+        if graph == DEFAULT_GRAPH:
+            self._query.stored(elements)
+
+    def absorb(self, elements: Elements) -> None:
+        """Elements that a stream leaves in the stored default graph."""
+        self._query.stored(elements)
+
+    def push(self, stream: str, elements: Elements) -> None:
+        """Elements of a stream, none behind its watermark."""
+        if stream in self._query.streams:
+            self._query.receive(stream, elements)
+
+    def advance(self, watermark_ms: int) -> None:
+        """Answer for every instant before the watermark."""
+        if watermark_ms <= self.passed_ms:
+            return
+        try:
+            answered = self._query.advance(watermark_ms)
+        except Exception as error:  # whatever goes wrong in one query must not stop the others
+            self._on_failure(self.name, error)
+            return
+        self.passed_ms = watermark_ms
+        if len(answered.moments):
+            for time_ms, rows in by_time(answered):
+                self._report(time_ms, rows)
+
+    def finish(self, watermarks: dict[str, int]) -> None:
+        """The streams have ended."""
+        self.advance(AFTER_ALL_TIME)
+
+    def _report(self, time_ms: int, rows: Ids) -> None:
+        self.moment = instant_at(time_ms)
+        if not self._shared:
+            for member in tuple(self._members.values()):
+                self._give(member, time_ms, self.plan.variables, rows)
+            return
+        rows = rows[np.argsort(rows[:, -1], kind="stable")]
+        starts = np.flatnonzero(np.diff(rows[:, -1], prepend=-1))
+        for start, stop in zip(starts, [*starts[1:], len(rows)], strict=True):
+            found = self._members.get(int(rows[start, -1]))
+            if found is not None:  # not removed since
+                self._give(found, time_ms, self.plan.variables[:-1], rows[start:stop, :-1])
+
+    def _give(self, member: _Member, time_ms: int, variables: tuple[str, ...], rows: Ids) -> None:
+        try:
+            member.on_report(Report(member.name, time_ms, self.plan.output, variables, rows))
+        except BrokenPipeError:  # nobody reads anything any more
+            raise
+        except Exception as error:  # whoever takes one query's reports must not stop the others
+            self._on_member_failure(member.name, error)

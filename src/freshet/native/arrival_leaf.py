@@ -1,0 +1,207 @@
+"""The leaves of one join for batches in which every arrival is evaluated: rows with their births and deaths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from freshet.algebra.windows import WindowOperator
+from freshet.kernels.arrivals import Arrived
+from freshet.kernels.lives import (
+    BASE,
+    END,
+    FIRST,
+    KEYS,
+    LINK_WIDTH,
+    LINKS,
+    ROOM,
+    ROWS,
+    Batch,
+    LifeArrays,
+    RingLinks,
+    let_in,
+    let_out,
+    link_born,
+)
+from freshet.native.leaf_buffer import LeafPattern
+from freshet.native.one_way_index import Ids, OneWayIndex, Rows
+
+_FIRST_ROOM = 256
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivalLeaf:
+    """A pattern with the names of its variables, in a window or (None) in the stored graph."""
+
+    window: WindowOperator | None
+    pattern: LeafPattern
+    names: tuple[str, ...]
+
+
+class ArrivalLeaves:
+    """Rows and ring indexes of the leaves of one join, in one set of arrays.
+
+    After `step`, `batch` names the rows whose lives began and ended. The dead stay in the ring indexes until
+    `end_step`, for results that lived within the batch; their values and moments can be read until the next step.
+    """
+
+    def __init__(self, leaves: Sequence[ArrivalLeaf]) -> None:
+        self.leaves = leaves
+        self.width = max(len(leaf.names) for leaf in leaves)
+        count = len(leaves)
+        self._rows = OneWayIndex(1 + self.width)
+        self.life = LifeArrays(
+            records=np.empty((0, LINKS + LINK_WIDTH), np.int64),
+            heirs=np.empty(0, np.int32),
+            places=np.empty(count * _FIRST_ROOM, np.int64),
+            inside=np.empty(count * _FIRST_ROOM, np.int32),
+            queues=np.zeros((count, 4), np.int64),
+        )
+        self.life.queues[:, BASE] = np.arange(count) * _FIRST_ROOM
+        self.life.queues[:, ROOM] = _FIRST_ROOM
+        self._ring_entries = OneWayIndex(1 + _most_shared(leaves))
+        self.rings = RingLinks(
+            heads=np.empty(0, np.int32),
+            slots=np.full((count, 1), -1, np.int64),
+            columns=np.empty((0, _most_shared(leaves)), np.int64),
+            sizes=np.empty((0, 2), np.int64),
+        )
+        self._numbers: dict[tuple[int, tuple[int, ...]], tuple[int, int]] = {}
+        self._make_rows()
+        self.batch = _no_batch(count)
+
+    @property
+    def values(self) -> Ids:
+        """One row a leaf row: the leaf's number, then the values of its variables."""
+        return self._rows.keys
+
+    @property
+    def row_capacity(self) -> int:
+        return self._rows.capacity
+
+    @property
+    def ring_entries(self) -> OneWayIndex:
+        """The keys of all ring indexes."""
+        return self._ring_entries
+
+    def live_rows(self, leaf: int) -> Rows:
+        """The rows of a leaf that are alive."""
+        rows = self._rows.live_entries()
+        of_leaf: Rows = rows[self.values[rows, 0] == leaf]
+        return of_leaf
+
+    def dead(self, leaf: int) -> Rows:
+        """The rows of a leaf that died in the batch."""
+        ends = self.batch.dead_ends
+        rows: Rows = self.batch.dead[ends[leaf] : ends[leaf + 1]]
+        return rows
+
+    def arrivals_inside(self, leaf: int) -> int:
+        """How many arrivals the window of a leaf holds."""
+        queue = self.life.queues[leaf]
+        return int(queue[END] - queue[FIRST])
+
+    def step(self, arrived: Arrived, first: int) -> None:
+        """Let a batch in, whose first moment is `first`."""
+        self._rows.make_room(len(arrived.keys))
+        self._make_rows()
+        self._make_queues(arrived.ends)
+        self._make_ring_entries(len(arrived.keys))
+        self.batch = let_in(self._rows.arrays, self.life, self._ring_entries.arrays, self.rings, arrived, first)
+
+    def end_step(self) -> None:
+        """The batch is done with: its dead leave the ring indexes."""
+        batch = self.batch
+        let_out(self._rows.arrays, self.life, self._ring_entries.arrays, self.rings, batch)
+
+    def index_on(self, leaf: int, columns: tuple[int, ...]) -> tuple[int, int]:
+        """The number and slot of a leaf's ring index on these columns, made the first time it is asked for."""
+        if (leaf, columns) not in self._numbers:
+            self._numbers[leaf, columns] = self._new_index(leaf, columns)
+        return self._numbers[leaf, columns]
+
+    def rows_per_key(self) -> Ids:
+        """For each ring index how many rows a probe that hits may expect, in hundredths, from the counters."""
+        sizes = self.rings.sizes
+        expected: Ids = 100 * sizes[:, ROWS] // np.maximum(1, sizes[:, KEYS])
+        return expected
+
+    def _new_index(self, leaf: int, columns: tuple[int, ...]) -> tuple[int, int]:
+        rings = self.rings
+        number = len(rings.sizes)
+        free = np.flatnonzero(rings.slots[leaf] < 0)
+        if len(free) == 0:
+            records = self.life.records
+            self.life = self.life._replace(
+                records=np.column_stack((records, np.empty((len(records), LINK_WIDTH), np.int64)))
+            )
+            slots = np.column_stack((rings.slots, np.full(len(rings.slots), -1, np.int64)))
+            rings = rings._replace(slots=slots)
+            free = np.array([slots.shape[1] - 1])
+        slot = int(free[0])
+        rings.slots[leaf, slot] = number
+        padded = np.full((1, rings.columns.shape[1]), -1, np.int64)
+        padded[0, : len(columns)] = columns
+        self.rings = rings._replace(
+            columns=np.concatenate((rings.columns, padded)),
+            sizes=np.concatenate((rings.sizes, np.zeros((1, 2), np.int64))),
+        )
+        rows = np.concatenate((self.live_rows(leaf), self.dead(leaf)))
+        ends = np.zeros(len(self.leaves) + 1, np.int64)
+        ends[leaf + 1 :] = len(rows)
+        self._make_ring_entries(len(rows))
+        link_born(self._ring_entries.arrays, self.rings, self.life.records, self.values, rows, ends, number)
+        return number, slot
+
+    def _make_ring_entries(self, rows: int) -> None:
+        self._ring_entries.make_room(rows * self.rings.slots.shape[1])
+        capacity = self._ring_entries.capacity
+        if len(self.rings.heads) < capacity:
+            heads = np.full(capacity, -1, np.int32)
+            heads[: len(self.rings.heads)] = self.rings.heads
+            self.rings = self.rings._replace(heads=heads)
+
+    def _make_rows(self) -> None:
+        capacity = self._rows.capacity
+        old = len(self.life.heirs)
+        if old == capacity:
+            return
+        records = np.full((capacity, self.life.records.shape[1]), -1, np.int64)
+        heirs = np.full(capacity, -1, np.int32)
+        records[:old], heirs[:old] = self.life.records, self.life.heirs
+        self.life = self.life._replace(records=records, heirs=heirs)
+
+    def _make_queues(self, ends: Ids) -> None:
+        """See that each leaf's arrivals fit its circle; where one does not, all are laid out anew."""
+        queues = self.life.queues
+        needed = queues[:, END] - queues[:, FIRST] + np.diff(ends)
+        if (needed <= queues[:, ROOM]).all():
+            return
+        rooms = queues[:, ROOM].copy()
+        while (needed > rooms).any():
+            rooms[needed > rooms] *= 2
+        bases = np.concatenate(([0], np.cumsum(rooms)[:-1]))
+        places, inside = np.empty(rooms.sum(), np.int64), np.empty(rooms.sum(), np.int32)
+        for queue, base, room in zip(queues, bases, rooms, strict=True):
+            there = np.arange(queue[FIRST], queue[END])
+            old = queue[BASE] + (there & (queue[ROOM] - 1))
+            new = base + (there & (room - 1))
+            places[new], inside[new] = self.life.places[old], self.life.inside[old]
+        queues[:, BASE], queues[:, ROOM] = bases, rooms
+        self.life = self.life._replace(places=places, inside=inside)
+
+
+def _most_shared(leaves: Sequence[ArrivalLeaf]) -> int:
+    """The most columns that any leaf can share with the others: how wide keys of ring indexes are."""
+    widest = 1
+    for at, leaf in enumerate(leaves):
+        others = {name for other, that in enumerate(leaves) if other != at for name in that.names}
+        widest = max(widest, len(others.intersection(leaf.names)))
+    return widest
+
+
+def _no_batch(leaves: int) -> Batch:
+    nothing, ends = np.empty(0, np.int32), np.zeros(leaves + 1, np.int64)
+    return Batch(nothing, ends, nothing, ends, nothing)

@@ -1,0 +1,135 @@
+"""A query whose windows all move with arrivals, answered a batch at a time with one answer an instant.
+
+It takes queries that are a join of patterns in such windows (and of stored patterns) with FILTER, BIND, projection and
+DISTINCT, put out by ISTREAM or DSTREAM: CQELS-QL's, and those over `[COUNT n]` windows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from freshet.algebra.free_variables import variables_of
+from freshet.algebra.nodes import StreamOperator
+from freshet.expressions.evaluate import evaluate, test
+from freshet.kernels.arrivals import Arrived
+from freshet.native.arrival_leaf import ArrivalLeaf, ArrivalLeaves
+from freshet.native.arrival_plan import ArrivalPlan
+from freshet.native.arrival_source import ArrivalSource
+from freshet.native.one_way_index import Ids
+from freshet.native.operators.arrival_distinct import ArrivalDistinctOp, TimedRows
+from freshet.native.operators.arrival_join import ArrivalJoinOp, Timed
+from freshet.native.plan import PlanCondition
+from freshet.native.r2s.bags import bag_difference
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.elements import Elements
+
+
+class ArrivalQuery:
+    """Give it elements with `receive` and `stored`; `advance` answers for every instant before a watermark."""
+
+    def __init__(self, leaves: Sequence[ArrivalLeaf], plan: ArrivalPlan, dictionary: Dictionary) -> None:
+        self._plan = plan
+        self._dictionary = dictionary
+        self._source = ArrivalSource(leaves)
+        self._leaves = ArrivalLeaves(leaves)
+        named = {name for leaf in leaves for name in leaf.names}
+        self._lossy = not named.issubset(plan.variables)
+        self._distinct = ArrivalDistinctOp(len(plan.variables)) if plan.distinct else None
+        # A result that is born while an equal one dies is nothing new; only where all variables are put out are no two
+        # results equal.
+        self._join = ArrivalJoinOp(
+            self._leaves, deaths=self._lossy or plan.distinct or plan.output is StreamOperator.DSTREAM
+        )
+        self._leaf_conditions = [
+            [c for c in plan.conditions if variables_of(c.expression) & c.scope <= set(leaf.names)] for leaf in leaves
+        ]
+        inside = [condition for conditions in self._leaf_conditions for condition in conditions]
+        self._steps = (*(condition for condition in plan.conditions if condition not in inside), *plan.steps)
+
+    @property
+    def streams(self) -> Sequence[str]:
+        """The streams that it reads."""
+        return self._source.streams
+
+    def receive(self, stream: str, elements: Elements) -> None:
+        """Elements of a stream, none behind the watermark."""
+        self._source.receive(stream, elements)
+
+    def stored(self, elements: Elements) -> None:
+        """Triples of the stored graph with the times from which they are there."""
+        self._source.stored(elements)
+
+    def advance(self, watermark_ms: int) -> TimedRows:
+        """What the instants before the watermark put out: rows, with the time of each, in order of time."""
+        arrived = self._source.take(watermark_ms)
+        if arrived is None:
+            return TimedRows(np.empty((0, len(self._plan.variables)), np.int64), np.empty(0, np.int64))
+        self._leaves.step(self._filtered(arrived), self._source.first)
+        born, died = self._join.step(self._source.first, len(self._source.instants))
+        came, went = self._solutions(born), self._solutions(died)
+        self._leaves.end_step()
+        if self._distinct is not None:
+            came, went = self._distinct.step(came, went)
+        if self._plan.output is StreamOperator.DSTREAM:
+            came, went = went, came
+        if self._lossy and self._distinct is None:
+            came = _less(came, went)
+        return TimedRows(came.rows, self._source.times(came.moments))
+
+    def _filtered(self, arrived: Arrived) -> Arrived:
+        """Without the arrivals that a condition on their leaf alone keeps out."""
+        keep = None
+        for at, (leaf, conditions) in enumerate(zip(self._leaves.leaves, self._leaf_conditions, strict=True)):
+            first, end = arrived.ends[at], arrived.ends[at + 1]
+            for condition in conditions if end > first else ():
+                columns = {
+                    name: np.ascontiguousarray(arrived.keys[first:end, 1 + column])
+                    for column, name in enumerate(leaf.names)
+                    if name in condition.scope
+                }
+                keep = np.ones(len(arrived.keys), np.bool_) if keep is None else keep
+                keep[first:end] &= test(condition.expression, columns, int(end - first), self._dictionary)
+        if keep is None or keep.all():
+            return arrived
+        ends = np.concatenate(([0], np.cumsum(keep)))[arrived.ends]
+        keys, moments, places = arrived.keys[keep], arrived.moments[keep], arrived.places[keep]
+        return arrived._replace(keys=keys, moments=moments, places=places, ends=ends)
+
+    def _solutions(self, results: Timed) -> TimedRows:
+        """Results of the join, filtered, extended and projected."""
+        moments = results.moments
+        names = set(self._plan.variables)
+        names = names.union(*(variables_of(step.expression) for step in self._steps))
+        columns = self._join.columns(results.pointers, names)
+        for step in self._steps:
+            if isinstance(step, PlanCondition):
+                seen = {name: column for name, column in columns.items() if name in step.scope}
+                keep = test(step.expression, seen, len(moments), self._dictionary)
+                columns = {name: column[keep] for name, column in columns.items()}
+                moments = moments[keep]
+            else:
+                columns[step.variable] = evaluate(step.expression, columns, len(moments), self._dictionary)
+        rows = np.zeros((len(moments), len(self._plan.variables)), np.int64)
+        for at, name in enumerate(self._plan.variables):
+            if name in columns:
+                rows[:, at] = columns[name]
+        return TimedRows(rows, moments)
+
+
+def by_time(solutions: TimedRows) -> Iterator[tuple[int, Ids]]:
+    """The rows of each time, in order of time."""
+    times = solutions.moments
+    cuts = np.flatnonzero(times[1:] != times[:-1]) + 1
+    for first, end in zip([0, *cuts.tolist()], [*cuts.tolist(), len(times)], strict=True):
+        if end > first:
+            yield int(times[first]), solutions.rows[first:end]
+
+
+def _less(rows: TimedRows, others: TimedRows) -> TimedRows:
+    """The bag difference at every moment."""
+    if len(others.moments) == 0 or len(rows.moments) == 0:
+        return rows
+    left = bag_difference(*(np.column_stack((part.moments, part.rows)) for part in (rows, others)))
+    return TimedRows(left[:, 1:], left[:, 0])

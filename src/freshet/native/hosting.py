@@ -1,0 +1,106 @@
+"""From a plan to what keeps it answered: a query of its own, one that others share, or one for many instants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Protocol
+
+from freshet.native.arrival_clock import ArrivalClock
+from freshet.native.arrival_plan import arrival_plan
+from freshet.native.arrival_query import ArrivalQuery
+from freshet.native.build import Builder
+from freshet.native.caching import with_caches
+from freshet.native.clock import Clock
+from freshet.native.continuous_query import ContinuousQuery
+from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
+from freshet.native.measuring import Measurements
+from freshet.native.one_way_index import Ids
+from freshet.native.operators.parameters import ParametersOp
+from freshet.native.plan import Plan, Source, Stored
+from freshet.native.shared_query import SharedQuery
+from freshet.oneshot.dataset import Dataset, GraphReader
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.elements import Elements
+from freshet.rdf.triples import DEFAULT_GRAPH, Triples
+from freshet.results.report import Report
+
+
+class Graphs(Protocol):
+    """What the engine needs of the stored graphs. They are named by ids, the default graph by DEFAULT_GRAPH."""
+
+    def elements(self, graph: int = DEFAULT_GRAPH) -> Elements: ...
+    def load(self, subjects: Ids, predicates: Ids, objects: Ids, graph: int = DEFAULT_GRAPH) -> Elements: ...
+    def absorb(self, elements: Elements) -> None: ...
+    def reader(self, triples: Triples) -> GraphReader: ...
+    def named(self) -> Dataset: ...
+
+
+class Hosting:
+    """Makes queries. What fails as a whole, and what fails for one that shares a plan, is told to others."""
+
+    def __init__(
+        self,
+        dictionary: Dictionary,
+        graphs: Graphs,
+        on_failure: Callable[[str, Exception], None],
+        on_member_failure: Callable[[str, Exception], None],
+    ) -> None:
+        self._dictionary = dictionary
+        self._graphs = graphs
+        self._on_failure = on_failure
+        self._on_member_failure = on_member_failure
+
+    def alone(
+        self,
+        name: str,
+        plan: Plan,
+        clock: Clock,
+        on_report: Callable[[Report], None],
+        measurements: Measurements | None,
+    ) -> ContinuousQuery:
+        """A query with operators of its own."""
+        leaves = _Leaves(clock, self._dictionary)
+        builder = Builder(leaves, self._graphs, self._dictionary, measurements)
+        plan = replace(plan, root=with_caches(plan.root, builder.size_of))
+        root = builder.build(plan.root, frozenset(plan.variables) & plan.root.names)
+        windows = [clock.window(window) for window in plan.windows]
+        return ContinuousQuery(name, plan, windows, leaves.given, root, self._dictionary, on_report)
+
+    def shared(self, name: str, plan: Plan, clock: Clock, constants: int) -> SharedQuery:
+        """Operators for all queries that differ from the plan in so many constants."""
+        parameters = ParametersOp(constants)
+        leaves = _Leaves(clock, self._dictionary)
+        builder = Builder(leaves, self._graphs, self._dictionary, None, parameters)
+        root = builder.build(plan.root, frozenset(plan.variables))
+        windows = [clock.window(window) for window in plan.windows]
+        return SharedQuery(
+            name, plan, windows, leaves.given, root, parameters, clock.stored_elements, self._on_member_failure
+        )
+
+    def arrivals(self, name: str, plan: Plan, streams: Iterable[str], *, shared: bool) -> ArrivalClock | None:
+        """A clock that answers for many instants at once; None where the plan needs more than that."""
+        asked = arrival_plan(plan, self._dictionary)
+        if asked is None:
+            return None
+        query = ArrivalQuery(*asked, self._dictionary)
+        query.stored(self._graphs.elements())
+        return ArrivalClock(name, plan, streams, query, self._on_failure, self._on_member_failure, shared=shared)
+
+
+class _Leaves:
+    """The leaf buffers of a clock, with a list of those that were asked for."""
+
+    def __init__(self, clock: Clock, dictionary: Dictionary) -> None:
+        self._clock = clock
+        self._dictionary = dictionary
+        self.given: list[LeafBuffer] = []
+
+    def leaf(self, source: Source, pattern: LeafPattern) -> LeafBuffer:
+        if isinstance(source, Stored):
+            graph = DEFAULT_GRAPH if source.graph is None else self._dictionary.encode(source.graph)
+            leaf = self._clock.stored_leaf(pattern, graph)
+        else:
+            leaf = self._clock.window(source).leaf(pattern)
+        self.given.append(leaf)
+        return leaf

@@ -1,0 +1,53 @@
+"""DISTINCT after every moment of a batch (algorithm 7).
+
+    ε(R + r) = ε(R) ∪ {r} where r ∉ R, else ε(R)            equation 4
+    ε(R - r) = ε(R) ∖ {r} where r was there once, else ε(R)  equation 5
+
+| moment | rows       | appeared | vanished |
+| ------ | ---------- | -------- | -------- |
+| 1      | + a, + a   | a        |          |
+| 2      | - a        |          |          |
+| 3      | - a, + b   | b        | a        |
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from freshet.kernels.running import entries_of, running_distinct
+from freshet.native.accumulators import longer
+from freshet.native.one_way_index import Ids, OneWayIndex
+
+
+class TimedRows(NamedTuple):
+    """Rows of ids, in order of the moments beside them."""
+
+    rows: Ids
+    moments: Ids
+
+
+class ArrivalDistinctOp:
+    """Follows a bag of rows: which appear at each moment that were not there before it, and which vanish."""
+
+    def __init__(self, width: int) -> None:
+        self._index = OneWayIndex(width)
+        self._stamps = np.empty(0, np.int64)
+
+    def __len__(self) -> int:
+        return self._index.live
+
+    def step(self, entering: TimedRows, leaving: TimedRows) -> tuple[TimedRows, TimedRows]:
+        """What appeared and what vanished in a batch."""
+        self._index.make_room(len(entering.moments))
+        if len(self._stamps) < self._index.capacity:
+            self._stamps = longer(self._stamps, self._index.capacity, -1)
+        arrays = self._index.arrays
+        comes = entries_of(arrays, np.ascontiguousarray(entering.rows))
+        goes = entries_of(arrays, np.ascontiguousarray(leaving.rows))
+        appeared, appeared_moments, vanished, vanished_moments = running_distinct(
+            arrays, self._stamps, comes, entering.moments, goes, leaving.moments
+        )
+        keys = self._index.keys
+        return TimedRows(keys[appeared], appeared_moments), TimedRows(keys[vanished], vanished_moments)

@@ -1,0 +1,169 @@
+"""The multiway join over a batch of arrivals, with the answers of one at a time (seed 000, algorithms 3 to 5).
+
+    born at m:  rows r1 … rn that join, each alive at m, one of them born at m          equations 1 and 3
+    died at m:  results one of whose rows died at m, by pointers                        equation 2
+
+A result is born with the last of its rows, so the new rows of each leaf probe the others for rows that are alive at
+that moment; of rows born at the same moment the one of the last leaf finds the result. It dies with the first of them.
+
+| moment | leaf a (?x ?y) | leaf b (?y ?z) | born    | died    |
+| ------ | -------------- | -------------- | ------- | ------- |
+| 1      | + (1 2)        |                |         |         |
+| 2      |                | + (2 7)        | (1 2 7) |         |
+| 3      | - (1 2)        | + (2 8)        |         | (1 2 7) |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from freshet.kernels.alive import SOURCES, born_in_order, by_moment, column_of, join_born, result_deaths
+from freshet.kernels.lives import OPEN
+from freshet.native.arrival_leaf import ArrivalLeaves
+from freshet.native.one_way_index import Ids
+from freshet.native.result_buffer import Pointers, ResultBuffer
+
+
+class Timed(NamedTuple):
+    """Results as pointers to leaf rows, in order of the moments beside them."""
+
+    pointers: Pointers
+    moments: Ids
+
+
+class ArrivalJoinOp:
+    """Gives the results that were born in a batch, and where `deaths` is set those that died.
+
+    Only where deaths are asked for are results kept from one batch to the next; those of a single leaf are its rows,
+    and need not be kept at all.
+    """
+
+    def __init__(self, leaves: ArrivalLeaves, *, deaths: bool = False) -> None:
+        self._leaves = leaves
+        self._names = [leaf.names for leaf in leaves.leaves]
+        self._home: dict[str, tuple[int, int]] = {}
+        for leaf, columns in enumerate(self._names):
+            for column, name in enumerate(columns):
+                self._home.setdefault(name, (leaf, column))
+        self._orders: dict[bytes, Ids] = {}
+        self._step_width = SOURCES + 2 * leaves.rings.columns.shape[1]
+        self._deaths = deaths
+        self.results = ResultBuffer(len(self._names), len(self._names))
+
+    def step(self, first: int, steps: int) -> tuple[Timed, Timed]:
+        """What was born and what died in a batch that the leaves have let in: moments first to first + steps."""
+        leaves, orders = self._leaves, self._probing_orders()
+        pointers, births = born_in_order(
+            leaves.ring_entries.arrays,
+            leaves.rings,
+            leaves.life.records,
+            leaves.values,
+            leaves.batch,
+            orders,
+            first,
+            steps,
+        )
+        born = Timed(pointers, births)
+        if not self._deaths:
+            return born, Timed(born.pointers[:0], born.moments[:0])
+        return born, _in_order(*self._died(born), first, steps)
+
+    def all(self, moment: int) -> Pointers:
+        """Every result that is alive at the last moment, from scratch."""
+        last = len(self._names) - 1
+        rows = self._leaves.live_rows(last)
+        ends = np.zeros(last + 2, np.int64)
+        ends[-1] = len(rows)
+        orders = np.zeros((last + 1, last, self._step_width), np.int64)
+        orders[last] = np.array(self._order(last), np.int64).reshape(last, self._step_width)
+        leaves = self._leaves
+        pointers: Pointers
+        pointers, _ = join_born(
+            leaves.ring_entries.arrays,
+            leaves.rings,
+            leaves.life.records,
+            leaves.values,
+            rows,
+            np.full(len(rows), moment),
+            ends,
+            orders,
+        )
+        return pointers
+
+    def column(self, pointers: Pointers, name: str) -> Ids:
+        """The values of a variable."""
+        leaf, column = self._home[name]
+        values: Ids = column_of(self._leaves.values, pointers, leaf, 1 + column)
+        return values
+
+    def columns(self, pointers: Pointers, names: Iterable[str]) -> dict[str, Ids]:
+        return {name: self.column(pointers, name) for name in names if name in self._home}
+
+    def _died(self, born: Timed) -> Timed:
+        """The deaths of a batch; the results that are still alive are kept for the batches to come."""
+        records = self._leaves.life.records
+        if len(self._names) == 1:
+            rows = self._leaves.batch.dead.reshape(-1, 1)
+            return Timed(rows, result_deaths(records, rows))
+        gone = [self.results.invalidate(leaf, self._leaves.dead(leaf)) for leaf in range(len(self._names))]
+        deaths = result_deaths(records, born.pointers)
+        alive = deaths == OPEN
+        self.results.add(born.pointers[alive], [self._leaves.row_capacity])
+        pointers = np.concatenate((*gone, born.pointers[~alive]))
+        return Timed(pointers, result_deaths(records, pointers))
+
+    def _probing_orders(self) -> Ids:
+        """For every leaf the order in which its new rows probe the others.
+
+        Each step takes the leaf with the fewest rows to expect for a probe (algorithm 5). That depends only on how the
+        ring indexes rank by this, so orders are computed once for each ranking.
+        """
+        ranking = np.argsort(self._leaves.rows_per_key(), kind="stable").tobytes()
+        orders = self._orders.get(ranking)
+        if orders is None:
+            count = len(self._leaves.rings.sizes)
+            found = [self._order(start) for start in range(len(self._names))]
+            if len(self._leaves.rings.sizes) > count:  # indexes were made on the way, which may rank elsewhere
+                return self._probing_orders()
+            orders = np.array(found, np.int64).reshape(len(self._names), len(self._names) - 1, self._step_width)
+            self._orders[ranking] = orders
+        return orders
+
+    def _order(self, start: int) -> list[list[int]]:
+        bound = {name: (start, column) for column, name in enumerate(self._names[start])}
+        steps: list[list[int]] = []
+        done = {start}
+        while len(done) < len(self._names):
+            leaf, columns = self._cheapest(done, bound)
+            sources = [bound[self._names[leaf][column]] for column in columns]
+            padding = self._leaves.rings.columns.shape[1] - len(columns)
+            index = self._leaves.index_on(leaf, columns)
+            steps.append([leaf, *index, *(n for source in sources for n in source), *[-1, -1] * padding])
+            done.add(leaf)
+            for column, name in enumerate(self._names[leaf]):
+                bound.setdefault(name, (leaf, column))
+        return steps
+
+    def _cheapest(self, done: set[int], bound: dict[str, tuple[int, int]]) -> tuple[int, tuple[int, ...]]:
+        """The next leaf to probe, and on which columns; leaves that share nothing with what is bound come last."""
+        best: tuple[tuple[bool, int], int, tuple[int, ...]] | None = None
+        for leaf, names in enumerate(self._names):
+            if leaf in done:
+                continue
+            columns = tuple(column for column, name in enumerate(names) if name in bound)
+            cost = (not columns, self._expected(leaf, columns) if columns else self._leaves.arrivals_inside(leaf))
+            if best is None or cost < best[0]:
+                best = (cost, leaf, columns)
+        assert best is not None
+        return best[1], best[2]
+
+    def _expected(self, leaf: int, columns: tuple[int, ...]) -> int:
+        number, _ = self._leaves.index_on(leaf, columns)
+        return int(self._leaves.rows_per_key()[number])
+
+
+def _in_order(pointers: Pointers, moments: Ids, first: int, steps: int) -> Timed:
+    return Timed(*by_moment(pointers, moments, first, steps))
