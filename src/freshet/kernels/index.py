@@ -164,6 +164,26 @@ def index_add(index, keys):
 
 
 @njit
+def index_find(index, keys):
+    """The entry of each key that counts something, -1 for all others."""
+    counts = index.counts
+    entries = np.empty(keys.shape[0], np.int32)
+    tags = np.empty(BLOCK, np.int64)
+    found = np.empty(BLOCK, np.int64)
+    seen = np.empty(BLOCK, np.int32)
+    for first in range(0, keys.shape[0], BLOCK):
+        stop = min(first + BLOCK, keys.shape[0])
+        _look(index, keys, first, stop, tags, found)
+        _read(counts, found, stop - first, seen)
+        for row in range(first, stop):
+            entry = found[row - first]
+            if entry < 0:
+                entry, _ = _find(index, keys, row, tags[row - first])
+            entries[row] = entry if entry >= 0 and counts[entry] > 0 else -1
+    return entries
+
+
+@njit
 def index_release(index, entries):
     """Count each entry once less. Gives the entries whose counter fell to zero."""
     counts = index.counts

@@ -76,11 +76,11 @@ class DistinctRows:
         keys[:, 1:] = rows
         if self._index is None:
             self._index = OneWayIndex(keys.shape[1])
-        entries, fresh = self._index.add(keys)
         if sign > 0:
+            _, fresh = self._index.add(keys)
             count_rows(self.counts, groups[fresh], 1)
         else:
-            gone = _taken_out(self._index, entries, fresh)
+            gone = self._index.release(entries_of(self._index, keys))
             count_rows(self.counts, self._index.keys[gone, 0].astype(np.int32), -1)
 
 
@@ -114,12 +114,14 @@ class Sequences:
 
     def update(self, groups: Rows, ids: Ids, sign: int) -> None:
         """Rows enter (sign 1) or leave (-1); of rows with equal terms the oldest leaves."""
-        entries, fresh = self._index.add(_pairs(groups, ids))
-        self._make_entries(ids.size)
+        pairs = _pairs(groups, ids)
         if sign > 0:
+            entries, fresh = self._index.add(pairs)
+            self._make_entries(ids.size)
             append_terms(self._arrays, entries, fresh, groups, ids)
         else:
-            _taken_out(self._index, entries, fresh)
+            entries = entries_of(self._index, pairs)
+            self._index.release(entries)
             remove_terms(self._arrays, entries, groups)
 
     def listed(self, groups: Rows) -> tuple[Ids, Ids]:
@@ -186,9 +188,7 @@ class Members:
 
     def leave(self, groups: Rows, ids: Ids, sums: Sums | None) -> None:
         """Rows leave. What its group has no longer is taken from the sums of distinct terms."""
-        entries, fresh = self._index.add(_pairs(groups, ids))
-        self._make_entries()
-        gone = _taken_out(self._index, entries, fresh)
+        gone = self._index.release(entries_of(self._index, _pairs(groups, ids)))
         pairs = self._index.keys
         dismiss(self._arrays, gone, pairs)
         for first, heap in self._heaps.items():
@@ -217,12 +217,12 @@ class Members:
                 self._heaps[first] = heap._replace(links=longer(heap.links, capacity))
 
 
-def _taken_out(index: OneWayIndex, entries: Rows, fresh: Mask) -> Rows:
-    """Count down what was counted up only to find its entries; gives the entries that count nothing any more."""
-    if fresh.any():
+def entries_of(index: OneWayIndex, keys: Ids) -> Rows:
+    """The entries of keys that leave, all of which must have entered."""
+    entries = index.find(keys)
+    if entries.size and entries.min() < 0:
         raise ValueError("a row leaves a group that it never entered")
-    index.release(entries)
-    return index.release(entries)
+    return entries
 
 
 def _pairs(groups: Rows, ids: Ids) -> Ids:

@@ -11,6 +11,7 @@ from freshet.kernels.index import (
     USED,
     IndexArrays,
     index_add,
+    index_find,
     index_release,
     index_sweep,
     index_take,
@@ -90,6 +91,11 @@ class OneWayIndex:
         self.make_room(len(keys))
         entries, fresh = index_add(self.arrays, keys)
         return entries, fresh
+
+    def find(self, keys: Ids) -> Rows:
+        """The entries of keys that are counted, -1 for others."""
+        entries: Rows = index_find(self.arrays, keys)
+        return entries
 
     def release(self, entries: Rows) -> Rows:
         """Count entries once less; gives those that fell to zero."""
