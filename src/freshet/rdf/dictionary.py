@@ -120,8 +120,8 @@ class Dictionary:
         The keys are put together for some thousand rows at a time, in memory that stays in the processor's cache.
         """
         result = np.empty(len(texts), np.int64)
-        frame = [read_only(np.frombuffer(text.encode(), np.uint8)) for text in (before, after)]
-        frame_size = frame[0].size + frame[1].size
+        first_bytes, last_bytes = (read_only(np.frombuffer(text.encode(), np.uint8)) for text in (before, after))
+        frame_size = first_bytes.size + last_bytes.size
         keys, done = _NO_BYTES, 0
         for chunk in texts.chunks:
             data, starts, ends = key_ranges(chunk)
@@ -129,12 +129,12 @@ class Dictionary:
                 rows = slice(first, first + _FRAMED_AT_ONCE)
                 size = kernels.framed_size(starts[rows], ends[rows], frame_size)
                 keys = keys if keys.size >= size else np.empty(size, np.uint8)
-                places = np.empty((2, starts[rows].size), np.int64)
+                key_starts, key_ends = np.empty(starts[rows].size, np.int64), np.empty(starts[rows].size, np.int64)
                 kernels.frame_keys(
-                    read_only(data), starts[rows], ends[rows], frame[0], frame[1], keys, places[0], places[1]
+                    read_only(data), starts[rows], ends[rows], first_bytes, last_bytes, keys, key_starts, key_ends
                 )
-                result[done : done + places.shape[1]] = self.intern_keys(keys, *places)
-                done += places.shape[1]
+                result[done : done + key_starts.size] = self.intern_keys(keys, key_starts, key_ends)
+                done += key_starts.size
         return result
 
     def encode(self, term: Term) -> int:

@@ -120,8 +120,10 @@ def _value(term: TermMap, reference: Reference, natural: bool) -> Column:
     if not term.encoded:
         return value
     if not natural:
-        return percent_encoded(value)
-    return F.when(records.kind(reference).isin(*_AS_IT_IS), value).otherwise(percent_encoded(value))
+        return percent_encoded(records.field_name(reference))
+    return F.when(records.kind(reference).isin(*_AS_IT_IS), value).otherwise(
+        percent_encoded(records.field_name(reference))
+    )
 
 
 def _is_natural(term: TermMap, natural: bool) -> bool:

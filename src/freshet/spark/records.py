@@ -112,7 +112,12 @@ def _kind_name(reference: Reference) -> str:
 
 def field(reference: Reference) -> Column:
     """The text of a reference in parsed records."""
-    return F.col(_quoted(column_name(reference)))
+    return F.col(field_name(reference))
+
+
+def field_name(reference: Reference) -> str:
+    """The name of that column as it stands in SQL."""
+    return _quoted(column_name(reference))
 
 
 def kind(reference: Reference) -> Column:

@@ -9,16 +9,22 @@ from pyspark.sql import functions as F
 IRI_PATTERN = r"""^[A-Za-z][A-Za-z0-9+.\-]*:[^\x00-\x20<>"{}|\\^`]*$"""
 
 
-def percent_encoded(value: Column) -> Column:
-    """A value inside an IRI, as RML templates want it: everything but iunreserved characters is escaped.
+# In SQL and not with F.transform, which gives its variable a new name in every call: the name gets into the
+# generated code, and Spark would compile the same code again for each stream that is started.
+_BY_CHARACTER = """array_join(transform(split({0}, ''), c -> if(octet_length(c) > 1, c,
+  replace(replace(replace(url_encode(c), '+', '%20'), '*', '%2A'), '%7E', '~'))), '')"""
 
-    Spark's `url_encode` is made for forms; what differs is put right. Characters beyond ASCII stay.
+
+def percent_encoded(column: str) -> Column:
+    """A column's value inside an IRI, as RML templates want it: everything but iunreserved characters is escaped.
+
+    The column is named as in SQL. Spark's `url_encode` is made for forms; what differs is put right. Characters beyond
+    ASCII stay.
     """
-    plain = _ascii_encoded(value)
-    by_character = F.array_join(
-        F.transform(F.split(value, ""), lambda c: F.when(F.octet_length(c) > 1, c).otherwise(_ascii_encoded(c))), ""
+    value = F.col(column)
+    return F.when(F.octet_length(value) == F.length(value), _ascii_encoded(value)).otherwise(
+        F.expr(_BY_CHARACTER.format(column))
     )
-    return F.when(F.octet_length(value) == F.length(value), plain).otherwise(by_character)
 
 
 def _ascii_encoded(value: Column) -> Column:

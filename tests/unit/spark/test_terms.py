@@ -10,7 +10,7 @@ from freshet.spark.terms import IRI_PATTERN, percent_encoded
 def test_percent_encoding(spark):
     values = ["plain-._~9", "a b", "a+b*c~d/e?f#g[h]", "100%", "Zürich", "東京 1", "a'(b)!", "\n", "{}", "😀 x"]
     rows = spark.createDataFrame([(value,) for value in values], "value STRING")
-    found = [row[0] for row in rows.select(percent_encoded(F.col("value"))).collect()]
+    found = [row[0] for row in rows.select(percent_encoded("`value`")).collect()]
     assert found == ["".join(c if ord(c) > 127 else quote(c, safe="-._~") for c in value) for value in values]
 
 
