@@ -89,7 +89,7 @@ def random_query(dice: Dice, name: str, told: Told) -> RandomQuery:
     query = RandomQuery(
         dialect,
         name,
-        dice.choice(["RSTREAM", "RSTREAM", "ISTREAM", "DSTREAM"]) if dialect == "rspql" else "",
+        dice.choice(["RSTREAM", "ISTREAM", "DSTREAM"]) if dialect == "rspql" else "",
         (),
         windows,
         where,

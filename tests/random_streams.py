@@ -24,7 +24,7 @@ MEASURE = ":v"  # its objects are numbers
 EVENT_TIME = ":at"  # its objects are milliseconds or dates
 STEPS_MS = (0, 0, 0, 250, 500, 500, 500, 1000, 1000, 2000)
 DISORDER_MS = (*STEPS_MS, 3000, -500, -1000, -2500)
-SILENCE_MS = (*STEPS_MS, 9000)
+SILENCE_MS = (*STEPS_MS, 12000)
 
 
 def random_triple(dice: Random, subjects: Sequence[str]) -> Triple:
@@ -43,7 +43,7 @@ def random_stream(
     """
     elements: Timed = []
     now_ms = start_ms
-    steps_ms = dice.choice([STEPS_MS, STEPS_MS, DISORDER_MS, DISORDER_MS, SILENCE_MS])
+    steps_ms = dice.choice([STEPS_MS, DISORDER_MS, SILENCE_MS])
     while len(elements) < length:
         now_ms += dice.choice(steps_ms)
         again = elements and dice.random() < 0.2

@@ -63,13 +63,13 @@ def run_queries(
             session.register(passing, name="passing")
         if passing is not None and at == len(schedule) * 2 // 3:
             session.unregister(session.engine.names[-1])
-        _hand_over(session, iri, lines)
+        hand_over(session, iri, lines)
     session.finish()
     assert not session.failures, session.failures
     return [[json.loads(session.ndjson(report)) for report in query.take()] for query in registered]
 
 
-def _hand_over(session: freshet.Session, iri: str, lines: Lines) -> None:
+def hand_over(session: freshet.Session, iri: str, lines: Lines) -> None:
     """Push runs of elements, and advance the watermark where a line says so."""
     pushed: list[str] = []
     for time_ms, statement in lines:

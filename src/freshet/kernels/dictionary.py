@@ -4,6 +4,9 @@ A slot is two words, the id (0 where the slot is free) and the position of its r
 length of the key in four bytes, then the key. A key asks for the id that is its hash; where another key has that id
 already, it asks for the next one in a fixed sequence, so that two terms never share an id.
 
+The highest bit of a length says that the key has been checked: that these very bytes, where N-Triples has them, are
+the term. Who finds them there again need not look at them closely.
+
 Kernels only fill what room there is; Python makes more room between calls (`intern` says where it stopped).
 """
 
@@ -11,14 +14,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from freshet.kernels.hashing import hash_id, word_64
-from freshet.kernels.jit import njit
+from freshet.kernels.hashing import hash_id, word_32, word_64
+from freshet.kernels.jit import leaf, njit
 from freshet.kernels.layout import HASH_MASK
 from freshet.kernels.lexical import LONGEST_KEY, write_inline
 from freshet.kernels.pieces import copy_bytes
 from freshet.kernels.terms import inline_id
 
 LENGTH_BYTES = 4
+CHECKED = np.uint64(1 << 31)
+_8, _16, _24, _32 = (np.uint64(i) for i in (8, 16, 24, 32))
 BLOCK = 64
 ABSENT = np.int64(-1)
 UNKNOWN = np.int64(0)
@@ -37,14 +42,14 @@ class DictionaryArrays(NamedTuple):
     sizes: np.ndarray
 
 
-@njit
+@leaf
 def next_id(term_id):
     """The id to try after this one."""
     following = (term_id * _STEP_FACTOR + _STEP_ADDEND) & HASH_MASK
     return following if following != 0 else _STEP_ADDEND
 
 
-@njit
+@leaf
 def find_slot(slots, term_id):
     """The index in `slots` of an id, or of the free slot where it would go."""
     mask = np.int64(slots.size - 2)
@@ -54,12 +59,9 @@ def find_slot(slots, term_id):
     return at
 
 
-@njit
+@leaf
 def _record_length(heap, record):
-    length = np.int64(0)
-    for i in range(LENGTH_BYTES):
-        length |= np.int64(heap[record + i]) << (8 * i)
-    return length
+    return np.int64(word_32(heap, np.uint64(record)) & ~CHECKED)
 
 
 @njit
@@ -70,29 +72,52 @@ def key_range(arrays, term_id):
     return start, start + _record_length(arrays.heap, record)
 
 
-@njit
+@leaf
+def _differ_32(left, i, right, j):
+    """0 where 32 bytes are the same."""
+    return (
+        (word_64(left, i) ^ word_64(right, j))
+        | (word_64(left, i + _8) ^ word_64(right, j + _8))
+        | (word_64(left, i + _16) ^ word_64(right, j + _16))
+        | (word_64(left, i + _24) ^ word_64(right, j + _24))
+    )
+
+
+@leaf
+def same_bytes(left, first, right, start, end):
+    """Whether the bytes of `left` from `first` on are right[start:end].
+
+    Words that overlap rather than loops over the rest: most keys have 32 to 64 bytes, and take the same two branches.
+    """
+    i, j = np.uint64(first), np.uint64(start)
+    length = np.uint64(end) - j
+    if length >= _32:
+        last = length - _32
+        at = np.uint64(0)
+        while at < last and _differ_32(left, i + at, right, j + at) == 0:
+            at += _32
+        return at >= last and _differ_32(left, i + last, right, j + last) == 0
+    if length >= _8:
+        last = length - _8
+        differ = word_64(left, i + last) ^ word_64(right, j + last)
+        if length > _16:
+            middle = length - _16
+            differ |= word_64(left, i + _8) ^ word_64(right, j + _8)
+            differ |= word_64(left, i + middle) ^ word_64(right, j + middle)
+        return differ | (word_64(left, i) ^ word_64(right, j)) == 0
+    at = np.uint64(0)
+    while at < length and left[i + at] == right[j + at]:
+        at += np.uint64(1)
+    return at == length
+
+
+@leaf
 def _equal(heap, record, data, start, end):
     """Whether the record holds the key data[start:end]."""
-    if _record_length(heap, record) != end - start:
-        return False
-    left = np.uint64(record + LENGTH_BYTES)
-    right = np.uint64(start)
-    stop = np.uint64(end)
-    word = np.uint64(8)
-    while right + word <= stop:
-        if word_64(heap, left) != word_64(data, right):
-            return False
-        left += word
-        right += word
-    while right < stop:
-        if heap[left] != data[right]:
-            return False
-        left += np.uint64(1)
-        right += np.uint64(1)
-    return True
+    return _record_length(heap, record) == end - start and same_bytes(heap, record + LENGTH_BYTES, data, start, end)
 
 
-@njit
+@leaf
 def find_key(arrays, data, start, end, wanted):
     """The id of a key that asks for the id `wanted`, and the slot: a free one where the key is unknown."""
     at = find_slot(arrays.slots, wanted)
@@ -102,7 +127,7 @@ def find_key(arrays, data, start, end, wanted):
     return wanted, at
 
 
-@njit
+@leaf
 def _append(arrays, at, term_id, data, start, end):
     record = arrays.sizes[1]
     length = end - start
@@ -116,14 +141,36 @@ def _append(arrays, at, term_id, data, start, end):
     arrays.sizes[1] += LENGTH_BYTES + length
 
 
-@njit
+@leaf
+def enter(arrays, data, start, end, wanted, checked):
+    """The id and the record of a key that asks for the id `wanted`, entered where it is new; id 0 where no room is."""
+    slots, heap, sizes = arrays
+    term_id, at = find_key(arrays, data, start, end, wanted)
+    if slots[at] == 0:
+        if 4 * sizes[0] >= slots.size or sizes[1] + LENGTH_BYTES + end - start > heap.size:
+            return UNKNOWN, ABSENT
+        _append(arrays, at, term_id, data, start, end)
+    record = slots[at + 1]
+    if checked:
+        heap[record + LENGTH_BYTES - 1] |= 0x80
+    return term_id, record
+
+
+@leaf
 def narrow(wanted, hash_mask):
     """Keeps the bits of a hash that the mask has (all of them, but in tests of collisions)."""
     narrowed = wanted & hash_mask
     return narrowed if narrowed != 0 else np.int64(1)
 
 
-@njit
+@leaf
+def enter_key(arrays, key, hash_mask):
+    """The id of a key that is not inline; 0 where there is no room for it."""
+    term_id, _ = enter(arrays, key, 0, key.size, narrow(hash_id(key, 0, key.size), hash_mask), False)
+    return term_id
+
+
+@leaf
 def _ask(data, start, end, hashes, row, hash_mask):
     """The id that a key asks for: inline, or its hash; 0 where there is no key."""
     if start < 0:
@@ -174,7 +221,7 @@ def intern(arrays, data, starts, ends, hashes, hash_mask, row, ids):
     return starts.size
 
 
-@njit
+@leaf
 def move_slots(old_slots, new_slots):
     """Enters the ids of the old table in the new one, which is empty."""
     for i in range(0, old_slots.size, 2):
@@ -184,7 +231,7 @@ def move_slots(old_slots, new_slots):
             new_slots[at] = old_slots[i]
 
 
-@njit
+@leaf
 def find_records(arrays, ids, records):
     """Finds where the records of dictionary ids are; says how many bytes the keys of all the ids take at most.
 
@@ -206,7 +253,7 @@ def find_records(arrays, ids, records):
     return total
 
 
-@njit
+@leaf
 def write_keys(heap, ids, records, out, offsets):
     """Writes the keys of the ids one after another; key i is out[offsets[i]:offsets[i + 1]], empty for the id 0."""
     end = np.int64(0)

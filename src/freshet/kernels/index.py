@@ -22,7 +22,7 @@ USED = 0  # entries ever handed out, the live ones and those in `free` below thi
 IDLE = 1  # entries whose counter is zero but whose key is still in the table
 FREE = 2  # entries in `free`
 
-BLOCK = 64  # rows whose waits for memory overlap
+BLOCK = 128  # rows whose waits for memory overlap
 EVERY_STEP = 2**62  # behind every step
 
 # Beside a key of a ring: how many rows it has, and which is the newest.

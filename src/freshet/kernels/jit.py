@@ -10,3 +10,7 @@ njit = _njit(cache=True, nogil=True)
 # For small functions called in the innermost loops: an array is nine arguments of a call, which can cost more than what
 # the function does.
 inlined = _njit(cache=True, nogil=True, inline="always")
+
+# For functions that read and write the arrays they are given, and neither make nor give back any: without the counts of
+# references, which Numba otherwise keeps on every way in and out, with atomic operations that cost more than the work.
+leaf = _njit(cache=True, nogil=True, _nrt=False)  # type: ignore[call-overload]

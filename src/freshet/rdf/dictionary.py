@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,8 @@ Ids = NDArray[np.int64]
 
 _FIRST_SLOTS = 1 << 10
 _FIRST_HEAP_BYTES = 1 << 15
+_MOST_ENCODED = 1 << 14
+_FEW_TERMS = 16
 _NO_HASHES = read_only(np.empty(0, np.int64))
 
 
@@ -36,6 +38,7 @@ class Dictionary:
         self._hash_mask = np.int64((1 << hash_bits) - 1)
         self._lock = threading.Lock()
         self._scopes = itertools.count()
+        self._encoded: dict[Term, int] = {}  # terms encoded one by one lately
         self._arrays = kernels.DictionaryArrays(
             np.zeros(2 * _FIRST_SLOTS, np.int64), np.empty(_FIRST_HEAP_BYTES, np.uint8), np.zeros(2, np.int64)
         )
@@ -75,17 +78,42 @@ class Dictionary:
                     return result
                 self._grow(int(ends[row] - starts[row]))
 
+    def run(self, kernel: Callable[[kernels.DictionaryArrays, np.int64], int]) -> int:
+        """Run a kernel that enters terms, with the arrays and the mask of hashes, again and again until it stops.
+
+        It says how long a key is that found no room, and is run again with more; a negative number is its last word.
+        """
+        with self._lock:
+            while (stopped := int(kernel(self._arrays, self._hash_mask))) >= 0:
+                self._grow(stopped)
+            return stopped
+
     def intern_arrow(self, keys: pa.Array, hashes: Ids | None = None) -> Ids:
         """Ids of keys in an Arrow array of strings, new terms included; 0 for null."""
         return self.intern_keys(*key_ranges(keys), hashes)
 
     def encode(self, term: Term) -> int:
         """The id of a term, which is entered where it is new."""
-        inline = ids.inline_id(term)
-        if inline:
-            return inline
+        known = self._encoded.get(term)
+        if known is None:
+            known = ids.inline_id(term) or self._enter(term)
+            if len(self._encoded) >= _MOST_ENCODED:
+                self._encoded.clear()
+            self._encoded[term] = known
+        return known
+
+    def encode_many(self, terms: Sequence[Term]) -> Ids:
+        """The ids of terms, which are entered where they are new."""
+        if len(terms) <= _FEW_TERMS:
+            return np.array([self.encode(term) for term in terms], np.int64)
+        return self.intern_arrow(pa.array([term_key(term) for term in terms], pa.large_string()))
+
+    def _enter(self, term: Term) -> int:
         key = np.frombuffer(term_key(term).encode(), np.uint8)
-        return int(self.intern_keys(key, np.zeros(1, np.int64), np.array([key.size], np.int64))[0])
+        with self._lock:
+            while not (term_id := kernels.enter_key(self._arrays, key, self._hash_mask)):
+                self._grow(key.size)
+        return int(term_id)
 
     def lookup(self, term: Term) -> int:
         """The id of a term, or 0 where the term is unknown."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from freshet.algebra.nodes import Query
 from freshet.algebra.rewrite.rules import rewrite
@@ -17,29 +19,35 @@ from freshet.oneshot.deadline import Deadline
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import InputError, UnsupportedError
-from freshet.rdf.ntriples import scan_timed
 from freshet.rdf.reading import read_rdf
 from freshet.rdf.terms import Iri, Term
 from freshet.rdf.triples import DEFAULT_GRAPH
+from freshet.results.arrow import record_batch
 from freshet.results.report import Answer, Report, Solutions
 from freshet.results.write import report_json
+from freshet.runtime.pushing import Pushed, Pushing
 from freshet.store.dataset import DatasetSnapshot, StoredDataset, rows_by_graph
 from freshet.syntax.parser import parse_query
 
 
 @dataclass(frozen=True, slots=True)
 class RegisteredQuery:
-    """A query that is kept answered. Reports wait here until they are taken, unless a callback gets them."""
+    """A query that is kept answered. Reports wait here until they are taken, unless a callback gets them.
+
+    `for report in registered:` takes those that wait, one after another, also those that come meanwhile.
+    """
 
     name: str
     variables: tuple[str, ...]
-    waiting: list[Report]
+    waiting: deque[Report]
 
     def take(self) -> list[Report]:
         """The reports since the last call, in order of time."""
-        reports = self.waiting[:]
-        self.waiting.clear()
-        return reports
+        return list(self)
+
+    def __iter__(self) -> Iterator[Report]:
+        while self.waiting:
+            yield self.waiting.popleft()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +134,7 @@ class Session:
         """
         query = parse_query(text, file=file, dialect=dialect)
         chosen = query.name or name or f"query{len(self.engine.names) + 1}"
-        waiting: list[Report] = []
+        waiting: deque[Report] = deque()
         plan = self.engine.register(
             chosen,
             query,
@@ -142,14 +150,15 @@ class Session:
         """Forget a query, and what only it needed."""
         self.engine.unregister(name)
 
-    def push(self, stream: str, elements: Elements | str | bytes, *, file: str = "pushed data") -> None:
-        """Give elements of a stream in the order they came, encoded or as timed N-Triples."""
-        if isinstance(elements, str):
-            elements = elements.encode()
-        if isinstance(elements, bytes):
-            elements, errors = scan_timed(elements, self.dictionary, file, blank_scope=self.blank_scope(stream))
-            if errors:
-                raise errors[0]
+    def push(self, stream: str, elements: Pushed, *, time_ms: int | None = None, file: str = "pushed data") -> None:
+        """Give elements of a stream in the order they came.
+
+        They may be encoded, timed N-Triples, one element or several as tuples `(time_ms, subject, predicate, object)`
+        of terms, or an Arrow table or batch with the columns time (int64), subject, predicate and object (int64 ids,
+        or strings of N-Triples terms). RDF text without times (N-Triples, N-Quads or Turtle) is pushed with `time_ms`.
+        """
+        if not isinstance(elements, Elements) or time_ms is not None:
+            elements = Pushing(self.dictionary, self.blank_scope(stream), file).elements(elements, time_ms)
         self.engine.push(stream, elements)
 
     def blank_scope(self, stream: str) -> str:
@@ -206,3 +215,7 @@ class Session:
     def ndjson(self, report: Report) -> bytes:
         """A report as one line of JSON."""
         return report_json(report, self.dictionary)
+
+    def arrow(self, answer: Answer | Report) -> pa.RecordBatch:
+        """An answer or a report as Arrow: a column a variable, each a struct of type, value, datatype and language."""
+        return record_batch(answer, self.dictionary)

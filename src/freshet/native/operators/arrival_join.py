@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from freshet.kernels.alive import SOURCES, born_in_order, by_moment, join_born, result_deaths
+from freshet.kernels.alive import SOURCES, born_in_order, by_moment, column_of, join_born, result_deaths
 from freshet.kernels.lives import OPEN
 from freshet.native.arrival_leaf import ArrivalLeaves
 from freshet.native.one_way_index import Ids
@@ -59,7 +59,7 @@ class ArrivalJoinOp:
         pointers, births = born_in_order(
             leaves.ring_entries.arrays,
             leaves.rings,
-            leaves.life.lives,
+            leaves.life.records,
             leaves.values,
             leaves.batch,
             orders,
@@ -84,7 +84,7 @@ class ArrivalJoinOp:
         pointers, _ = join_born(
             leaves.ring_entries.arrays,
             leaves.rings,
-            leaves.life.lives,
+            leaves.life.records,
             leaves.values,
             rows,
             np.full(len(rows), moment),
@@ -96,7 +96,7 @@ class ArrivalJoinOp:
     def column(self, pointers: Pointers, name: str) -> Ids:
         """The values of a variable."""
         leaf, column = self._home[name]
-        values: Ids = self._leaves.values[pointers[:, leaf], 1 + column]
+        values: Ids = column_of(self._leaves.values, pointers, leaf, 1 + column)
         return values
 
     def columns(self, pointers: Pointers, names: Iterable[str]) -> dict[str, Ids]:
@@ -104,16 +104,16 @@ class ArrivalJoinOp:
 
     def _died(self, born: Timed) -> Timed:
         """The deaths of a batch; the results that are still alive are kept for the batches to come."""
-        lives = self._leaves.life.lives
+        records = self._leaves.life.records
         if len(self._names) == 1:
             rows = self._leaves.batch.dead.reshape(-1, 1)
-            return Timed(rows, result_deaths(lives, rows))
+            return Timed(rows, result_deaths(records, rows))
         gone = [self.results.invalidate(leaf, self._leaves.dead(leaf)) for leaf in range(len(self._names))]
-        deaths = result_deaths(lives, born.pointers)
+        deaths = result_deaths(records, born.pointers)
         alive = deaths == OPEN
         self.results.add(born.pointers[alive], [self._leaves.row_capacity])
         pointers = np.concatenate((*gone, born.pointers[~alive]))
-        return Timed(pointers, result_deaths(lives, pointers))
+        return Timed(pointers, result_deaths(records, pointers))
 
     def _probing_orders(self) -> Ids:
         """For every leaf the order in which its new rows probe the others.
