@@ -33,12 +33,12 @@ START_MS = int(datetime(2014, 8, 11, 11, tzinfo=UTC).timestamp() * 1000)
 USUAL = Excerpt(START_MS, length_ms=20_000, speed=300)
 EXCERPTS = {
     # query: how much of the recordings, and how fast, so that windows hold several rows of every stream
-    "Q2": replace(USUAL, length_ms=6_000, speed=600),
+    "Q2": replace(USUAL, length_ms=5_000, speed=600),
     "Q6": replace(USUAL, speed=1800),
     "Q7": replace(USUAL, speed=1800),
     "Q8": replace(USUAL, speed=1800),
     "Q9": replace(USUAL, speed=1800),
-    "Q10_8": replace(USUAL, speed=200),
+    "Q10_8": replace(USUAL, length_ms=12_000, speed=200),
     "Q11": replace(USUAL, speed=600),
     "Q12": replace(USUAL, speed=600),
     "pollution_weather_1": replace(USUAL, speed=600),

@@ -29,8 +29,9 @@ def test_the_stream_is_in_order_and_whole() -> None:
     assert runs == posts
 
 
-def test_a_run(tmp_path: Path) -> None:
-    found = run(make_world(tmp_path, users=400), "rspql", 40, batches=2)
+@pytest.mark.parametrize("form", many_queries.FORMS)
+def test_a_run(tmp_path: Path, form: str) -> None:
+    found = run(make_world(tmp_path, users=400), form, 40, batches=2)
     assert found.rows > 40
     assert found.batch_seconds > 0
 
