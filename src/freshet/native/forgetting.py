@@ -47,9 +47,10 @@ class Forgetting:
 
     def _answer_ids(self) -> Iterator[Ids]:
         for answer in list(self._answers):
-            if isinstance(answer, GraphAnswer):
-                yield from (answer.subjects, answer.predicates, answer.objects)
-            else:
+            graph = answer.graph if isinstance(answer, Report) else answer
+            if isinstance(graph, GraphAnswer):
+                yield from (graph.subjects, graph.predicates, graph.objects)
+            if not isinstance(answer, GraphAnswer):
                 yield answer.rows
 
 

@@ -30,7 +30,8 @@ def record_batch(answer: Answer | Report, dictionary: Dictionary) -> pa.RecordBa
     if isinstance(answer, GraphAnswer):
         rows = np.stack([answer.subjects, answer.predicates, answer.objects], axis=1)
         return _batch(("subject", "predicate", "object"), rows, dictionary)
-    batch = _batch(answer.variables, answer.rows, dictionary)
+    shown = answer.shown if isinstance(answer, Report) else answer
+    batch = _batch(shown.variables, shown.rows, dictionary)
     if isinstance(answer, Report):
         about = {"query": answer.query, "time": str(answer.time_ms), "stream": answer.stream.name.lower()}
         batch = batch.replace_schema_metadata(about)

@@ -50,3 +50,11 @@ class Report:
     variables: tuple[str, ...]
     rows: NDArray[np.int64]
     graph: GraphAnswer | None = None
+
+    @property
+    def shown(self) -> Solutions:
+        """What there is to show: the rows, or the triples of the graph as rows of their own."""
+        if self.graph is None:
+            return Solutions(self.variables, self.rows)
+        triples = (self.graph.subjects, self.graph.predicates, self.graph.objects)
+        return Solutions(("subject", "predicate", "object"), np.stack(triples, axis=1))

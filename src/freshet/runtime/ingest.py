@@ -180,11 +180,12 @@ class Ingest:
         if self._restoring:
             return
         latency_ms = None if self._arrived_ms is None else max(0.0, time.time() * 1000 - self._arrived_ms)
+        shown = report.shown
         self._metrics.report(
             report.query,
             time_ms=report.time_ms,
-            variables=report.variables,
-            rows=len(report.rows),
+            variables=shown.variables,
+            rows=len(shown.rows),
             first_rows=shown_rows(report, self._engine.dictionary),
             latency_ms=latency_ms,
         )
@@ -236,7 +237,7 @@ class Ingest:
 
 def shown_rows(report: Report, dictionary: Dictionary) -> list[list[str]]:
     """The first few rows of a report, as text for the eye."""
-    return [[show_term(term) for term in dictionary.decode_many(row)] for row in report.rows[:KEPT_ROWS]]
+    return [[show_term(term) for term in dictionary.decode_many(row)] for row in report.shown.rows[:KEPT_ROWS]]
 
 
 def fingerprint(layout: Layout) -> str:

@@ -209,12 +209,16 @@ class Session:
             raise UnsupportedError(error.message, file=file) from None
 
     def bindings(self, answer: Answer | Report) -> Iterator[dict[str, Term]]:
-        """Solutions as dictionaries of terms; unbound variables are left out."""
+        """Solutions as dictionaries of terms; unbound variables are left out.
+
+        A report of CONSTRUCT has a dictionary for each triple: subject, predicate, object.
+        """
         if not isinstance(answer, Solutions | Report):
             raise InputError("only the answer to SELECT has bindings")
-        for row in answer.rows:
+        shown = answer.shown if isinstance(answer, Report) else answer
+        for row in shown.rows:
             terms = self.dictionary.decode_many(row)
-            yield {name: term for name, term in zip(answer.variables, terms, strict=True) if term is not None}
+            yield {name: term for name, term in zip(shown.variables, terms, strict=True) if term is not None}
 
     def _failed(self, query: str, reason: str) -> None:
         failure = QueryFailure(query, reason)
