@@ -7,7 +7,7 @@ demo: .venv/ready
 	@$(BIN)/freshet demo $(ARGS)
 
 test: .venv/ready-dev check
-	@$(BIN)/python -m pytest $(ARGS)
+	@sh tools/run-tests $(ARGS)
 
 check: .venv/ready-dev
 	@$(BIN)/ruff check src tests

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from random import Random
 from typing import Any
 
 from case_files import EXAMPLE
 from comparing import XSD
-from random_expressions import condition, operand, slice_text, total_order
+from random_expressions import Dice, condition, operand, slice_text, total_order
 from random_patterns import Home, Part, Patterns, Variables, is_graph, smaller_part
 from random_streams import Timed, Triple
 from random_windows import RandomWindow, cqels_window, csparql_window, rspql_window, units
@@ -75,13 +75,13 @@ class Told:
     moment_ms: int = field(default=0)
 
 
-def random_query(dice: Random, name: str, told: Told) -> RandomQuery:
+def random_query(dice: Dice, name: str, told: Told) -> RandomQuery:
     dialect = dice.choice(["rspql", "rspql", "csparql", "cqels"])
     if told.dated:
         dialect = dice.choice(["rspql", "rspql", "rspql", dialect])
     windows = random_windows(dice, dialect, told)
     datasets = random_datasets(dice, told)
-    homes = random_homes(dialect, windows, visible(told, datasets, merged=dialect == "csparql"))
+    homes = random_homes(dialect, windows, visible(told, datasets))
     blocks = [home for home in homes if home is not None and not is_graph(home)]
     patterns, where, scope = random_pattern(dice, homes, blocks, opener(dialect, windows), told.subjects)
     while dialect == "cqels" and "STREAM" not in str(where):  # its windows stand in the pattern: it would have none
@@ -89,7 +89,7 @@ def random_query(dice: Random, name: str, told: Told) -> RandomQuery:
     query = RandomQuery(
         dialect,
         name,
-        dice.choice(["RSTREAM", "RSTREAM", "ISTREAM", "DSTREAM"]) if dialect == "rspql" else "",
+        dice.choice(["RSTREAM", "ISTREAM", "DSTREAM"]) if dialect == "rspql" else "",
         (),
         windows,
         where,
@@ -101,21 +101,24 @@ def random_query(dice: Random, name: str, told: Told) -> RandomQuery:
 
 
 def random_pattern(
-    dice: Random,
+    dice: Dice,
     homes: Mapping[Home, Sequence[Triple]],
     blocks: Sequence[str],
     open_block: Callable[[str], str],
     subjects: Sequence[str],
 ) -> tuple[Patterns, Part, Variables]:
-    patterns = Patterns(dice, homes, blocks, open_block, subjects, dice.choice([1, 2, 3, 4, 5]))
+    patterns = Patterns(dice, homes, blocks, open_block, subjects, dice.choice([1, 2, 3, 4, 5]), dice.random() < 0.35)
     return patterns, *patterns.whole()
 
 
-def random_windows(dice: Random, dialect: str, told: Told) -> tuple[RandomWindow, ...]:
+def random_windows(dice: Dice, dialect: str, told: Told) -> tuple[RandomWindow, ...]:
     windows = []
+    counting = dice.random() < 0.2  # windows that all move with every element are answered in a way of their own
     for _ in range(dice.choice([1, 1, 2, 2, 3])):
         stream = dice.choice(sorted(told.streams))
-        if dialect == "rspql":
+        if dialect == "rspql" and counting:
+            windows.append(RandomWindow(stream, f"COUNT {dice.randint(1, 6)}", 10_000))
+        elif dialect == "rspql":
             windows.append(rspql_window(dice, stream, dated=told.dated))
         elif dialect == "csparql":
             windows.append(csparql_window(dice, stream))
@@ -124,24 +127,23 @@ def random_windows(dice: Random, dialect: str, told: Told) -> tuple[RandomWindow
     return tuple(windows)
 
 
-def random_datasets(dice: Random, told: Told) -> tuple[str, ...]:
+def random_datasets(dice: Dice, told: Told) -> tuple[str, ...]:
     if not told.graphs or dice.random() < 0.6:
         return ()
-    first, *rest = dice.sample(sorted(told.graphs), len(told.graphs))
-    return (f"FROM {first}", *(f"{dice.choice(['FROM', 'FROM NAMED'])} {name}" for name in rest))
+    return tuple(f"{dice.choice(['FROM', 'FROM NAMED'])} {name}" for name in dice.sample(sorted(told.graphs), 2))
 
 
-def random_report(dice: Random) -> tuple[str, ...]:
+def random_report(dice: Dice) -> tuple[str, ...]:
     return dice.choice([()] * 12 + [("change",), ("non-empty",), ("change", "non-empty")])
 
 
-def visible(told: Told, datasets: Sequence[str], *, merged: bool) -> Told:
-    """The stored data that FROM and FROM NAMED let through."""
+def visible(told: Told, datasets: Sequence[str]) -> Told:
+    """The stored data that FROM and FROM NAMED let through: without FROM, the default graph is there."""
     if not datasets:
         return told
-    stored = [triple for name, triples in told.graphs.items() if f"FROM {name}" in datasets for triple in triples]
+    merged = [triple for name, triples in told.graphs.items() if f"FROM {name}" in datasets for triple in triples]
     graphs = {name: triples for name, triples in told.graphs.items() if f"FROM NAMED {name}" in datasets}
-    return replace(told, stored=stored, graphs=graphs)
+    return replace(told, stored=merged if len(graphs) < len(datasets) else told.stored, graphs=graphs)
 
 
 def random_homes(dialect: str, windows: Sequence[RandomWindow], told: Told) -> dict[Home, Sequence[Triple]]:
@@ -175,7 +177,7 @@ def opener(dialect: str, windows: Sequence[RandomWindow]) -> Callable[[str], str
     return stream
 
 
-def with_head(dice: Random, query: RandomQuery, patterns: Patterns, scope: Variables) -> RandomQuery:
+def with_head(dice: Dice, query: RandomQuery, patterns: Patterns, scope: Variables) -> RandomQuery:
     """What the query shows of its solutions, and how: in groups, in order, as triples."""
     scope = scope or ["?a"]
     nameable = not any(name.startswith("_:") for name in patterns.subjects)
@@ -198,10 +200,12 @@ def with_head(dice: Random, query: RandomQuery, patterns: Patterns, scope: Varia
     return query
 
 
-def grouped(dice: Random, patterns: Patterns, scope: Variables, some: Variables) -> tuple[tuple[str, ...], str]:
+def grouped(dice: Dice, patterns: Patterns, scope: Variables, some: Variables) -> tuple[tuple[str, ...], str]:
     keys = some[: dice.randint(0, 2)]
     by = list(keys)
     aggregates = [f"({patterns.aggregate(scope, keys)} AS ?x{at})" for at in range(dice.randint(1, 3))]
+    if dice.random() < 0.15:
+        aggregates.append(f"({patterns.aggregate(scope, keys)} {dice.choice('+-*/')} COUNT(*) AS ?y)")
     having = ""
     if keys and dice.random() < 0.3:
         having = dice.choice(["HAVING (COUNT(*) > 1)", f"HAVING ({condition(dice, keys, 1)})"])
@@ -210,7 +214,7 @@ def grouped(dice: Random, patterns: Patterns, scope: Variables, some: Variables)
     return (*keys, *aggregates), f"GROUP BY {' '.join(by)} {having}".rstrip() if keys else ""
 
 
-def random_template(dice: Random, scope: Variables) -> tuple[str, ...]:
+def random_template(dice: Dice, scope: Variables) -> tuple[str, ...]:
     """Triples of what is bound, some about a new blank node; not all of them can be triples."""
     ends = [*scope * 2, ":r0", "_:new"]
     predicates = [":made", ":made", ":of", *scope[:1]]
@@ -218,6 +222,19 @@ def random_template(dice: Random, scope: Variables) -> tuple[str, ...]:
     return tuple(
         f"{dice.choice(ends)} {dice.choice(predicates)} {dice.choice(objects)} ." for _ in range(dice.randint(1, 3))
     )
+
+
+def varied(dice: Dice, query: RandomQuery, name: str) -> RandomQuery:
+    """The same query with other constants in it."""
+    return replace(query, name=name, where=with_other_constants(dice, query.where))
+
+
+def with_other_constants(dice: Dice, part: Part) -> Part:
+    if part.parts:
+        return replace(part, parts=tuple(with_other_constants(dice, inner) for inner in part.parts))
+    other = re.sub(r"(?<=:r)[0-2]\b", lambda _: str(dice.randrange(3)), part.start)
+    other = re.sub(r"(?<![\w.?:\"])[0-3](?![\w.\"])", lambda _: str(dice.randrange(4)), other)
+    return replace(part, start=other)
 
 
 def smaller_query(query: RandomQuery) -> Iterator[RandomQuery]:

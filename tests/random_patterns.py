@@ -2,7 +2,8 @@
 
 Most triple patterns are triples of the data with variables put in. Nothing is made on which pyoxigraph, which the
 reference asks, departs from the specification or which that leaves open:
-- a path that may have no steps never has a constant at an end: pyoxigraph wants it to be in the graph
+- a path that may have no steps never has a constant at an end, nor does it stand in EXISTS, which would put one
+  there: pyoxigraph wants it to be in the graph
 - paths of alternatives stand below + or * only: pyoxigraph does not count the ways of the others
 - GRAPH ?g holds triple patterns only, and ?g is used nowhere else: pyoxigraph sees it too early
 - EXISTS holds neither MINUS nor a sub-select nor BIND nor VALUES: what substitution means there is open
@@ -12,9 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from random import Random
 
-from random_expressions import condition, operand, slice_text, total_order
+from random_expressions import Dice, condition, operand, slice_text, total_order
 from random_streams import MEASURE, RESOURCES, VALUES, Triple, random_triple
 
 Variables = list[str]
@@ -54,14 +54,16 @@ class Patterns:
     """Makes the pattern of one query.
 
     `told` has the triples to be found in every home; `open_block` starts a block that matches in a window or graph.
+    A simple pattern has joins, filters and BIND only: many such are answered in ways of their own.
     """
 
-    dice: Random
+    dice: Dice
     told: Mapping[Home, Sequence[Triple]]
     blocks: Sequence[str]
     open_block: Callable[[str], str]
     subjects: Sequence[str]
     leaves: int
+    simple: bool = False
     names: dict[str, str] = field(default_factory=dict)
     measured: Variables = field(default_factory=list)
     chosen: list[Triple] = field(default_factory=list)
@@ -76,7 +78,7 @@ class Patterns:
         """What stands in a pair of braces. A plain one can stand in EXISTS."""
         first, scope = self.leaf(home, depth, plain=plain)
         parts = [first]
-        for _ in range(self.dice.choice([0, 0, 1, 1, 2] if depth else [0, 0, 0, 1])):
+        for _ in range(self.dice.choice(([0, 0, 0, 1], [0, 0, 1, 1, 2], [0, 1, 1, 2, 2, 3])[depth])):
             part, more = self.element(home, depth, scope, plain=plain)
             parts.append(part)
             scope = list(dict.fromkeys([*scope, *more]))
@@ -86,10 +88,13 @@ class Patterns:
         kinds: list[Callable[[Home, int, Variables], tuple[Part, Variables]]] = []
         if self.leaves > 0:
             kinds = [self.more, self.more, self.more]
-        if self.leaves > 0 and depth:
+        if self.leaves > 0 and depth and not self.simple:
             kinds += [self.optional, self.optional, self.optional, self.union, self.union]
-            kinds += [] if plain else [self.minus, self.minus, self.exists, self.exists, self.sub_select]
-        kinds += [self.filter, self.filter] + ([] if plain else [self.bind, self.values])
+            kinds += [] if plain else [self.minus, self.minus, *[self.exists] * 4, self.sub_select, self.sub_select]
+            kinds += [self.nested] if plain else [self.nested, self.bind_exists]
+        kinds += [self.filter, self.filter] + (
+            [] if plain else [self.bind] if self.simple else [self.bind, self.values]
+        )
         return self.dice.choice(kinds)(home, -depth if plain else depth, scope)
 
     # ---- leaves
@@ -104,7 +109,7 @@ class Patterns:
             return self.graph(self.dice.choice(graphs), max(0, depth - 1), plain=plain)
         self.leaves -= 1
         if self.dice.random() < 0.12:
-            return self.path(home)
+            return self.path(home, plain=plain)
         return self.triple(home)
 
     def triple(self, home: Home) -> tuple[Part, Variables]:
@@ -113,14 +118,17 @@ class Patterns:
         slots = [self.slot(subject, 0.85), self.slot(predicate, 0.1), self.slot(object_, 0.75)]
         if slots[1] == MEASURE and slots[2].startswith("?"):
             self.measured.append(slots[2])
+        if self.dice.random() < 0.04:
+            slots[self.dice.choice([0, 2])] = "[]"
         return Part(" ".join(slots) + " ."), [slot for slot in dict.fromkeys(slots) if slot.startswith("?")]
 
-    def path(self, home: Home) -> tuple[Part, Variables]:
+    def path(self, home: Home, *, plain: bool) -> tuple[Part, Variables]:
         subject, predicate, object_ = self.example(home)
         step = predicate if predicate.startswith(":") else ":p0"
         other = self.dice.choice([":p0", ":p1"])
         paths = (f"{step}+", f"{step}*", f"{step}?", f"^{step}", f"{step}/{other}", f"!{other}", f"^{step}/{other}*")
         paths += (f"({step}|{other})+", f"({step}/^{other})*", f"({step}|^{other})*", f"{step}/{other}?", f"!^{other}")
+        paths = tuple(path for path in paths if not (plain and path.endswith(("*", "?"))))
         ends = [self.slot(subject, 1), self.slot(object_, 1)]
         return Part(f"{ends[0]} {self.dice.choice(paths)} {ends[1]} ."), list(dict.fromkeys(ends))
 
@@ -161,6 +169,12 @@ class Patterns:
             parts.append(Part(f"FILTER({condition(self.dice, self.known([*scope, *more]))})"))
         return braces(parts, "OPTIONAL {"), more
 
+    def nested(self, home: Home, depth: int, scope: Variables) -> tuple[Part, Variables]:
+        """Braces of their own, with a filter that may speak of what they do not bind."""
+        parts, more = self.group(home, abs(depth) - 1, plain=depth < 0)
+        names = [*more, *more, *scope] if self.dice.random() < 0.3 else more
+        return braces([*parts, Part(f"FILTER({condition(self.dice, self.known(names), 1)})")]), more
+
     def union(self, home: Home, depth: int, scope: Variables) -> tuple[Part, Variables]:
         groups = [self.group(home, abs(depth) - 1, plain=depth < 0) for _ in range(self.dice.choice([2, 2, 3]))]
         both = tuple(braces(parts) for parts, _ in groups)
@@ -188,6 +202,11 @@ class Patterns:
     def bind(self, home: Home, depth: int, scope: Variables) -> tuple[Part, Variables]:
         new = self.new()
         return Part(f"BIND({operand(self.dice, self.known(scope))} AS {new})"), [new]
+
+    def bind_exists(self, home: Home, depth: int, scope: Variables) -> tuple[Part, Variables]:
+        new = self.new()
+        parts, _ = self.group(home, 0, plain=True)
+        return braces(parts, "BIND(EXISTS {", f"}} AS {new})"), [new]
 
     def values(self, home: Home, depth: int, scope: Variables) -> tuple[Part, Variables]:
         """Mostly of terms that the variables stand for."""

@@ -24,7 +24,7 @@ MEASURE = ":v"  # its objects are numbers
 EVENT_TIME = ":at"  # its objects are milliseconds or dates
 STEPS_MS = (0, 0, 0, 250, 500, 500, 500, 1000, 1000, 2000)
 DISORDER_MS = (*STEPS_MS, 3000, -500, -1000, -2500)
-SILENCE_MS = (*STEPS_MS, 9000)
+SILENCE_MS = (*STEPS_MS, 12000)
 
 
 def random_triple(dice: Random, subjects: Sequence[str]) -> Triple:
@@ -33,21 +33,29 @@ def random_triple(dice: Random, subjects: Sequence[str]) -> Triple:
     return dice.choice(subjects), dice.choice([":p0", ":p1"]), dice.choice([*subjects * 2, *VALUES])
 
 
-def random_stream(dice: Random, start_ms: int, length: int, subjects: Sequence[str], *, dated: bool) -> Timed:
+def random_stream(
+    dice: Random, start_ms: int, length: int, subjects: Sequence[str], *, dated: bool = False, fresh: bool = False
+) -> Timed:
     """Elements that mostly move on in time; one in five says again what was said before.
 
-    Where it is dated, most elements have one beside them that says when what they tell of took place.
+    Where it is dated, most elements have one beside them that says when what they tell of took place; where it is
+    fresh, some have a term that never comes again.
     """
     elements: Timed = []
     now_ms = start_ms
-    steps_ms = dice.choice([STEPS_MS, STEPS_MS, DISORDER_MS, DISORDER_MS, SILENCE_MS])
+    steps_ms = dice.choice([STEPS_MS, DISORDER_MS, SILENCE_MS])
     while len(elements) < length:
-        now_ms = max(0, now_ms + dice.choice(steps_ms))
+        now_ms += dice.choice(steps_ms)
         again = elements and dice.random() < 0.2
         triple = dice.choice(elements)[1] if again else random_triple(dice, subjects)
+        if fresh and not again and dice.random() < 0.4:
+            name = f"once{now_ms}x{len(elements)}"
+            triple = dice.choice(
+                [(triple[0], ":p0", f":{name}"), (triple[0], ":p1", f'"{name}"'), (f":{name}", *triple[1:])]
+            )
         elements.append((now_ms, triple))
         if dated and dice.random() < 0.6:
-            happened_ms = max(0, now_ms + dice.choice([0, 0, -500, -1000, -4000, 300]))
+            happened_ms = now_ms + dice.choice([0, 0, -500, -1000, -4000, 300])
             elements.append((now_ms, (triple[0], EVENT_TIME, random_date(dice, happened_ms))))
     return elements[:length]
 
@@ -56,7 +64,7 @@ def random_date(dice: Random, time_ms: int) -> str:
     """A time as milliseconds, or as a date with or without a zone; sometimes something that is no time."""
     if dice.random() < 0.1:
         return '"soon"'
-    if dice.random() < 0.6:
+    if dice.random() < 0.6 or time_ms < 0:
         return str(time_ms)
     date = datetime.fromtimestamp(time_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
     fraction = f".{time_ms % 1000:03}".rstrip("0").rstrip(".")  # the only form that pyoxigraph gives back as it is

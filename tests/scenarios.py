@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from case_files import EXAMPLE
-from random_continuous import RandomQuery, Told, random_query, smaller_query, without_one
+from random_continuous import RandomQuery, Told, random_query, smaller_query, varied, without_one
+from random_expressions import Dice
 from random_streams import (
     NAMED_SUBJECTS,
     SUBJECTS,
@@ -22,18 +23,21 @@ from random_streams import (
 
 @dataclass(frozen=True)
 class Scenario:
-    """Queries over the same streams."""
+    """Queries over the same streams. A query that is `passing` comes while they run, and goes again."""
 
     queries: tuple[RandomQuery, ...]
     streams: Mapping[str, Lines]
     lateness_ms: Mapping[str, int]
     stored: tuple[str, ...]
     absorb: Mapping[str, bool | tuple[str, ...]]
+    passing: RandomQuery | None = None
 
     def __str__(self) -> str:
         lines = []
         for query in self.queries:
             lines += [query.text] + ([f"report: {', '.join(query.report)}"] if query.report else [])
+        if self.passing:
+            lines += ["passing", self.passing.text]
         for iri, elements in self.streams.items():
             absorbed = self.absorb.get(iri, False)
             lines.append(f"stream {iri}, lateness {self.lateness_ms[iri]} ms, absorbed: {absorbed}")
@@ -43,16 +47,18 @@ class Scenario:
 
 def scenario(seed: int, query_count: int = 1, length: int | None = None) -> Scenario:
     """Everything that a test needs: the queries, and streams of at most so many elements."""
-    dice = Random(seed)
+    dice = Dice(seed)
     names = dice.choice([["s"], ["s"], ["s", "t"], ["s", "t"], ["s", "t", "u"]])
-    start_ms = dice.choice([0, 0, 0, 1_700_000_000_000])
+    start_ms = dice.choice([0, 0, 5000, 1_700_000_000_000, -7000])
     # Blank nodes have no order, so a query over them can have no ORDER BY that leaves nothing open.
     subjects = dice.choice([SUBJECTS, NAMED_SUBJECTS])
     dated = dice.random() < 0.2
+    fresh = dice.random() < 0.15
+    dice.operators = "*/" if dated else dice.operators
     length = length or dice.choice([4, 8, 12, 20, 25])
     each = max(2, length // len(names))
     timed = {
-        name: random_stream(dice, start_ms, dice.randint((each + 1) // 2, each), subjects, dated=dated)
+        name: random_stream(dice, start_ms, dice.randint((each + 1) // 2, each), subjects, dated=dated, fresh=fresh)
         for name in names
     }
     stored = [random_triple(dice, subjects) for _ in range(dice.choice([0, 3, 8]))]
@@ -63,7 +69,8 @@ def scenario(seed: int, query_count: int = 1, length: int | None = None) -> Scen
     known = [*stored, *(triple for lines in timed.values() for _, triple in lines if absorbing)]
     moment_ms = dice.choice([time_ms for elements in timed.values() for time_ms, _ in elements])
     told = Told(timed, known, graphs, subjects, dated, moment_ms)
-    queries = tuple(random_query(dice, f"q{number}", told) for number in range(query_count))
+    queries = random_queries(dice, told, query_count)
+    passing = random_query(dice, "passing", told) if query_count > 1 and dice.random() < 0.5 else None
     quads = [*map(statement_of, stored)]
     quads += [
         f"{statement_of(triple)[:-1]}{n_triples(name)} ." for name, triples in graphs.items() for triple in triples
@@ -73,8 +80,18 @@ def scenario(seed: int, query_count: int = 1, length: int | None = None) -> Scen
         {EXAMPLE + name: with_advances(dice, lines) for name, lines in timed.items()},
         {EXAMPLE + name: dice.choice([0, 1000, 3000]) for name in names},
         tuple(quads),
-        random_absorption(dice, queries, names) if absorbing else {},
+        random_absorption(dice, [*queries, *filter(None, [passing])], names) if absorbing else {},
+        passing,
     )
+
+
+def random_queries(dice: Dice, told: Told, count: int) -> tuple[RandomQuery, ...]:
+    """Queries, half of them the first one again with other constants."""
+    queries = [random_query(dice, "q0", told)]
+    for number in range(1, count):
+        name = f"q{number}"
+        queries.append(varied(dice, queries[0], name) if dice.random() < 0.5 else random_query(dice, name, told))
+    return tuple(queries)
 
 
 def random_absorption(
@@ -96,6 +113,9 @@ def smaller(case: Scenario) -> Iterator[Scenario]:
     for at, query in enumerate(case.queries):
         for less in smaller_query(query):
             yield replace(case, queries=(*case.queries[:at], less, *case.queries[at + 1 :]))
+    if case.passing:
+        yield replace(case, passing=None)
+        yield from (replace(case, passing=less) for less in smaller_query(case.passing))
     if case.absorb:
         yield replace(case, absorb={})
     for iri, lateness_ms in case.lateness_ms.items():

@@ -41,10 +41,12 @@ def run_queries(
     data: Path | None = None,
     absorb: Mapping[str, bool | Sequence[str]] | None = None,
     reports: Sequence[Collection[str]] | None = None,
+    passing: str | None = None,
 ) -> list[list[dict[str, Any]]]:
     """The reports of several queries (name, text) in one session, a list for each query.
 
-    `reports` has the conditions on reporting with which each is registered.
+    `reports` has the conditions on reporting with which each is registered. A query that is `passing` is registered
+    when a third of the schedule is done, and removed after two thirds.
     """
     session = freshet.Session()
     if data is not None:
@@ -55,14 +57,19 @@ def run_queries(
     registered = [
         session.register(text, name=name, **options) for (name, text), options in zip(queries, options, strict=True)
     ]
-    for iri, lines in schedule:
-        _hand_over(session, iri, lines)
+    schedule = list(schedule)
+    for at, (iri, lines) in enumerate(schedule):
+        if passing is not None and at == len(schedule) // 3:
+            session.register(passing, name="passing")
+        if passing is not None and at == len(schedule) * 2 // 3:
+            session.unregister(session.engine.names[-1])
+        hand_over(session, iri, lines)
     session.finish()
     assert not session.failures, session.failures
     return [[json.loads(session.ndjson(report)) for report in query.take()] for query in registered]
 
 
-def _hand_over(session: freshet.Session, iri: str, lines: Lines) -> None:
+def hand_over(session: freshet.Session, iri: str, lines: Lines) -> None:
     """Push runs of elements, and advance the watermark where a line says so."""
     pushed: list[str] = []
     for time_ms, statement in lines:

@@ -80,3 +80,29 @@ def test_order_of_time() -> None:
     assert differences([early, late], [early, late]) == ""
     assert differences([late, early], [early, late])
     assert differences([early, early], [early])
+
+
+def test_two_reports_of_one_time_in_their_order() -> None:
+    close, instant = report({"a": ONE}), report({"a": A})
+    assert differences([close, instant], [close, instant]) == ""
+    assert differences([instant, close], [close, instant])
+    assert differences([close], [close, instant])
+
+
+def test_sequences() -> None:
+    first, second = {"a": ONE}, {"a": A}
+    ordered = {**report(first, second), "ordered": True}
+    assert differences([report(first, second)], [ordered]) == ""
+    assert differences([report(second, first)], [ordered])
+
+
+def graph(*triples: str) -> dict:
+    return {"query": "q", "time": 5000, "stream": "rstream", "triples": "".join(f"{triple} .\n" for triple in triples)}
+
+
+def test_graphs() -> None:
+    left = graph("_:x <u:p> _:y", "_:y <u:p> <u:a>", f'<u:a> <u:p> "0.5"^^<{XSD}double>')
+    assert differences([left], [graph(f'<u:a> <u:p> "5E-1"^^<{XSD}double>', "_:b <u:p> <u:a>", "_:a <u:p> _:b")]) == ""
+    assert differences([left], [graph(f'<u:a> <u:p> "0.5"^^<{XSD}double>', "_:y <u:p> <u:a>", "_:x <u:p> _:x")])
+    assert differences([left], [graph("_:x <u:p> _:y", "_:y <u:p> <u:a>")])
+    assert differences([left], [report({"a": ONE})])

@@ -9,15 +9,13 @@ from reference.query_text import QueryText, duration_ms
 from reference.windows import All, Now, Range, Triples, Window
 
 if TYPE_CHECKING:
-    from reference.rewriting import Replaced, Rewritten
+    from reference.rewriting import Rewritten
 
 
-def stream(query: QueryText, at: int, asked: Rewritten, streams: Collection[str]) -> Replaced:
+def stream(query: QueryText, at: int, asked: Rewritten, streams: Collection[str]) -> tuple[int, str]:
     """`STREAM s [...] { P }` is `GRAPH <the window's graph> { P }`. With a variable it is that for any of the streams:
     `{ { GRAPH <g1> { P } VALUES ?s { <s1> } } UNION { GRAPH <g2> { P } VALUES ?s { <s2> } } }`
     """
-    if query.upper[at] != "STREAM":
-        return None
     start, end = query.find("[", at), query.find("]", at)
     name = query.words[end + 1] if start == at + 1 else query.words[at + 1]
     words = query.words[start + 1 : end]

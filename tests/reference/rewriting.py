@@ -6,7 +6,7 @@ into the default graph. CONSTRUCT becomes SELECT, since what a report puts out i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from reference import cqels, csparql, rspql
@@ -53,19 +53,15 @@ class Rewritten:
 
 # What stands at a place of the text: up to where it reaches, and what comes in its stead.
 Replaced = tuple[int, str] | None
-Clause = Callable[[QueryText, int, Rewritten], Replaced]
 
 
 def rewrite(text: str, streams: Collection[str] = ()) -> Rewritten:
     """Take out REGISTER and FROM, turn windows into graphs. `streams` are those that `STREAM ?s` may stand for."""
     query, asked = QueryText(text), Rewritten()
-    cqels_clause: Clause = lambda query, at, asked: cqels.stream(query, at, asked, streams)  # noqa: E731
-    clauses = (register, rspql.window_declaration, csparql.stream_declaration, dataset, construct, rspql.window)
     parts, at = [], 0
     after: dict[int, str] = {}
     while at < len(query.words):
-        found = next(filter(None, (clause(query, at, asked) for clause in (*clauses, cqels_clause))), None)
-        if found:
+        if found := clause_at(query, at, asked, streams):
             stop, new = found
             parts.append(query.spaces[at] + new)
             at = stop
@@ -78,10 +74,25 @@ def rewrite(text: str, streams: Collection[str] = ()) -> Rewritten:
     return asked
 
 
-def register(query: QueryText, at: int, asked: Rewritten) -> Replaced:
+def clause_at(query: QueryText, at: int, asked: Rewritten, streams: Collection[str]) -> Replaced:
+    """What stands at this place if it is anything that SPARQL has not, or that the evaluator sees to itself."""
+    match query.upper[at]:
+        case "REGISTER":
+            return register(query, at, asked)
+        case "FROM":
+            window = rspql.window_declaration(query, at, asked) or csparql.stream_declaration(query, at, asked)
+            return window or dataset(query, at, asked)
+        case "CONSTRUCT":
+            return construct(query, at, asked)
+        case "WINDOW":
+            return rspql.window(query, at, asked)
+        case "STREAM":
+            return cqels.stream(query, at, asked, streams)
+    return None
+
+
+def register(query: QueryText, at: int, asked: Rewritten) -> tuple[int, str]:
     """`REGISTER ISTREAM name AS`, `REGISTER QUERY name COMPUTED EVERY 5s AS`"""
-    if query.upper[at] != "REGISTER":
-        return None
     stop = query.find("AS", at + 2)
     if query.upper[at + 1] in STREAM_OPERATORS:
         asked.output = query.upper[at + 1].lower()
@@ -92,10 +103,8 @@ def register(query: QueryText, at: int, asked: Rewritten) -> Replaced:
     return stop + 1, ""
 
 
-def dataset(query: QueryText, at: int, asked: Rewritten) -> Replaced:
+def dataset(query: QueryText, at: int, asked: Rewritten) -> tuple[int, str]:
     """`FROM graph`, `FROM NAMED graph`: the evaluator puts together what they name."""
-    if query.upper[at] != "FROM":
-        return None
     if query.upper[at + 1] == "NAMED":
         asked.named_graphs.append(query.resolve(query.words[at + 2]))
         return at + 3, ""
@@ -103,10 +112,8 @@ def dataset(query: QueryText, at: int, asked: Rewritten) -> Replaced:
     return at + 2, ""
 
 
-def construct(query: QueryText, at: int, asked: Rewritten) -> Replaced:
+def construct(query: QueryText, at: int, asked: Rewritten) -> tuple[int, str]:
     """`CONSTRUCT { template }`, or `CONSTRUCT WHERE { template }`"""
-    if query.upper[at] != "CONSTRUCT":
-        return None
     short = query.words[at + 1] != "{"
     start = query.find("{", at)
     stop = query.closing(start) + 1

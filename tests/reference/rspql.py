@@ -44,7 +44,7 @@ def read_window(query: QueryText, stream: str, words: list[str]) -> Window:
 
 def window(query: QueryText, at: int, asked: Rewritten) -> Replaced:
     """`WINDOW w {` is `GRAPH <that window's graph> {`."""
-    if query.upper[at] != "WINDOW" or query.words[at + 2 : at + 3] != ["{"]:
+    if query.words[at + 2 : at + 3] != ["{"]:
         return None
     name = query.resolve(query.words[at + 1])
     declared = next((clause for clause in asked.windows if clause.name == name), None)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -135,6 +136,11 @@ def seen(moment: Moment, elements: Iterable[Element]) -> list[Element]:
     return [element for element in elements if moment.sees(element.time_ms)]
 
 
-def between(first_ms: int, last_ms: int, elements: Iterable[Element]) -> list[Element]:
-    """Both ends belong to it."""
-    return [element for element in elements if first_ms <= element.time_ms <= last_ms]
+def between(first_ms: int, last_ms: int, elements: Sequence[Element]) -> list[Element]:
+    """Both ends belong to it. Elements come in the order of their times."""
+    start = bisect_left(elements, first_ms, key=time_of)
+    return list(elements[start : bisect_right(elements, last_ms, lo=start, key=time_of)])
+
+
+def time_of(element: Element) -> int:
+    return element.time_ms

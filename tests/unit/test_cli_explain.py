@@ -64,3 +64,42 @@ def test_a_terminal_shows_the_place(cli: CommandLine, monkeypatch: pytest.Monkey
         "ASK { ?s ?p }",
         "            ^",
     ]
+
+
+RSPQL = """PREFIX : <http://ex/> REGISTER RSTREAM :q AS SELECT ?s ?o
+FROM NAMED WINDOW :w ON :s [RANGE PT10S STEP PT10S] WHERE { WINDOW :w { ?s :p ?o } ?s :next+ ?other }"""
+
+
+def test_what_is_evaluated_anew_is_said(cli: CommandLine) -> None:
+    explained = cli("explain", "-q", RSPQL).out
+    assert "kept answered by" in explained
+    assert "A property path (evaluated again whenever its input has changed)" in explained
+    operators = json.loads(cli("explain", "-q", RSPQL, "--format", "json").out)["operators"]
+    joined = operators["children"][0]["children"]
+    assert [(each["operator"], each["how"]) for each in joined] == [
+        ("Leaf", "by increments"),
+        ("Again", "evaluated again whenever its input has changed"),
+    ]
+
+
+def test_what_is_refused_is_said(cli: CommandLine) -> None:
+    finished = cli("explain", "-q", RSPQL.replace("?s :next+ ?other", "SERVICE :e { ?s :q ?z }"))
+    assert finished.status == 0
+    assert "SERVICE is not supported yet" in finished.out
+
+
+def test_analyze_counts_rows(cli: CommandLine, tmp_path: Path) -> None:
+    lines = [
+        f"{time}\t<http://ex/{name}> <http://ex/p> <http://ex/o> ." for time, name in ((1, "a"), (2, "b"), (11000, "a"))
+    ]
+    (tmp_path / "s.tnt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (tmp_path / "data.nt").write_text("<http://ex/a> <http://ex/next> <http://ex/b> .\n", encoding="utf-8")
+    given = ("-s", f"http://ex/s={tmp_path / 's.tnt'}", "-d", tmp_path / "data.nt")
+    finished = cli("explain", "--analyze", "-q", RSPQL, *given, "--format", "json")
+    assert finished.status == 0, finished.err
+    join = json.loads(finished.out)["operators"]["children"][0]
+    # a is in both windows, so its result came once; it went at the close after the last that had content
+    assert (join["operator"], join["came"], join["went"], join["steps"]) == ("Join", 1, 1, 3)
+    assert join["seconds"] >= 0
+    assert "came" in cli("explain", "--analyze", "-q", RSPQL, *given).out
+    assert cli("explain", "--analyze", "-q", RSPQL).status == 2  # no recording

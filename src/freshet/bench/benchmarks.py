@@ -26,10 +26,17 @@ def _operators() -> Sequence[Figure]:
     return operators_figures()
 
 
+def _index() -> Sequence[Figure]:
+    from freshet.bench.index import index_figures
+
+    return index_figures()
+
+
 BENCHMARKS: dict[str, Callable[[], Sequence[Figure]]] = {
     "pipeline": _pipeline,
     "oneshot": _oneshot,
     "operators": _operators,
+    "index": _index,
 }
 
 

@@ -4,7 +4,7 @@ Joins, AVERAGE, MIN and DISTINCT run over windows of the last n elements and tak
 what each of its arrivals changed. The baseline fills and indexes the same windows anew for every batch, in the same
 kernels, joins them wholly and compares with the answer before. Both are run by turns, and medians are reported.
 A single element goes through a whole session, the engine with its clock and windows; there the baseline does the same
-for the two windows of the query.
+for the two windows of the query. What the figures of many queries and of the scanner are, their modules say.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ import numpy as np
 
 from freshet.bench.arrival_workloads import Incremental, Scratch, Top, Workload
 from freshet.bench.figures import Baseline, Figure
+from freshet.bench.many_queries import many_queries_figures
+from freshet.bench.scanner import scanner_figures
 from freshet.bench.single_pushes import push_figures
 
 BATCH = 1_000
@@ -54,7 +56,7 @@ def operators_figures() -> Sequence[Figure]:
         small = replace(measured.workload, window=1_000)
         elements_per_second(measured._replace(workload=small, batches=2, from_scratch=1))
     figures = [elements_per_second(measured) for measured in MEASURED]
-    return [*figures, *push_figures()]
+    return [*figures, *push_figures(), *many_queries_figures(), *scanner_figures()]
 
 
 def elements_per_second(measured: Measured) -> Figure:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from itertools import count, islice
 from statistics import median
 
 import numpy as np
@@ -52,30 +52,30 @@ SELECT ?a ?b ?c WHERE { STREAM :s [RANGE 1000ms] { ?a :p ?b } STREAM :t [RANGE 1
 Push = Callable[[str, Elements], object]
 
 
-def push_figures() -> Sequence[Figure]:
+def push_figures(pushes: int = PUSHES) -> Sequence[Figure]:
     """The median microseconds of a push, for each kind of window."""
     baseline = Baseline(FROM_SCRATCH, _from_scratch_microseconds())
     return [
         Figure(f"{name}_microseconds", microseconds, "µs", baseline)
         for name, microseconds in (
-            ("push_closing_windows", _session_microseconds(RSP_QL)),
-            ("push_arrival_windows", _session_microseconds(CQELS_QL)),
-            ("push_batch_of_one", _batch_of_one_microseconds()),
+            ("push_closing_windows", _session_microseconds(RSP_QL, pushes)),
+            ("push_arrival_windows", _session_microseconds(CQELS_QL, pushes)),
+            ("push_batch_of_one", _batch_of_one_microseconds(pushes)),
         )
     ]
 
 
-def _session_microseconds(query: str) -> float:
+def _session_microseconds(query: str, pushes: int) -> float:
     session = Session()
     reports: list[Report] = []
     session.register(query, on_report=reports.append)
-    found = _median_microseconds(session.push, session.dictionary)
+    found = _median_microseconds(session.push, session.dictionary, pushes)
     if not reports:
         raise FreshetError(f"the pushes of a benchmark gave no report for {query}")
     return found
 
 
-def _batch_of_one_microseconds() -> float:
+def _batch_of_one_microseconds(pushes: int) -> float:
     """Through the operators for batches of arrivals, as batches of one."""
     dictionary = Dictionary()
     leaves = [
@@ -92,15 +92,15 @@ def _batch_of_one_microseconds() -> float:
         query.receive(stream, elements)
         query.advance(int(elements.times[0]) + 1)
 
-    return _median_microseconds(push, dictionary)
+    return _median_microseconds(push, dictionary, pushes)
 
 
-def _median_microseconds(push: Push, dictionary: Dictionary) -> float:
-    pushes = _elements(dictionary)
-    for stream, elements in islice(pushes, WARM_PUSHES):
+def _median_microseconds(push: Push, dictionary: Dictionary, pushes: int) -> float:
+    coming = _elements(dictionary)
+    for stream, elements in islice(coming, WARM_PUSHES):
         push(stream, elements)
     taken = []
-    for stream, elements in islice(pushes, PUSHES):
+    for stream, elements in islice(coming, pushes):
         began = time.perf_counter_ns()
         push(stream, elements)
         taken.append(time.perf_counter_ns() - began)
@@ -112,7 +112,7 @@ def _elements(dictionary: Dictionary) -> Iterator[tuple[str, Elements]]:
     random = np.random.default_rng(3)
     keys = np.array([dictionary.encode(Iri(f"{_BASE}k{number}")) for number in range(ROWS)])
     predicates = [dictionary.encode(Iri(predicate)) for predicate in _PREDICATES]
-    for at in range(WARM_PUSHES + PUSHES):
+    for at in count():
         turn = at % 2
         ends = keys[random.integers(0, ROWS, 2)]
         yield _STREAMS[turn], Elements(np.array([at]), ends[:1], np.array([predicates[turn]]), ends[1:])

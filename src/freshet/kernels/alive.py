@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from freshet.kernels.index import BLOCK, _find, _look
+from freshet.kernels.index import BLOCK, _find, _look, _read
 from freshet.kernels.jit import njit
-from freshet.kernels.lives import BIRTH, DEATH, OLDER
+from freshet.kernels.lives import BIRTH, DEATH, LINK_WIDTH, LINKS, OLDER
 
 # Columns of a step of a probing order; behind them, for every key column, the leaf and the column of its value.
 LEAF = 0
@@ -33,42 +33,61 @@ def _entries(index, values, step, pointers, count):
                 keys[at, 1 + column] = values[pointers[first + at, leaf], 1 + source]
         _look(index, keys, 0, length, tags, found)
         for at in range(length):
-            entry = found[at]
-            if entry < 0:
-                entry, _ = _find(index, keys, at, tags[at])
-            entries[first + at] = entry
-            if entry >= 0:
-                most += index.counts[entry]
+            if found[at] < 0:
+                found[at], _ = _find(index, keys, at, tags[at])
+            entries[first + at] = found[at]
+        _read(index.counts, found, length, tags)
+        for at in range(length):
+            most += tags[at] if found[at] >= 0 else 0
     return entries, most
 
 
 @njit
-def _extend(index, rings, lives, values, step, ties, pointers, moments, count):
-    """Partial results with the rows that have their keys and are alive when the result is born."""
+def _extend(index, rings, records, values, step, ties, pointers, moments, count):
+    """Partial results with the rows that have their keys and are alive when the result is born.
+
+    The rings of a block are walked side by side, so that the waits for their rows overlap.
+    """
     entries, most = _entries(index, values, step, pointers, count)
-    leaf, slot = step[LEAF], step[SLOT]
+    leaf = step[LEAF]
+    older = LINKS + LINK_WIDTH * step[SLOT] + OLDER
     extended = np.empty((most, pointers.shape[1]), np.int32)
     births = np.empty(most, np.int64)
+    rows = np.empty(BLOCK, np.int64)
+    origins = np.empty(BLOCK, np.int64)
+    row_births = np.empty(BLOCK, np.int64)
     hits = 0
-    for at in range(count):
-        entry = entries[at]
-        if entry < 0:
-            continue
-        moment = moments[at]
-        row = rings.heads[entry]
-        while row >= 0:
-            if lives[row, BIRTH] < moment + ties and lives[row, DEATH] > moment:
-                for other in range(pointers.shape[1]):
-                    extended[hits, other] = pointers[at, other]
-                extended[hits, leaf] = row
-                births[hits] = moment
-                hits += 1
-            row = rings.nodes[row, slot, OLDER]
+    for first in range(0, count, BLOCK):
+        length = min(BLOCK, count - first)
+        _read(rings.heads, entries[first : first + length], length, rows)
+        walking = 0
+        for at in range(length):
+            row = rows[at]
+            rows[walking] = row
+            origins[walking] = first + at
+            walking += entries[first + at] >= 0 and row >= 0
+        while walking > 0:
+            for place in range(walking):
+                row_births[place] = records[rows[place], BIRTH]
+            further = 0
+            for place in range(walking):
+                row, at = rows[place], origins[place]
+                moment = moments[at]
+                if row_births[place] < moment + ties and records[row, DEATH] > moment:
+                    for other in range(pointers.shape[1]):
+                        extended[hits, other] = pointers[at, other]
+                    extended[hits, leaf] = row
+                    births[hits] = moment
+                    hits += 1
+                rows[further] = records[row, older]
+                origins[further] = at
+                further += rows[further] >= 0
+            walking = further
     return extended, births, hits
 
 
 @njit
-def join_born(index, rings, lives, values, rows, moments, ends, orders):
+def join_born(index, rings, records, values, rows, moments, ends, orders):
     """The results of the rows given (leaf after leaf) with rows that are alive at their moments; lot after lot.
 
     orders[start] are the steps to take from the rows of leaf `start`. Of rows born at one moment, that of the last leaf
@@ -90,7 +109,7 @@ def join_born(index, rings, lives, values, rows, moments, ends, orders):
             if count > 0:
                 ties = 1 if orders[start, step, LEAF] < start else 0
                 pointers, births, count = _extend(
-                    index, rings, lives, values, orders[start, step], ties, pointers, births, count
+                    index, rings, records, values, orders[start, step], ties, pointers, births, count
                 )
         if count > 0:
             found = np.concatenate((found, pointers[:count]))
@@ -99,13 +118,22 @@ def join_born(index, rings, lives, values, rows, moments, ends, orders):
 
 
 @njit
-def result_deaths(lives, pointers):
+def column_of(values, pointers, leaf, column):
+    """A column of the rows of a leaf that results point to."""
+    found = np.empty(pointers.shape[0], np.int64)
+    for at in range(pointers.shape[0]):
+        found[at] = values[pointers[at, leaf], column]
+    return found
+
+
+@njit
+def result_deaths(records, pointers):
     """The moment at which the first of each result's rows dies."""
     deaths = np.empty(pointers.shape[0], np.int64)
     for at in range(pointers.shape[0]):
-        death = lives[pointers[at, 0], DEATH]
+        death = records[pointers[at, 0], DEATH]
         for leaf in range(1, pointers.shape[1]):
-            death = min(death, lives[pointers[at, leaf], DEATH])
+            death = min(death, records[pointers[at, leaf], DEATH])
         deaths[at] = death
     return deaths
 
@@ -130,10 +158,10 @@ def by_moment(pointers, moments, first, steps):
 
 
 @njit
-def born_in_order(index, rings, lives, values, batch, orders, first, steps):
+def born_in_order(index, rings, records, values, batch, orders, first, steps):
     """The results born in a batch, in order of their moments."""
     moments = np.empty(batch.born.shape[0], np.int64)
     for at in range(moments.shape[0]):
-        moments[at] = lives[batch.born[at], BIRTH]
-    pointers, births = join_born(index, rings, lives, values, batch.born, moments, batch.born_ends, orders)
+        moments[at] = records[batch.born[at], BIRTH]
+    pointers, births = join_born(index, rings, records, values, batch.born, moments, batch.born_ends, orders)
     return by_moment(pointers, births, first, steps)

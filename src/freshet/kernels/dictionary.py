@@ -4,6 +4,9 @@ A slot is two words, the id (0 where the slot is free) and the position of its r
 length of the key in four bytes, then the key. A key asks for the id that is its hash; where another key has that id
 already, it asks for the next one in a fixed sequence, so that two terms never share an id.
 
+The highest bit of a length says that the key has been checked: that these very bytes, where N-Triples has them, are
+the term. Who finds them there again need not look at them closely.
+
 Kernels only fill what room there is; Python makes more room between calls (`intern` says where it stopped).
 """
 
@@ -11,22 +14,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from freshet.kernels.hashing import hash_id, word_64
-from freshet.kernels.jit import njit
+from freshet.kernels.hashing import hash_id, word_32, word_64
+from freshet.kernels.jit import leaf, njit
 from freshet.kernels.layout import HASH_MASK
 from freshet.kernels.lexical import LONGEST_KEY, write_inline
 from freshet.kernels.pieces import copy_bytes
 from freshet.kernels.terms import inline_id
 
 LENGTH_BYTES = 4
+CHECKED = np.uint64(1 << 31)
+_8, _16, _24, _32 = (np.uint64(i) for i in (8, 16, 24, 32))
 BLOCK = 64
 ABSENT = np.int64(-1)
 UNKNOWN = np.int64(0)
+HELD, PASSED = np.uint8(1), np.uint8(2)  # marks of slots that a sweep keeps
 
 # x -> a * x + c modulo 2**63 runs through every number before it returns, as c is odd and a - 1 divisible by 4:
 # the search for a free id ends.
-_STEP_FACTOR = np.int64(0x5851F42D4C957F2D)
-_STEP_ADDEND = np.int64(0x14057B7EF767814F)
+# Unsigned, because signed numbers must not overflow: the compiler takes it that they do not.
+_STEP_FACTOR = np.uint64(0x5851F42D4C957F2D)
+_STEP_ADDEND = np.uint64(0x14057B7EF767814F)
 
 
 class DictionaryArrays(NamedTuple):
@@ -37,14 +44,14 @@ class DictionaryArrays(NamedTuple):
     sizes: np.ndarray
 
 
-@njit
+@leaf
 def next_id(term_id):
     """The id to try after this one."""
-    following = (term_id * _STEP_FACTOR + _STEP_ADDEND) & HASH_MASK
-    return following if following != 0 else _STEP_ADDEND
+    following = np.int64((np.uint64(term_id) * _STEP_FACTOR + _STEP_ADDEND) & np.uint64(HASH_MASK))
+    return following if following != 0 else np.int64(_STEP_ADDEND)
 
 
-@njit
+@leaf
 def find_slot(slots, term_id):
     """The index in `slots` of an id, or of the free slot where it would go."""
     mask = np.int64(slots.size - 2)
@@ -54,37 +61,65 @@ def find_slot(slots, term_id):
     return at
 
 
-@njit
+@leaf
 def _record_length(heap, record):
-    length = np.int64(0)
-    for i in range(LENGTH_BYTES):
-        length |= np.int64(heap[record + i]) << (8 * i)
-    return length
+    return np.int64(word_32(heap, np.uint64(record)) & ~CHECKED)
 
 
 @njit
+def key_range(arrays, term_id):
+    """Where the key of a dictionary id, which must be known, starts and ends in the heap."""
+    record = arrays.slots[find_slot(arrays.slots, term_id) + 1]
+    start = record + LENGTH_BYTES
+    return start, start + _record_length(arrays.heap, record)
+
+
+@leaf
+def _differ_32(left, i, right, j):
+    """0 where 32 bytes are the same."""
+    return (
+        (word_64(left, i) ^ word_64(right, j))
+        | (word_64(left, i + _8) ^ word_64(right, j + _8))
+        | (word_64(left, i + _16) ^ word_64(right, j + _16))
+        | (word_64(left, i + _24) ^ word_64(right, j + _24))
+    )
+
+
+@leaf
+def same_bytes(left, first, right, start, end):
+    """Whether the bytes of `left` from `first` on are right[start:end].
+
+    Words that overlap rather than loops over the rest: most keys have 32 to 64 bytes, and take the same two branches.
+    """
+    i, j = np.uint64(first), np.uint64(start)
+    length = np.uint64(end) - j
+    if length >= _32:
+        last = length - _32
+        at = np.uint64(0)
+        while at < last and _differ_32(left, i + at, right, j + at) == 0:
+            at += _32
+        return at >= last and _differ_32(left, i + last, right, j + last) == 0
+    if length >= _8:
+        last = length - _8
+        differ = word_64(left, i + last) ^ word_64(right, j + last)
+        if length > _16:
+            middle = length - _16
+            differ |= word_64(left, i + _8) ^ word_64(right, j + _8)
+            differ |= word_64(left, i + middle) ^ word_64(right, j + middle)
+        return differ | (word_64(left, i) ^ word_64(right, j)) == 0
+    at = np.uint64(0)
+    while at < length and left[i + at] == right[j + at]:
+        at += np.uint64(1)
+    return at == length
+
+
+@leaf
 def _equal(heap, record, data, start, end):
     """Whether the record holds the key data[start:end]."""
-    if _record_length(heap, record) != end - start:
-        return False
-    left = np.uint64(record + LENGTH_BYTES)
-    right = np.uint64(start)
-    stop = np.uint64(end)
-    word = np.uint64(8)
-    while right + word <= stop:
-        if word_64(heap, left) != word_64(data, right):
-            return False
-        left += word
-        right += word
-    while right < stop:
-        if heap[left] != data[right]:
-            return False
-        left += np.uint64(1)
-        right += np.uint64(1)
-    return True
+    return _record_length(heap, record) == end - start and same_bytes(heap, record + LENGTH_BYTES, data, start, end)
 
 
-@njit
+@leaf
 def find_key(arrays, data, start, end, wanted):
     """The id of a key that asks for the id `wanted`, and the slot: a free one where the key is unknown."""
     at = find_slot(arrays.slots, wanted)
@@ -94,7 +129,7 @@ def find_key(arrays, data, start, end, wanted):
     return wanted, at
 
 
-@njit
+@leaf
 def _append(arrays, at, term_id, data, start, end):
     record = arrays.sizes[1]
     length = end - start
@@ -108,14 +143,36 @@ def _append(arrays, at, term_id, data, start, end):
     arrays.sizes[1] += LENGTH_BYTES + length
 
 
-@njit
+@leaf
+def enter(arrays, data, start, end, wanted, checked):
+    """The id and the record of a key that asks for the id `wanted`, entered where it is new; id 0 where no room is."""
+    slots, heap, sizes = arrays
+    term_id, at = find_key(arrays, data, start, end, wanted)
+    if slots[at] == 0:
+        if 4 * sizes[0] >= slots.size or sizes[1] + LENGTH_BYTES + end - start > heap.size:
+            return UNKNOWN, ABSENT
+        _append(arrays, at, term_id, data, start, end)
+    record = slots[at + 1]
+    if checked:
+        heap[record + LENGTH_BYTES - 1] |= 0x80
+    return term_id, record
+
+
+@leaf
 def narrow(wanted, hash_mask):
     """Keeps the bits of a hash that the mask has (all of them, but in tests of collisions)."""
     narrowed = wanted & hash_mask
     return narrowed if narrowed != 0 else np.int64(1)
 
 
-@njit
+@leaf
+def enter_key(arrays, key, hash_mask):
+    """The id of a key that is not inline; 0 where there is no room for it."""
+    term_id, _ = enter(arrays, key, 0, key.size, narrow(hash_id(key, 0, key.size), hash_mask), False)
+    return term_id
+
+
+@leaf
 def _ask(data, start, end, hashes, row, hash_mask):
     """The id that a key asks for: inline, or its hash; 0 where there is no key."""
     if start < 0:
@@ -167,6 +224,31 @@ def intern(arrays, data, starts, ends, hashes, hash_mask, row, ids):
 
 
 @njit
+def framed_size(starts, ends, frame_size):
+    """The bytes of the keys that `frame_keys` makes."""
+    total = np.int64(0)
+    for row in range(starts.size):
+        if starts[row] >= 0:
+            total += ends[row] - starts[row] + frame_size
+    return total
+
+
+@njit
+def frame_keys(data, starts, ends, before, after, keys, key_starts, key_ends):
+    """Puts together keys that are a text between two others; the start of a key is -1 where that of its text is."""
+    at = np.int64(0)
+    for row in range(starts.size):
+        if starts[row] < 0:
+            key_starts[row] = key_ends[row] = -1
+            continue
+        key_starts[row] = at
+        at = copy_bytes(before, np.int64(0), before.size, keys, at)
+        at = copy_bytes(data, starts[row], ends[row], keys, at)
+        at = copy_bytes(after, np.int64(0), after.size, keys, at)
+        key_ends[row] = at
+
+
+@leaf
 def move_slots(old_slots, new_slots):
     """Enters the ids of the old table in the new one, which is empty."""
     for i in range(0, old_slots.size, 2):
@@ -176,7 +258,7 @@ def move_slots(old_slots, new_slots):
             new_slots[at] = old_slots[i]
 
 
-@njit
+@leaf
 def find_records(arrays, ids, records):
     """Finds where the records of dictionary ids are; says how many bytes the keys of all the ids take at most.
 
@@ -198,7 +280,7 @@ def find_records(arrays, ids, records):
     return total
 
 
-@njit
+@leaf
 def write_keys(heap, ids, records, out, offsets):
     """Writes the keys of the ids one after another; key i is out[offsets[i]:offsets[i + 1]], empty for the id 0."""
     end = np.int64(0)
@@ -211,3 +293,40 @@ def write_keys(heap, ids, records, out, offsets):
             first = records[i] + LENGTH_BYTES
             end = copy_bytes(heap, first, first + length, out, end)
     offsets[ids.size] = end
+
+
+@leaf
+def mark(arrays, ids, hash_mask, keep):
+    """Marks the slots of ids, and those that their keys passed over because another key had the id they asked for.
+
+    If one of those went, the key would be looked for in vain, and get a second id.
+    """
+    for i in range(ids.size):
+        term_id = ids[i]
+        if term_id <= 0:
+            continue
+        at = find_slot(arrays.slots, term_id)
+        if arrays.slots[at] == 0 or keep[at >> 1] == HELD:
+            continue
+        keep[at >> 1] = HELD
+        record = arrays.slots[at + 1]
+        first = record + LENGTH_BYTES
+        end = first + _record_length(arrays.heap, record)
+        wanted = narrow(hash_id(arrays.heap, first, end), hash_mask)
+        while wanted != term_id:
+            passed = find_slot(arrays.slots, wanted)
+            if keep[passed >> 1] == 0:
+                keep[passed >> 1] = PASSED
+            wanted = next_id(wanted)
+
+
+@leaf
+def move_records(heap, ids, records, arrays):
+    """Enters ids and their records of an old heap in arrays that are empty, and large enough."""
+    for i in range(ids.size):
+        end = records[i] + LENGTH_BYTES + _record_length(heap, records[i])
+        at = find_slot(arrays.slots, ids[i])
+        arrays.slots[at + 1] = arrays.sizes[1]
+        arrays.slots[at] = ids[i]
+        arrays.sizes[0] += 1
+        arrays.sizes[1] = copy_bytes(heap, records[i], end, arrays.heap, arrays.sizes[1])

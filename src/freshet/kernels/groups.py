@@ -53,17 +53,81 @@ def count_rows(counts, groups, change):
         counts[group] += change
 
 
+class ToldArrays(NamedTuple):
+    """One row a group: its results now and as they were last told of, and what is to be done about them."""
+
+    results: np.ndarray  # int64 [group, aggregate]
+    told_results: np.ndarray  # int64 [group, aggregate]
+    stale: np.ndarray  # bool: the results are to be computed again
+    touched: np.ndarray  # bool: it is among the groups to tell of
+    told: np.ndarray  # bool: it has been told of, and not that it went
+    held: np.ndarray  # bool: it is counted once more than it has rows, to keep its number
+
+
 @njit
-def newly_marked(marks, groups):
-    """Mark groups; gives those that were not marked before, each once."""
+def mark_stale(groups_told, groups):
+    """The results of groups are to be computed again."""
+    for group in groups:
+        groups_told.stale[group] = True
+
+
+@njit
+def touch(groups_told, counts, groups):
+    """Hold groups that changed until they have been told of; gives those that are to be told of from now on."""
+    _, _, stale, touched, _, held = groups_told
     found = np.empty(groups.size, np.int32)
     count = 0
     for group in groups:
-        if not marks[group]:
-            marks[group] = True
+        stale[group] = True
+        if not touched[group]:
+            touched[group] = True
+            counts[group] += not held[group]
+            held[group] = True
             found[count] = group
             count += 1
     return found[:count].copy()
+
+
+@njit
+def refreshed(groups_told, counts, groups, keyless):
+    """The groups that exist and are stale, which they will not be any more."""
+    stale, held = groups_told.stale, groups_told.held
+    found = np.empty(groups.size, np.int32)
+    count = 0
+    for group in groups:
+        if stale[group] and (keyless or counts[group] > held[group]):
+            stale[group] = False
+            found[count] = group
+            count += 1
+    return found[:count].copy()
+
+
+@njit
+def tell(groups_told, counts, groups, keyless):
+    """The touched groups whose rows differ from what was told: went, came; and those that are not held any more."""
+    results, told_results, _, touched, told, held = groups_told
+    went = np.empty(groups.size, np.int32)
+    came = np.empty(groups.size, np.int32)
+    loose = np.empty(groups.size, np.int32)
+    left, entered, freed = 0, 0, 0
+    for group in groups:
+        touched[group] = False
+        now = keyless or counts[group] > held[group]
+        differs = told[group] != now
+        for column in range(results.shape[1]):
+            differs |= results[group, column] != told_results[group, column]
+        if differs and told[group]:
+            went[left] = group
+            left += 1
+        if differs and now:
+            came[entered] = group
+            entered += 1
+        told[group] = now
+        if not now:
+            held[group] = False
+            loose[freed] = group
+            freed += 1
+    return went[:left].copy(), came[:entered].copy(), loose[:freed].copy()
 
 
 @njit

@@ -6,7 +6,7 @@ bytes by shifts compiles to a single load.
 
 import numpy as np
 
-from freshet.kernels.jit import njit
+from freshet.kernels.jit import leaf
 from freshet.kernels.layout import HASH_MASK
 
 SEED = np.uint64(42)
@@ -20,13 +20,14 @@ _0, _1, _2, _3, _4, _5, _6, _7, _8 = (np.uint64(i) for i in range(9))
 _16, _24, _32, _40, _48, _56, _64 = (np.uint64(i) for i in (16, 24, 32, 40, 48, 56, 64))
 
 
-@njit
+@leaf
 def _rotate(x, bits):
     return (x << bits) | (x >> (_64 - bits))
 
 
-@njit
-def _word_32(data, at):
+@leaf
+def word_32(data, at):
+    """Four bytes from `at` (uint64), little-endian."""
     return (
         np.uint64(data[at])
         | np.uint64(data[at + _1]) << _8
@@ -35,7 +36,7 @@ def _word_32(data, at):
     )
 
 
-@njit
+@leaf
 def word_64(data, at):
     """Eight bytes from `at` (uint64), little-endian."""
     return (
@@ -50,17 +51,17 @@ def word_64(data, at):
     )
 
 
-@njit
+@leaf
 def _round(lane, word):
     return _rotate(lane + word * _PRIME_2, np.uint64(31)) * _PRIME_1
 
 
-@njit
+@leaf
 def _merge(result, lane):
     return (result ^ _round(_0, lane)) * _PRIME_1 + _PRIME_4
 
 
-@njit
+@leaf
 def xxh64(data, start, end):
     """XXH64 with seed 42 of data[start:end] as uint64."""
     at = np.uint64(start)
@@ -88,7 +89,7 @@ def xxh64(data, start, end):
         result = _rotate(result ^ _round(_0, word_64(data, at)), np.uint64(27)) * _PRIME_1 + _PRIME_4
         at += _8
     if at + _4 <= stop:
-        result = _rotate(result ^ (_word_32(data, at) * _PRIME_1), np.uint64(23)) * _PRIME_2 + _PRIME_3
+        result = _rotate(result ^ (word_32(data, at) * _PRIME_1), np.uint64(23)) * _PRIME_2 + _PRIME_3
         at += _4
     while at < stop:
         result = _rotate(result ^ (np.uint64(data[at]) * _PRIME_5), np.uint64(11)) * _PRIME_1
@@ -98,7 +99,7 @@ def xxh64(data, start, end):
     return result ^ (result >> _32)
 
 
-@njit
+@leaf
 def hash_id(data, start, end):
     """The dictionary id that a key asks for: its hash without the sign bit, never 0."""
     masked = np.int64(xxh64(data, start, end)) & HASH_MASK

@@ -5,6 +5,10 @@ the hash beside the entry, so that a place taken by another key is seldom worth 
 is filled without hashing anything again. An entry keeps its number while its key is in the index, so entry numbers
 serve as row pointers. Keys whose counter has fallen to zero stay until `index_sweep` deletes them in one batch; a
 key that comes again before that gets its old entry back.
+
+Most of an index's time goes into waiting for memory. Rows go in blocks, and what a block needs is read beforehand in
+loops that do one access each and nothing else: so the waits of a block overlap, and what follows finds it in the cache.
+Such a loop must stay as short as it is. One that hashes as well, or decides by what it reads, waits four times longer.
 """
 
 from typing import NamedTuple
@@ -18,7 +22,12 @@ USED = 0  # entries ever handed out, the live ones and those in `free` below thi
 IDLE = 1  # entries whose counter is zero but whose key is still in the table
 FREE = 2  # entries in `free`
 
-BLOCK = 64  # rows whose waits for memory overlap
+BLOCK = 128  # rows whose waits for memory overlap
+EVERY_STEP = 2**62  # behind every step
+
+# Beside a key of a ring: how many rows it has, and which is the newest.
+ONE_ROW = 1 << 32
+ROW_MASK = ONE_ROW - 1
 
 
 class IndexArrays(NamedTuple):
@@ -32,11 +41,14 @@ class IndexArrays(NamedTuple):
 
 
 class RingArrays(NamedTuple):
-    """Rows of equal key, newest first, on top of a one-way index."""
+    """Rows of equal key, newest first.
 
-    heads: np.ndarray  # int32, one an entry: its newest row or -1
-    older: np.ndarray  # int32, one a row
-    newer: np.ndarray  # int32, one a row
+    The keys of a ring's one-way index have one more column, where the counter and the newest row of a key stand beside
+    it: counter << 32 | row, or 0. (The index's own counters are brought up to date when it is swept.)
+    """
+
+    older: np.ndarray  # int32, one a row: the next of its ring, or -1
+    newer: np.ndarray  # int32, one a row: the one before, or -1
     entries: np.ndarray  # int32, one a row
 
 
@@ -62,21 +74,31 @@ def _same(index, entry, keys, row):
 
 @njit
 def _look(index, keys, first, stop, tags, entries):
-    """Hash a block of keys and look at the first place of each: its entry where the key stands there, else -1.
+    """Hash a block of keys and look each up: its entry, or -1 where it is not there, or (hardly ever) not seen."""
+    table, known = index.table, index.keys
+    mask = table.shape[0] - 1
+    count = stop - first
+    for at in range(count):
+        tags[at] = _key_hash(keys, first + at)
+    for at in range(count):
+        entries[at] = table[tags[at] & mask]
+    for at in range(count):
+        place, slot, tag = tags[at] & mask, entries[at], tags[at]
+        while slot >= 0 and slot >> 32 != tag:
+            place = (place + 1) & mask
+            slot = table[place]
+        entries[at] = slot & 0xFFFFFFFF if slot >= 0 else -1
+    for column in range(keys.shape[1]):
+        for at in range(count):
+            entry = entries[at]
+            entries[at] = entry if known[max(entry, 0), column] == keys[first + at, column] else -1
 
-    Most of an index's time goes into waiting for memory. Each loop does one kind of access, so that the waits of a
-    block overlap; who has to look further finds the place in the cache.
-    """
-    mask = index.table.shape[0] - 1
-    for row in range(first, stop):
-        tag = _key_hash(keys, row)
-        tags[row - first] = tag
-        entries[row - first] = index.table[tag & mask]
-    for at in range(stop - first):
-        slot = entries[at]
-        if slot >= 0:
-            entry = slot & 0xFFFFFFFF
-            entries[at] = entry if slot >> 32 == tags[at] and _same(index, entry, keys, first + at) else -1
+
+@njit
+def _read(array, places, count, found):
+    """Read an array at some places of a block; where a place is negative, at 0."""
+    for at in range(count):
+        found[at] = array[max(places[at], 0)]
 
 
 @njit
@@ -112,54 +134,92 @@ def _entry_of(index, keys, row, tag):
     index.sizes[IDLE] += 1
     for column in range(keys.shape[1]):
         index.keys[entry, column] = keys[row, column]
+    for column in range(keys.shape[1], index.keys.shape[1]):
+        index.keys[entry, column] = 0
     return entry
 
 
 @njit
 def index_add(index, keys):
     """Count each key once more. Gives the entry of each, and which of them counted nothing before."""
+    counts, sizes = index.counts, index.sizes
     entries = np.empty(keys.shape[0], np.int32)
     fresh = np.empty(keys.shape[0], np.bool_)
     tags = np.empty(BLOCK, np.int64)
     found = np.empty(BLOCK, np.int64)
+    seen = np.empty(BLOCK, np.int32)
     for first in range(0, keys.shape[0], BLOCK):
         stop = min(first + BLOCK, keys.shape[0])
         _look(index, keys, first, stop, tags, found)
+        _read(counts, found, stop - first, seen)
         for row in range(first, stop):
             entry = found[row - first]
             if entry < 0:
                 entry = _entry_of(index, keys, row, tags[row - first])
-            fresh[row] = index.counts[entry] == 0
-            if fresh[row]:
-                index.sizes[IDLE] -= 1
-            index.counts[entry] += 1
+            fresh[row] = counts[entry] == 0
+            sizes[IDLE] -= fresh[row]
+            counts[entry] += 1
             entries[row] = entry
     return entries, fresh
 
 
 @njit
+def index_find(index, keys):
+    """The entry of each key that counts something, -1 for all others."""
+    counts = index.counts
+    entries = np.empty(keys.shape[0], np.int32)
+    tags = np.empty(BLOCK, np.int64)
+    found = np.empty(BLOCK, np.int64)
+    seen = np.empty(BLOCK, np.int32)
+    for first in range(0, keys.shape[0], BLOCK):
+        stop = min(first + BLOCK, keys.shape[0])
+        _look(index, keys, first, stop, tags, found)
+        _read(counts, found, stop - first, seen)
+        for row in range(first, stop):
+            entry = found[row - first]
+            if entry < 0:
+                entry, _ = _find(index, keys, row, tags[row - first])
+            entries[row] = entry if entry >= 0 and counts[entry] > 0 else -1
+    return entries
+
+
+@njit
 def index_release(index, entries):
     """Count each entry once less. Gives the entries whose counter fell to zero."""
+    counts = index.counts
     dead = np.empty(entries.shape[0], np.int32)
+    seen = np.empty(BLOCK, np.int32)
     found = 0
-    for entry in entries:
-        index.counts[entry] -= 1
-        if index.counts[entry] == 0:
-            index.sizes[IDLE] += 1
+    for first in range(0, entries.shape[0], BLOCK):
+        block = entries[first : first + BLOCK]
+        _read(counts, block, block.shape[0], seen)
+        for entry in block:
+            counts[entry] -= 1
             dead[found] = entry
-            found += 1
+            found += counts[entry] == 0
+    index.sizes[IDLE] += found
     return dead[:found].copy()
 
 
 @njit
 def index_take(index, keys):
     """For each key in turn: True, and counted once less, where its counter is above zero."""
+    counts = index.counts
     taken = np.zeros(keys.shape[0], np.bool_)
-    for row in range(keys.shape[0]):
-        entry, _ = _find(index, keys, row, _key_hash(keys, row))
-        if entry >= 0 and index.counts[entry] > 0:
-            index.counts[entry] -= 1
-            taken[row] = True
+    tags = np.empty(BLOCK, np.int64)
+    found = np.empty(BLOCK, np.int64)
+    seen = np.empty(BLOCK, np.int32)
+    for first in range(0, keys.shape[0], BLOCK):
+        stop = min(first + BLOCK, keys.shape[0])
+        _look(index, keys, first, stop, tags, found)
+        _read(counts, found, stop - first, seen)
+        for row in range(first, stop):
+            entry = found[row - first]
+            if entry < 0:
+                entry, _ = _find(index, keys, row, tags[row - first])
+            if entry >= 0 and counts[entry] > 0:
+                counts[entry] -= 1
+                taken[row] = True
     return taken
 
 
@@ -169,18 +229,25 @@ def index_sweep(old_table, index):
 
     Free entries are handed out from the lowest on, so that keys that come together stand together.
     """
-    mask = index.table.shape[0] - 1
-    for slot in old_table:
-        if slot < 0 or index.counts[slot & 0xFFFFFFFF] == 0:
-            continue
-        place = (slot >> 32) & mask
-        while index.table[place] >= 0:
-            place = (place + 1) & mask
-        index.table[place] = slot
+    table, counts, unused = index.table, index.counts, index.free
+    mask = table.shape[0] - 1
+    entries = np.empty(BLOCK, np.int64)
+    seen = np.empty(BLOCK, np.int32)
+    for first in range(0, old_table.shape[0], BLOCK):
+        block = old_table[first : first + BLOCK]  # tables are longer than a block, and both are powers of two
+        for at in range(BLOCK):
+            entries[at] = block[at] & 0xFFFFFFFF if block[at] >= 0 else -1
+        _read(counts, entries, BLOCK, seen)
+        for at in range(BLOCK):
+            if entries[at] >= 0 and seen[at] > 0:
+                place = (block[at] >> 32) & mask
+                while table[place] >= 0:
+                    place = (place + 1) & mask
+                table[place] = block[at]
     free = 0
     for entry in range(index.sizes[USED] - 1, -1, -1):
-        if index.counts[entry] == 0:
-            index.free[free] = entry
+        if counts[entry] == 0:
+            unused[free] = entry
             free += 1
     index.sizes[IDLE] = 0
     index.sizes[FREE] = free
@@ -189,60 +256,113 @@ def index_sweep(old_table, index):
 @njit
 def ring_link(index, ring, rows, values, columns):
     """Put rows in front of the rings of their keys, which are some columns of `values` (algorithm 1, insert)."""
-    keys = np.empty((BLOCK, columns.shape[0]), np.int64)
+    known, sizes = index.keys, index.sizes
+    older, newer, entries = ring
+    width = columns.shape[0]
+    keys = np.empty((BLOCK, width), np.int64)
     tags = np.empty(BLOCK, np.int64)
     found = np.empty(BLOCK, np.int64)
+    seen = np.empty(BLOCK, np.int32)
     for first in range(0, rows.shape[0], BLOCK):
         count = min(BLOCK, rows.shape[0] - first)
-        for at in range(count):
-            for column in range(columns.shape[0]):
+        for column in range(width):
+            for at in range(count):
                 keys[at, column] = values[rows[first + at], columns[column]]
         _look(index, keys, 0, count, tags, found)
+        for at in range(count):
+            seen[at] = known[max(found[at], 0), width] & ROW_MASK if found[at] >= 0 else -1
+        _read(newer, seen, count, seen)
         for at in range(count):
             row = rows[first + at]
             entry = found[at]
             if entry < 0:
                 entry = _entry_of(index, keys, at, tags[at])
+            word = known[entry, width]
             head = np.int32(-1)
-            if index.counts[entry] == 0:
-                index.sizes[IDLE] -= 1
+            if word == 0:
+                sizes[IDLE] -= 1
             else:
-                head = ring.heads[entry]
-                ring.newer[head] = row
-            index.counts[entry] += 1
-            ring.heads[entry] = row
-            ring.older[row] = head
-            ring.newer[row] = -1
-            ring.entries[row] = entry
+                head = np.int32(word & ROW_MASK)
+                newer[head] = row
+            known[entry, width] = ((word >> 32) + 1) << 32 | row
+            older[row] = head
+            newer[row] = -1
+            entries[row] = entry
 
 
 @njit
 def ring_unlink(index, ring, rows):
     """Take rows out of their rings, each in constant time and without a look-up."""
-    for row in rows:
-        entry = ring.entries[row]
-        older, newer = ring.older[row], ring.newer[row]
-        if newer >= 0:
-            ring.older[newer] = older
-        else:
-            ring.heads[entry] = older
-        if older >= 0:
-            ring.newer[older] = newer
-        index.counts[entry] -= 1
-        if index.counts[entry] == 0:
-            index.sizes[IDLE] += 1
+    known, sizes = index.keys, index.sizes
+    older, newer, entries = ring
+    last = known.shape[1] - 1
+    places = np.empty(BLOCK, np.int32)
+    seen = np.empty(BLOCK, np.int32)
+    for first in range(0, rows.shape[0], BLOCK):
+        block = rows[first : first + BLOCK]
+        count = block.shape[0]
+        _read(entries, block, count, places)
+        for at in range(count):
+            seen[at] = known[places[at], last]
+        for ends, others in ((newer, older), (older, newer)):
+            _read(ends, block, count, places)
+            _read(others, places, count, seen)
+        for row in block:
+            entry, before, after = entries[row], older[row], newer[row]
+            word = known[entry, last] - ONE_ROW
+            if after >= 0:
+                older[after] = before
+            else:
+                word = word & ~ROW_MASK | before & ROW_MASK
+            if before >= 0:
+                newer[before] = after
+            sizes[IDLE] += word < ONE_ROW
+            known[entry, last] = word if word >= ONE_ROW else 0
+
+
+@njit
+def _walk(older, places, rows, fronts, lengths, active):
+    """Write down the rings of a block, row after row of each in turn, so that their waits overlap.
+
+    Ring i starts at row fronts[i], has lengths[i] rows (one at least) and goes to rows[places[i]:].
+    """
+    while active > 0:
+        going = 0
+        for ring in range(active):
+            row, place, length = fronts[ring], places[ring], lengths[ring] - 1
+            rows[place] = row
+            fronts[going], places[going], lengths[going] = row, place + 1, length
+            going += length > 0
+        active = going
+        for ring in range(active):
+            fronts[ring] = older[fronts[ring]]
+
+
+@njit
+def _born_before(lefts, rows, born, before):
+    """Keep the pairs whose rows were born before a step; says how many there are."""
+    dates = np.empty(BLOCK, np.int64)
+    kept = 0
+    for first in range(0, rows.shape[0], BLOCK):
+        count = min(BLOCK, rows.shape[0] - first)
+        _read(born, rows[first:], count, dates)
+        for at in range(count):
+            lefts[kept], rows[kept] = lefts[first + at], rows[first + at]
+            kept += dates[at] < before
+    return kept
 
 
 @njit
 def ring_probe(index, ring, keys, born, before):
     """All rows that have the keys (algorithm 2, probe), as pairs of (which key, row).
 
-    Only rows with born[row] < before are seen.
+    Only rows with born[row] < before are seen; EVERY_STEP says all.
     """
-    entries = np.empty(keys.shape[0], np.int32)
+    known, width = index.keys, keys.shape[1]
+    words = np.empty(keys.shape[0], np.int64)
     tags = np.empty(BLOCK, np.int64)
     found = np.empty(BLOCK, np.int64)
-    most = 0
+    total = 0
     for first in range(0, keys.shape[0], BLOCK):
         stop = min(first + BLOCK, keys.shape[0])
         _look(index, keys, first, stop, tags, found)
@@ -250,53 +370,25 @@ def ring_probe(index, ring, keys, born, before):
             entry = found[at - first]
             if entry < 0:
                 entry, _ = _find(index, keys, at, tags[at - first])
-            entries[at] = entry
-            if entry >= 0:
-                most += index.counts[entry]
-    lefts = np.empty(most, np.int64)
-    rows = np.empty(most, np.int32)
+            words[at] = known[entry, width] if entry >= 0 else 0
+            total += words[at] >> 32
+    lefts = np.empty(total, np.int64)
+    rows = np.empty(total, np.int32)
+    places = np.empty(BLOCK, np.int64)
+    fronts = np.empty(BLOCK, np.int32)
+    lengths = np.empty(BLOCK, np.int32)
     hits = 0
-    for at in range(keys.shape[0]):
-        entry = entries[at]
-        if entry < 0 or index.counts[entry] == 0:
-            continue
-        row = ring.heads[entry]
-        while row >= 0:
-            if born[row] < before:
-                lefts[hits] = at
-                rows[hits] = row
-                hits += 1
-            row = ring.older[row]
+    for first in range(0, keys.shape[0], BLOCK):
+        active = 0
+        for at in range(first, min(first + BLOCK, keys.shape[0])):
+            length = words[at] >> 32
+            if length > 0:
+                fronts[active], places[active], lengths[active] = words[at] & ROW_MASK, hits, length
+                active += 1
+                for hit in range(hits, hits + length):
+                    lefts[hit] = at
+                hits += length
+        _walk(ring.older, places, rows, fronts, lengths, active)
+    if before < EVERY_STEP:
+        hits = _born_before(lefts, rows, born, before)
     return lefts[:hits], rows[:hits]
-
-
-@njit
-def turn_linked(index, keys, leaving, born, number, ring_index, ring, columns):
-    """`index_add` of keys, then `index_release` of rows, with the rings of the rows that are new and gone.
-
-    One call in place of four, which counts where it is for a row or two. Gives the row of each key, the new rows, which
-    are born at this step, and those that are gone.
-    """
-    rows, fresh = index_add(index, keys)
-    new = rows[fresh]
-    for row in new:
-        born[row] = number
-    ring_link(ring_index, ring, new, index.keys, columns)
-    dead = index_release(index, leaving)
-    ring_unlink(ring_index, ring, dead)
-    return rows, new, dead
-
-
-@njit
-def ring_pairs(index, ring, rows, values, columns, born, before, place):
-    """Each of the rows beside every row that `ring_probe` finds for it: the former in column `place`, of two."""
-    keys = np.empty((rows.shape[0], columns.shape[0]), np.int64)
-    for at in range(rows.shape[0]):
-        for column in range(columns.shape[0]):
-            keys[at, column] = values[rows[at], columns[column]]
-    lefts, found = ring_probe(index, ring, keys, born, before)
-    pairs = np.empty((lefts.shape[0], 2), np.int32)
-    for at in range(lefts.shape[0]):
-        pairs[at, place] = rows[lefts[at]]
-        pairs[at, 1 - place] = found[at]
-    return pairs

@@ -6,7 +6,7 @@ characters, anything wrong) is left to a full parser.
 
 import numpy as np
 
-from freshet.kernels.jit import njit
+from freshet.kernels.jit import leaf
 
 UNSURE = np.int64(-1)
 
@@ -51,18 +51,28 @@ def _classes() -> np.ndarray:
 CLASSES = _classes()
 
 
-@njit
+@leaf
 def is_a(byte, mask):
     """Whether a byte is of one of the classes."""
     return CLASSES[byte] & mask != 0
 
 
-@njit
+@leaf
+def _are_all(data, at, mask):
+    """Whether eight bytes from `at` on are of one of the classes; no branch depends on a single byte."""
+    first = np.uint64(at)
+    found = CLASSES[data[first]] & mask
+    for i in range(1, 8):
+        found &= CLASSES[data[first + np.uint64(i)]] & mask
+    return found != 0
+
+
+@leaf
 def _continuation(data, at, end):
     return at < end and data[at] & 0xC0 == 0x80
 
 
-@njit
+@leaf
 def code_point(data, at, end):
     """The code point at `at` (a byte from 0x80 on) and where it ends; both -1 where it is not well-formed UTF-8."""
     lead = np.int64(data[at])
@@ -87,7 +97,7 @@ def code_point(data, at, end):
     return point, at + 4
 
 
-@njit
+@leaf
 def _is_ucschar(point):
     """RFC 3987 ucschar: the characters beyond ASCII that may stand anywhere in an IRI after its scheme."""
     if point < 0x10000:
@@ -95,9 +105,14 @@ def _is_ucschar(point):
     return point < 0xF0000 and point & 0xFFFF <= 0xFFFD and not 0xE0000 <= point < 0xE1000
 
 
-@njit
+@leaf
 def _skip_characters(data, at, end, mask):
-    """Where a run of characters of these classes ends, escaped (%41) and non-ASCII ones included; -1 if not sure."""
+    """Where a run of characters of these classes ends, escaped (%41) and non-ASCII ones included; -1 if not sure.
+
+    The mask is of one class.
+    """
+    while end - at >= 8 and _are_all(data, at, mask):
+        at += 8
     while at < end:
         byte = data[at]
         if is_a(byte, mask):
@@ -115,7 +130,7 @@ def _skip_characters(data, at, end, mask):
     return at
 
 
-@njit
+@leaf
 def iri_end(data, at, end):
     """Where the IRI in angle brackets that starts at `at` ends (past the bracket), or -1 where that is not sure."""
     if at >= end or data[at] != LESS:

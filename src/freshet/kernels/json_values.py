@@ -15,6 +15,7 @@ INTEGER = 3
 REAL = 4  # a number with a fraction or an exponent
 BOOLEAN = 5
 NESTED = 6  # an object or an array
+PLAIN = 7  # a string of letters and digits of ASCII and -._~ only: it stands in an IRI as it is
 
 DEEPEST = 512
 _BROKEN = np.int64(-1)

@@ -81,6 +81,15 @@ def _write_date_time(out, at, value):
 
 
 @njit
+def write_decimal(out, at, term_id):
+    """As `write_inline`, for an inline id that is known to be a decimal."""
+    value = layout.inline_value(term_id)
+    out[at] = terms.QUOTE
+    at = _write_with_point(out, at + 1, value >> layout.SCALE_BITS, value & layout.SCALE_MASK)
+    return _write_bytes(out, at, terms.DECIMAL_SUFFIX)
+
+
+@njit
 def write_inline(out, at, term_id):
     """Writes the key of an inline id at out[at:] and returns where it ends. Needs LONGEST_KEY bytes of room."""
     kind = layout.inline_type(term_id)

@@ -12,25 +12,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from freshet.kernels.index import BLOCK, FREE, IDLE, USED, _entry_of, _key_hash, _look
+from freshet.kernels.index import BLOCK, FREE, IDLE, USED, _entry_of, _key_hash, _look, _read
 from freshet.kernels.jit import njit
 
 OPEN = 2**62  # the death of a row that is alive
 
-# Columns of `LifeArrays.lives`.
+# Columns of `LifeArrays.records`. Behind them, for each ring index of the leaf, OLDER and NEWER row and ENTRY: what a
+# probe looks at stands together, as waiting for memory is most of what it does.
 BIRTH = 0
 DEATH = 1
+LINKS = 2
+OLDER = 0
+NEWER = 1
+ENTRY = 2
+LINK_WIDTH = 3
 
 # Columns of `LifeArrays.queues`.
 BASE = 0  # where the leaf's circle begins in `places` and `inside`
 ROOM = 1  # how long it is, a power of two
 FIRST = 2  # arrivals that have left, ever
 END = 3  # arrivals that have come, ever
-
-# The last axis of `RingLinks.nodes`.
-OLDER = 0
-NEWER = 1
-ENTRY = 2
 
 # Columns of `RingLinks.sizes`.
 ROWS = 0
@@ -40,7 +41,7 @@ KEYS = 1
 class LifeArrays(NamedTuple):
     """What is kept of rows (numbered by the one-way index of their values) and of the arrivals that hold them alive."""
 
-    lives: np.ndarray  # int64 [row, 2]: BIRTH, DEATH
+    records: np.ndarray  # int64 [row, 2 + 3 * slots]: BIRTH, DEATH, then the links of each ring index
     heirs: np.ndarray  # int32, one a row: the row that has its values now, or -1
     places: np.ndarray  # int64: the place of each arrival that is inside, one circle a leaf
     inside: np.ndarray  # int32: its row
@@ -51,7 +52,6 @@ class RingLinks(NamedTuple):
     """Ring indexes of all leaves on top of one one-way index, whose keys begin with the number of the ring index."""
 
     heads: np.ndarray  # int32, one an entry: its newest row or -1
-    nodes: np.ndarray  # int32 [row, slot, 3]: OLDER, NEWER row, ENTRY, for each of the leaf's ring indexes
     slots: np.ndarray  # int64 [leaf, slot]: the number of the ring index, or -1
     columns: np.ndarray  # int64 [ring index, column]: the columns of its keys, or -1
     sizes: np.ndarray  # int64 [ring index, 2]: ROWS, KEYS
@@ -134,13 +134,13 @@ def lives_step(index, life, keys, moments, places, ends, starts, first):
                 while heirs > 0 and life.heirs[row] >= 0:
                     row = np.int64(life.heirs[row])
                 if index.counts[row] == 0:
-                    if first <= life.lives[row, DEATH] < OPEN:
+                    if first <= life.records[row, DEATH] < OPEN:
                         replaced[heirs] = row
                         heirs += 1
                         row = _successor(index, life, row)
                     index.sizes[IDLE] -= 1
-                    life.lives[row, BIRTH] = moment
-                    life.lives[row, DEATH] = OPEN
+                    life.records[row, BIRTH] = moment
+                    life.records[row, DEATH] = OPEN
                     born[births] = row
                     births += 1
                 index.counts[row] += 1
@@ -157,15 +157,15 @@ def lives_step(index, life, keys, moments, places, ends, starts, first):
                 index.counts[row] -= 1
                 if index.counts[row] == 0:
                     index.sizes[IDLE] += 1
-                    life.lives[row, DEATH] = moment
-                    if life.lives[row, BIRTH] < moment:
+                    life.records[row, DEATH] = moment
+                    if life.records[row, BIRTH] < moment:
                         dead[deaths] = row
                         deaths += 1
         life.queues[leaf, FIRST], life.queues[leaf, END] = head, end
         kept = born_ends[leaf]
         for at in range(kept, births):
             row = born[at]
-            if life.lives[row, BIRTH] < life.lives[row, DEATH]:
+            if life.records[row, BIRTH] < life.records[row, DEATH]:
                 born[kept] = row
                 kept += 1
         births = kept
@@ -175,7 +175,7 @@ def lives_step(index, life, keys, moments, places, ends, starts, first):
 
 
 @njit
-def link_born(index, rings, values, rows, ends, only):
+def link_born(index, rings, records, values, rows, ends, only):
     """Put rows, leaf after leaf, in front of the rings of their keys (algorithm 1, insert).
 
     `only` is the number of the one ring index that takes them, or -1 for all of the leaf's.
@@ -184,12 +184,14 @@ def link_born(index, rings, values, rows, ends, only):
     keys = np.zeros((BLOCK, 1 + width), np.int64)
     tags = np.empty(BLOCK, np.int64)
     found = np.empty(BLOCK, np.int64)
+    near = np.empty(BLOCK, np.int64)  # only read, to have in the cache what the last loop changes
     for leaf in range(rings.slots.shape[0]):
         for slot in range(rings.slots.shape[1]):
             number = rings.slots[leaf, slot]
             if number < 0 or (only >= 0 and only != number):
                 continue
             keys[:, 0] = number
+            links = LINKS + LINK_WIDTH * slot
             for first in range(ends[leaf], ends[leaf + 1], BLOCK):
                 count = min(BLOCK, ends[leaf + 1] - first)
                 for at in range(count):
@@ -197,44 +199,49 @@ def link_born(index, rings, values, rows, ends, only):
                         source = rings.columns[number, column]
                         keys[at, 1 + column] = values[rows[first + at], 1 + source] if source >= 0 else 0
                 _look(index, keys, 0, count, tags, found)
+                _read(index.counts, found, count, near)
+                _read(rings.heads, found, count, near)
                 for at in range(count):
-                    row = rows[first + at]
+                    near[at] = records[max(near[at], 0), links + NEWER]
+                for at in range(count):
+                    row = np.int64(rows[first + at])
                     entry = found[at]
                     if entry < 0:
                         entry = _entry_of(index, keys, at, tags[at])
-                    head = np.int32(-1)
+                    head = np.int64(-1)
                     if index.counts[entry] == 0:
                         index.sizes[IDLE] -= 1
                         rings.sizes[number, KEYS] += 1
                     else:
-                        head = rings.heads[entry]
-                        rings.nodes[head, slot, NEWER] = row
+                        head = np.int64(rings.heads[entry])
+                        records[head, links + NEWER] = row
                     index.counts[entry] += 1
                     rings.heads[entry] = row
-                    rings.nodes[row, slot, OLDER] = head
-                    rings.nodes[row, slot, NEWER] = -1
-                    rings.nodes[row, slot, ENTRY] = entry
+                    records[row, links + OLDER] = head
+                    records[row, links + NEWER] = -1
+                    records[row, links + ENTRY] = entry
             rings.sizes[number, ROWS] += ends[leaf + 1] - ends[leaf]
 
 
 @njit
-def unlink_dead(index, rings, rows, ends):
+def unlink_dead(index, rings, records, rows, ends):
     """Take rows, leaf after leaf, out of their rings."""
     for leaf in range(rings.slots.shape[0]):
         for slot in range(rings.slots.shape[1]):
             number = rings.slots[leaf, slot]
             if number < 0:
                 continue
+            links = LINKS + LINK_WIDTH * slot
             for at in range(ends[leaf], ends[leaf + 1]):
                 row = rows[at]
-                older, newer = rings.nodes[row, slot, OLDER], rings.nodes[row, slot, NEWER]
-                entry = rings.nodes[row, slot, ENTRY]
+                older, newer = records[row, links + OLDER], records[row, links + NEWER]
+                entry = records[row, links + ENTRY]
                 if newer >= 0:
-                    rings.nodes[newer, slot, OLDER] = older
+                    records[newer, links + OLDER] = older
                 else:
                     rings.heads[entry] = older
                 if older >= 0:
-                    rings.nodes[older, slot, NEWER] = newer
+                    records[older, links + NEWER] = newer
                 index.counts[entry] -= 1
                 if index.counts[entry] == 0:
                     index.sizes[IDLE] += 1
@@ -246,14 +253,14 @@ def unlink_dead(index, rings, rows, ends):
 def let_in(index, life, ring_index, rings, arrived, first):
     """Let a batch of arrivals in, and put the rows born by them into the ring indexes."""
     batch = lives_step(index, life, arrived.keys, arrived.moments, arrived.places, arrived.ends, arrived.starts, first)
-    link_born(ring_index, rings, index.keys, batch.born, batch.born_ends, -1)
+    link_born(ring_index, rings, life.records, index.keys, batch.born, batch.born_ends, -1)
     return batch
 
 
 @njit
 def let_out(index, life, ring_index, rings, batch):
     """A batch is done with: its dead leave the ring indexes, and rows that have an heir can be used again."""
-    unlink_dead(ring_index, rings, batch.dead, batch.dead_ends)
+    unlink_dead(ring_index, rings, life.records, batch.dead, batch.dead_ends)
     for row in batch.replaced:
         life.heirs[row] = -1
         index.free[index.sizes[FREE]] = row

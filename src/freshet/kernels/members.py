@@ -1,110 +1,94 @@
-"""The distinct terms of groups, and which is the least and the greatest of each.
+"""The distinct terms of groups, and their order.
 
-Every group has a chain of its members. A member that enters is compared with the least and the greatest; when one of
-these leaves, the group is marked, and its chain walked when the answer is asked for. Order: blank nodes, IRIs, numbers,
-dates and times, booleans, other literals by their text. Numbers of equal value go by type and then by id, so that the
-order is total and no answer depends on the order of arrival.
+Order: blank nodes, IRIs, numbers, dates and times, booleans, other literals by their text. Numbers of equal value go by
+type and then by id, so that the order is total and no answer depends on the order of arrival. What the order looks at
+is laid out as four whole numbers an entry, side by side, to be compared one after the other; terms that go by their
+text are compared in the dictionary, where the bytes are.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from freshet.kernels import wide
 from freshet.kernels.comparison import compare_bytes, lexical_end, order_of
-from freshet.kernels.jit import njit
-from freshet.kernels.values import BLANK_NODE, BOOLEAN, DECIMAL, DOUBLE, IRI, TIME_LOCAL, Values
+from freshet.kernels.dictionary import key_range
+from freshet.kernels.jit import inlined, njit
+from freshet.kernels.lexical import LONGEST_KEY, write_decimal
+from freshet.kernels.pieces import copy_bytes
+from freshet.kernels.values import BLANK_NODE, BOOLEAN, DOUBLE, FLOAT, IRI, TIME_LOCAL
 
 NOBODY = -1
-UNSETTLED = -2  # the least or greatest is to be looked for
 
-# Columns of `MemberArrays.ends`.
-LEAST = 0
-GREATEST = 1
+_GREATEST = np.int64(2**63 - 1)
+_SIGN = np.int64(-(2**63))
+_KIND_BITS = 8
 
-_TEXT = 2  # a comparison that needs the text of both terms
+# What comes before what.
+_BLANK_NODES = 0
+_IRIS = 1
+_NUMBERS = 2
+_MOMENTS = 3
+_BOOLEANS = 4
+_OTHERS = 5
 
 
 class MemberArrays(NamedTuple):
     """Members by entry number (the number of a group and term in a one-way index), and groups by theirs."""
 
     ids: np.ndarray  # int64, one an entry
-    values: Values  # one row an entry
-    older: np.ndarray  # int32, one an entry: the next in the chain of its group, or NOBODY
-    newer: np.ndarray  # int32, one an entry
-    heads: np.ndarray  # int32, one a group: the newest member or NOBODY
+    order: np.ndarray  # int64 [entry, 4]: class and kind, then real, high and low so that they compare as int64
     counts: np.ndarray  # int64, one a group: how many members
     missing: np.ndarray  # int64, one a group: 1 where a row without a term is in the group
-    ends: np.ndarray  # int32 [group, 2]: the entries of the LEAST and GREATEST, NOBODY or UNSETTLED
 
 
 @njit
-def _rank(kind):
+def _class(kind):
     if kind == BLANK_NODE:
-        return 0
+        return _BLANK_NODES
     if kind == IRI:
-        return 1
+        return _IRIS
     if kind <= DOUBLE:
-        return 2
+        return _NUMBERS
     if kind == BOOLEAN:
-        return 4
-    return 3 if kind <= TIME_LOCAL else 5
+        return _BOOLEANS
+    return _MOMENTS if kind <= TIME_LOCAL else _OTHERS
 
 
 @njit
-def _compare(members, left, right):
-    """-1 or 1, or _TEXT where only the text of the terms tells."""
-    values = members.values
-    left_kind, right_kind = values.kinds[left], values.kinds[right]
-    rank = _rank(left_kind)
-    sign = order_of(rank, _rank(right_kind))
-    if sign != 0:
-        return sign
-    if rank == 0 or rank == 1 or rank == 5:
-        return _TEXT
-    left_real, right_real = values.reals[left], values.reals[right]
-    sign = order_of(left_real, right_real)
-    if left_real != left_real or right_real != right_real:  # NaN stands behind all numbers
-        sign = order_of(left_real != left_real, right_real != right_real)
-    if sign == 0 and (rank == 3 or max(left_kind, right_kind) <= DECIMAL):
-        sign = wide.compare(values.high[left], values.low[left], values.high[right], values.low[right])
-    if sign == 0:
-        sign = order_of(left_kind, right_kind)
-    return sign if sign != 0 else order_of(members.ids[left], members.ids[right])
+def _ordered_real(real):
+    """A whole number for each float64, in the same order; NaN stands behind all others."""
+    if real != real:
+        return _GREATEST
+    bits = np.float64(real + 0.0).view(np.int64)  # -0.0 becomes 0.0
+    return bits if bits >= 0 else bits ^ _GREATEST
 
 
 @njit
 def admit(members, entries, fresh, groups, ids, values):
-    """Terms become members of groups, where they are fresh."""
+    """Terms become members of groups, where they are fresh. Gives the entries of those that did, and their groups."""
+    joined = np.empty(entries.size, np.int32)
+    joined_groups = np.empty(entries.size, np.int32)
+    found = 0
     for row in range(entries.size):
-        entry, group = entries[row], groups[row]
         if not fresh[row]:
             continue
+        entry, group, kind = entries[row], groups[row], np.int64(values.kinds[row])
         if ids[row] == 0:
             members.missing[group] = 1
             continue
-        members.ids[entry] = ids[row]
-        members.values.kinds[entry] = values.kinds[row]
-        members.values.high[entry] = values.high[row]
-        members.values.low[entry] = values.low[row]
-        members.values.reals[entry] = values.reals[row]
-        head = members.heads[group]
-        members.older[entry] = head
-        members.newer[entry] = NOBODY
-        if head != NOBODY:
-            members.newer[head] = entry
-        members.heads[group] = entry
         members.counts[group] += 1
-        for end in (LEAST, GREATEST):
-            best = members.ends[group, end]
-            if best == NOBODY:
-                members.ends[group, end] = entry
-            elif best != UNSETTLED:
-                sign = _compare(members, entry, best)
-                if sign == _TEXT:
-                    members.ends[group, end] = UNSETTLED
-                elif sign == (-1 if end == LEAST else 1):
-                    members.ends[group, end] = entry
+        members.ids[entry] = ids[row]
+        members.order[entry, 0] = _class(kind) << _KIND_BITS | kind
+        members.order[entry, 1] = _ordered_real(values.reals[row])
+        if FLOAT <= kind <= DOUBLE:  # behind the exact numbers that round to it
+            members.order[entry, 2] = members.order[entry, 3] = _GREATEST
+        else:
+            members.order[entry, 2] = values.high[row]
+            members.order[entry, 3] = np.int64(values.low[row]) ^ _SIGN
+        joined[found] = entry
+        joined_groups[found] = group
+        found += 1
+    return joined[:found].copy(), joined_groups[:found].copy()
 
 
 @njit
@@ -114,88 +98,59 @@ def dismiss(members, entries, pairs):
         group = pairs[entry, 0]
         if pairs[entry, 1] == 0:
             members.missing[group] = 0
-            continue
-        older, newer = members.older[entry], members.newer[entry]
-        if newer != NOBODY:
-            members.older[newer] = older
         else:
-            members.heads[group] = older
-        if older != NOBODY:
-            members.newer[older] = newer
-        members.counts[group] -= 1
-        for end in (LEAST, GREATEST):
-            if members.counts[group] == 0:
-                members.ends[group, end] = NOBODY
-            elif members.ends[group, end] == entry:
-                members.ends[group, end] = UNSETTLED
+            members.counts[group] -= 1
 
 
 @njit
-def settle(members, groups, end):
-    """Look for the least (greatest) of unsettled groups. Gives those where text is needed, which stay unsettled."""
-    left = np.empty(groups.size, np.int32)
-    found = 0
-    wanted = -1 if end == LEAST else 1
-    for group in groups:
-        if members.ends[group, end] != UNSETTLED:
-            continue
-        best = members.heads[group]
-        entry = members.older[best]
-        while entry != NOBODY:
-            sign = _compare(members, entry, best)
-            if sign == _TEXT:
-                best = UNSETTLED
-                left[found] = group
-                found += 1
-                break
-            if sign == wanted:
-                best = entry
-            entry = members.older[entry]
-        members.ends[group, end] = best
-    return left[:found].copy()
-
-
-@njit
-def chains(members, groups):
-    """The members of groups, one group after the other."""
-    count = 0
-    for group in groups:
-        count += members.counts[group]
-    entries = np.empty(count, np.int32)
-    found = 0
-    for group in groups:
-        entry = members.heads[group]
-        while entry != NOBODY:
-            entries[found] = entry
-            found += 1
-            entry = members.older[entry]
-    return entries
-
-
-@njit
-def _compare_text(data, start, end, other_start, other_end):
-    """Keys by lexical form and then by what follows it; IRIs without their closing bracket."""
-    cut, other_cut = end - 1, other_end - 1
+def _compare_keys(data, start, end, other_start, other_end):
+    """Keys of one class by lexical form and then by what follows it; IRIs without their closing bracket."""
+    cut, other_cut = end, other_end
     if data[start] == ord('"'):
         cut = lexical_end(data, start, end)
         other_cut = lexical_end(data, other_start, other_end)
+    elif data[start] == ord("<"):
+        cut, other_cut = end - 1, other_end - 1
     sign = compare_bytes(data, start, cut, other_start, other_cut)
     return sign if sign != 0 else compare_bytes(data, cut, end, other_cut, other_end)
 
 
 @njit
-def settle_texts(members, groups, end, entries, data, starts, ends):
-    """As `settle`, given the keys of the groups' members in the order of `chains`."""
-    wanted = -1 if end == LEAST else 1
-    row = 0
-    for group in groups:
-        best = row
-        last = row + members.counts[group]
-        for at in range(row + 1, last):
-            sign = _compare(members, entries[at], entries[best])
-            if sign == _TEXT:
-                sign = _compare_text(data, starts[at], ends[at], starts[best], ends[best])
-            if sign == wanted:
-                best = at
-        members.ends[group, end] = entries[best]
-        row = last
+def _write_key(dictionary, term_id, out, at):
+    if term_id < 0:
+        return write_decimal(out, at, term_id)
+    start, end = key_range(dictionary, term_id)
+    return copy_bytes(dictionary.heap, start, end, out, at)
+
+
+@njit
+def _compare_texts(dictionary, left, right):
+    """Two terms by their text. Of inline terms only decimals of too many digits come here; they are written out."""
+    start, end, other_start, other_end = 0, 0, 0, 0
+    if left > 0:
+        start, end = key_range(dictionary, left)
+    if right > 0:
+        other_start, other_end = key_range(dictionary, right)
+    if left > 0 and right > 0:
+        return _compare_keys(dictionary.heap, start, end, other_start, other_end)
+    data = np.empty(end - start + other_end - other_start + 2 * LONGEST_KEY, np.uint8)
+    cut = _write_key(dictionary, left, data, 0)
+    return _compare_keys(data, 0, cut, cut, _write_key(dictionary, right, data, cut))
+
+
+@inlined
+def compare_members(order, ids, dictionary, left, right):
+    """-1 or 1: the order of the terms of two entries; 0 where they are one.
+
+    It takes arrays that `MemberArrays` has, as taking an array out of a tuple costs more than the comparison.
+    """
+    class_, other_class = order[left, 0] >> _KIND_BITS, order[right, 0] >> _KIND_BITS
+    if class_ != other_class:
+        return order_of(class_, other_class)
+    if class_ <= _IRIS or class_ == _OTHERS:
+        return _compare_texts(dictionary, ids[left], ids[right])
+    for column in range(1, 4):
+        if order[left, column] != order[right, column]:
+            return order_of(order[left, column], order[right, column])
+    sign = order_of(order[left, 0], order[right, 0])
+    return sign if sign != 0 else order_of(ids[left], ids[right])

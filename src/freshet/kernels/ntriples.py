@@ -18,7 +18,7 @@ from freshet.kernels.iris import (
     iri_end,
     is_a,
 )
-from freshet.kernels.jit import njit
+from freshet.kernels.jit import leaf
 from freshet.kernels.pieces import copy_bytes
 from freshet.kernels.terms import MINUS, NINE, POINT, QUOTE, ZERO, ends_with
 
@@ -41,45 +41,22 @@ UNDERSCORE = ord("_")
 
 MOST_TIME_DIGITS = 18  # fit in int64, whatever they are
 
-_STRING_SUFFIX = np.frombuffer(b'"^^<http://www.w3.org/2001/XMLSchema#string>', np.uint8).copy()
+STRING_SUFFIX = np.frombuffer(b'"^^<http://www.w3.org/2001/XMLSchema#string>', np.uint8).copy()
 # neither rdf:langString nor rdf:dirLangString can be written as a datatype
 _TAGGED_SUFFIX = np.frombuffer(b"angString>", np.uint8).copy()
 
 
-@njit
-def count_lines(data):
-    """How many lines the data has, the last one without a line feed included."""
-    count = 1
-    for byte in data:
-        if byte == NEWLINE:
-            count += 1
-    return count
-
-
-@njit
-def split_lines(data, starts, ends):
-    """Fills in where the lines of the data start and end, line feeds left out."""
-    line = 0
-    starts[0] = 0
-    for at in range(data.size):
-        if data[at] == NEWLINE:
-            ends[line] = at
-            line += 1
-            starts[line] = at + 1
-    ends[line] = data.size
-
-
-@njit
-def _skip_space(data, at, end):
+@leaf
+def skip_space(data, at, end):
     while at < end and (data[at] == SPACE or data[at] == TAB):
         at += 1
     return at
 
 
-@njit
-def _is_blank(data, at, end):
+@leaf
+def is_blank(data, at, end):
     """Whether nothing but white space and a comment follows."""
-    at = _skip_space(data, at, end)
+    at = skip_space(data, at, end)
     if at == end:
         return True
     if data[at] != HASH:
@@ -90,8 +67,8 @@ def _is_blank(data, at, end):
     return at == end
 
 
-@njit
-def _blank_node_end(data, at, end):
+@leaf
+def blank_node_end(data, at, end):
     """Where the blank node label that starts at `at` ends, for labels in ASCII."""
     if end - at < 3 or data[at + 1] != COLON or data[at + 2] == MINUS or not is_a(data[at + 2], IS_LABEL):
         return UNSURE
@@ -107,14 +84,14 @@ def _blank_node_end(data, at, end):
     return at
 
 
-@njit
+@leaf
 def _run_end(data, at, end, mask):
     while at < end and is_a(data[at], mask):
         at += 1
     return at
 
 
-@njit
+@leaf
 def _language_end(data, at, end):
     """Where a language tag such as en, en-GB, zh-Hant-TW or es-419 ends; rarer forms are not sure."""
     stop = _run_end(data, at, end, IS_ALPHA)
@@ -139,8 +116,8 @@ def _language_end(data, at, end):
     return at
 
 
-@njit
-def _literal_end(data, start, end):
+@leaf
+def literal_end(data, start, end):
     """Where the key of the literal at `start` ends, and where the literal does (the key leaves xsd:string out)."""
     at = start + 1
     while at < end and data[at] != QUOTE:
@@ -165,11 +142,11 @@ def _literal_end(data, start, end):
         stop = iri_end(data, at + 2, end)
         if stop < 0 or ends_with(data, at, stop, _TAGGED_SUFFIX):
             return UNSURE, UNSURE
-        return at if ends_with(data, start + 1, stop, _STRING_SUFFIX) else stop, stop
+        return at if ends_with(data, start + 1, stop, STRING_SUFFIX) else stop, stop
     return at, at
 
 
-@njit
+@leaf
 def _term(data, at, end, role, line, starts, ends):
     """Reads the term at `at` into the ranges of its role. Returns where it ends, or -1."""
     if at >= end:
@@ -180,34 +157,34 @@ def _term(data, at, end, role, line, starts, ends):
         ends[role, line] = stop
         return stop
     if data[at] == UNDERSCORE and role != PREDICATE:
-        stop = _blank_node_end(data, at, end)
+        stop = blank_node_end(data, at, end)
         ends[role, line] = stop
         return stop
     if data[at] == QUOTE and role == OBJECT:
-        key_end, stop = _literal_end(data, at, end)
+        key_end, stop = literal_end(data, at, end)
         ends[role, line] = key_end
         return stop
     return UNSURE
 
 
-@njit
+@leaf
 def _statement(data, at, end, quads, line, starts, ends):
     """Whether the bytes are surely one statement, whose ranges it fills in."""
     for role in range(GRAPH):
-        at = _term(data, _skip_space(data, at, end), end, role, line, starts, ends)
+        at = _term(data, skip_space(data, at, end), end, role, line, starts, ends)
         if at < 0:
             return False
-    at = _skip_space(data, at, end)
+    at = skip_space(data, at, end)
     if quads and at < end and data[at] != POINT:
         at = _term(data, at, end, GRAPH, line, starts, ends)
         if at < 0:
             return False
-        at = _skip_space(data, at, end)
-    return at < end and data[at] == POINT and _is_blank(data, at + 1, end)
+        at = skip_space(data, at, end)
+    return at < end and data[at] == POINT and is_blank(data, at + 1, end)
 
 
-@njit
-def _time(data, at, end):
+@leaf
+def read_time(data, at, end):
     """The time at the start of a line, and where the statement after its tab starts; -1 where that is not sure."""
     negative = at < end and data[at] == MINUS
     if negative:
@@ -222,7 +199,7 @@ def _time(data, at, end):
     return -value if negative else value, at + 1
 
 
-@njit
+@leaf
 def scan_lines(data, line_starts, line_ends, timed, quads, kinds, times, starts, ends):
     """Says what each line is, and where the terms of the statements are: data[starts[role, i]:ends[role, i]].
 
@@ -235,16 +212,16 @@ def scan_lines(data, line_starts, line_ends, timed, quads, kinds, times, starts,
         starts[GRAPH, i] = -1
         if at >= 0 and end > at and data[end - 1] == RETURN:
             end -= 1
-        if at < 0 or _is_blank(data, at, end):
+        if at < 0 or is_blank(data, at, end):
             kinds[i] = BLANK_LINE
             continue
         if timed:
-            times[i], at = _time(data, at, end)
+            times[i], at = read_time(data, at, end)
         sure = at >= 0 and _statement(data, at, end, quads, i, starts, ends)
         kinds[i] = STATEMENT if sure else UNSURE_LINE
 
 
-@njit
+@leaf
 def _needs_rewriting(data, start, end, scope):
     """Whether a key differs from the bytes in the line: blank nodes get a scope, language tags lower case."""
     if start < 0:
@@ -261,7 +238,7 @@ def _needs_rewriting(data, start, end, scope):
     return False
 
 
-@njit
+@leaf
 def rewriting_room(data, starts, ends, scope):
     """How many bytes `rewrite` writes at most."""
     room = np.int64(0)
@@ -271,7 +248,7 @@ def rewriting_room(data, starts, ends, scope):
     return room
 
 
-@njit
+@leaf
 def rewrite(data, starts, ends, scope, out, at, shift):
     """Writes the keys that differ from the bytes in the line at out[at:], and makes their ranges point there.
 
@@ -298,7 +275,7 @@ def rewrite(data, starts, ends, scope, out, at, shift):
     return at
 
 
-@njit
+@leaf
 def gather(data, starts, ends, out, offsets):
     """Copies the ranges one after another: out[offsets[i]:offsets[i + 1]] is data[starts[i]:ends[i]], empty for -1."""
     at = np.int64(0)

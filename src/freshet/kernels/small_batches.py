@@ -38,7 +38,7 @@ def pass_through(
     arrived = gather_arrivals(plans, clocks, times, subjects, predicates, objects, offsets, numbers)
     steps = arrived.instants.shape[0]
     batch = let_in(index, life, ring_index, rings, arrived, first)
-    pointers, moments = born_in_order(ring_index, rings, life.lives, index.keys, batch, orders, first, steps)
+    pointers, moments = born_in_order(ring_index, rings, life.records, index.keys, batch, orders, first, steps)
     let_out(index, life, ring_index, rings, batch)
     rows = np.zeros((pointers.shape[0], homes.shape[0]), np.int64)
     for at in range(rows.shape[0]):

@@ -7,7 +7,7 @@ import numpy as np
 
 from freshet.kernels import layout
 from freshet.kernels.calendar import MS_PER_DAY, days_from_date, days_in_month
-from freshet.kernels.jit import njit
+from freshet.kernels.jit import leaf
 
 QUOTE = ord('"')
 MINUS = ord("-")
@@ -37,7 +37,7 @@ TRUE = np.frombuffer(b"true", np.uint8).copy()
 FALSE = np.frombuffer(b"false", np.uint8).copy()
 
 
-@njit
+@leaf
 def ends_with(data, start, end, suffix):
     """Whether data[start:end] ends with the suffix."""
     first = end - suffix.size
@@ -49,7 +49,7 @@ def ends_with(data, start, end, suffix):
     return i < 0
 
 
-@njit
+@leaf
 def inline_id(data, start, end):
     """The inline id of the key data[start:end], or 0 where the term belongs to the dictionary."""
     if end - start < 4 or data[start] != QUOTE or data[end - 1] != GREATER:
@@ -79,7 +79,7 @@ def inline_id(data, start, end):
     return NOT_INLINE
 
 
-@njit
+@leaf
 def _digits(data, at, end, value, limit):
     """Reads digits on to `value`: the value and where they end. A value that reaches `limit` stays at least that."""
     while at < end and ZERO <= data[at] <= NINE:
@@ -89,7 +89,7 @@ def _digits(data, at, end, value, limit):
     return value, at
 
 
-@njit
+@leaf
 def _integer(data, start, end):
     at = start
     negative = at < end and data[at] == MINUS
@@ -107,7 +107,7 @@ def _integer(data, start, end):
     return layout.pack(layout.INTEGER, value)
 
 
-@njit
+@leaf
 def _boolean(data, start, end):
     if end - start == TRUE.size and ends_with(data, start, end, TRUE):
         return layout.pack(layout.BOOLEAN, 1)
@@ -116,7 +116,7 @@ def _boolean(data, start, end):
     return NOT_INLINE
 
 
-@njit
+@leaf
 def _plain(data, start, end, kind):
     at = start
     negative = at < end and data[at] == MINUS
@@ -139,7 +139,7 @@ def _plain(data, start, end, kind):
     return layout.pack(kind, (-mantissa if negative else mantissa) << layout.SCALE_BITS | scale)
 
 
-@njit
+@leaf
 def _scientific(data, start, end):
     at = start
     negative = at < end and data[at] == MINUS
@@ -173,14 +173,14 @@ def _scientific(data, start, end):
     return layout.pack(layout.SCIENTIFIC, value << layout.EXPONENT_BITS | (exponent + layout.EXPONENT_BIAS))
 
 
-@njit
+@leaf
 def _field(data, at, count):
     """A number of exactly `count` digits, or -1."""
     value, stop = _digits(data, at, at + count, np.int64(0), np.int64(10000))
     return value if stop == at + count else np.int64(-1)
 
 
-@njit
+@leaf
 def _date_time(data, start, end):
     kind = layout.DATETIME
     if end - start in (20, 24) and data[end - 1] == CAPITAL_Z:

@@ -9,23 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freshet.kernels.groups import SumArrays, add_numbers, count_bound, count_rows, totals
-from freshet.kernels.members import (
-    GREATEST,
-    LEAST,
-    NOBODY,
-    MemberArrays,
-    admit,
-    chains,
-    dismiss,
-    settle,
-    settle_texts,
-)
+from freshet.kernels.heaps import HeapArrays, heap_add, heap_remove
+from freshet.kernels.members import NOBODY, MemberArrays, admit, dismiss
 from freshet.kernels.sequences import FREE, USED, SequenceArrays, append_terms, listed_terms, remove_terms
-from freshet.kernels.values import NOTHING, Values
+from freshet.kernels.values import Values
 from freshet.native.one_way_index import Ids, Mask, OneWayIndex, Rows
-from freshet.rdf.arrow import key_ranges
 from freshet.rdf.dictionary import Dictionary
-from freshet.rdf.values import number_ids
+from freshet.rdf.values import number_ids, value_table
 
 
 def longer(array: NDArray, length: int, fill: int = 0) -> NDArray:  # type: ignore[type-arg]
@@ -86,11 +76,11 @@ class DistinctRows:
         keys[:, 1:] = rows
         if self._index is None:
             self._index = OneWayIndex(keys.shape[1])
-        entries, fresh = self._index.add(keys)
         if sign > 0:
+            _, fresh = self._index.add(keys)
             count_rows(self.counts, groups[fresh], 1)
         else:
-            gone = _taken_out(self._index, entries, fresh)
+            gone = self._index.release(entries_of(self._index, keys))
             count_rows(self.counts, self._index.keys[gone, 0].astype(np.int32), -1)
 
 
@@ -124,12 +114,14 @@ class Sequences:
 
     def update(self, groups: Rows, ids: Ids, sign: int) -> None:
         """Rows enter (sign 1) or leave (-1); of rows with equal terms the oldest leaves."""
-        entries, fresh = self._index.add(_pairs(groups, ids))
-        self._make_entries(ids.size)
+        pairs = _pairs(groups, ids)
         if sign > 0:
+            entries, fresh = self._index.add(pairs)
+            self._make_entries(ids.size)
             append_terms(self._arrays, entries, fresh, groups, ids)
         else:
-            _taken_out(self._index, entries, fresh)
+            entries = entries_of(self._index, pairs)
+            self._index.release(entries)
             remove_terms(self._arrays, entries, groups)
 
     def listed(self, groups: Rows) -> tuple[Ids, Ids]:
@@ -158,29 +150,26 @@ class Sequences:
 class Members:
     """The distinct terms of each group with their counters, for MIN, MAX, SAMPLE and DISTINCT."""
 
-    def __init__(self) -> None:
+    def __init__(self, dictionary: Dictionary) -> None:
+        self._dictionary = dictionary
         self._index = OneWayIndex(2)
         self._arrays = MemberArrays(
             ids=np.zeros(0, np.int64),
-            values=Values(
-                np.zeros(0, np.uint8), np.zeros(0, np.int64), np.zeros(0, np.uint64), np.zeros(0, np.float64)
-            ),
-            older=np.zeros(0, np.int32),
-            newer=np.zeros(0, np.int32),
-            heads=np.zeros(0, np.int32),
+            order=np.zeros((0, 4), np.int64),
             counts=np.zeros(0, np.int64),
             missing=np.zeros(0, np.int64),
-            ends=np.zeros((0, 2), np.int32),
         )
+        self._heaps: dict[int, HeapArrays] = {}  # by LEAST and GREATEST, those that are asked for
+
+    def keep_first(self, first: int) -> None:
+        """From the start on, know the LEAST or GREATEST of each group."""
+        self._heaps.setdefault(first, HeapArrays(np.zeros((0, 3), np.int32), np.zeros(0, np.int32)))
 
     def make_room(self, groups: int) -> None:
         arrays = self._arrays
-        self._arrays = arrays._replace(
-            heads=longer(arrays.heads, groups, NOBODY),
-            counts=longer(arrays.counts, groups),
-            missing=longer(arrays.missing, groups),
-            ends=longer(arrays.ends, groups, NOBODY),
-        )
+        self._arrays = arrays._replace(counts=longer(arrays.counts, groups), missing=longer(arrays.missing, groups))
+        for first, heap in self._heaps.items():
+            self._heaps[first] = heap._replace(roots=longer(heap.roots, groups, NOBODY))
 
     @property
     def counts(self) -> Ids:
@@ -191,58 +180,49 @@ class Members:
         """Rows enter. What is new in its group is added to the sums of distinct terms."""
         entries, fresh = self._index.add(_pairs(groups, ids))
         self._make_entries()
-        admit(self._arrays, entries, fresh, groups, ids, values)
+        joined, joined_groups = admit(self._arrays, entries, fresh, groups, ids, values)
+        for first, heap in self._heaps.items():
+            heap_add(heap, self._arrays, self._dictionary.arrays, first, joined, joined_groups)
         if sums is not None:
             sums.update(groups[fresh], Values(*(array[fresh] for array in values)), 1)
 
     def leave(self, groups: Rows, ids: Ids, sums: Sums | None) -> None:
         """Rows leave. What its group has no longer is taken from the sums of distinct terms."""
-        entries, fresh = self._index.add(_pairs(groups, ids))
-        self._make_entries()
-        gone = _taken_out(self._index, entries, fresh)
+        gone = self._index.release(entries_of(self._index, _pairs(groups, ids)))
         pairs = self._index.keys
         dismiss(self._arrays, gone, pairs)
+        for first, heap in self._heaps.items():
+            heap_remove(heap, self._arrays, self._dictionary.arrays, first, gone, pairs)
         if sums is not None:
-            values = Values(*(array[gone] for array in self._arrays.values))
-            values.kinds[pairs[gone, 1] == 0] = NOTHING
-            sums.update(pairs[gone, 0].astype(np.int32), values, -1)
+            left_groups, left_ids = pairs[gone, 0].astype(np.int32), pairs[gone, 1]
+            sums.update(left_groups, value_table(self._dictionary).values(self._dictionary, left_ids), -1)
 
-    def end(self, groups: Rows, greatest: bool, dictionary: Dictionary) -> Ids:
-        """The least or greatest term of each group, 0 where there is none."""
-        column = GREATEST if greatest else LEAST
-        by_text = settle(self._arrays, groups, column)
-        if by_text.size:
-            entries = chains(self._arrays, by_text)
-            keys = key_ranges(dictionary.keys(self._arrays.ids[entries]))
-            settle_texts(self._arrays, by_text, column, entries, *keys)
-        best = self._arrays.ends[groups, column]
+    def first(self, groups: Rows, first: int) -> Ids:
+        """The LEAST or GREATEST term of each group, 0 where there is none."""
+        entries = self._heaps[first].roots[groups]
         found = np.zeros(groups.size, np.int64)
-        there = best != NOBODY
-        found[there] = self._arrays.ids[best[there]]
+        there = entries != NOBODY
+        found[there] = self._arrays.ids[entries[there]]
         return found
 
-    def missing(self, groups: Rows) -> NDArray[np.bool_]:
+    def missing(self, groups: Rows) -> Mask:
         """Where a row of the group has no term."""
         return np.asarray(self._arrays.missing[groups] != 0)
 
     def _make_entries(self) -> None:
-        capacity = self._index.capacity
-        arrays = self._arrays
+        capacity, arrays = self._index.capacity, self._arrays
         if capacity > len(arrays.ids):
-            self._arrays = arrays._replace(
-                ids=longer(arrays.ids, capacity),
-                values=Values(*(longer(array, capacity) for array in arrays.values)),
-                older=longer(arrays.older, capacity, NOBODY),
-                newer=longer(arrays.newer, capacity, NOBODY),
-            )
+            self._arrays = arrays._replace(ids=longer(arrays.ids, capacity), order=longer(arrays.order, capacity))
+            for first, heap in self._heaps.items():
+                self._heaps[first] = heap._replace(links=longer(heap.links, capacity))
 
 
-def _taken_out(index: OneWayIndex, entries: Rows, fresh: Mask) -> Rows:
-    """Count down what was counted up only to find its entries; gives the entries that count nothing any more."""
-    if fresh.any():
+def entries_of(index: OneWayIndex, keys: Ids) -> Rows:
+    """The entries of keys that leave, all of which must have entered."""
+    entries = index.find(keys)
+    if entries.size and entries.min() < 0:
         raise ValueError("a row leaves a group that it never entered")
-    index.release(entries)
-    return index.release(entries)
+    return entries
 
 
 def _pairs(groups: Rows, ids: Ids) -> Ids:

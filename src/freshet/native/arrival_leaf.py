@@ -14,6 +14,8 @@ from freshet.kernels.lives import (
     END,
     FIRST,
     KEYS,
+    LINK_WIDTH,
+    LINKS,
     ROOM,
     ROWS,
     Batch,
@@ -52,7 +54,7 @@ class ArrivalLeaves:
         count = len(leaves)
         self.row_entries = OneWayIndex(1 + self.width)  # the values of the rows of all leaves
         self.life = LifeArrays(
-            lives=np.empty((0, 2), np.int64),
+            records=np.empty((0, LINKS + LINK_WIDTH), np.int64),
             heirs=np.empty(0, np.int32),
             places=np.empty(count * _FIRST_ROOM, np.int64),
             inside=np.empty(count * _FIRST_ROOM, np.int32),
@@ -63,7 +65,6 @@ class ArrivalLeaves:
         self.ring_entries = OneWayIndex(1 + _most_shared(leaves))  # the keys of all ring indexes
         self.rings = RingLinks(
             heads=np.empty(0, np.int32),
-            nodes=np.empty((0, 1, 3), np.int32),
             slots=np.full((count, 1), -1, np.int64),
             columns=np.empty((0, _most_shared(leaves)), np.int64),
             sizes=np.empty((0, 2), np.int64),
@@ -136,10 +137,12 @@ class ArrivalLeaves:
         number = len(rings.sizes)
         free = np.flatnonzero(rings.slots[leaf] < 0)
         if len(free) == 0:
-            wider = np.empty((rings.nodes.shape[0], rings.nodes.shape[1] + 1, 3), np.int32)
-            wider[:, :-1] = rings.nodes
+            records = self.life.records
+            self.life = self.life._replace(
+                records=np.column_stack((records, np.empty((len(records), LINK_WIDTH), np.int64)))
+            )
             slots = np.column_stack((rings.slots, np.full(len(rings.slots), -1, np.int64)))
-            rings = rings._replace(nodes=wider, slots=slots)
+            rings = rings._replace(slots=slots)
             free = np.array([slots.shape[1] - 1])
         slot = int(free[0])
         rings.slots[leaf, slot] = number
@@ -154,7 +157,7 @@ class ArrivalLeaves:
         ends[leaf + 1 :] = len(rows)
         self._make_ring_entries(len(rows))
         self._room = 0  # more entries an arrival from now on
-        link_born(self.ring_entries.arrays, self.rings, self.values, rows, ends, number)
+        link_born(self.ring_entries.arrays, self.rings, self.life.records, self.values, rows, ends, number)
         return number, slot
 
     def _make_ring_entries(self, rows: int) -> None:
@@ -170,12 +173,10 @@ class ArrivalLeaves:
         old = len(self.life.heirs)
         if old == capacity:
             return
-        lives = np.full((capacity, 2), -1, np.int64)
+        records = np.full((capacity, self.life.records.shape[1]), -1, np.int64)
         heirs = np.full(capacity, -1, np.int32)
-        nodes = np.empty((capacity, *self.rings.nodes.shape[1:]), np.int32)
-        lives[:old], heirs[:old], nodes[:old] = self.life.lives, self.life.heirs, self.rings.nodes
-        self.life = self.life._replace(lives=lives, heirs=heirs)
-        self.rings = self.rings._replace(nodes=nodes)
+        records[:old], heirs[:old] = self.life.records, self.life.heirs
+        self.life = self.life._replace(records=records, heirs=heirs)
 
     def _make_queues(self, arrivals: Ids | int) -> None:
         """See that each leaf's arrivals fit its circle; where one does not, all are laid out anew."""

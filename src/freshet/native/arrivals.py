@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -42,9 +43,6 @@ class Arrivals(Generic[Value]):
     def append(self, times: Ids, values: NDArray[Value]) -> None:
         if len(times) == 0:
             return
-        if len(times) == 1 and (self._first == self._end or times[0] >= self._times[self._end - 1]):
-            self.append_one(times.item(0), values[0])
-            return
         earlier = len(self) > 0 and times[0] < self._times[self._end - 1]
         if self._end + len(times) > len(self._times):
             self._make_room(len(times))
@@ -58,14 +56,18 @@ class Arrivals(Generic[Value]):
             self.values[:] = self.values[order]
         self.first_time = self._times.item(self._first)
 
-    def append_one(self, time: int, value: int | tuple[int, ...] | Value | NDArray[Value]) -> None:
+    def append_one(self, time: int, values: Sequence[int]) -> None:
         """One row at the back, not before what is there."""
         end = self._end
         if end == len(self._times):
             self._make_room(1)
             end = self._end
         self._times[end] = time
-        self._values[end] = value
+        if self._values.ndim == 1:
+            self._values[end] = values[0]
+        else:
+            for column, value in enumerate(values):  # numbers one by one are quicker than as a row
+                self._values[end, column] = value
         if end == self._first:
             self.first_time = time
         self._end = end + 1

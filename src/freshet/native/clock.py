@@ -54,12 +54,14 @@ class _Member:
         self.only_changed = ReportCondition.CHANGE in timing.conditions
         self.only_non_empty = ReportCondition.NON_EMPTY in timing.conditions
         self.absorbed = timing.absorbed
-        self.evaluated = self.evaluated_before = close_at(BEFORE_ALL_TIME)  # the moments of its last two evaluations
+        # As of when the windows held what they held at the last two evaluations.
+        self.known_ms = self.known_before_ms = AFTER_ALL_TIME
         self.stale = False  # whether its windows have changed since
+        self.taken = 0  # the last step that it has taken in
         self.removed = False
 
-    def step(self, moment: int, number: int, changed: bool, due: bool) -> None:
-        """Take a step of the windows in, and report where it is due."""
+    def step(self, moment: int, number: int, changed: bool, due: bool, stored_number: int) -> None:
+        """Take a step of the windows in, and report where it is due. The stored graph moved at `stored_number` last."""
         if changed:
             self.stale = True
         if due and ((self.only_changed and not self.stale) or (self.only_non_empty and not self.rhythm.holds_anything)):
@@ -67,11 +69,16 @@ class _Member:
         if not (changed or due):
             return
         began = 0.0 if self.limit_seconds is None else time.perf_counter()
-        self.query.take_in(number)
+        if changed or stored_number > self.taken or self.taken == 0:
+            self.query.take_in(number)
+            self.taken = number
         if due:
-            self.evaluated_before, self.evaluated = self.evaluated, moment
+            time_ms = time_of(moment)
+            known_ms = self.rhythm.held_since(time_ms)
+            self.known_before_ms = self.known_ms if self.known_ms < known_ms else known_ms
+            self.known_ms = known_ms
             self.stale = False
-            report = self.query.report(time_of(moment))
+            report = self.query.report(time_ms)
             if report is not None:
                 self.query.on_report(report)
         if self.limit_seconds is not None and (took := time.perf_counter() - began) > self.limit_seconds:
@@ -102,10 +109,12 @@ class Clock:
         self._members: dict[str, _Member] = {}
         self._rhythms: dict[Rhythm, list[_Member]] = {}
         self._feeds: dict[str, list[Feed]] = {}
+        self._all_feeds: list[Feed] = []
         self._windows: dict[WindowOperator, WindowContent] = {}  # of the newest generation
         self._newest: dict[str, Feed] = {}  # likewise
         self._stored_leaves: dict[tuple[int, LeafPattern], LeafBuffer] = {}
         self._number = 0
+        self._stored_number = 0  # the last step at which a stored leaf moved
         self._wake_ms = AFTER_ALL_TIME  # below this watermark there is nothing to do
 
     # ---- queries
@@ -137,6 +146,7 @@ class Clock:
             if stream not in self._newest:
                 self._newest[stream] = Feed(stream)
                 self._feeds.setdefault(stream, []).append(self._newest[stream])
+                self._all_feeds.append(self._newest[stream])
             feed = self._newest[stream]
             content = self._windows[window] = content_of(window, feed)
             feed.readers.append(content)
@@ -200,12 +210,14 @@ class Clock:
             for feed in feeds:
                 feed.readers = [window for window in feed.readers if window in windows]
             self._feeds[stream] = [feed for feed in feeds if feed.readers]
+        self._all_feeds = [feed for feed in self._all_feeds if feed.readers]
         self._newest = {stream: feed for stream, feed in self._newest.items() if feed.readers}
 
     # ---- data
 
     def load(self, elements: Elements, graph: int) -> None:
         """Triples that have been added to a stored graph, as if they had always been there."""
+        self._stored_number = self._number + 1  # also where no leaf of it is read, but all of its graphs
         for (name, _), leaf in self._stored_leaves.items():
             if name == graph:
                 leaf.receive(elements)
@@ -246,52 +258,53 @@ class Clock:
     def needed_from(self, name: str) -> int:
         """The earliest time of an element that matters to what the query puts out next, or has put out last."""
         member = self._members[name]
-        known_ms = self.passed_ms
-        if not member.rhythm.rests:  # its answers are compared with those before
-            known_ms = min(known_ms, time_of(member.evaluated_before))
+        if any(isinstance(window.window, EventTimeWindow) for window in member.rhythm.windows):
+            return BEFORE_ALL_TIME  # a derived stream's times say nothing about those of its base
+        known_ms = member.rhythm.held_since(self.passed_ms)
+        if member.only_non_empty or not member.rhythm.rests:  # its answers are compared with those before
+            known_ms = min(known_ms, member.known_before_ms)
         return min(window.needed_from(known_ms) for window in member.rhythm.windows)
 
     def _visit_until(self, watermark_ms: int) -> None:
-        for feeds in self._feeds.values():
-            for feed in feeds:
+        for feed in self._all_feeds:
+            if feed.waiting.from_ms < watermark_ms:
                 feed.release(watermark_ms)
         limit = close_at(watermark_ms)
         while (moment := self._next_moment()) <= limit:
             self._visit(moment)
-        self._wake_ms = self._next_wake(watermark_ms)
+        wake_ms = AFTER_ALL_TIME
+        for rhythm in self._rhythms:
+            if rhythm.has_closes:
+                wake_ms = min(wake_ms, rhythm.wakes_at(watermark_ms))
+        for feed in self._all_feeds:
+            if feed.instants and feed.waiting.from_ms < wake_ms:
+                wake_ms = feed.waiting.from_ms + 1
+        self._wake_ms = wake_ms
 
     def _next_moment(self) -> int:
-        moment = NEVER
+        soonest = NEVER
         for rhythm in self._rhythms:
-            following = rhythm.next_moment(self.moment)
-            if following < moment:
-                moment = following
-        return moment
-
-    def _next_wake(self, passed_ms: int) -> int:
-        wake_ms = NEVER
-        for rhythm in self._rhythms:
-            wake_ms = min(wake_ms, rhythm.wakes_at(passed_ms))
-        for feeds in self._feeds.values():
-            for feed in feeds:
-                if feed.instants:
-                    wake_ms = min(wake_ms, feed.waiting.from_ms + 1)
-        return wake_ms
+            moment = rhythm.next_moment(self.moment)
+            if moment < soonest:
+                soonest = moment
+        return soonest
 
     def _visit(self, moment: int) -> None:
-        self._number += 1
-        number = self._number
         self.moment = moment
+        self._number = number = self._number + 1
         time_ms = time_of(moment)
         moving = [rhythm.moving(moment) for rhythm in self._rhythms]
         for windows in moving:
             for window in windows:
                 if window.number != number:
+                    window.moved_ms = time_ms
                     window.move_to(time_ms, number)
-        bound_ms = seen_before(moment)
-        for leaf in self._stored_leaves.values():
-            if leaf.moves(BEFORE_ALL_TIME, bound_ms):
-                leaf.step(BEFORE_ALL_TIME, bound_ms, number)
+        if self._stored_leaves:
+            bound_ms = seen_before(moment)
+            for leaf in self._stored_leaves.values():
+                if leaf.moves(BEFORE_ALL_TIME, bound_ms):
+                    leaf.step(BEFORE_ALL_TIME, bound_ms, number)
+                    self._stored_number = number
         for (rhythm, members), windows in zip(self._rhythms.items(), moving, strict=True):
             changed = rhythm.changed_at(number)
             due = rhythm.is_due(moment, bool(windows))
@@ -303,7 +316,7 @@ class Clock:
         if member.removed:
             return
         try:
-            member.step(moment, self._number, changed, due)
+            member.step(moment, self._number, changed, due, self._stored_number)
         except BrokenPipeError:  # nobody reads anything any more
             raise
         except Exception as error:  # whatever goes wrong in one query must not stop the others

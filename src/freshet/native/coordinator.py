@@ -11,6 +11,7 @@ from freshet.algebra.windows import EventTimeWindow
 from freshet.native.arrival_clock import ArrivalClock
 from freshet.native.clock import Clock
 from freshet.native.derived_stream import DerivedStream
+from freshet.native.forgetting import Forgetting
 from freshet.native.hosting import Graphs, Hosting
 from freshet.native.lower import lower
 from freshet.native.measuring import Measurements
@@ -48,10 +49,12 @@ class Engine:
         self._derived: dict[str, DerivedStream] = {}
         self._queries: dict[str, AnyClock] = {}
         self._clocks_of: dict[str, list[AnyClock]] = {}  # by the name of a stream, derived ones too
+        self._states_of: dict[AnyClock, list[StreamState]] = {}
         self._derived_of: dict[str, list[DerivedStream]] = {}
         self._hosting = Hosting(dictionary, graphs, self._failed, self._member_failed)
         self._plans = SharedPlans()
         self._groups = 0
+        self.forgetting = Forgetting(dictionary)
         self._lock = threading.RLock()
 
     def declare(self, stream: StreamState) -> None:
@@ -95,6 +98,7 @@ class Engine:
         with self._lock:
             if name in self._queries:
                 raise InputError(f"a query named {name} is registered already")
+            on_report = self._keeping(on_report)
             timing = timing_of(plan, query.period_ms if every_ms is None else every_ms, report, file)
             self._make_streams(timing)
             shape = None if measurements is not None or limit_seconds is not None else shape_of(plan)
@@ -108,9 +112,11 @@ class Engine:
                 if clock is None:
                     clock, plan = self._alone(name, plan, timing, on_report, limit_seconds, measurements)
                 self._queries[name] = clock
+            except BaseException:
+                for each in self._clocks():  # what it had asked for
+                    each.free()
+                raise
             finally:
-                if clock is not None:
-                    clock.free()
                 self._connect()
             return plan
 
@@ -136,6 +142,14 @@ class Engine:
             for derived in self._derived_of.get(stream, ()):
                 derived.push(elements)
             self._advance(stream)
+            self.forget()
+
+    def forget(self) -> None:
+        """Drop terms that nothing holds any more, if it is time to."""
+        if self.forgetting.is_due():
+            with self._lock:
+                held = (self.streams, self._graphs, self._clocks(), self._derived, self._plans)
+                self.forgetting.sweep(*held)
 
     def advance(self, stream: str, watermark_ms: int) -> None:
         """Say that everything before a time has come."""
@@ -244,6 +258,8 @@ class Engine:
         self._derived_of = {}
         for derived in self._derived.values():
             self._derived_of.setdefault(derived.base.iri, []).append(derived)
+        states = self.streams | {name: derived.state for name, derived in self._derived.items()}
+        self._states_of = {clock: [states[stream] for stream in clock.streams] for clock in self._clocks()}
 
     def _failed(self, known_as: str, error: Exception) -> None:
         """What a clock knows under a name has failed, and is gone."""
@@ -288,11 +304,19 @@ class Engine:
     def _watermark(self, clock: AnyClock) -> int:
         """How far all streams of a clock have come."""
         watermark_ms = AFTER_ALL_TIME
-        for stream in clock.streams:
-            state = self.streams.get(stream) or self._derived[stream].state
+        for state in self._states_of[clock]:
             if state.watermark_ms < watermark_ms:
                 watermark_ms = state.watermark_ms
         return watermark_ms
+
+    def _keeping(self, on_report: Callable[[Report], None]) -> Callable[[Report], None]:
+        """Reports keep their terms as long as somebody has them."""
+
+        def deliver(report: Report) -> None:
+            self.forgetting.keep(report)
+            on_report(report)
+
+        return deliver
 
     def _alone(
         self,
@@ -310,8 +334,12 @@ class Engine:
                 arrivals.add(name, [], on_report)
                 return arrivals, plan
         clock = self._clock(timing)
-        query = self._hosting.alone(name, plan, clock, on_report, measurements)
-        clock.add(name, query, timing, limit_seconds)
+        try:
+            query = self._hosting.alone(name, plan, clock, on_report, measurements)
+            clock.add(name, query, timing, limit_seconds)
+        except BaseException:
+            clock.free()  # others may have it, and keep what is theirs
+            raise
         return clock, query.plan
 
     def _shared(self, name: str, shape: Shape, key: ShapeKey, on_report: Callable[[Report], None]) -> AnyClock:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from freshet.kernels.leaf import leaf_enter, leaf_enter_linked, leaf_leave, leaf_leave_linked
 from freshet.native.arrivals import Arrivals
 from freshet.native.choice import Choice
 from freshet.native.one_way_index import Ids, Mask, OneWayIndex, Rows
@@ -49,27 +50,13 @@ class LeafPattern:
             values[:, at] = triple[places[0]][chosen]
         return chosen, values
 
-    def match_one(self, triple: tuple[int, int, int]) -> tuple[int, ...] | None:
-        """The variables' values of one triple, None where it does not match."""
-        for constant, value in zip(self.constants, triple, strict=True):
-            if constant and constant != value:
-                return None
-        for place, choice in self.chosen:
-            if triple[place] not in choice:
-                return None
-        for places in self.columns:
-            for place in places[1:]:
-                if triple[place] != triple[places[0]]:
-                    return None
-        return tuple([triple[places[0]] for places in self.columns])
-
 
 class LeafBuffer:
     """Distinct rows of a pattern in a window (a set: a row that comes again stays until its last arrival leaves).
 
     `fresh` and `dead` give the rows that came and went since a step. Who reads a window's leaf looks at it after its
-    every step; a leaf of the stored graph, whose rows stay, may move several steps between two looks. `values` of dead
-    rows can be read until the next step.
+    every step; a leaf of the stored graph, whose rows stay, may move several steps between two looks. The arrays that
+    they give, and `values` of dead rows, are good until the next step.
     """
 
     def __init__(self, pattern: LeafPattern, *, expires: bool = True) -> None:
@@ -77,11 +64,18 @@ class LeafBuffer:
         self._expires = expires
         self._number = 0
         self._fresh = self._dead = _NO_ROWS
-        self.born = np.empty(0, np.int64)
         self._rows = OneWayIndex(len(pattern.columns))
+        self.born = np.zeros(self.row_capacity, np.int64)
+        self._arrays = (*self._rows.arrays, self.born)  # see `freshet.kernels.leaf`
+        self._rows_out = self._fresh_out = self._dead_out = _NO_ROWS
         self._waiting = Arrivals(np.int64, (len(pattern.columns),))
         self._inside = Arrivals(np.int32)
         self._indexes: dict[tuple[int, ...], RingIndex] = {}
+        # The pattern as a single triple is matched: places that must have a value, places that must agree, and which
+        # places are the columns.
+        self._fixed = [(place, constant) for place, constant in enumerate(pattern.constants) if constant]
+        self._equal = [(places[0], place) for places in pattern.columns for place in places[1:]]
+        self._places = [places[0] for places in pattern.columns]
 
     @property
     def values(self) -> Ids:
@@ -122,9 +116,16 @@ class LeafBuffer:
 
     def receive_one(self, position: int, triple: tuple[int, int, int]) -> None:
         """One element, not before those that have come."""
-        values = self.pattern.match_one(triple)
-        if values is not None:
-            self._waiting.append_one(position, values)
+        for place, constant in self._fixed:
+            if triple[place] != constant:
+                return
+        for place, choice in self.pattern.chosen:
+            if triple[place] not in choice:
+                return
+        for place, other in self._equal:
+            if triple[place] != triple[other]:
+                return
+        self._waiting.append_one(position, [triple[place] for place in self._places])
 
     def moves(self, first: int, last: int) -> bool:
         """Whether a step to these positions changes anything."""
@@ -139,30 +140,57 @@ class LeafBuffer:
         waiting, inside = self._waiting, self._inside
         if waiting.first_time < first:  # came between two windows
             waiting.take(waiting.count_before(first))
-        times, values = waiting.take(waiting.count_before(last))
-        leaving = inside.take(inside.count_before(first))[1]
-        rows, self._fresh, self._dead = self._turn(np.ascontiguousarray(values), leaving, number)
-        if self._expires:
-            inside.append(times, rows)
+        self._fresh = self._dead = _NO_ROWS
+        if waiting.first_time < last:
+            self._enter(*waiting.take(waiting.count_before(last)), number)
+        if inside.first_time < first:
+            self._leave(inside.take(inside.count_before(first))[1])
 
-    def _turn(self, values: Ids, leaving: Rows, number: int) -> tuple[Rows, Rows, Rows]:
-        """Let values in and rows out; gives the rows of the values, those of them that are new, and the rows gone."""
-        self._rows.make_room(len(values))
-        if len(self.born) < self.row_capacity:
-            born = np.zeros(self.row_capacity, np.int64)
-            born[: len(self.born)] = self.born
-            self.born = born
-        if not self._indexes:
-            rows, new = self._rows.add(values)
-            fresh: Rows = rows[new]
-            self.born[fresh] = number
-            return rows, fresh, self._rows.release(leaving)
-        index, *others = self._indexes.values()
-        rows, fresh, dead = index.turn(self._rows, values, leaving, self.born, number)
-        for other in others:
-            other.link(fresh, self.values)
-            other.unlink(dead)
-        return rows, fresh, dead
+    def _enter(self, positions: Ids, keys: Ids, number: int) -> None:
+        count = len(keys)
+        self._make_room(count)
+        rows, fresh = self._rows_out, self._fresh_out
+        if len(self._indexes) == 1:
+            (index,) = self._indexes.values()
+            index.make_room(count, len(self.born))
+            found = leaf_enter_linked(self._arrays, index.arrays, keys, number, rows, fresh)
+            index.rows += found
+            self._fresh = fresh[:found]
+        else:
+            self._fresh = fresh[: leaf_enter(self._arrays, keys, number, rows, fresh)]
+            for index in self._indexes.values():
+                index.link(self._fresh, self.values)
+        if not self._expires:
+            return
+        if count == 1:
+            self._inside.append_one(positions.item(0), (rows.item(0),))
+        else:
+            self._inside.append(positions, rows[:count])
+
+    def _leave(self, rows: Rows) -> None:
+        if len(self._dead_out) < len(rows):
+            self._dead_out = np.empty(2 * len(rows), np.int32)
+        if len(self._indexes) == 1:
+            (index,) = self._indexes.values()
+            found = leaf_leave_linked(self._arrays, index.arrays, rows, self._dead_out)
+            index.rows -= found
+            self._dead = self._dead_out[:found]
+        else:
+            self._dead = self._dead_out[: leaf_leave(self._arrays, rows, self._dead_out)]
+            for index in self._indexes.values():
+                index.unlink(self._dead)
+
+    def _make_room(self, more: int) -> None:
+        self._rows.make_room(more)
+        arrays = self._rows.arrays
+        if arrays.table is not self._arrays[0]:  # it is another one whenever any of them is
+            if len(self.born) < self.row_capacity:
+                born = np.zeros(self.row_capacity, np.int64)
+                born[: len(self.born)] = self.born
+                self.born = born
+            self._arrays = (*arrays, self.born)
+        if len(self._rows_out) < more:
+            self._rows_out, self._fresh_out = np.empty(2 * more, np.int32), np.empty(2 * more, np.int32)
 
     def index_on(self, columns: tuple[int, ...]) -> RingIndex:
         """The ring index on these columns, made the first time it is asked for."""

@@ -11,6 +11,7 @@ from freshet.kernels.index import (
     USED,
     IndexArrays,
     index_add,
+    index_find,
     index_release,
     index_sweep,
     index_take,
@@ -62,7 +63,7 @@ class OneWayIndex:
     def make_room(self, more: int) -> None:
         """See that `more` new keys fit; idle keys are deleted here, in a batch."""
         sizes = self.arrays.sizes
-        if int(sizes[USED] - sizes[FREE]) + more <= self.capacity:
+        if sizes.item(USED) - sizes.item(FREE) + more <= len(self.arrays.counts):
             return
         capacity = self.capacity
         while 4 * (self.live + more) > 3 * capacity:  # the rest is for the keys that come before the next sweep
@@ -80,6 +81,9 @@ class OneWayIndex:
             empty.fill(-1)
             self._spare = table
             self.arrays = self.arrays._replace(table=empty)
+        self._sweep(table)
+
+    def _sweep(self, table: Ids) -> None:
         index_sweep(table, self.arrays)
 
     def add(self, keys: Ids) -> tuple[Rows, Mask]:
@@ -87,6 +91,11 @@ class OneWayIndex:
         self.make_room(len(keys))
         entries, fresh = index_add(self.arrays, keys)
         return entries, fresh
+
+    def find(self, keys: Ids) -> Rows:
+        """The entries of keys that are counted, -1 for others."""
+        entries: Rows = index_find(self.arrays, keys)
+        return entries
 
     def release(self, entries: Rows) -> Rows:
         """Count entries once less; gives those that fell to zero."""

@@ -39,6 +39,16 @@ class ResultBuffer:
     def __len__(self) -> int:
         return int(self._arrays.sizes[LIVE])
 
+    @property
+    def nbytes(self) -> int:
+        """The memory that the arrays take."""
+        return int(sum(array.nbytes for array in self._arrays))
+
+    @property
+    def pointer_bytes(self) -> int:
+        """The part of it that the pointers take; the rest is what finds the results of a row that goes."""
+        return int(self._arrays.pointers.nbytes)
+
     def live(self) -> Pointers:
         """The pointers of all results."""
         used = int(self._arrays.sizes[USED])

@@ -29,7 +29,9 @@ class Rhythm:
         self.closing = tuple(window for window in windows if isinstance(window, SlidingWindowContent))
         self.following = tuple(window for window in windows if isinstance(window.window, FOLLOWING))
         self.arriving = tuple(window for window in windows if not isinstance(window, SlidingWindowContent))
+        self.has_closes = bool(self.closing) or period_ms is not None
         self.ended_at: int | None = None  # the watermark at the end of the streams
+        self._next_arrival = NEVER  # when next an element makes a window move
         self.rests = True  # everything was empty at the last moment of its own, so nothing before it counts
 
     @property
@@ -62,28 +64,41 @@ class Rhythm:
             move = window.next_move()
             if move < moment:
                 moment = move
-        if self.closing or self.period_ms is not None:
+        self._next_arrival = moment
+        if self.has_closes:
             moment = min(moment, self._next_close(time_of(after)))
         return moment
 
     def moving(self, moment: int) -> Collection[WindowContent]:
-        """The windows that move at a moment."""
+        """The windows that move at the moment that comes next of all."""
         if not is_instant(moment):
             return [window for window in self.closing if window.closes_at(time_of(moment))]
+        if self._next_arrival != moment:
+            return ()
+        if len(self.following) == len(self.windows):
+            return self.following
         moving = [window for window in self.arriving if window.next_move() == moment]
-        if not moving or not self.following:
-            return moving
-        return self.following if len(self.following) == len(self.arriving) else {*moving, *self.following}
+        return {*moving, *self.following}
 
     def is_due(self, moment: int, moved: bool) -> bool:
         """Whether the queries are evaluated at a moment, once the windows have moved."""
         due = moved
         if self.period_ms is not None:
             due = not is_instant(moment) and time_of(moment) % self.period_ms == 0
-        if not due or (self._ended_before(moment) and not is_instant(moment) and not self._goes_on(time_of(moment))):
+        if not due:
             return False
-        rested, self.rests = self.rests, not self.holds_anything
-        return not (rested and self.rests)
+        if self.ended_at is not None and self._ended_before(moment) and not is_instant(moment):
+            due = self._goes_on(time_of(moment))
+        if due:
+            rested, self.rests = self.rests, not self.holds_anything
+            due = not (rested and self.rests)
+        return due
+
+    def held_since(self, time_ms: int) -> int:
+        """The earliest time at which a window took on what it holds at a time. One that closes moves soon enough."""
+        if self.period_ms is None:
+            return time_ms  # windows that move at instants have moved at the last one
+        return min([time_ms, *(window.moved_ms for window in self.arriving if window.count)])
 
     def _next_close(self, time_ms: int) -> int:
         holds = self.holds_anything

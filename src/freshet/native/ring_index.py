@@ -6,17 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freshet.kernels.bags import ring_pop
-from freshet.kernels.index import (
-    RingArrays,
-    ring_link,
-    ring_pairs,
-    ring_probe,
-    ring_unlink,
-    turn_linked,
-)
+from freshet.kernels.index import RingArrays, ring_link, ring_unlink
+from freshet.kernels.leaf import index_pairs, index_probe
 from freshet.native.one_way_index import Ids, OneWayIndex, Rows
 
 Pairs = NDArray[np.int32]
+
+_FIRST_PAIRS = 256
 
 
 def _grown(array: Rows, size: int) -> Rows:
@@ -25,65 +21,74 @@ def _grown(array: Rows, size: int) -> Rows:
     return larger
 
 
+class _RingKeys(OneWayIndex):
+    """The keys of a ring index, whose counters stand beside them (see `RingArrays`)."""
+
+    def _sweep(self, table: Ids) -> None:
+        self.arrays.counts[:] = self.arrays.keys[:, -1] >> 32
+        super()._sweep(table)
+
+
 class RingIndex:
-    """Rows by key (some columns of a row), newest first, with a counter per key. Taking a row out is O(1)."""
+    """Rows by key (some columns of a row), newest first, with a counter per key. Taking a row out is O(1).
+
+    `arrays` are those of the index, the rings and the columns, in one plain tuple (see `freshet.kernels.leaf`).
+    """
 
     def __init__(self, columns: tuple[int, ...]) -> None:
         self._columns = np.array(columns, np.int64)
-        self._index = OneWayIndex(len(columns))
+        self._index = _RingKeys(len(columns) + 1)
         nothing = np.empty(0, np.int32)
-        self._ring = RingArrays(nothing, nothing, nothing, nothing)
-        self._rows = 0
+        self._ring = RingArrays(nothing, nothing, nothing)
+        self.arrays = (*self._index.arrays, *self._ring, self._columns)
+        self._lefts, self._found = np.empty(_FIRST_PAIRS, np.int64), np.empty(_FIRST_PAIRS, np.int32)
+        self._pairs = np.empty((_FIRST_PAIRS, 2), np.int32)
+        self.rows = 0
 
     def link(self, rows: Rows, values: Ids) -> None:
         """Put rows in front of the rings of their keys; `values` are those of all rows that there can be."""
-        self._make_room(len(rows), len(values))
+        self.make_room(len(rows), len(values))
         ring_link(self._index.arrays, self._ring, rows, values, self._columns)
-        self._rows += len(rows)
+        self.rows += len(rows)
 
     def unlink(self, rows: Rows) -> None:
         ring_unlink(self._index.arrays, self._ring, rows)
-        self._rows -= len(rows)
+        self.rows -= len(rows)
 
-    def turn(self, rows: OneWayIndex, keys: Ids, leaving: Rows, born: Ids, number: int) -> tuple[Rows, Rows, Rows]:
-        """Count the keys of rows that come, then rows that leave once less, and link and unlink those that this makes
-        new or gone; gives the rows that came, the new and the gone."""
-        self._make_room(len(keys), rows.capacity)
-        came, new, dead = turn_linked(
-            rows.arrays, keys, leaving, born, number, self._index.arrays, self._ring, self._columns
-        )
-        self._rows += len(new) - len(dead)
-        return came, new, dead
+    def make_room(self, more: int, row_capacity: int) -> None:
+        """See that `more` rows fit, of a leaf that has room for so many."""
+        self._index.make_room(more)
+        # Whenever any array of the index is another, its table is.
+        if self._index.arrays.table is self.arrays[0] and len(self._ring.entries) >= row_capacity:
+            return
+        if len(self._ring.entries) < row_capacity:
+            self._ring = RingArrays(*(_grown(array, row_capacity) for array in self._ring))
+        self.arrays = (*self._index.arrays, *self._ring, self._columns)
 
     def pop(self, keys: Ids) -> Rows:
         """Take out the newest row of each key."""
         rows: Rows = ring_pop(self._index.arrays, self._ring, keys)
         if len(rows) and rows.min() < 0:
             raise ValueError("a row leaves that never came")
-        self._rows -= len(rows)
+        self.rows -= len(rows)
         return rows
 
     def probe(self, keys: Ids, born: Ids, before: int) -> tuple[Ids, Rows]:
         """Pairs (which key, row) for all rows with the keys that were born before a step."""
-        lefts, rows = ring_probe(self._index.arrays, self._ring, keys, born, before)
-        return lefts, rows
+        count = index_probe(self.arrays, keys, born, before, self._lefts, self._found)
+        if count > len(self._found):
+            self._lefts, self._found = np.empty(2 * count, np.int64), np.empty(2 * count, np.int32)
+            index_probe(self.arrays, keys, born, before, self._lefts, self._found)
+        return self._lefts[:count].copy(), self._found[:count].copy()
 
     def pairs(self, rows: Rows, values: Ids, columns: Ids, born: Ids, before: int, place: int) -> Pairs:
         """As `probe` with the values of rows: each row, in column `place`, beside those found."""
-        pairs: Pairs = ring_pairs(self._index.arrays, self._ring, rows, values, columns, born, before, place)
-        return pairs
-
-    def _make_room(self, keys: int, rows: int) -> None:
-        """For so many more keys, and for rows of numbers below this."""
-        self._index.make_room(keys)
-        heads, older, newer, entries = self._ring
-        if len(heads) < self._index.capacity or len(older) < rows:
-            if len(heads) < self._index.capacity:
-                heads = _grown(heads, self._index.capacity)
-            if len(older) < rows:
-                older, newer, entries = (_grown(array, rows) for array in (older, newer, entries))
-            self._ring = RingArrays(heads, older, newer, entries)
+        count = index_pairs(self.arrays, rows, values, columns, born, before, place, self._pairs)
+        if count > len(self._pairs):
+            self._pairs = np.empty((2 * count, 2), np.int32)
+            index_pairs(self.arrays, rows, values, columns, born, before, place, self._pairs)
+        return self._pairs[:count].copy()
 
     def rows_per_key(self) -> float:
         """How many rows a probe that hits may expect, from the counters."""
-        return self._rows / max(1, self._index.live)
+        return self.rows / max(1, self._index.live)

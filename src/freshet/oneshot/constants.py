@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import Term
 
-_KNOWN: WeakKeyDictionary[Dictionary, dict[Term, int]] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[Dictionary, tuple[int, dict[Term, int]]] = WeakKeyDictionary()
 
 
 def known_id(term: Term, dictionary: Dictionary) -> int:
@@ -31,5 +31,8 @@ def given_id(term: Term, dictionary: Dictionary) -> int:
 
 
 def _known(dictionary: Dictionary) -> dict[Term, int]:
-    known = _KNOWN.get(dictionary)
-    return _KNOWN.setdefault(dictionary, {}) if known is None else known
+    generation, known = _KNOWN.get(dictionary, (-1, None))
+    if known is None or generation != dictionary.generation:  # a sweep may have dropped the terms
+        known = {}
+        _KNOWN[dictionary] = dictionary.generation, known
+    return known

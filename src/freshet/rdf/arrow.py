@@ -48,6 +48,16 @@ def key_ranges(strings: pa.Array) -> Ranges:
 
 def large_strings(data: NDArray[np.uint8], offsets: NDArray[np.int64], valid: NDArray[np.bool_]) -> pa.Array:
     """An array of strings out of its bytes, the offsets into them, and which rows are not null."""
+    return _strings(pa.large_string(), data, offsets, valid)
+
+
+def strings(data: NDArray[np.uint8], offsets: NDArray[np.int32], valid: NDArray[np.bool_]) -> pa.Array:
+    """The same with offsets of 32 bits."""
+    return _strings(pa.string(), data, offsets, valid)
+
+
+def _strings(
+    kind: pa.DataType, data: NDArray[np.uint8], offsets: NDArray[AnyNumber], valid: NDArray[np.bool_]
+) -> pa.Array:
     validity = None if valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
-    buffers = [validity, pa.py_buffer(offsets), pa.py_buffer(data)]
-    return pa.Array.from_buffers(pa.large_string(), valid.size, buffers)
+    return pa.Array.from_buffers(kind, valid.size, [validity, pa.py_buffer(offsets), pa.py_buffer(data)])

@@ -1,7 +1,7 @@
 """Encoded batches: what a micro-batch of Spark brings to the driver, and how it becomes timed triples.
 
-A batch is an Arrow table with a row a record: `time` and `arrived` in milliseconds, and for each term of the record
-that is not the same in all of them `id_k`, and `key_k` where the term is not inline.
+A batch is an Arrow table with a row a record: `time` and `arrived` in milliseconds, and `text_k` for each term of the
+record that is not the same in all of them: what of the term's key is not the same.
 """
 
 from __future__ import annotations
@@ -17,13 +17,18 @@ from freshet.rdf.elements import Elements
 from freshet.rdf.terms import Term
 
 Slot = Term | int
+Frame = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How the columns of a batch make triples: each place has a constant, or the number k of a column."""
+    """How the columns of a batch make triples: each place has a constant, or the number k of a column.
+
+    `frames[k]` is what stands before and after the texts of column k in the keys of its terms.
+    """
 
     triples: tuple[tuple[Slot, Slot, Slot], ...]
+    frames: tuple[Frame, ...]
 
 
 def elements_of(table: pa.Table, layout: Layout, dictionary: Dictionary) -> Elements:
@@ -36,7 +41,7 @@ def elements_of(table: pa.Table, layout: Layout, dictionary: Dictionary) -> Elem
         for slot in triple:
             if isinstance(slot, int):
                 if slot not in columns:
-                    columns[slot] = _ids(table, slot, dictionary)
+                    columns[slot] = dictionary.intern_texts(table.column(f"text_{slot}"), *layout.frames[slot])
                 ends.append(columns[slot])
                 present &= columns[slot] != 0
             else:
@@ -47,14 +52,3 @@ def elements_of(table: pa.Table, layout: Layout, dictionary: Dictionary) -> Elem
         nothing = np.empty(0, np.int64)
         return Elements(nothing, nothing, nothing, nothing)
     return Elements(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-
-
-def _ids(table: pa.Table, slot: int, dictionary: Dictionary) -> NDArray[np.int64]:
-    ids: NDArray[np.int64] = table.column(f"id_{slot}").fill_null(0).to_numpy()
-    if f"key_{slot}" not in table.column_names:
-        return ids
-    keys = table.column(f"key_{slot}").combine_chunks()
-    if isinstance(keys, pa.ChunkedArray):
-        keys = pa.concat_arrays(keys.chunks) if keys.num_chunks else pa.array([], keys.type)
-    interned = dictionary.intern_arrow(keys, ids)
-    return np.where(interned != 0, interned, ids)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -20,14 +20,36 @@ Ids = NDArray[np.int64]
 
 _FIRST_SLOTS = 1 << 10
 _FIRST_HEAP_BYTES = 1 << 15
+_MOST_ENCODED = 1 << 14
+_FEW_TERMS = 16
+_AHEAD_BYTES = 1 << 28
+_FRAMED_AT_ONCE = 1 << 12
+_NO_BYTES = np.empty(0, np.uint8)
 _NO_HASHES = read_only(np.empty(0, np.int64))
+
+
+class Pins:
+    """Who is at work with ids that nothing else holds yet: `with dictionary.pins:`. There is no sweep meanwhile."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.count = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self.count += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self.count -= 1
 
 
 class Dictionary:
     """Gives each term an id, and gives the term back.
 
     Inline terms take no room here (see `freshet.rdf.ids`). One thread interns at a time; others may read while it
-    does, since arrays that are too small are replaced, not changed, and every id a reader holds stays valid.
+    does, since arrays that are too small are replaced, not changed, and every id a reader holds stays valid until a
+    sweep. `generation` counts sweeps: what somebody keeps beside the dictionary is good for one generation.
 
     `hash_bits` narrows the hash, so that tests can force collisions.
     """
@@ -36,6 +58,9 @@ class Dictionary:
         self._hash_mask = np.int64((1 << hash_bits) - 1)
         self._lock = threading.Lock()
         self._scopes = itertools.count()
+        self.pins = Pins()
+        self.generation = 0
+        self._encoded: dict[Term, int] = {}  # terms encoded one by one lately
         self._arrays = kernels.DictionaryArrays(
             np.zeros(2 * _FIRST_SLOTS, np.int64), np.empty(_FIRST_HEAP_BYTES, np.uint8), np.zeros(2, np.int64)
         )
@@ -50,8 +75,13 @@ class Dictionary:
 
     @property
     def nbytes(self) -> int:
-        """The memory that the arrays take."""
-        return int(sum(array.nbytes for array in self._arrays))
+        """The memory that the arrays take; of the heap what is in use."""
+        return int(self._arrays.slots.nbytes + self._arrays.sizes[1])
+
+    @property
+    def arrays(self) -> kernels.DictionaryArrays:
+        """The arrays as they are now, for kernels that read keys; ids that are known now stay in them."""
+        return self._arrays
 
     def intern_keys(self, data: NDArray[np.uint8], starts: Ids, ends: Ids, hashes: Ids | None = None) -> Ids:
         """Ids of the keys data[starts[i]:ends[i]], new terms included; 0 where a start is -1.
@@ -70,17 +100,65 @@ class Dictionary:
                     return result
                 self._grow(int(ends[row] - starts[row]))
 
+    def run(self, kernel: Callable[[kernels.DictionaryArrays, np.int64], int]) -> int:
+        """Run a kernel that enters terms, with the arrays and the mask of hashes, again and again until it stops.
+
+        It says how long a key is that found no room, and is run again with more; a negative number is its last word.
+        """
+        with self._lock:
+            while (stopped := int(kernel(self._arrays, self._hash_mask))) >= 0:
+                self._grow(stopped)
+            return stopped
+
     def intern_arrow(self, keys: pa.Array, hashes: Ids | None = None) -> Ids:
         """Ids of keys in an Arrow array of strings, new terms included; 0 for null."""
         return self.intern_keys(*key_ranges(keys), hashes)
 
+    def intern_texts(self, texts: pa.ChunkedArray, before: str, after: str) -> Ids:
+        """Ids of the keys that are these texts between `before` and `after`, new terms included; 0 for null.
+
+        The keys are put together for some thousand rows at a time, in memory that stays in the processor's cache.
+        """
+        result = np.empty(len(texts), np.int64)
+        first_bytes, last_bytes = (read_only(np.frombuffer(text.encode(), np.uint8)) for text in (before, after))
+        frame_size = first_bytes.size + last_bytes.size
+        keys, done = _NO_BYTES, 0
+        for chunk in texts.chunks:
+            data, starts, ends = key_ranges(chunk)
+            for first in range(0, len(chunk), _FRAMED_AT_ONCE):
+                rows = slice(first, first + _FRAMED_AT_ONCE)
+                size = kernels.framed_size(starts[rows], ends[rows], frame_size)
+                keys = keys if keys.size >= size else np.empty(size, np.uint8)
+                key_starts, key_ends = np.empty(starts[rows].size, np.int64), np.empty(starts[rows].size, np.int64)
+                kernels.frame_keys(
+                    read_only(data), starts[rows], ends[rows], first_bytes, last_bytes, keys, key_starts, key_ends
+                )
+                result[done : done + key_starts.size] = self.intern_keys(keys, key_starts, key_ends)
+                done += key_starts.size
+        return result
+
     def encode(self, term: Term) -> int:
         """The id of a term, which is entered where it is new."""
-        inline = ids.inline_id(term)
-        if inline:
-            return inline
+        known = self._encoded.get(term)
+        if known is None:
+            known = ids.inline_id(term) or self._enter(term)
+            if len(self._encoded) >= _MOST_ENCODED:
+                self._encoded.clear()
+            self._encoded[term] = known
+        return known
+
+    def encode_many(self, terms: Sequence[Term]) -> Ids:
+        """The ids of terms, which are entered where they are new."""
+        if len(terms) <= _FEW_TERMS:
+            return np.array([self.encode(term) for term in terms], np.int64)
+        return self.intern_arrow(pa.array([term_key(term) for term in terms], pa.large_string()))
+
+    def _enter(self, term: Term) -> int:
         key = np.frombuffer(term_key(term).encode(), np.uint8)
-        return int(self.intern_keys(key, np.zeros(1, np.int64), np.array([key.size], np.int64))[0])
+        with self._lock:
+            while not (term_id := kernels.enter_key(self._arrays, key, self._hash_mask)):
+                self._grow(key.size)
+        return int(term_id)
 
     def lookup(self, term: Term) -> int:
         """The id of a term, or 0 where the term is unknown."""
@@ -119,8 +197,38 @@ class Dictionary:
         kernels.write_keys(arrays.heap, wanted, records, data, offsets)
         return large_strings(data, offsets, wanted != ids.UNBOUND)
 
+    def sweep(self, held: Iterable[Ids]) -> int:
+        """Drop all terms whose ids are not in the arrays; says how many. A term that comes again gets its id again.
+
+        Nothing is dropped while there are pins.
+        """
+        with self._lock:
+            self._encoded = {}  # first: who pins the dictionary from here on does not find them
+            if self.pins.count:
+                return 0
+            old = self._arrays
+            keep = np.zeros(old.slots.size // 2, np.uint8)
+            for some in held:
+                kernels.mark(old, read_only(some.reshape(-1)), self._hash_mask, keep)
+            kept = 2 * np.flatnonzero(keep)
+            kept = kept[np.argsort(old.slots[kept + 1])]  # so that terms which came together stay together
+            slots = max(_FIRST_SLOTS, 1 << (4 * kept.size).bit_length())
+            new = kernels.DictionaryArrays(
+                np.zeros(2 * slots, np.int64),
+                np.empty(max(_FIRST_HEAP_BYTES, int(old.sizes[1])), np.uint8),
+                np.zeros(2, np.int64),
+            )
+            kernels.move_records(old.heap, old.slots[kept], old.slots[kept + 1], new)
+            self._arrays = new._replace(heap=new.heap[: max(_FIRST_HEAP_BYTES, 2 * int(new.sizes[1]))].copy())
+            self.generation += 1
+            return int(old.sizes[0] - new.sizes[0])
+
     def _grow(self, length: int) -> None:
-        """Makes room for one more key of this length, and at least doubles what was too small."""
+        """Makes room for one more key of this length, and at least doubles what was too small.
+
+        To touch memory for the first time is what costs most. Of the heap only addresses are taken ahead, so that it is
+        seldom copied.
+        """
         slots, heap, sizes = self._arrays
         if 4 * sizes[0] >= slots.size:
             larger = np.zeros(2 * slots.size, np.int64)
@@ -128,7 +236,7 @@ class Dictionary:
             slots = larger
         needed = int(sizes[1]) + kernels.LENGTH_BYTES + length
         if needed > heap.size:
-            longer = np.empty(max(2 * heap.size, needed), np.uint8)
+            longer = np.empty(max(2 * heap.size, min(16 * heap.size, _AHEAD_BYTES), needed), np.uint8)
             longer[: sizes[1]] = heap[: sizes[1]]
             heap = longer
         self._arrays = kernels.DictionaryArrays(slots, heap, sizes)

@@ -6,8 +6,6 @@ blank lines and comments may stand between statements.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -20,11 +18,11 @@ from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import InputError
 from freshet.rdf.line_parser import LineParser, ParsedStatement
+from freshet.rdf.statement_scan import StatementScan
 
 Ints = NDArray[np.int64]
 
 _ROLES = (kernels.SUBJECT, kernels.PREDICATE, kernels.OBJECT, kernels.GRAPH)
-_BLOCK_BYTES = 1 << 20  # what is found in a block stays in the processor's cache until it is interned
 
 
 class Statements(NamedTuple):
@@ -38,10 +36,6 @@ class Statements(NamedTuple):
     times: Ints
     starts: Ints
     ends: Ints
-
-    def intern(self, dictionary: Dictionary, role: int) -> Ints:
-        """The ids of the terms in one role."""
-        return dictionary.intern_keys(self.data, self.starts[role], self.ends[role])
 
 
 class SplitLines(NamedTuple):
@@ -58,16 +52,19 @@ def scan_timed(
     data: bytes, dictionary: Dictionary, file: str, *, blank_scope: str = "", first_line: int = 1
 ) -> tuple[Elements, list[InputError]]:
     """The elements of timed N-Triples, and an error for each bad line. Graph names are set aside."""
-    columns, errors = _scan_file(data, dictionary, LineParser(file, first_line, blank_scope, timed=True, quads=True))
-    return Elements(*columns[:4]), errors
+    scan = StatementScan(dictionary, LineParser(file, first_line, blank_scope, timed=True, quads=True))
+    scan.feed(data)
+    times, subjects, predicates, objects, _ = scan.columns()
+    return Elements(times, subjects, predicates, objects), scan.errors
 
 
 def scan_statements(
     data: bytes, dictionary: Dictionary, file: str, *, quads: bool, blank_scope: str = ""
 ) -> tuple[tuple[Ints, Ints, Ints, Ints], list[InputError]]:
     """The ids of subjects, predicates, objects and graphs of N-Triples or (`quads`) N-Quads, and the errors."""
-    columns, errors = _scan_file(data, dictionary, LineParser(file, 1, blank_scope, timed=False, quads=quads))
-    return columns[1:], errors
+    scan = StatementScan(dictionary, LineParser(file, 1, blank_scope, timed=False, quads=quads))
+    scan.feed(data)
+    return scan.columns()[1:], scan.errors
 
 
 def split_timed(lines: pa.Array, *, blank_scope: str = "") -> SplitLines:
@@ -96,38 +93,6 @@ def _keys_by_line(statements: Statements, role: int, count: int) -> pa.Array:
     offsets = np.empty(count + 1, np.int64)
     kernels.gather(read_only(statements.data), starts, ends, out, offsets)
     return large_strings(out, offsets, starts >= 0)
-
-
-def _scan_file(
-    data: bytes, dictionary: Dictionary, parser: LineParser
-) -> tuple[tuple[Ints, Ints, Ints, Ints, Ints], list[InputError]]:
-    """Times and ids of subjects, predicates, objects and graphs, block by block."""
-    blocks: list[tuple[Ints, ...]] = []
-    errors: list[InputError] = []
-    for first_line, lines in _line_blocks(data):
-        statements, bad = _scan_lines(lines, replace(parser, first_line=parser.first_line + first_line))
-        blocks.append((statements.times, *(statements.intern(dictionary, role) for role in _ROLES)))
-        errors += bad
-    nothing = np.empty(0, np.int64)
-    times, subjects, predicates, objects, graphs = (
-        np.concatenate([nothing, *column]) for column in (zip(*blocks, strict=True) if blocks else [()] * 5)
-    )
-    return (times, subjects, predicates, objects, graphs), errors
-
-
-def _line_blocks(data: bytes) -> Iterator[tuple[int, Ranges]]:
-    """Cuts the data between lines: the number of lines before each block (from 0), and the block's lines."""
-    first_line, start = 0, 0
-    while start < len(data):
-        end = data.find(b"\n", start + _BLOCK_BYTES)
-        end = len(data) if end < 0 else end
-        block = np.frombuffer(data, np.uint8, end - start, start)
-        count = int(kernels.count_lines(block))
-        starts, ends = np.empty(count, np.int64), np.empty(count, np.int64)
-        kernels.split_lines(block, starts, ends)
-        yield first_line, (block, starts, ends)
-        first_line += count
-        start = end + 1
 
 
 def _scan_lines(lines: Ranges, parser: LineParser) -> tuple[Statements, list[InputError]]:

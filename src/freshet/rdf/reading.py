@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BufferedReader
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 from xml.parsers import expat
 
 import numpy as np
@@ -15,8 +18,10 @@ from numpy.typing import NDArray
 
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
+from freshet.rdf.line_parser import LineParser
 from freshet.rdf.ntriples import scan_statements
 from freshet.rdf.oxigraph import parse_error
+from freshet.rdf.statement_scan import StatementScan
 
 _FORMATS = {
     ".ttl": pyoxigraph.RdfFormat.TURTLE,
@@ -28,6 +33,7 @@ _FORMATS = {
     ".owl": pyoxigraph.RdfFormat.RDF_XML,
 }
 _BLOCK_QUADS = 20_000
+_PIECE_BYTES = 16 << 20
 
 
 class Quads(NamedTuple):
@@ -47,15 +53,13 @@ def read_rdf(path: str | Path, dictionary: Dictionary, *, blank_scope: str | Non
     """
     path = Path(path)
     form = rdf_format(path)
-    data = _read_bytes(path)
     scope = dictionary.fresh_scope() if blank_scope is None else blank_scope
     if form in (pyoxigraph.RdfFormat.N_TRIPLES, pyoxigraph.RdfFormat.N_QUADS):
         quads = form == pyoxigraph.RdfFormat.N_QUADS
-        columns, errors = scan_statements(data, dictionary, str(path), quads=quads, blank_scope=scope)
-        if errors:
-            raise errors[0]
-        return Quads(*columns)
-    return _parse(data, path, form, dictionary, scope)
+        return _scan(path, StatementScan(dictionary, LineParser(str(path), 1, scope, timed=False, quads=quads)))
+    with _opened(path) as file:
+        base = path.absolute().as_uri()
+        return parse_rdf(file.read(), form, dictionary, str(path), blank_scope=scope, base=base)
 
 
 def rdf_format(path: str | Path) -> pyoxigraph.RdfFormat:
@@ -68,33 +72,64 @@ def rdf_format(path: str | Path) -> pyoxigraph.RdfFormat:
     return _FORMATS[suffix]
 
 
-def _read_bytes(path: Path) -> bytes:
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    """A file to read, decompressed where its name says so; what goes wrong with it is the user's to mend."""
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            yield BufferedReader(gzip.GzipFile(fileobj=file)) if path.suffix.lower() == ".gz" else file
     except FileNotFoundError:
         raise InputError("there is no such file", file=str(path)) from None
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(f"cannot be decompressed: {error}", file=str(path)) from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=str(path)) from None
-    if path.suffix.lower() != ".gz":
-        return data
-    try:
-        return gzip.decompress(data)
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"cannot be decompressed: {error}", file=str(path)) from None
 
 
-def _parse(data: bytes, path: Path, form: pyoxigraph.RdfFormat, dictionary: Dictionary, blank_scope: str) -> Quads:
-    """Lets pyoxigraph turn the file into N-Quads and reads those, so that nothing is done in Python term by term."""
+def _scan(path: Path, scan: StatementScan) -> Quads:
+    """Reads lines piece by piece, so that memory holds the ids and not the file."""
+    room = bytearray(_PIECE_BYTES)
+    kept = 0  # bytes of a line whose end has not been read yet
+    with _opened(path) as file:
+        while read := file.readinto(memoryview(room)[kept:]):  # type: ignore[attr-defined]
+            filled = kept + read
+            end = room.rfind(b"\n", kept, filled) + 1
+            scan.feed(memoryview(room)[:end])
+            if scan.errors:
+                raise scan.errors[0]
+            kept = filled - end
+            room[:kept] = room[end:filled]
+            if kept == len(room):
+                room = room + bytearray(len(room))
+        scan.feed(memoryview(room)[:kept])
+    if scan.errors:
+        raise scan.errors[0]
+    return Quads(*scan.columns()[1:])
+
+
+def parse_rdf(
+    data: bytes,
+    form: pyoxigraph.RdfFormat,
+    dictionary: Dictionary,
+    file: str,
+    *,
+    blank_scope: str,
+    base: str | None = None,
+) -> Quads:
+    """The statements of a document in any format.
+
+    pyoxigraph turns it into N-Quads, and those are scanned, so that nothing is done in Python term by term.
+    """
     blocks = [(np.empty(0, np.int64),) * 4]
     try:
-        parser = pyoxigraph.parse(data, form, base_iri=path.absolute().as_uri())
+        parser = pyoxigraph.parse(data, form, base_iri=base)
         while text := pyoxigraph.serialize(islice(parser, _BLOCK_QUADS), format=pyoxigraph.RdfFormat.N_QUADS):
-            columns, errors = scan_statements(text, dictionary, str(path), quads=True, blank_scope=blank_scope)
+            columns, errors = scan_statements(text, dictionary, file, quads=True, blank_scope=blank_scope)
             if errors:  # the line would be one of the N-Quads, which the user does not see
-                raise InputError(errors[0].message, file=str(path))
+                raise InputError(errors[0].message, file=file)
             blocks.append(columns)
     except SyntaxError as error:
-        raise _placed(parse_error(error, str(path)), data, form) from None
+        raise _placed(parse_error(error, file), data, form) from None
     subjects, predicates, objects, graphs = (np.concatenate(column) for column in zip(*blocks, strict=True))
     return Quads(subjects, predicates, objects, graphs)
 

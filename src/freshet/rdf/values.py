@@ -120,13 +120,16 @@ def _reals(data: NDArray[np.uint8], starts: Ids, ends: Ids, rows: Ids) -> NDArra
 
 
 _NO_VALUES = _empty(0).values
-_TABLES: WeakKeyDictionary[Dictionary, ValueTable] = WeakKeyDictionary()
+_TABLES: WeakKeyDictionary[Dictionary, tuple[int, ValueTable]] = WeakKeyDictionary()
 
 
 def value_table(dictionary: Dictionary) -> ValueTable:
-    """The table beside a dictionary."""
-    table = _TABLES.get(dictionary)
-    return _TABLES.setdefault(dictionary, ValueTable()) if table is None else table
+    """The table beside a dictionary. After a sweep it is another: an id may have become another term's."""
+    generation, table = _TABLES.get(dictionary, (-1, None))
+    if table is None or generation != dictionary.generation:
+        table = ValueTable()
+        _TABLES[dictionary] = dictionary.generation, table
+    return table
 
 
 def plain(ids: Ids) -> Ids:

@@ -1,4 +1,7 @@
-"""What queries give back, as ids; the dictionary turns them into terms when they are written."""
+"""What queries give back, as ids; the dictionary turns them into terms when they are written.
+
+The dictionary keeps their terms as long as they themselves are kept: hold on to the report, not only to its rows.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from numpy.typing import NDArray
 from freshet.algebra.nodes import StreamOperator
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Solutions:
     """A sequence of solutions: a row each, a column of ids for each variable, 0 where it is unbound."""
 
@@ -25,7 +28,7 @@ class BooleanAnswer:
     value: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class GraphAnswer:
     """What CONSTRUCT and DESCRIBE give: a set of triples."""
 
@@ -37,7 +40,7 @@ class GraphAnswer:
 Answer = Solutions | BooleanAnswer | GraphAnswer
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Report:
     """What one evaluation of a registered query puts out (R2S): the rows as in `Solutions`, or a graph (CONSTRUCT)."""
 
@@ -47,3 +50,11 @@ class Report:
     variables: tuple[str, ...]
     rows: NDArray[np.int64]
     graph: GraphAnswer | None = None
+
+    @property
+    def shown(self) -> Solutions:
+        """What there is to show: the rows, or the triples of the graph as rows of their own."""
+        if self.graph is None:
+            return Solutions(self.variables, self.rows)
+        triples = (self.graph.subjects, self.graph.predicates, self.graph.objects)
+        return Solutions(("subject", "predicate", "object"), np.stack(triples, axis=1))

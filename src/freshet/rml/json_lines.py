@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from freshet.kernels import json_lines as kernels
+from freshet.kernels.event_time import UNREAD, read_times
 from freshet.kernels.json_lines import PathTree
 from freshet.kernels.json_values import NOTHING
-from freshet.rdf.arrow import key_ranges, large_strings, read_only
+from freshet.rdf.arrow import key_ranges, read_only, strings
 from freshet.rdf.errors import UnsupportedError
 from freshet.rml.model import Reference
 
@@ -22,6 +23,15 @@ class JsonColumns(NamedTuple):
     good: pa.Array  # whether the line is one JSON object
     texts: list[pa.Array]
     kinds: list[pa.Array]
+    times: pa.Array  # milliseconds, null where they could not be read or were not asked for
+
+
+class TimeReference(NamedTuple):
+    """The reference that finds event times in the usual form. Its text is only made where it has another form, or is
+    wanted for itself."""
+
+    number: int
+    text_wanted: bool
 
 
 def path_tree(references: Sequence[Reference]) -> PathTree:
@@ -49,32 +59,34 @@ def path_tree(references: Sequence[Reference]) -> PathTree:
             node = nodes[node][step][1]
             inside[node, number] = True
     names = [(name.encode(), *places) for node in nodes for name, places in node.items()]
-    lengths = np.array([len(name) for name, _, _ in names], np.int64)
-    ends = np.cumsum(lengths)
-    return PathTree(
-        firsts=np.cumsum([0, *(len(node) for node in nodes)]),
-        data=np.frombuffer(bytearray(b"".join(name for name, _, _ in names)), np.uint8),
-        starts=ends - lengths,
-        ends=ends,
-        references=np.array([reference for _, reference, _ in names], np.int64),
-        below=np.array([below for _, _, below in names], np.int64),
-        inside=inside,
-    )
+    data = np.frombuffer(bytearray(b"".join(name for name, _, _ in names)), np.uint8)
+    ends = np.cumsum([len(name) for name, _, _ in names])
+    described = np.empty((len(names), 5), np.int64)
+    for at, (name, number, below) in enumerate(names):
+        start, end = int(ends[at]) - len(name), int(ends[at])
+        described[at] = kernels.first_word(data, start, end), len(name), start, number, below
+    return PathTree(np.cumsum([0, *(len(node) for node in nodes)]), described, inside, data)
 
 
-def read_lines(lines: pa.Array, tree: PathTree) -> JsonColumns:
+def read_lines(lines: pa.Array, tree: PathTree, time: TimeReference | None = None) -> JsonColumns:
     """What the references of a tree find in each line."""
     data, line_starts, line_ends = key_ranges(lines)
     data = read_only(data)
-    count = int(np.count_nonzero(tree.references >= 0))
+    count = tree.inside.shape[1]
     starts, ends = np.empty((count, len(lines)), np.int64), np.empty((count, len(lines)), np.int64)
     kinds, good = np.empty((count, len(lines)), np.int8), np.empty(len(lines), np.bool_)
     kernels.scan_lines(tree, data, line_starts, line_ends, starts, ends, kinds, good)
+    times = np.full(len(lines), UNREAD) if time is None else np.empty(len(lines), np.int64)
+    if time is not None:
+        at = time.number
+        read_times(data, starts[at], ends[at], kinds[at], good, times)
+    unread = times == UNREAD
     texts = []
     for at in range(count):
-        found = good & (kinds[at] != NOTHING)
+        wanted = good & unread if time is not None and at == time.number and not time.text_wanted else good
+        found = wanted & (kinds[at] != NOTHING)
         out = np.empty(int(np.sum(ends[at] - starts[at], where=found)), np.uint8)
-        offsets = np.empty(len(lines) + 1, np.int64)
-        kernels.write_texts(data, starts[at], ends[at], kinds[at], good, out, offsets)
-        texts.append(large_strings(out, offsets, found).cast(pa.string()))
-    return JsonColumns(pa.array(good), texts, [pa.array(row) for row in kinds])
+        offsets = np.empty(len(lines) + 1, np.int32)
+        kernels.write_texts(data, starts[at], ends[at], kinds[at], wanted, out, offsets)
+        texts.append(strings(out, offsets, found))
+    return JsonColumns(pa.array(good), texts, [pa.array(row) for row in kinds], pa.array(times, mask=unread))

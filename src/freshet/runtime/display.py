@@ -57,9 +57,14 @@ def show_term(term: Term | None) -> str:
 
 
 def show_report(report: Report, dictionary: Dictionary) -> str:
-    """A report as a heading and a line a solution."""
-    lines = [f"{report.query} at {show_time(report.time_ms)} ({report.stream.value}, {len(report.rows):,} rows)"]
-    for row in report.rows:
-        cells = zip(report.variables, dictionary.decode_many(row), strict=True)
+    """A report as a heading and a line a solution, or a line a triple."""
+    shown = report.shown
+    what = "rows" if report.graph is None else "triples"
+    lines = [f"{report.query} at {show_time(report.time_ms)} ({report.stream.value}, {len(shown.rows):,} {what})"]
+    for row in shown.rows:
+        if report.graph is not None:
+            lines.append("  " + "  ".join(show_term(term) for term in dictionary.decode_many(row)))
+            continue
+        cells = zip(shown.variables, dictionary.decode_many(row), strict=True)
         lines.append("  " + "  ".join(f"?{name}={show_term(term)}" for name, term in cells if term is not None))
     return "\n".join(lines)

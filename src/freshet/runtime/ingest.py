@@ -180,20 +180,23 @@ class Ingest:
         if self._restoring:
             return
         latency_ms = None if self._arrived_ms is None else max(0.0, time.time() * 1000 - self._arrived_ms)
+        shown = report.shown
         self._metrics.report(
             report.query,
             time_ms=report.time_ms,
-            variables=report.variables,
-            rows=len(report.rows),
+            variables=shown.variables,
+            rows=len(shown.rows),
             first_rows=shown_rows(report, self._engine.dictionary),
             latency_ms=latency_ms,
         )
 
     def _push(self, stream: StreamIntake, table: pa.Table) -> None:
         began = time.perf_counter()
-        elements = elements_of(table, stream.layout, self._engine.dictionary)
-        # Spark reads the files of a batch side by side, so the order inside a batch means nothing: time decides.
-        self._engine.push(stream.iri, in_order([elements]) if len(elements.times) else elements)
+        with self._engine.dictionary.pins:  # nothing holds the elements' terms until the engine has them
+            elements = elements_of(table, stream.layout, self._engine.dictionary)
+            # Spark reads the files of a batch side by side, so the order inside a batch means nothing: time decides.
+            self._engine.push(stream.iri, in_order([elements]) if len(elements.times) else elements)
+        self._engine.forget()
         # Records whose triples nobody wants move the watermark too.
         lateness_ms = self._engine.streams[stream.iri].lateness_ms
         self._engine.advance(stream.iri, last_time(table) - lateness_ms)
@@ -234,7 +237,7 @@ class Ingest:
 
 def shown_rows(report: Report, dictionary: Dictionary) -> list[list[str]]:
     """The first few rows of a report, as text for the eye."""
-    return [[show_term(term) for term in dictionary.decode_many(row)] for row in report.rows[:KEPT_ROWS]]
+    return [[show_term(term) for term in dictionary.decode_many(row)] for row in report.shown.rows[:KEPT_ROWS]]
 
 
 def fingerprint(layout: Layout) -> str:

@@ -185,7 +185,8 @@ class ViewSink:
 
     def deliver(self, report: Report) -> None:
         rows = shown_rows(report, self._session.dictionary)
-        self._view.report(report.query, report.time_ms, report.variables, len(report.rows), rows)
+        shown = report.shown
+        self._view.report(report.query, report.time_ms, shown.variables, len(shown.rows), rows)
 
     def pass_over(self, report: Report) -> None:
         """It was shown before the restart."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from freshet.algebra.nodes import Query
 from freshet.algebra.rewrite.rules import rewrite
@@ -17,29 +19,35 @@ from freshet.oneshot.deadline import Deadline
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import InputError, UnsupportedError
-from freshet.rdf.ntriples import scan_timed
 from freshet.rdf.reading import read_rdf
 from freshet.rdf.terms import Iri, Term
 from freshet.rdf.triples import DEFAULT_GRAPH
-from freshet.results.report import Answer, Report, Solutions
+from freshet.results.arrow import record_batch
+from freshet.results.report import Answer, BooleanAnswer, Report, Solutions
 from freshet.results.write import report_json
+from freshet.runtime.pushing import Pushed, Pushing
 from freshet.store.dataset import DatasetSnapshot, StoredDataset, rows_by_graph
 from freshet.syntax.parser import parse_query
 
 
 @dataclass(frozen=True, slots=True)
 class RegisteredQuery:
-    """A query that is kept answered. Reports wait here until they are taken, unless a callback gets them."""
+    """A query that is kept answered. Reports wait here until they are taken, unless a callback gets them.
+
+    `for report in registered:` takes those that wait, one after another, also those that come meanwhile.
+    """
 
     name: str
     variables: tuple[str, ...]
-    waiting: list[Report]
+    waiting: deque[Report]
 
     def take(self) -> list[Report]:
         """The reports since the last call, in order of time."""
-        reports = self.waiting[:]
-        self.waiting.clear()
-        return reports
+        return list(self)
+
+    def __iter__(self) -> Iterator[Report]:
+        while self.waiting:
+            yield self.waiting.popleft()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,16 +89,17 @@ class Session:
         Named graphs of TriG and N-Quads are kept. Where a graph's name is given, it takes what the files have outside
         of their own named graphs.
         """
-        home = DEFAULT_GRAPH if graph is None else self.dictionary.encode(Iri(graph))
         count = 0
-        for path in paths:
-            quads = read_rdf(path, self.dictionary)
-            graphs = np.where(quads.graphs == DEFAULT_GRAPH, home, quads.graphs)
-            with self.stored.changing:  # a snapshot has all of a file or nothing
-                for name, rows in rows_by_graph(graphs, home):
-                    subjects, predicates, objects = (column[rows] for column in quads[:3])
-                    self.engine.load(subjects, predicates, objects, name)
-            count += len(graphs)
+        with self.dictionary.pins:
+            home = DEFAULT_GRAPH if graph is None else self.dictionary.encode(Iri(graph))
+            for path in paths:
+                quads = read_rdf(path, self.dictionary)
+                graphs = np.where(quads.graphs == DEFAULT_GRAPH, home, quads.graphs)
+                with self.stored.changing:  # a snapshot has all of a file or nothing
+                    for name, rows in rows_by_graph(graphs, home):
+                        subjects, predicates, objects = (column[rows] for column in quads[:3])
+                        self.engine.load(subjects, predicates, objects, name)
+                count += len(graphs)
         return count
 
     def dataset(self) -> DatasetSnapshot:
@@ -99,11 +108,12 @@ class Session:
 
     def stream(self, iri: str, *, lateness_ms: int = 0, absorb: bool | Iterable[str] = False) -> None:
         """Declare a stream, how late its elements may be, and which predicates' triples it leaves in the graph."""
-        if absorb is True or absorb is False:
-            kept = frozenset[int]() if absorb else None
-        else:
-            kept = frozenset(self.dictionary.encode(Iri(predicate)) for predicate in absorb) or None
-        self.engine.declare(StreamState(iri, lateness_ms, kept))
+        with self.dictionary.pins:
+            if absorb is True or absorb is False:
+                kept = frozenset[int]() if absorb else None
+            else:
+                kept = frozenset(self.dictionary.encode(Iri(predicate)) for predicate in absorb) or None
+            self.engine.declare(StreamState(iri, lateness_ms, kept))
 
     def register(
         self,
@@ -126,7 +136,7 @@ class Session:
         """
         query = parse_query(text, file=file, dialect=dialect)
         chosen = query.name or name or f"query{len(self.engine.names) + 1}"
-        waiting: list[Report] = []
+        waiting: deque[Report] = deque()
         plan = self.engine.register(
             chosen,
             query,
@@ -142,15 +152,18 @@ class Session:
         """Forget a query, and what only it needed."""
         self.engine.unregister(name)
 
-    def push(self, stream: str, elements: Elements | str | bytes, *, file: str = "pushed data") -> None:
-        """Give elements of a stream in the order they came, encoded or as timed N-Triples."""
-        if isinstance(elements, str):
-            elements = elements.encode()
-        if isinstance(elements, bytes):
-            elements, errors = scan_timed(elements, self.dictionary, file, blank_scope=self.blank_scope(stream))
-            if errors:
-                raise errors[0]
-        self.engine.push(stream, elements)
+    def push(self, stream: str, elements: Pushed, *, time_ms: int | None = None, file: str = "pushed data") -> None:
+        """Give elements of a stream in the order they came.
+
+        They may be encoded, timed N-Triples, one element or several as tuples `(time_ms, subject, predicate, object)`
+        of terms, or an Arrow table or batch with the columns time (int64), subject, predicate and object (int64 ids,
+        or strings of N-Triples terms). RDF text without times (N-Triples, N-Quads or Turtle) is pushed with `time_ms`.
+        """
+        with self.dictionary.pins:  # nothing holds the elements' terms until the engine has them
+            if not isinstance(elements, Elements) or time_ms is not None:
+                elements = Pushing(self.dictionary, self.blank_scope(stream), file).elements(elements, time_ms)
+            self.engine.push(stream, elements)
+        self.engine.forget()
 
     def blank_scope(self, stream: str) -> str:
         """What stands before the labels of a stream's blank nodes, so that streams do not share them."""
@@ -185,17 +198,27 @@ class Session:
         """
         prepared = self.prepare(query, file=file, dialect=dialect) if isinstance(query, str) else query
         try:
-            return answer(prepared, self.dataset(), self.dictionary, deadline=deadline or Deadline(timeout_seconds))
+            with self.dictionary.pins:
+                found = answer(
+                    prepared, self.dataset(), self.dictionary, deadline=deadline or Deadline(timeout_seconds)
+                )
+                if not isinstance(found, BooleanAnswer):
+                    self.engine.forgetting.keep(found)
+                return found
         except UnsupportedError as error:
             raise UnsupportedError(error.message, file=file) from None
 
     def bindings(self, answer: Answer | Report) -> Iterator[dict[str, Term]]:
-        """Solutions as dictionaries of terms; unbound variables are left out."""
+        """Solutions as dictionaries of terms; unbound variables are left out.
+
+        A report of CONSTRUCT has a dictionary for each triple: subject, predicate, object.
+        """
         if not isinstance(answer, Solutions | Report):
             raise InputError("only the answer to SELECT has bindings")
-        for row in answer.rows:
+        shown = answer.shown if isinstance(answer, Report) else answer
+        for row in shown.rows:
             terms = self.dictionary.decode_many(row)
-            yield {name: term for name, term in zip(answer.variables, terms, strict=True) if term is not None}
+            yield {name: term for name, term in zip(shown.variables, terms, strict=True) if term is not None}
 
     def _failed(self, query: str, reason: str) -> None:
         failure = QueryFailure(query, reason)
@@ -206,3 +229,7 @@ class Session:
     def ndjson(self, report: Report) -> bytes:
         """A report as one line of JSON."""
         return report_json(report, self.dictionary)
+
+    def arrow(self, answer: Answer | Report) -> pa.RecordBatch:
+        """An answer or a report as Arrow: a column a variable, each a struct of type, value, datatype and language."""
+        return record_batch(answer, self.dictionary)

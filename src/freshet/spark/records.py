@@ -9,10 +9,10 @@ import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from freshet.rml.json_lines import path_tree, read_lines
+from freshet.rml.json_lines import TimeReference, path_tree, read_lines
 from freshet.rml.model import Reference
 
-LINE, FILE, ARRIVED, REASON = "line", "file", "arrived", "reason"
+LINE, FILE, ARRIVED, REASON, TIME = "line", "file", "arrived", "reason", "time"
 _PARSED, _CORRUPT = "parsed", "_corrupt"
 
 
@@ -23,38 +23,68 @@ def lines(spark: SparkSession, folder: str, pattern: str | None, files_per_batch
         reader = reader.option("pathGlobFilter", pattern)
     if files_per_batch is not None:
         reader = reader.option("maxFilesPerTrigger", files_per_batch)
-    return (
-        reader.load(folder)
-        .select(
-            F.col("value").alias(LINE),
-            F.col("_metadata.file_path").alias(FILE),
-            F.unix_millis(F.col("_metadata.file_modification_time")).alias(ARRIVED),
-        )
-        .where(F.trim(F.col(LINE)) != "")
+    return reader.load(folder).select(
+        F.col("value").alias(LINE),
+        F.col("_metadata.file_path").alias(FILE),
+        F.unix_millis(F.col("_metadata.file_modification_time")).alias(ARRIVED),
     )
 
 
-def json_records(records: DataFrame, references: Iterable[Reference]) -> DataFrame:
-    """JSON lines as the texts of what is referred to, with the kind of each (`freshet.kernels.json_values`).
+def without_blank_lines(records: DataFrame) -> DataFrame:
+    """Lines with something else than spaces."""
+    return records.where(F.trim(F.col(LINE)) != "")
 
-    The lines stay beside them, since a record may be rejected later.
+
+def json_records(
+    records: DataFrame,
+    references: Iterable[Reference],
+    *,
+    kinds: Iterable[Reference],
+    time: Reference | None,
+    may_be_rejected: bool,
+) -> DataFrame:
+    """JSON lines as the texts of what is referred to, with the `kinds` that are asked for (`kernels/json_values.py`).
+
+    `time` is the reference that finds event times of the ISO form: those that the kernel can read are in TIME; unless
+    it is among the references there is a text only for the others. Line and file stay beside a record as long as it may
+    be rejected later: always, or only until its time is read.
     """
-    chosen = tuple(references)
+    wanted = frozenset(references)
+    chosen = sorted(wanted if time is None else wanted | {time}, key=str)
+    kinded = [each for each in chosen if each in frozenset(kinds)]
     tree = path_tree(chosen)
-    texts = ", ".join(f"{_quoted(column_name(each))} STRING, {_quoted(_kind_name(each))} TINYINT" for each in chosen)
+    moment = None if time is None else TimeReference(chosen.index(time), time in wanted)
+    fields = [f"{_quoted(column_name(each))} STRING" for each in chosen]
+    fields += [f"{_quoted(_kind_name(each))} TINYINT" for each in kinded]
+    names = [LINE, FILE, ARRIVED, REASON, TIME, *map(column_name, chosen), *map(_kind_name, kinded)]
 
     def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            found = read_lines(batch.column(LINE), tree)
-            reasons = pc.if_else(found.good, pa.scalar(None, pa.string()), "not a JSON object")
-            columns = [batch.column(LINE), batch.column(FILE), batch.column(ARRIVED), reasons]
-            names = [LINE, FILE, ARRIVED, REASON]
-            for reference, text, kinds in zip(chosen, found.texts, found.kinds, strict=True):
-                columns += [text, kinds]
-                names += [column_name(reference), _kind_name(reference)]
-            yield pa.RecordBatch.from_arrays(columns, names=names)
+            found = read_lines(batch.column(LINE), tree, moment)
+            places = [batch.column(LINE), batch.column(FILE)]
+            reasons = pa.nulls(len(batch), pa.string())
+            if found.good.false_count:
+                reasons = pc.if_else(found.good, pa.scalar(None, pa.string()), "not a JSON object")
+            if not may_be_rejected:
+                places = [_where(pc.is_null(found.times), place) for place in places]
+            columns = [*places, batch.column(ARRIVED), reasons, found.times, *found.texts]
+            columns += [found.kinds[chosen.index(each)] for each in kinded]
+            made = pa.RecordBatch.from_arrays(columns, names=names)
+            yield made.filter(_not_blank(batch.column(LINE))) if found.good.false_count else made
 
-    return records.mapInArrow(parse, f"{LINE} STRING, {FILE} STRING, {ARRIVED} BIGINT, {REASON} STRING, {texts}")
+    schema = f"{LINE} STRING, {FILE} STRING, {ARRIVED} BIGINT, {REASON} STRING, {TIME} BIGINT"
+    return records.mapInArrow(parse, ", ".join([schema, *fields]))
+
+
+def _where(wanted: pa.Array, strings: pa.Array) -> pa.Array:
+    """Strings where they are wanted, null elsewhere."""
+    if not wanted.true_count:
+        return pa.nulls(len(strings), strings.type)
+    return pc.if_else(wanted, strings, pa.scalar(None, strings.type))
+
+
+def _not_blank(lines: pa.Array) -> pa.Array:
+    return pc.not_equal(pc.ascii_trim(lines, " "), "")
 
 
 def _quoted(name: str) -> str:
@@ -82,7 +112,12 @@ def _kind_name(reference: Reference) -> str:
 
 def field(reference: Reference) -> Column:
     """The text of a reference in parsed records."""
-    return F.col(_quoted(column_name(reference)))
+    return F.col(field_name(reference))
+
+
+def field_name(reference: Reference) -> str:
+    """The name of that column as it stands in SQL."""
+    return _quoted(column_name(reference))
 
 
 def kind(reference: Reference) -> Column:

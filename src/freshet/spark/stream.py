@@ -23,7 +23,6 @@ from freshet.spark.csv_header import column_names, files_with_other_header, firs
 from freshet.spark.event_time import milliseconds
 from freshet.spark.mapping import compile_mapping
 from freshet.spark.rejects import write_rejects
-from freshet.spark.terms import dictionary_id
 
 
 class OnBatch(Protocol):
@@ -58,9 +57,9 @@ class EncodedStream:
         self._header = ""
         self._mapping = None
         if spec.mapping is None:
-            self.layout = Layout(((0, 1, 2),))
+            self.layout = Layout(((0, 1, 2),), (("", ""),) * 3)
         else:
-            self._mapping = compile_mapping(spec.mapping, spec.wanted)
+            self._mapping = compile_mapping(spec.mapping, spec.wanted, spec.blank_scope)
             wanted = Formulation.CSV if spec.format == "csv" else Formulation.JSON
             if self._mapping.formulation is not wanted:
                 raise InputError(
@@ -105,12 +104,8 @@ class EncodedStream:
         """
         rejected = F.lit(True) if self.spec.format == "csv" else F.col(records.REASON).isNotNull()
         place = [F.when(rejected, F.col(name)).alias(name) for name in (records.FILE, records.LINE)]
-        ids = [f"{kind}_{k}" for k in range(self._term_count) for kind in ("id", "key")]
-        return ["time", records.ARRIVED, records.REASON, *place, *ids]
-
-    @property
-    def _term_count(self) -> int:
-        return 3 if self._mapping is None else len(self._mapping.terms)
+        texts = [f"text_{k}" for k in range(len(self.layout.frames))]
+        return [records.TIME, records.ARRIVED, records.REASON, *place, *texts]
 
     def _with_headers_checked(self, table: pa.Table) -> pa.Table:
         """Reject the records of CSV files whose header is another than the first file's."""
@@ -131,21 +126,33 @@ class EncodedStream:
         if self._mapping is None:
             return self._timed(read)
         time_reference = reference(spec.time_reference, self._mapping.formulation)
+        moment = milliseconds(records.field(time_reference), spec.time_form)
         if spec.format == "json":
-            references = sorted({*self._mapping.references, time_reference}, key=str)
-            parsed = records.json_records(read, references)
+            parsed = self._json(read, time_reference)
+            moment = F.coalesce(F.col(records.TIME), moment)
         else:
             header = first_header(spec.folder, spec.pattern)
             if header is None:
                 return None
             self._header = header
             self._check_columns(column_names(header), time_reference)
-            parsed = records.csv_records(read, header, column_names(header))
-        moment = milliseconds(records.field(time_reference), spec.time_form)
-        timed = parsed.withColumn("time", moment)
-        missing = F.when(F.col("time").isNull(), F.lit(f"no event time in {spec.time_reference}"))
+            parsed = records.csv_records(records.without_blank_lines(read), header, column_names(header))
+        timed = parsed.withColumn(records.TIME, moment)
+        missing = F.when(F.col(records.TIME).isNull(), F.lit(f"no event time in {spec.time_reference}"))
         timed = timed.withColumn(records.REASON, F.coalesce(F.col(records.REASON), missing))
-        return self._mapping.encode(timed, spec.blank_scope).select(*self._shipped())
+        return self._mapping.encode(timed).select(*self._shipped())
+
+    def _json(self, read: DataFrame, time_reference: Reference) -> DataFrame:
+        mapping = self._mapping
+        assert mapping is not None
+        in_kernel = self.spec.time_form == "iso"
+        return records.json_records(
+            read,
+            mapping.references if in_kernel else mapping.references | {time_reference},
+            kinds=mapping.kinds,
+            time=time_reference if in_kernel else None,
+            may_be_rejected=not (in_kernel and mapping.always_fits),
+        )
 
     def _check_columns(self, columns: list[str], time_reference: Reference) -> None:
         assert self._mapping is not None
@@ -162,13 +169,11 @@ class EncodedStream:
             for batch in batches:
                 yield _split_batch(batch, scope)
 
-        parsed = read.mapInArrow(split, _SPLIT_SCHEMA)
-        encoded = parsed.withColumns({f"id_{k}": dictionary_id(F.col(f"key_{k}")) for k in range(3)})
-        return encoded.select(*self._shipped())
+        return records.without_blank_lines(read).mapInArrow(split, _SPLIT_SCHEMA).select(*self._shipped())
 
 
 _SPLIT_SCHEMA = (
-    "line STRING, file STRING, arrived BIGINT, time BIGINT, key_0 STRING, key_1 STRING, key_2 STRING, reason STRING"
+    "line STRING, file STRING, arrived BIGINT, time BIGINT, text_0 STRING, text_1 STRING, text_2 STRING, reason STRING"
 )
 
 
@@ -179,7 +184,7 @@ def _split_batch(batch: pa.RecordBatch, scope: str) -> pa.RecordBatch:
     kept = [batch.column(name) for name in ("line", "file", "arrived")]
     made_columns = [made.times, made.subjects, made.predicates, made.objects, made.reasons]
     columns = [*kept, *(column.cast(pa.string()) if at else column for at, column in enumerate(made_columns))]
-    names = ["line", "file", "arrived", "time", "key_0", "key_1", "key_2", "reason"]
+    names = ["line", "file", "arrived", "time", "text_0", "text_1", "text_2", "reason"]
     # Comments are neither records nor rejects.
     return pa.RecordBatch.from_arrays(columns, names=names).filter(
         pc.or_(pc.is_valid(made.times), pc.is_valid(made.reasons))

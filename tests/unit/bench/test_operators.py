@@ -53,4 +53,4 @@ def test_a_figure_has_its_baseline() -> None:
 
 
 def test_pushes_are_measured() -> None:
-    assert all(figure.value > 0 for figure in push_figures())
+    assert all(figure.value > 0 for figure in push_figures(100))

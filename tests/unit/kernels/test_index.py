@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -84,3 +85,53 @@ def test_an_index_without_columns_holds_one_key():
     lefts, rows = ring.probe(np.empty((2, 0), np.int64), np.zeros(8, np.int64), EVERY)
     assert lefts.tolist() == [0, 0, 0, 1, 1, 1]
     assert rows.tolist() == [2, 1, 0, 2, 1, 0]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(st.lists(keys, max_size=150), st.integers(0, 100)), max_size=8))
+def test_ring_index_pops_the_newest_row_of_a_key(steps):
+    ring, rings = RingIndex((0, 1)), defaultdict(list)
+    values = np.zeros((1_200, 2), np.int64)
+    next_row = 0
+    for added, popped in steps:
+        rows = np.arange(next_row, next_row + len(added), dtype=np.int32)
+        next_row += len(added)
+        values[rows] = as_keys(added)
+        ring.link(rows, values)
+        for row, key in zip(rows, added, strict=True):
+            rings[key].append(row)
+        leaving = [key for key in rings for _ in rings[key]][:popped]
+        assert ring.pop(as_keys(leaving)).tolist() == [rings[key].pop() for key in leaving]
+        asked = sorted(rings)
+        lefts, found = ring.probe(as_keys(asked), np.zeros(1_200, np.int64), EVERY)
+        assert list(zip(lefts, found, strict=True)) == [(at, r) for at, k in enumerate(asked) for r in rings[k][::-1]]
+    assert ring.rows_per_key() == sum(map(len, rings.values())) / max(1, sum(map(bool, rings.values())))
+    with pytest.raises(ValueError, match="never came"):
+        ring.pop(as_keys([(99, 99)]))
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_ring_index_deletes_idle_keys_in_batches(repeats):
+    """Keys that never come again, in a window of 5,000 rows that slides over 60,000 of them."""
+    ring, window, batch = RingIndex((0,)), 5_000, 500
+    capacity = window + batch
+    values, born = np.zeros((capacity, 1), np.int64), np.zeros(capacity, np.int64)
+    for first in range(0, 60_000, batch):
+        numbers = np.arange(first, first + batch)
+        rows = (numbers % capacity).astype(np.int32)
+        values[rows, 0] = numbers // repeats * 7919
+        ring.link(rows, values)
+        if first >= window:
+            ring.unlink(((numbers - window) % capacity).astype(np.int32))
+        alive = np.arange(max(0, first + batch - window), first + batch)
+        asked = np.unique(alive // repeats)[:: max(1, batch // 50)]
+        gone = np.arange(0, max(0, alive[0] // repeats - 1), 97)
+        lefts, found = ring.probe(np.concatenate((asked, gone)).reshape(-1, 1) * 7919, born, EVERY)
+        expected = [
+            (at, number % capacity)
+            for at, key in enumerate(asked)
+            for number in range((key + 1) * repeats - 1, key * repeats - 1, -1)
+            if alive[0] <= number <= alive[-1]
+        ]
+        assert list(zip(lefts.tolist(), found.tolist(), strict=True)) == expected
+    assert ring._index.capacity <= 16_384

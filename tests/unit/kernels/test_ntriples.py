@@ -93,12 +93,3 @@ def test_times(text: bytes, time_ms: int) -> None:
 @pytest.mark.parametrize("text", [b"", b"-", b"+5", b"5.0", b"1e3", b" 5", b"5 ", b"1000000000000000000", b"x"])
 def test_times_that_are_not_sure(text: bytes) -> None:
     assert scan(text + b"\t<urn:s> <urn:p> <urn:o> .", timed=True)[0] == ntriples.UNSURE_LINE
-
-
-@pytest.mark.parametrize("data", [b"", b"\n", b"a", b"a\n", b"a\nb", b"\n\na\n\n"])
-def test_lines_are_split_as_python_does(data: bytes) -> None:
-    array = np.frombuffer(data, np.uint8)
-    count = ntriples.count_lines(array)
-    starts, ends = np.empty(count, np.int64), np.empty(count, np.int64)
-    ntriples.split_lines(array, starts, ends)
-    assert [data[start:end] for start, end in zip(starts, ends, strict=True)] == data.split(b"\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from random import Random
 
 import numpy as np
@@ -24,6 +25,7 @@ from freshet.algebra.windows import (
 )
 from freshet.native.coordinator import Engine
 from freshet.native.leaf_buffer import LeafPattern
+from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.native.stream import StreamState
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
@@ -41,11 +43,12 @@ EXAMPLES = int(os.environ.get("FRESHET_EXAMPLES", "500")) // 12
 class Recorder:
     """A query that keeps the rows of its leaves by increments, and writes down what it has when a report is due."""
 
-    def __init__(self, plan, windows, leaves) -> None:
-        self.plan, self.windows, self.leaves = plan, windows, leaves
+    def __init__(self, plan, clock, windows, leaves) -> None:
+        self.plan, self.clock, self.windows, self.leaves = plan, clock, windows, leaves
         self.held = [set() for _ in leaves]
         self.seen = 0
         self.reports = []
+        self.compared = []  # each report with the one before it, as R2S compares them
 
     def take_in(self, number: int) -> None:
         for leaf, held in zip(self.leaves, self.held, strict=True):
@@ -55,14 +58,16 @@ class Recorder:
         self.seen = number
 
     def report(self, time_ms: int) -> None:
+        before = self.reports[-1][1] if self.reports and any(self.reports[-1][1]) else None
         self.reports.append((time_ms, [set(held) for held in self.held], [window.count for window in self.windows]))
+        self.compared.append((self.clock.moment, before, self.reports[-1]))
 
 
 class RecordingEngine(Engine):
     def _alone(self, name, plan, timing, on_report, limit_seconds, measurements):
         clock = self._clock(timing)
         windows = [clock.window(window) for window in plan.windows]
-        self.recorder = Recorder(plan, windows, [window.leaf(ANY_TRIPLE) for window in windows])
+        self.recorder = Recorder(plan, clock, windows, [window.leaf(ANY_TRIPLE) for window in windows])
         clock.add(name, self.recorder, timing, limit_seconds)
         return clock, plan
 
@@ -111,19 +116,23 @@ def random_lines(random: Random, lateness: int, ids: dict[str, list[int]]) -> li
     return lines
 
 
-def run(engine: Engine, lines: dict[str, list[Line]], random: Random) -> None:
-    """Hand the lines of all streams over, in batches by chance."""
+Batch = tuple[str, list[Line]]
+
+
+def batches_of(lines: dict[str, list[Line]], random: Random) -> list[Batch]:
+    """The lines of all streams in batches by chance; one that moves the watermark is alone."""
     left = {iri: list(given) for iri, given in lines.items()}
     whole = random.random() < 0.2
+    batches: list[Batch] = []
     while any(left.values()):
         iri = random.choice([iri for iri, given in left.items() if given])
         size = len(left[iri]) if whole else random.choice([1, 1, 2, 5])
         batch, left[iri] = left[iri][:size], left[iri][size:]
         if any(element is None for _, element in batch):
-            for line in batch:
-                hand_over(engine, iri, [line])
+            batches += [(iri, [line]) for line in batch]
         else:
-            hand_over(engine, iri, batch)
+            batches.append((iri, batch))
+    return batches
 
 
 def hand_over(engine: Engine, iri: str, lines: list[Line]) -> None:
@@ -134,57 +143,122 @@ def hand_over(engine: Engine, iri: str, lines: list[Line]) -> None:
     engine.push(iri, Elements(*(np.ascontiguousarray(column) for column in rows.T)))
 
 
-def check(seed: int) -> None:
-    random = Random(seed)
-    dictionary = Dictionary()
-    integer = Iri(XSD + "integer")
-    times = {dictionary.encode(Literal(str(time), integer)): time for time in range(0, 60, 3)}
-    late_evening = Literal("1970-01-01T00:00:00.0079Z", Iri(XSD + "dateTime"))
-    times[dictionary.encode(late_evening)] = 7
-    ids = {
-        "subjects": [dictionary.encode(Iri(f"http://e/{name}")) for name in "ab"],
-        "predicates": [dictionary.encode(AT), *(dictionary.encode(Iri(f"http://e/{name}")) for name in "pq")],
-        "objects": [dictionary.encode(Literal(str(value))) for value in range(4)],
-        "times": [*times, dictionary.encode(Literal("no time"))],
-    }
-    lateness = {iri: random.choice([0, 0, 4]) for iri in (S, T)}
-    lines = {iri: random_lines(random, lateness[iri], ids) for iri in (S, T)}
-    base = {iri: receive(lines[iri], lateness[iri]) for iri in (S, T)}
+@dataclass(frozen=True)
+class Asked:
+    """A query that a world asks."""
 
-    def stream_of(window: WindowOperator) -> Stream:
+    windows: list[WindowOperator]
+    period: int | None
+    conditions: frozenset[str]
+
+
+class World:
+    """Two streams, and some queries over them."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.random = random = Random(seed)
+        self.dictionary = dictionary = Dictionary()
+        integer, date_time = Iri(XSD + "integer"), Iri(XSD + "dateTime")
+        self.times = {dictionary.encode(Literal(str(time), integer)): time for time in range(0, 60, 3)}
+        self.times[dictionary.encode(Literal("1970-01-01T00:00:00.0079Z", date_time))] = 7
+        ids = {
+            "subjects": [dictionary.encode(Iri(f"http://e/{name}")) for name in "ab"],
+            "predicates": [dictionary.encode(AT), *(dictionary.encode(Iri(f"http://e/{name}")) for name in "pq")],
+            "objects": [dictionary.encode(Literal(str(value))) for value in range(4)],
+            "times": [*self.times, dictionary.encode(Literal("no time"))],
+        }
+        self.at = ids["predicates"][0]
+        self.lateness = {iri: random.choice([0, 0, 4]) for iri in (S, T)}
+        self.lines = {iri: random_lines(random, self.lateness[iri], ids) for iri in (S, T)}
+        self.received = {iri: receive(self.lines[iri], self.lateness[iri]) for iri in (S, T)}
+        self.asked = [
+            Asked(
+                random_windows(random),
+                random.choice([None, None, random.randint(1, 15)]),
+                frozenset(word for word in ("change", "non-empty") if random.random() < 0.2),
+            )
+            for _ in range(random.randint(1, 3))
+        ]
+
+    def engine(self) -> tuple[Engine, list[Recorder]]:
+        engine = RecordingEngine(self.dictionary, StoredDataset(), lambda *failure: pytest.fail(str(failure)))
+        for iri in (S, T):
+            engine.declare(StreamState(iri, self.lateness[iri]))
+        recorders = []
+        for at, asked in enumerate(self.asked):
+            engine.register(f"q{at}", query_over(asked.windows, asked.period), print, report=asked.conditions)
+            recorders.append(engine.recorder)
+        return engine, recorders
+
+    def stream_of(self, window: WindowOperator) -> Stream:
+        base, lateness = self.received[window.stream.value], self.lateness[window.stream.value]
         if not isinstance(window, EventTimeWindow):
-            return base[window.stream.value]
-        at = ids["predicates"][0]
-        return derive(
-            base[window.stream.value],
-            lateness[window.stream.value],
-            lambda triple: times.get(triple[2]) if triple[1] == at else None,
-            lambda triple: triple[0],
-        )
+            return base
 
-    engine = RecordingEngine(dictionary, StoredDataset(), on_failure=lambda *failure: pytest.fail(str(failure)))
-    for iri in (S, T):
-        engine.declare(StreamState(iri, lateness[iri]))
-    asked = []
-    for number in range(random.randint(1, 3)):
-        windows = random_windows(random)
-        period = random.choice([None, None, random.randint(1, 15)])
-        conditions = frozenset(word for word in ("change", "non-empty") if random.random() < 0.2)
-        engine.register(f"q{number}", query_over(windows, period), lambda report: None, report=conditions)
-        asked.append((windows, period, conditions, engine.recorder))
-    run(engine, lines, random)
+        def time_of(triple: tuple[int, int, int]) -> int | None:
+            return self.times.get(triple[2]) if triple[1] == self.at else None
+
+        return derive(base, lateness, time_of, lambda triple: triple[0])
+
+    def __repr__(self) -> str:
+        return f"World({self.seed}): {self.asked}\n{self.lines}"
+
+
+def check(seed: int) -> None:
+    world = World(seed)
+    engine, recorders = world.engine()
+    for iri, lines in batches_of(world.lines, world.random):
+        hand_over(engine, iri, lines)
     engine.finish()
-    assert {iri: state.late for iri, state in engine.streams.items()} == {iri: base[iri].dropped for iri in base}
-    for windows, period, conditions, recorder in asked:
-        streams = {window: stream_of(window) for window in windows}
+    assert {iri: state.late for iri, state in engine.streams.items()} == {
+        iri: stream.dropped for iri, stream in world.received.items()
+    }
+    for asked, recorder in zip(world.asked, recorders, strict=True):
+        streams = {window: world.stream_of(window) for window in asked.windows}
         wanted = [
             (time, [{triple for _, triple in held} for held in contents], [len(held) for held in contents])
-            for time, contents in moments(windows, streams, period=period, conditions=conditions)
+            for time, contents in moments(asked.windows, streams, period=asked.period, conditions=asked.conditions)
         ]
-        assert recorder.reports == wanted, f"seed {seed}: {windows}, every {period}, {set(conditions)}\n{lines}"
+        assert recorder.reports == wanted, f"{asked}\n{world}"
+
+
+def check_restart(seed: int) -> None:
+    """What a killed run has logged is enough to go on, and to tell which reports were made before."""
+    world = World(seed)
+    batches = batches_of(world.lines, world.random)
+    kill = world.random.randint(0, max(0, len(batches) - 1))
+    engine, recorders = world.engine()
+    log: list[tuple[dict[str, int], Batch]] = []
+    needed, passed = BEFORE_ALL_TIME, {}
+    for at, (iri, lines) in enumerate(batches):
+        if at <= kill:  # a batch is logged before it is taken
+            needed, passed = engine.needed_from(), engine.passed()
+            log.append(({iri: state.watermark_ms for iri, state in engine.streams.items()}, (iri, lines)))
+        hand_over(engine, iri, lines)
+    engine.finish()
+    again, repeated = world.engine()
+    for watermarks, (iri, lines) in log:
+        for stream, watermark in watermarks.items():
+            again.advance(stream, watermark)
+        if max(time for time, _ in lines) >= needed:
+            hand_over(again, iri, lines)
+    for iri, lines in batches[kill + 1 :]:
+        hand_over(again, iri, lines)
+    again.finish()
+    for at, (recorder, repeater) in enumerate(zip(recorders, repeated, strict=True)):
+        wanted = [made for made in recorder.compared if made[0] > passed.get(f"q{at}", BEFORE_ALL_TIME)]
+        found = [made for made in repeater.compared if made[0] > passed.get(f"q{at}", BEFORE_ALL_TIME)]
+        assert found == wanted, f"q{at}, killed in batch {kill} of {batches}, needed {needed}, passed {passed}\n{world}"
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_clock_equals_its_naive_twin(block: int) -> None:
     for seed in range(block * EXAMPLES, (block + 1) * EXAMPLES):
         check(seed)
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_a_restart_loses_and_repeats_nothing(block: int) -> None:
+    for seed in range(block * EXAMPLES, (block + 1) * EXAMPLES):
+        check_restart(seed)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.ids import XSD_DECIMAL, XSD_INTEGER, inline_id
-from freshet.rdf.terms import RDF_LANG_STRING, BlankNode, Iri, Literal, Term, term_key
+from freshet.rdf.terms import RDF_LANG_STRING, XSD, BlankNode, Iri, Literal, Term, term_key
+from freshet.rdf.values import numbers, values
 from lexical_forms import literals
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
@@ -112,6 +113,25 @@ def test_grows_in_terms_and_bytes() -> None:
     assert dictionary.intern_arrow(pa.array(keys, pa.large_string())).tolist() == ids.tolist()
 
 
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.lists(st.none() | st.one_of(texts, st.integers(-99, 99).map(str)), max_size=30), max_size=4),
+    st.sampled_from([("", ""), ("<http://example.org/", "/é>"), ('"', '"'), ('"', f'"^^<{XSD_INTEGER.value}>')]),
+)
+def test_keys_between_two_texts(chunks: list[list[str | None]], frame: tuple[str, str]) -> None:
+    before, after = frame
+    whole = [None if text is None else before + text + after for chunk in chunks for text in chunk]
+    dictionary = Dictionary()
+    ids = dictionary.intern_texts(pa.chunked_array(chunks, pa.string()), before, after)
+    assert ids.tolist() == dictionary.intern_arrow(pa.array(whole, pa.string())).tolist()
+
+
+def test_many_keys_between_two_texts() -> None:
+    numbers = [str(number) for number in range(10_000)]
+    ids = Dictionary().intern_texts(pa.chunked_array([numbers]), "<urn:", ">")
+    assert ids.tolist() == Dictionary().intern_arrow(pa.array([f"<urn:{number}>" for number in numbers])).tolist()
+
+
 def test_ids_that_no_term_has() -> None:
     dictionary = Dictionary()
     known = dictionary.encode(Iri("http://example.org/a"))
@@ -154,3 +174,40 @@ def test_threads_intern_and_read_at_once() -> None:
         worker.join()
     assert not wrong
     assert len(dictionary) == 2 * 500 + 500 + 1900
+
+
+few_numbers = st.lists(st.integers(0, 60), max_size=25)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(few_numbers, few_numbers), max_size=8), st.sampled_from([3, 5, 63]))
+def test_sweeps_keep_what_is_held(rounds: list[tuple[list[int], list[int]]], hash_bits: int) -> None:
+    """With a few bits of hash nearly all terms collide: a held term keeps its id, its own, whatever the others do."""
+    dictionary = Dictionary(hash_bits)
+    held: dict[Term, int] = {}
+    for added, kept in rounds:
+        for number in added:
+            term = Iri(f"http://example.org/{number}")
+            term_id = dictionary.encode(term)
+            assert held.setdefault(term, term_id) == term_id
+        assert len(set(held.values())) == len(held)
+        staying = {Iri(f"http://example.org/{number}") for number in kept}
+        held = {term: term_id for term, term_id in held.items() if term in staying}
+        count = len(dictionary)
+        dropped = dictionary.sweep([np.array(list(held.values()), np.int64), np.array([[0, -5]])])
+        assert len(dictionary) == count - dropped >= len(held)
+        if hash_bits == 63:
+            assert len(dictionary) == len(held)
+        assert dictionary.decode_many(list(held.values())) == list(held)
+        assert [dictionary.lookup(term) for term in held] == list(held.values())
+
+
+def test_values_follow_a_sweep() -> None:
+    """After a sweep an id can be another term's: its value is read again."""
+    dictionary = Dictionary(1)  # every term asks for the id 1
+    number, text = Literal("1.50E200", Iri(XSD + "double")), Literal("text")
+    term_id = dictionary.encode(number)
+    assert values(dictionary, np.array([term_id])).reals[0] == 1.5e200
+    assert dictionary.sweep([]) == 1
+    assert dictionary.encode(text) == term_id
+    assert numbers(dictionary, np.array([term_id])).kinds[0] == 0

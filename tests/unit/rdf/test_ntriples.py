@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import numpy as np
 import pyarrow as pa
 import pyoxigraph
@@ -7,10 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from freshet.rdf import ntriples
 from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.line_parser import LineParser
 from freshet.rdf.ntriples import scan_statements, scan_timed, split_timed
-from shared_data import shared
+from freshet.rdf.statement_scan import StatementScan
+from freshet.rdf.terms import Iri, Literal
 from statements import Keys, lines, oxigraph_keys
 
 N_TRIPLES, N_QUADS = pyoxigraph.RdfFormat.N_TRIPLES, pyoxigraph.RdfFormat.N_QUADS
@@ -52,31 +51,6 @@ def test_timed_lines_with_a_dictionary_and_without(rows: list[tuple[int, str]]) 
     assert [row for row in by_line if row[0] is not None] == good
     assert [number for number, reason in enumerate(split.reasons.to_pylist()) if reason is not None] == bad
     assert all(by_line[number] == (None,) * 4 for number in bad)
-
-
-def w3c_tests(folder: str) -> list[tuple[Path, bool]]:
-    """The files of a W3C suite, and whether each is good."""
-    manifest = shared(f"data/w3c-rdf-tests/{folder}/manifest.ttl")
-    kinds: dict[str, str] = {}
-    actions: dict[str, str] = {}
-    for quad in pyoxigraph.parse(path=str(manifest), base_iri=manifest.as_uri()):
-        if quad.predicate.value.endswith("#type"):
-            kinds[str(quad.subject)] = quad.object.value
-        elif quad.predicate.value.endswith("test-manifest#action"):
-            actions[str(quad.subject)] = quad.object.value
-    return [(manifest.parent / Path(file).name, "Negative" not in kinds[test]) for test, file in actions.items()]
-
-
-@pytest.mark.parametrize(("folder", "quads", "least"), [("rdf-n-triples", False, 60), ("rdf-n-quads", True, 80)])
-def test_w3c_suite(folder: str, quads: bool, least: int) -> None:
-    tests = w3c_tests(folder)
-    assert len(tests) >= least
-    for file, good in tests:
-        data = file.read_bytes()
-        rows, refused = scanned_keys(data, quads=quads, blank_scope="f")
-        assert bool(refused) is not good, file.name
-        if good:
-            assert rows == oxigraph_keys(data, N_QUADS if quads else N_TRIPLES, "f"), file.name
 
 
 SAMPLE = """# recorded
@@ -147,15 +121,36 @@ def test_first_line_shifts_the_count() -> None:
     assert errors[0].line == 501
 
 
-def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "\n".join(f'{number}\t<http://s/{number}> <http://p> "\\t{number}" .' for number in range(50)) + "\nbad\n"
-    whole = Dictionary()
-    expected, _ = scan_timed(text.encode(), whole, "x")
-    monkeypatch.setattr(ntriples, "_BLOCK_BYTES", 70)
-    small = Dictionary()
-    elements, errors = scan_timed(text.encode(), small, "x")
-    assert [column.tolist() for column in elements] == [column.tolist() for column in expected]
-    assert [error.line for error in errors] == [51]
+def test_pieces_change_nothing() -> None:
+    lines = [f'{number}\t<http://s/{number}> <http://p> "\\t{number}" .\n' for number in range(50)] + ["bad\n"]
+    expected, _ = scan_timed("".join(lines).encode(), Dictionary(), "x")
+    scan = StatementScan(Dictionary(), LineParser("x", 1, "", timed=True, quads=True))
+    for line in lines:
+        scan.feed(line.encode())
+    assert [column.tolist() for column in scan.columns()[:4]] == [column.tolist() for column in expected]
+    assert [error.line for error in scan.errors] == [51]
+
+
+def test_many_lines_that_the_scanner_leaves_to_the_parser() -> None:
+    """More than wait at once, among others, so that order and growth are tried together."""
+    text = "".join(f'<http://s/{number}> <http://p> "{"" if number % 3 else chr(92)}n" .\n' for number in range(20_000))
+    dictionary = Dictionary()
+    (subjects, _, objects, _), errors = scan_statements(text.encode(), dictionary, "x", quads=False)
+    assert not errors
+    assert dictionary.keys(subjects).to_pylist() == [f"<http://s/{number}>" for number in range(20_000)]
+    assert dictionary.keys(objects).to_pylist() == ['"n"' if number % 3 else '"\n"' for number in range(20_000)]
+
+
+def test_a_term_that_is_known_but_was_never_checked_is_checked() -> None:
+    """A query can make IRIs that are none, and literals whose key looks like one that is cut short."""
+    dictionary = Dictionary()
+    dictionary.encode(Iri("http://a b"))
+    dictionary.encode(Literal("x\\"))
+    text = b'<http://a b> <http://p> <http://o> .\n<http://s> <http://p> "x\\" .\n<http://s> <http://p> "x\\\\" .\n'
+    (subjects, _, objects, _), errors = scan_statements(text, dictionary, "x", quads=False)
+    assert [error.line for error in errors] == [1, 2]
+    assert dictionary.decode_many(subjects) == [Iri("http://s")]
+    assert dictionary.decode_many(objects) == [Literal("x\\")]
 
 
 def test_nothing_gives_nothing() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from freshet.kernels import json_values as kernels
 from freshet.rdf.errors import UnsupportedError
-from freshet.rml.json_lines import path_tree, read_lines
+from freshet.rml.json_lines import TimeReference, path_tree, read_lines
 from freshet.rml.model import Reference
 
 REFERENCES = (Reference(("a",)), Reference(("b", "c")), Reference(("b", "é\n")))
@@ -144,6 +144,30 @@ def compare(line, found):
 )  # fmt: skip
 def test_a_line(line, texts):
     assert read(line) == [texts]
+
+
+def test_kinds():
+    values = ["7", "7.0", "true", "null", "[]", '"Az09-._~"', '""', '"a b"', '"é"', '"a%"', '"\\n"', '"\\u0061"']
+    found = read_lines(pa.array([f'{{"a":{value}}}' for value in values]), path_tree(REFERENCES[:1]))
+    plain, escaped = [kernels.PLAIN] * 2, [kernels.ESCAPED] * 2
+    others = [kernels.INTEGER, kernels.REAL, kernels.BOOLEAN, kernels.NOTHING, kernels.NESTED]
+    assert found.kinds[0].to_pylist() == [*others, *plain, *[kernels.STRING] * 3, *escaped]
+
+
+@pytest.mark.parametrize("text_wanted", [False, True])
+def test_times(text_wanted):
+    lines = [
+        '{"a":"2026-03-02T06:45:00Z"}',
+        '{"a":"2026-03-02T06:45:00"}',
+        '{"a":5}',
+        "{}",
+        '{"a":"2026-03-02T06:45:00Z"',
+    ]
+    found = read_lines(pa.array(lines), path_tree(REFERENCES[:1]), TimeReference(0, text_wanted))
+    assert found.good.to_pylist() == [True, True, True, True, False]
+    assert found.times.to_pylist() == [1772433900000, None, None, None, None]
+    first = "2026-03-02T06:45:00Z" if text_wanted else None
+    assert found.texts[0].to_pylist() == [first, "2026-03-02T06:45:00", "5", None, None]
 
 
 def test_a_reference_into_a_value_is_refused():

@@ -126,6 +126,37 @@ def test_what_is_absorbed(folder: Path, old: str, new: str, absorb: object) -> N
     assert read_pipeline(folder / "pipeline.yaml").streams["traffic"].absorb == absorb
 
 
+@pytest.mark.parametrize(
+    ("keys", "report", "every_ms"),
+    [
+        ("", (), None),
+        ("report: change, ", ("change",), None),
+        ("report: [change, non-empty], every: 10s, ", ("change", "non-empty"), 10_000),
+    ],
+)
+def test_when_a_query_reports(folder: Path, keys: str, report: tuple[str, ...], every_ms: int | None) -> None:
+    (folder / "pipeline.yaml").write_text(replaced(PIPELINE, "slow: {file", f"slow: {{{keys}file"))
+    query = read_pipeline(folder / "pipeline.yaml").queries["slow"]
+    assert (query.report, query.every_ms) == (report, every_ms)
+
+
+@pytest.mark.parametrize(
+    ("keys", "says"),
+    [
+        ("report: chnage", "'chnage' is not known here; did you mean 'change'?"),
+        ("report: [close, 3]", "'3' is not known here"),
+        ("every: 10", "10 has no unit: write 10s, 10ms, 10m or 10h"),
+        ("every: 0", "'every' must be more than 0"),
+        ("every: 0s", "'every' must be more than 0"),
+        ("every: soon", "'soon' is not a duration"),
+    ],
+)
+def test_when_a_query_cannot_report(folder: Path, keys: str, says: str) -> None:
+    (problem,) = problems(replaced(PIPELINE, "slow: {file", f"slow: {{{keys}, file"), folder)
+    assert problem.startswith("pipeline.yaml:14:")
+    assert says in problem
+
+
 @pytest.mark.parametrize(("written", "lateness_ms"), [("500ms", 500), ("5m", 300_000), ("1h", 3_600_000), ("0", 0)])
 def test_lateness(folder: Path, written: str, lateness_ms: int) -> None:
     (folder / "pipeline.yaml").write_text(replaced(PIPELINE, "lateness: 2s", f"lateness: {written}"))

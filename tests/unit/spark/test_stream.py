@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from pyspark.sql import functions as F
 
+from freshet.kernels.event_time import UNREAD, read_time
 from freshet.rdf.batch import elements_of
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import term_key
@@ -28,6 +30,17 @@ MAPPING = """
     [ rr:predicate :page ; rr:objectMap [ rml:reference "page" ; rr:termType rr:IRI ] ] ,
     [ rr:predicate :plain ; rr:objectMap [ rml:reference "plain" ] ] .
 """
+TEMPLATES = """
+@prefix rml: <http://semweb.mmlab.be/ns/rml#> .
+@prefix ql: <http://semweb.mmlab.be/ns/ql#> .
+@prefix rr: <http://www.w3.org/ns/r2rml#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+@prefix : <http://example.org/> .
+<#Reading> rml:logicalSource [ rml:source "s" ; rml:referenceFormulation ql:FORM ] ;
+  rr:subjectMap [ rr:template "http://example.org/{id}/{name}" ] ;
+  rr:predicateObjectMap
+    [ rr:predicate :level ; rr:objectMap [ rml:reference "level" ; rr:datatype xsd:decimal ] ] .
+"""
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 
 
@@ -35,12 +48,12 @@ TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 def run(spark, tmp_path):
     """Runs a stream over files with these contents; gives its timed triples and its rejects, both sorted."""
 
-    def run(form, **files):
+    def run(form, *, time_form="epoch_ms", mapping=MAPPING, **files):
         folder = tmp_path / "in"
         folder.mkdir()
         for name, content in files.items():
             (folder / f"{name}.{form}").write_bytes(content if isinstance(content, bytes) else content.encode())
-        stream = EncodedStream(_spec(tmp_path, form))
+        stream = EncodedStream(_spec(tmp_path, form, time_form, mapping))
         dictionary, triples, counts = Dictionary(), [], []
 
         def on_batch(name, number, table, *, records, rejected, seconds):
@@ -65,11 +78,11 @@ def run(spark, tmp_path):
     return run
 
 
-def _spec(folder, form):
+def _spec(folder, form, time_form="epoch_ms", content=MAPPING):
     mapping = folder / "mapping.ttl"
-    mapping.write_text(MAPPING.replace("FORM", "JSONPath" if form == "json" else "CSV"))
+    mapping.write_text(content.replace("FORM", "JSONPath" if form == "json" else "CSV"))
     time = "$.at" if form == "json" else "at"
-    return StreamSpec("s", folder / "in", form, read_mapping(mapping), time, "epoch_ms")
+    return StreamSpec("s", folder / "in", form, read_mapping(mapping), time, time_form)
 
 
 def test_a_json_record_makes_its_triples(run):
@@ -135,7 +148,7 @@ def test_a_mapping_runs_without_python(spark, tmp_path, form):
     spark.conf.set("spark.sql.debug.maxToStringFields", 1_000)
     encoded = EncodedStream(_spec(tmp_path, form))._encoded(spark)
     plan = encoded._jdf.queryExecution().analyzed().toString()
-    assert "xxhash64" in plan
+    assert "url_encode" in plan
     assert "pythonudf" not in plan.lower()
     assert plan.count("MapInArrow") == (form == "json"), "only the lines are read in Python, by a kernel"
 
@@ -149,6 +162,14 @@ TIMES = {
     ("iso", "06:45:00"): None,
     ("iso", "2026-03-02"): None,
     ("iso", "soon"): None,
+    ("iso", "2026-03-02T06:45:00.2509Z"): 1772433900250,
+    ("iso", "2026-03-02T06:45:00.250999Z"): 1772433900250,
+    ("iso", "1969-12-31T23:59:59.9991Z"): -1,
+    ("iso", "2026-03-02T06:45:00.2-13:59"): 1772433900200 + 839 * 60_000,
+    ("iso", "0001-01-01T00:00:00Z"): -62135596800000,
+    ("iso", "9999-12-31T23:59:59.999Z"): 253402300799999,
+    ("iso", "2026-02-29T06:45:00Z"): None,
+    ("iso", "2026-03-02T24:00:00Z"): None,
     ("epoch_ms", "1772433900250"): 1772433900250,
     ("epoch_ms", "x"): None,
     ("epoch_s", "1772433900.25"): 1772433900250,
@@ -162,3 +183,29 @@ def test_event_times(spark, form):
     rows = spark.createDataFrame([(text,) for text in expected], "text STRING")
     read = rows.select("text", milliseconds(F.col("text"), form).alias("ms")).collect()
     assert {row.text: row.ms for row in read} == expected
+    for text, time in expected.items() if form == "iso" else ():
+        data = np.frombuffer(text.encode(), np.uint8)
+        assert read_time(data, 0, data.size) in (time, UNREAD), text
+
+
+def test_times_of_every_form_in_one_stream(run):
+    form, times = _with_times("2026-03-02T06:45:00.250Z", "2026-03-02T06:45:00", "2026-03-02 07:45:00+01:00", "soon")
+    triples, rejects = run("json", time_form="iso", mapping=TEMPLATES, a=form)
+    assert [(reject["line"], reject["record"], reject["reason"]) for reject in rejects] == [
+        (4, form.splitlines()[3], "no event time in $.at")
+    ]
+    level = '"1"^^<http://www.w3.org/2001/XMLSchema#decimal>'
+    assert triples == sorted(
+        (
+            time,
+            f"<http://example.org/{number}/x%20é-_~>",
+            "<http://example.org/level>",
+            level,
+        )
+        for number, time in enumerate(times)
+    )
+
+
+def _with_times(*forms):
+    lines = [json.dumps({"id": at, "name": "x é-_~", "at": form, "level": 1}) for at, form in enumerate(forms)]
+    return "\n".join([*lines, "   ", ""]), [time for form in forms if (time := TIMES["iso", form]) is not None]

@@ -20,13 +20,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from freshet.kernels.alive import SOURCES, born_in_order, by_moment, join_born, result_deaths
+from freshet.kernels.alive import SOURCES, born_in_order, by_moment, column_of, join_born, result_deaths
 from freshet.kernels.lives import OPEN
 from freshet.kernels.small_batches import pass_through
 from freshet.native.arrival_leaf import ArrivalLeaves
 from freshet.native.arrival_source import ArrivalSource, Ready
 from freshet.native.one_way_index import Ids
 from freshet.native.result_buffer import Pointers, ResultBuffer
+
+_RANKED_ROWS = 256
 
 
 class Timed(NamedTuple):
@@ -51,18 +53,19 @@ class ArrivalJoinOp:
             for column, name in enumerate(columns):
                 self._home.setdefault(name, (leaf, column))
         self._orders: dict[bytes, Ids] = {}
-        self._only_orders: Ids | None = None  # where there is no choice
+        self._current = np.empty((0, 0, 0), np.int64)  # the orders as last chosen
+        self._until_ranking = 0  # new rows until they are chosen again
         self._step_width = SOURCES + 2 * leaves.rings.columns.shape[1]
         self.keeps_results = deaths
         self.results = ResultBuffer(len(self._names), len(self._names))
 
     def step(self, first: int, steps: int) -> tuple[Timed, Timed]:
         """What was born and what died in a batch that the leaves have let in: moments first to first + steps."""
-        leaves, orders = self._leaves, self._probing_orders()
+        leaves, orders = self._leaves, self._probing_orders(len(self._leaves.batch.born))
         pointers, births = born_in_order(
             leaves.ring_entries.arrays,
             leaves.rings,
-            leaves.life.lives,
+            leaves.life.records,
             leaves.values,
             leaves.batch,
             orders,
@@ -77,8 +80,8 @@ class ArrivalJoinOp:
 
     def pass_through(self, source: ArrivalSource, ready: Ready, homes: Ids) -> tuple[Ids, Ids]:
         """Let a small batch in and out in one go: the results born, with columns as `homes` says, and their times."""
-        leaves, orders = self._leaves, self._probing_orders()
         few = len(ready.elements.times)
+        leaves, orders = self._leaves, self._probing_orders(few)
         leaves.make_room(few * len(self._names), few)
         rows, times, source.steps = pass_through(
             source.plans,
@@ -109,7 +112,7 @@ class ArrivalJoinOp:
         pointers, _ = join_born(
             leaves.ring_entries.arrays,
             leaves.rings,
-            leaves.life.lives,
+            leaves.life.records,
             leaves.values,
             rows,
             np.full(len(rows), moment),
@@ -121,9 +124,7 @@ class ArrivalJoinOp:
     def column(self, pointers: Pointers, name: str) -> Ids:
         """The values of a variable."""
         leaf, column = self._home[name]
-        if len(pointers) == 1:  # NumPy takes four times as long to look one value up
-            return np.array([self._leaves.values.item(pointers.item(0, leaf), 1 + column)], np.int64)
-        values: Ids = self._leaves.values[pointers[:, leaf], 1 + column]
+        values: Ids = column_of(self._leaves.values, pointers, leaf, 1 + column)
         return values
 
     def columns(self, pointers: Pointers, names: Iterable[str]) -> dict[str, Ids]:
@@ -131,10 +132,10 @@ class ArrivalJoinOp:
 
     def _died(self, born: Timed) -> Timed:
         """The deaths of a batch; the results that are still alive are kept for the batches to come."""
-        lives = self._leaves.life.lives
+        records = self._leaves.life.records
         if len(self._names) == 1:
             rows = self._leaves.batch.dead.reshape(-1, 1)
-            return Timed(rows, result_deaths(lives, rows))
+            return Timed(rows, result_deaths(records, rows))
         gone = [
             self.results.invalidate(leaf, rows)
             for leaf in range(len(self._names))
@@ -142,35 +143,37 @@ class ArrivalJoinOp:
         ]
         if not gone and len(born.moments) == 0:
             return born
-        deaths = result_deaths(lives, born.pointers)
+        deaths = result_deaths(records, born.pointers)
         alive = deaths == OPEN
         self.results.add(born.pointers[alive], [self._leaves.row_capacity])
         pointers = np.concatenate((*gone, born.pointers[~alive]))
-        return Timed(pointers, result_deaths(lives, pointers))
+        return Timed(pointers, result_deaths(records, pointers))
 
     def homes(self, names: Iterable[str]) -> Ids:
         """For each variable the leaf and the column that has its values; -1 where none has."""
         return np.array([self._home.get(name, (-1, -1)) for name in names], np.int64).reshape(-1, 2)
 
-    def _probing_orders(self) -> Ids:
-        """For every leaf the order in which its new rows probe the others.
+    def _probing_orders(self, new_rows: int) -> Ids:
+        """For every leaf the order in which its new rows, of which there are so many, probe the others.
 
         Each step takes the leaf with the fewest rows to expect for a probe (algorithm 5). That depends only on how the
-        ring indexes rank by this, so orders are computed once for each ranking.
+        ring indexes rank by this, so orders are computed once for each ranking. Small batches together count as one.
         """
-        if self._only_orders is not None:
-            return self._only_orders
+        self._until_ranking -= new_rows
+        if self._until_ranking > 0:
+            return self._current
+        self._until_ranking = _RANKED_ROWS
         ranking = np.argsort(self._leaves.rows_per_key(), kind="stable").tobytes()
         orders = self._orders.get(ranking)
         if orders is None:
             count = len(self._leaves.rings.sizes)
             found = [self._order(start) for start in range(len(self._names))]
             if len(self._leaves.rings.sizes) > count:  # indexes were made on the way, which may rank elsewhere
-                return self._probing_orders()
+                self._until_ranking = 0
+                return self._probing_orders(new_rows)
             orders = np.array(found, np.int64).reshape(len(self._names), len(self._names) - 1, self._step_width)
             self._orders[ranking] = orders
-        if len(self._names) <= 2:
-            self._only_orders = orders
+        self._current = orders
         return orders
 
     def _order(self, start: int) -> list[list[int]]:

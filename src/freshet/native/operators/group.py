@@ -23,9 +23,10 @@ import numpy as np
 from freshet.algebra.expressions import Aggregate, Expression
 from freshet.expressions.aggregates import aggregate as aggregated
 from freshet.kernels import layout
-from freshet.kernels.groups import newly_marked
-from freshet.native.accumulators import BoundCounts, DistinctRows, Members, Sequences, Sums, longer
-from freshet.native.one_way_index import Ids, Mask, OneWayIndex, Rows
+from freshet.kernels.groups import ToldArrays, mark_stale, refreshed, tell, touch
+from freshet.kernels.heaps import GREATEST, LEAST
+from freshet.native.accumulators import BoundCounts, DistinctRows, Members, Sequences, Sums, entries_of, longer
+from freshet.native.one_way_index import Ids, OneWayIndex, Rows
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import UnsupportedError
 from freshet.rdf.values import plain, value_table
@@ -34,6 +35,8 @@ FUNCTIONS = ("COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE", "GROUP_CONCAT")
 
 # A batch goes in by slices, as room is made for a group and a member in every row of one.
 _SLICE_ROWS = 1 << 14
+# SAMPLE may take any term; the least is the same whatever order the rows came in.
+_FIRSTS = {"MIN": LEAST, "MAX": GREATEST, "SAMPLE": LEAST}
 _INTEGER = int(layout.pack(layout.INTEGER, 0))
 
 
@@ -42,7 +45,7 @@ class GroupOp:
 
     Rows of groups are told in full by `rows`, or by `changed` as those that went and came since it was last called.
     From its first call on, a group that was told of keeps its number until it has been told that the group went: it is
-    counted once more than it has rows, which is what `_held` says.
+    counted once more than it has rows, which is what `ToldArrays.held` says.
     """
 
     def __init__(self, key_count: int, aggregates: Sequence[Aggregate], dictionary: Dictionary) -> None:
@@ -61,14 +64,15 @@ class GroupOp:
             if aggregate.operand not in self._operands:
                 self._operands[aggregate.operand] = _Operand()
                 self._arguments.append((self._operands[aggregate.operand], at))
-            self._operands[aggregate.operand].serve(aggregate)
-        self._results = self._told_results = np.zeros((0, len(self._aggregates)), np.int64)
-        self._stale = self._held = self._told = self._touched = np.zeros(0, np.bool_)
-        self._touched_groups: list[Rows] | None = None  # None until `changed` is called for the first time
+            self._operands[aggregate.operand].serve(aggregate, dictionary)
+        results, marks = np.zeros((0, len(self._aggregates)), np.int64), np.zeros(0, np.bool_)
+        self._told = ToldArrays(results, results, *[marks] * 4)
+        self._touched: list[Rows] | None = None  # None until `changed` is called for the first time
+        self._nothing = (np.empty((0, key_count), np.int64), results) * 2
         self._make_room()
         if self._keyless:
             only, _ = self._groups.add(np.empty((1, 0), np.int64))
-            self._held[only] = self._stale[only] = True
+            self._told.held[only] = self._told.stale[only] = True
 
     def update(self, keys: Ids, arguments: Sequence[Ids | None], sign: int) -> None:
         """Rows enter (sign 1) or leave (-1), each with its keys and an argument for each aggregate.
@@ -83,69 +87,59 @@ class GroupOp:
             self._update(keys[rows], [column[rows] for column in columns], sign)
 
     def _update(self, keys: Ids, columns: Sequence[Ids], sign: int) -> None:
-        groups, fresh = self._groups.add(keys)
-        if sign < 0 and fresh.any():
-            raise ValueError("a row leaves a group that it never entered")
-        if self._groups.capacity > len(self._stale):
-            self._make_room()
-        self._stale[groups] = True
-        if self._touched_groups is not None:
-            self._touched_groups.append(self._touch(groups))
+        if sign > 0:
+            groups, _ = self._groups.add(keys)
+            if self._groups.capacity > len(self._told.stale):
+                self._make_room()
+        else:
+            groups = entries_of(self._groups, keys)
+        if self._touched is None:
+            mark_stale(self._told, groups)
+        else:
+            self._touched.append(touch(self._told, self._groups.arrays.counts, groups))
         for (operand, _), ids in zip(self._arguments, columns, strict=True):
             operand.update(groups, ids, sign, self._dictionary)
-        if sign < 0:  # once for the count just made, once for the row that leaves
+        if sign < 0:
             self._groups.release(groups)
-            self._groups.release(groups)
-            if (self._row_counts(groups) < 0).any():
+            if self._row_counts(groups).min() < 0:
                 raise ValueError("a row leaves a group that it never entered")
 
     def rows(self) -> tuple[Ids, Ids]:
         """The keys of all groups, and their aggregates; 0 where one is an error."""
         groups = self._groups.live_entries()
-        groups = groups[self._exist(groups)]
+        if not self._keyless:
+            groups = groups[self._row_counts(groups) > 0]
         self._refresh(groups)
-        return self._groups.keys[groups], self._results[groups]
+        return self._groups.keys[groups], self._told.results[groups]
 
     def changed(self) -> tuple[Ids, Ids, Ids, Ids]:
         """Keys and aggregates of the groups' rows that went, and of those that came, since the last call."""
-        if self._touched_groups is None:
-            self._touched_groups = [self._touch(self._groups.live_entries())]
-        groups = np.concatenate([*self._touched_groups, np.empty(0, np.int32)])
-        self._touched_groups = []
-        self._touched[groups] = False
-        before, now = self._told[groups], self._exist(groups)
-        self._refresh(groups[now])
-        differs = (before != now) | (self._results[groups] != self._told_results[groups]).any(axis=1)
-        went, came = groups[before & differs], groups[now & differs]
-        keys, results = self._groups.keys, self._results
-        changes = keys[went], self._told_results[went], keys[came], results[came]
-        self._told[groups] = now
-        self._told_results[came] = results[came]
-        self._held[groups[~now]] = False
-        self._groups.release(groups[~now])
+        counts, told = self._groups.arrays.counts, self._told
+        if self._touched is None:
+            self._touched = [touch(told, counts, self._groups.live_entries())]
+        if not self._touched:
+            return self._nothing
+        groups = self._touched[0] if len(self._touched) == 1 else np.concatenate(self._touched)
+        self._touched = []
+        self._refresh(groups)
+        went, came, loose = tell(told, counts, groups, self._keyless)
+        keys, results = self._groups.keys, told.results[came]
+        changes = keys[went], told.told_results[went], keys[came], results
+        told.told_results[came] = results
+        if len(loose):
+            self._groups.release(loose)
         return changes
 
-    def _touch(self, groups: Rows) -> Rows:
-        """The groups that are to be told of from now on; they keep their numbers until that has been done."""
-        found: Rows = newly_marked(self._touched, groups)
-        loose = found[~self._held[found]]
-        self._held[loose] = True
-        self._groups.arrays.counts[loose] += 1
-        return found
-
     def _row_counts(self, groups: Rows) -> Ids:
-        return self._groups.arrays.counts[groups].astype(np.int64) - self._held[groups]
-
-    def _exist(self, groups: Rows) -> Mask:
-        return np.ones(len(groups), np.bool_) if self._keyless else self._row_counts(groups) > 0
+        counts: Ids = self._groups.arrays.counts[groups].astype(np.int64) - self._told.held[groups]
+        return counts
 
     def _refresh(self, groups: Rows) -> None:
         """Bring the results of groups up to date."""
-        stale = groups[self._stale[groups]]
+        stale = refreshed(self._told, self._groups.arrays.counts, groups, self._keyless)
         if stale.size:
             for at, aggregate in enumerate(self._aggregates):
-                self._results[stale, at] = self._result(aggregate, stale)
-            self._stale[stale] = False
+                self._told.results[stale, at] = self._result(aggregate, stale)
 
     def _result(self, aggregate: Aggregate, groups: Rows) -> Ids:
         if aggregate.operand is None and not aggregate.distinct:
@@ -154,10 +148,7 @@ class GroupOp:
 
     def _make_room(self) -> None:
         capacity = self._groups.capacity
-        self._results, self._told_results = (longer(array, capacity) for array in (self._results, self._told_results))
-        self._stale, self._held, self._told, self._touched = (
-            longer(array, capacity) for array in (self._stale, self._held, self._told, self._touched)
-        )
+        self._told = ToldArrays(*(longer(array, capacity) for array in self._told))
         for operand in self._operands.values():
             operand.make_room(capacity)
 
@@ -173,7 +164,7 @@ class _Operand:
         self.distinct_rows: DistinctRows | None = None
         self.sequences: Sequences | None = None
 
-    def serve(self, aggregate: Aggregate) -> None:
+    def serve(self, aggregate: Aggregate, dictionary: Dictionary) -> None:
         """Keep what this aggregate needs."""
         function, distinct = aggregate.function, aggregate.distinct
         if aggregate.operand is None:
@@ -185,7 +176,9 @@ class _Operand:
         elif function in ("SUM", "AVG") and not distinct:
             self.sums = self.sums or Sums()
         else:
-            self.members = self.members or Members()
+            self.members = self.members or Members(dictionary)
+        if self.members is not None and function in _FIRSTS:
+            self.members.keep_first(_FIRSTS[function])
         if function in ("SUM", "AVG") and distinct:
             self.distinct_sums = self.distinct_sums or Sums()
 
@@ -223,8 +216,7 @@ class _Operand:
             assert self.sequences is not None
             return aggregated(aggregate, *self.sequences.listed(groups), len(groups), dictionary)
         assert self.members is not None
-        ids = self.members.end(groups, function == "MAX", dictionary)
-        # SAMPLE may take any term; the least is the same whatever order the rows came in
+        ids = self.members.first(groups, _FIRSTS[function])
         return ids if function == "SAMPLE" else np.where(self.members.missing(groups), 0, ids)
 
 

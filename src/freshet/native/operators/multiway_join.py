@@ -95,6 +95,7 @@ class MultiwayJoinOp:
         self._wanted = {name: home for name in wanted if (home := self._home(name, self._all)).places}
         self._nothing = np.empty((0, len(inputs)), np.int32)
         self._pairings = [self._pairing(at) for at in range(len(inputs))]
+        self._costs: dict[tuple[int, tuple[int, ...]], tuple[bool, float]] = {}  # in this step
 
     def changes(self, number: int) -> Change:
         came, went = self.pointer_changes(number)
@@ -105,6 +106,7 @@ class MultiwayJoinOp:
 
     def pointer_changes(self, number: int) -> tuple[Pointers, Pointers]:
         """The results that came and went, as pointers to the inputs' rows."""
+        self._costs.clear()
         for buffer in self._followed:
             buffer.follow(number)
         went = self._nothing
@@ -214,9 +216,13 @@ class MultiwayJoinOp:
         return min(steps, key=self._cost)
 
     def _cost(self, step: _Step) -> tuple[bool, float]:
-        # Inputs that share nothing with what is joined come last; the index on no columns is made only for them.
-        buffer = self.inputs[step.at].buffer
-        return not step.columns, buffer.index_on(step.columns).rows_per_key() if step.columns else buffer.live
+        found = self._costs.get((step.at, step.columns))
+        if found is None:
+            # Inputs that share nothing with what is joined come last; the index on no columns is made only for them.
+            buffer = self.inputs[step.at].buffer
+            rows = buffer.index_on(step.columns).rows_per_key() if step.columns else buffer.live
+            found = self._costs[step.at, step.columns] = (not step.columns, rows)
+        return found
 
     def _step(self, joined: int, at: int) -> _Step:
         each = self.inputs[at]

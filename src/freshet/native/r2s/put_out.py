@@ -28,10 +28,13 @@ class Followed:
         self._came: list[Ids] = []
         self._went: list[Ids] = []
         self._nothing = _no_rows(plan.variables)
+        self._rows: Ids | None = None  # the answer, where it was asked for since it changed
         self._was_empty = True  # the evaluation before, by the rule of empty windows or since there was none
 
     def take_in(self, number: int) -> None:
         change = self._root.changes(number)
+        if change:
+            self._rows = None
         if self._output is not StreamOperator.RSTREAM:
             if change.came.count:
                 self._came.append(as_rows(change.came, self._variables))
@@ -53,7 +56,9 @@ class Followed:
         return bag_difference(came, went) if self._output is StreamOperator.ISTREAM else bag_difference(went, came)
 
     def _answer(self) -> Ids:
-        return as_rows(self._root.rows(), self._variables)
+        if self._rows is None:
+            self._rows = as_rows(self._root.rows(), self._variables)
+        return self._rows
 
     def _taken(self, parts: list[Ids]) -> Ids:
         rows = np.concatenate(parts) if len(parts) > 1 else parts[0] if parts else _no_rows(self._variables)

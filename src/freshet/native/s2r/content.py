@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 
 from freshet.algebra.windows import WindowOperator
 from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
+from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.native.s2r.feed import Feed
 
 
@@ -23,6 +24,7 @@ class WindowContent(ABC):
         self.first = self.last = 0
         self.count = 0
         self.number = 0  # of its last step
+        self.moved_ms = BEFORE_ALL_TIME  # the time of its last step
         self.changed = 0  # the last step at which an element came or went
         self.leaves: dict[LeafPattern, LeafBuffer] = {}
 

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import NamedTuple
 
 from freshet.native.moments import AFTER_ALL_TIME
 from freshet.native.stream import in_order, is_in_order, joined, split_before
 from freshet.rdf.elements import Elements
 
-
-class _Part(NamedTuple):
-    """Elements in order of time."""
-
-    first_ms: int
-    last_ms: int
-    elements: Elements
+_Part = tuple[int, int, Elements]  # first and last time, and the elements in order of time
 
 
 class WaitingElements:
@@ -31,9 +24,9 @@ class WaitingElements:
         if len(elements.times) > 1 and not is_in_order(elements.times):
             elements = in_order([elements])
         first_ms, last_ms = elements.times.item(0), elements.times.item(-1)
-        if self._parts and first_ms < self._parts[-1].last_ms:
+        if self._parts and first_ms < self._parts[-1][1]:
             self._tangled = True
-        self._parts.append(_Part(first_ms, last_ms, elements))
+        self._parts.append((first_ms, last_ms, elements))
         if first_ms < self.from_ms:
             self.from_ms = first_ms
 
@@ -43,17 +36,17 @@ class WaitingElements:
             return None
         parts = self._parts
         if self._tangled:
-            whole = in_order([part.elements for part in parts])
+            whole = in_order([elements for _, _, elements in parts])
             parts.clear()
-            parts.append(_Part(whole.times.item(0), whole.times.item(-1), whole))
+            parts.append((whole.times.item(0), whole.times.item(-1), whole))
             self._tangled = False
         ready: list[Elements] = []
-        while parts and parts[0].last_ms < time_ms:
-            ready.append(parts.popleft().elements)
-        if parts and parts[0].first_ms < time_ms:
-            part = parts.popleft()
-            before, after = split_before(part.elements, time_ms)
+        while parts and parts[0][1] < time_ms:
+            ready.append(parts.popleft()[2])
+        if parts and parts[0][0] < time_ms:
+            _, last_ms, elements = parts.popleft()
+            before, after = split_before(elements, time_ms)
             ready.append(before)
-            parts.appendleft(_Part(after.times.item(0), part.last_ms, after))
-        self.from_ms = parts[0].first_ms if parts else AFTER_ALL_TIME
+            parts.appendleft((after.times.item(0), last_ms, after))
+        self.from_ms = parts[0][0] if parts else AFTER_ALL_TIME
         return ready[0] if len(ready) == 1 else joined(ready)

@@ -1,0 +1,100 @@
+"""Steps of leaf buffers and probes of their indexes for batches of any size, also of one row.
+
+For one row the call costs more than what it does. So arrays come in plain tuples, which are unpacked here (a named
+tuple takes longer to be recognised), and results go into arrays that the caller has (an array takes longer to hand back
+than a number).
+
+`leaf` is IndexArrays and `born`; `ring` is IndexArrays, RingArrays and `columns`.
+"""
+
+import numpy as np
+
+from freshet.kernels.index import (
+    IndexArrays,
+    RingArrays,
+    index_add,
+    index_release,
+    ring_link,
+    ring_probe,
+    ring_unlink,
+)
+from freshet.kernels.jit import njit
+
+
+@njit
+def _index(arrays):
+    return IndexArrays(arrays[0], arrays[1], arrays[2], arrays[3], arrays[4])
+
+
+@njit
+def _ring(arrays):
+    return RingArrays(arrays[5], arrays[6], arrays[7])
+
+
+@njit
+def leaf_enter(leaf, keys, number, rows, fresh):
+    """Count keys, and note in which step new ones came. Fills in all their rows and the new ones, gives how many."""
+    entries, new = index_add(_index(leaf), keys)
+    born = leaf[5]
+    found = 0
+    for at in range(entries.shape[0]):
+        rows[at] = entries[at]
+        if new[at]:
+            born[entries[at]] = number
+            fresh[found] = entries[at]
+            found += 1
+    return found
+
+
+@njit
+def leaf_leave(leaf, rows, dead):
+    """Count rows once less. Fills in those that are dead, gives how many."""
+    gone = index_release(_index(leaf), rows)
+    dead[: gone.shape[0]] = gone
+    return gone.shape[0]
+
+
+@njit
+def leaf_enter_linked(leaf, ring, keys, number, rows, fresh):
+    """`leaf_enter` for a leaf with one index, in which the new rows are put."""
+    found = leaf_enter(leaf, keys, number, rows, fresh)
+    ring_link(_index(ring), _ring(ring), fresh[:found], leaf[1], ring[8])
+    return found
+
+
+@njit
+def leaf_leave_linked(leaf, ring, rows, dead):
+    """`leaf_leave` for a leaf with one index, from which the dead rows are taken."""
+    found = leaf_leave(leaf, rows, dead)
+    ring_unlink(_index(ring), _ring(ring), dead[:found])
+    return found
+
+
+@njit
+def index_probe(ring, keys, born, before, lefts, rows):
+    """`ring_probe` into arrays. Gives how many pairs there are; arrays that are too short are left as they are."""
+    found_lefts, found_rows = ring_probe(_index(ring), _ring(ring), keys, born, before)
+    found = found_rows.shape[0]
+    if found <= rows.shape[0]:
+        lefts[:found] = found_lefts
+        rows[:found] = found_rows
+    return found
+
+
+@njit
+def index_pairs(ring, rows, values, columns, born, before, place, pairs):
+    """Pairs of each of the rows, in column `place`, and every row that a probe with its values finds.
+
+    Gives how many there are; an array that is too short is left as it is.
+    """
+    keys = np.empty((rows.shape[0], columns.shape[0]), np.int64)
+    for at in range(rows.shape[0]):
+        for column in range(columns.shape[0]):
+            keys[at, column] = values[rows[at], columns[column]]
+    lefts, found = ring_probe(_index(ring), _ring(ring), keys, born, before)
+    count = found.shape[0]
+    if count <= pairs.shape[0]:
+        for at in range(count):
+            pairs[at, place] = rows[lefts[at]]
+            pairs[at, 1 - place] = found[at]
+    return count

@@ -1,0 +1,93 @@
+"""Terms that nothing holds any more leave the dictionary.
+
+A long stream brings ever new terms. Each is of use while a window, a group, the stored data or a report has its id; so
+when the dictionary has doubled, all that the engine holds is gone through, and the rest is dropped. Each term is thus
+looked at a few times, whatever the length of the stream. Every whole number that is found counts as an id, so that no
+operator has to say what it keeps; one that is none keeps a term too long at worst.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Set
+from weakref import WeakSet
+
+import numpy as np
+from numpy.typing import NDArray
+
+from freshet.rdf.dictionary import Dictionary
+from freshet.results.report import GraphAnswer, Report, Solutions
+
+Ids = NDArray[np.int64]
+
+LEAST_TERMS = 100_000  # fewer are not worth a sweep
+
+
+class Forgetting:
+    """Says when to sweep a dictionary, and does."""
+
+    def __init__(self, dictionary: Dictionary, least: int = LEAST_TERMS) -> None:
+        self._dictionary = dictionary
+        self._least = least
+        self._limit = least
+        self._answers: WeakSet[Report | Solutions | GraphAnswer] = WeakSet()
+
+    def keep(self, answer: Report | Solutions | GraphAnswer) -> None:
+        """Keep the terms of an answer as long as somebody has it."""
+        self._answers.add(answer)
+
+    def is_due(self) -> bool:
+        return len(self._dictionary) >= self._limit and not self._dictionary.pins.count
+
+    def sweep(self, *holders: object) -> int:
+        """Drop what neither the holders nor living answers have; says how many terms that were."""
+        dropped = self._dictionary.sweep([*held_ids(*holders), *self._answer_ids()])
+        self._limit = max(self._least, 2 * len(self._dictionary))
+        return dropped
+
+    def _answer_ids(self) -> Iterator[Ids]:
+        for answer in list(self._answers):
+            graph = answer.graph if isinstance(answer, Report) else answer
+            if isinstance(graph, GraphAnswer):
+                yield from (graph.subjects, graph.predicates, graph.objects)
+            if not isinstance(answer, GraphAnswer):
+                yield answer.rows
+
+
+def held_ids(*holders: object) -> Iterator[Ids]:
+    """All arrays of whole numbers within objects of ours, and the whole numbers that stand alone."""
+    seen: set[int] = set()
+    alone: list[int] = []
+    waiting: list[object] = list(holders)
+    while waiting:
+        holder = waiting.pop()
+        if isinstance(holder, int):
+            if 0 < holder < 1 << 63:
+                alone.append(int(holder))
+            continue
+        if id(holder) in seen:
+            continue
+        seen.add(id(holder))
+        if isinstance(holder, np.ndarray):
+            if holder.dtype == np.int64:
+                yield holder.reshape(-1)
+        elif isinstance(holder, Mapping):
+            waiting += [*holder.keys(), *holder.values()]
+        elif isinstance(holder, list | tuple | Set | deque):
+            waiting += holder
+        elif _is_ours(holder):
+            waiting += _parts(holder)
+    yield np.array(alone, np.int64)
+
+
+def _is_ours(holder: object) -> bool:
+    return type(holder).__module__.startswith("freshet.") and not isinstance(holder, Dictionary | type)
+
+
+def _parts(holder: object) -> Iterator[object]:
+    yield from getattr(holder, "__dict__", {}).values()
+    for kind in type(holder).__mro__:
+        slots = kind.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if hasattr(holder, name):
+                yield getattr(holder, name)

@@ -1,0 +1,113 @@
+"""Scans statements into ids, piece by piece: a kernel for what it is sure of, pyoxigraph for single lines."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from freshet.kernels import statements as kernels
+from freshet.kernels.dictionary import DictionaryArrays
+from freshet.rdf.arrow import read_only
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.errors import InputError
+from freshet.rdf.line_parser import LineParser, ParsedStatement
+
+Ints = NDArray[np.int64]
+Columns = tuple[Ints, Ints, Ints, Ints, Ints]
+
+_ROLES = range(4)
+_UNSURE_ROOM = 4096  # lines that wait for pyoxigraph
+_SAMPLE_BYTES = 1 << 16
+_BYTES_A_PLACE = 128
+_LEAST_PLACES_BITS, _MOST_PLACES_BITS = 6, 18
+
+
+class StatementScan:
+    """The statements of one file, which is fed in pieces that end where lines do.
+
+    `errors` has one for each bad line so far, in the order of lines.
+    """
+
+    def __init__(self, dictionary: Dictionary, parser: LineParser) -> None:
+        self.errors: list[InputError] = []
+        self._dictionary = dictionary
+        self._parser = parser
+        scope = f"{parser.blank_scope}.".encode() if parser.blank_scope else b""
+        self._scope = read_only(np.frombuffer(scope, np.uint8))
+        self._times = np.zeros(0, np.int64)
+        self._ids = np.zeros((len(_ROLES), 0), np.int64)
+        self._progress = np.zeros(4, np.int64)
+        self._parsed: list[tuple[Ints, ...]] = []
+
+    def feed(self, piece: bytes | bytearray | memoryview) -> None:
+        """Scan more lines."""
+        data = read_only(np.frombuffer(piece, np.uint8)) if len(piece) else _NOTHING
+        self._progress[kernels.NEXT_BYTE] = 0
+        unsure = np.empty((4, _UNSURE_ROOM), np.int64)
+        stopped = int(kernels.UNSURE_FULL)
+        while stopped != kernels.DONE:
+            if stopped == kernels.ROWS_FULL:
+                self._make_room(data)
+            self._progress[kernels.UNSURE_LINES] = 0
+            stopped = self._dictionary.run(partial(self._step, _new_memo(data.size), data, unsure))
+            self._parse(data, unsure[:, : self._progress[kernels.UNSURE_LINES]])
+
+    def columns(self) -> Columns:
+        """The times, and the ids of subjects, predicates, objects and graphs (0 for none), in the order of lines."""
+        rows = int(self._progress[kernels.ROW])
+        timed = self._parser.timed
+        found = [self._times[:rows] if timed else np.zeros(rows, np.int64), *self._ids[:, :rows]]
+        if self._parsed:
+            places, *added = (np.concatenate(column) for column in zip(*self._parsed, strict=True))
+            found = [np.insert(column, places, more) for column, more in zip(found, added, strict=True)]
+        times, subjects, predicates, objects, graphs = found
+        return times, subjects, predicates, objects, graphs
+
+    def _step(
+        self, memo: kernels.Memo, data: NDArray[np.uint8], unsure: Ints, arrays: DictionaryArrays, hash_mask: np.int64
+    ) -> int:
+        parser, state = self._parser, (self._times, self._ids, unsure, self._progress)
+        return int(kernels.scan(arrays, memo, data, self._scope, parser.timed, parser.quads, hash_mask, *state))
+
+    def _parse(self, data: NDArray[np.uint8], unsure: Ints) -> None:
+        """Leaves lines to pyoxigraph."""
+        if not unsure.shape[1]:
+            return
+        lines, starts, ends, rows = unsure.tolist()
+        texts = [data[start:end].tobytes() for start, end in zip(starts, ends, strict=True)]
+        parsed, errors = self._parser.parse(lines, texts)
+        row_of = dict(zip(lines, rows, strict=True))
+        places = np.array([row_of[statement.line] for statement in parsed], np.int64)
+        times = np.array([statement.time_ms for statement in parsed], np.int64)
+        self._parsed.append((places, times, *(self._intern(parsed, role) for role in _ROLES)))
+        self.errors += errors
+
+    def _intern(self, parsed: list[ParsedStatement], role: int) -> Ints:
+        return self._dictionary.intern_arrow(pa.array([row.keys[role] for row in parsed], pa.large_string()))
+
+    def _make_room(self, data: NDArray[np.uint8]) -> None:
+        """More rows, as many as the next lines say that the rest of the data has, and a few."""
+        rest = data[self._progress[kernels.NEXT_BYTE] :]
+        sample = rest[:_SAMPLE_BYTES]
+        lines = 1 + np.count_nonzero(sample == ord("\n"))
+        used = int(self._progress[kernels.ROW])
+        rows = used + int(1.1 * lines * (rest.size / max(1, sample.size))) + kernels.LINES
+        ids = np.zeros((len(_ROLES), rows), np.int64)
+        ids[:, :used] = self._ids[:, :used]
+        self._ids = ids
+        if self._parser.timed:
+            times = np.zeros(rows, np.int64)
+            times[:used] = self._times[:used]
+            self._times = times
+
+
+def _new_memo(size: int) -> kernels.Memo:
+    """A memo that fits so many bytes of data. It is good for one run of the kernel, while the dictionary only grows."""
+    places = 1 << min(_MOST_PLACES_BITS, max(_LEAST_PLACES_BITS, (size // _BYTES_A_PLACE).bit_length()))
+    return kernels.Memo(np.zeros(places, np.int64), np.full(places, -1, np.int64))
+
+
+_NOTHING = read_only(np.empty(0, np.uint8))

@@ -1,0 +1,69 @@
+"""Solutions as Arrow: a column a variable, every term a struct in the words of SPARQL 1.1 JSON.
+
+`type` is uri, literal or bnode; `datatype` is null for plain strings and for literals with a language, and an unbound
+variable is a null struct.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from freshet.rdf.dictionary import Dictionary
+from freshet.results.report import Answer, BooleanAnswer, GraphAnswer, Report
+
+TERM = pa.struct([(name, pa.large_string()) for name in ("type", "value", "datatype", "language")])
+
+# What follows the last quotation mark is the suffix: it can hold none.
+_LITERAL = r'(?s)^"(?P<value>.*)"(?:@(?P<language>[^"]*)|\^\^<(?P<datatype>[^"]*)>)?$'
+
+
+def record_batch(answer: Answer | Report, dictionary: Dictionary) -> pa.RecordBatch:
+    """The answer as one batch. A report's query, time and stream operator are in the schema's metadata.
+
+    A graph has the columns subject, predicate and object; the answer to ASK is one row of the column `boolean`.
+    """
+    if isinstance(answer, BooleanAnswer):
+        return pa.record_batch({"boolean": pa.array([answer.value])})
+    if isinstance(answer, GraphAnswer):
+        rows = np.stack([answer.subjects, answer.predicates, answer.objects], axis=1)
+        return _batch(("subject", "predicate", "object"), rows, dictionary)
+    shown = answer.shown if isinstance(answer, Report) else answer
+    batch = _batch(shown.variables, shown.rows, dictionary)
+    if isinstance(answer, Report):
+        about = {"query": answer.query, "time": str(answer.time_ms), "stream": answer.stream.name.lower()}
+        batch = batch.replace_schema_metadata(about)
+    return batch
+
+
+def _batch(names: tuple[str, ...], rows: NDArray[np.int64], dictionary: Dictionary) -> pa.RecordBatch:
+    distinct, places = np.unique(rows, return_inverse=True)
+    terms = _terms(dictionary.keys(distinct))
+    columns = [terms.take(pa.array(column)) for column in places.reshape(rows.shape).T]
+    schema = pa.schema([(name, TERM) for name in names])
+    if not names:  # Arrow keeps the number of rows in columns
+        return pa.record_batch([], schema=schema)
+    return pa.record_batch(columns, schema=schema)
+
+
+def _terms(keys: pa.Array) -> pa.Array:
+    """Structs of terms by their keys in the dictionary."""
+    literals = pc.extract_regex(keys, _LITERAL)
+    is_iri = pc.starts_with(keys, "<")
+    is_literal = pc.starts_with(keys, '"')
+    name = pc.if_else(is_iri, pc.utf8_slice_codeunits(keys, 1, -1), pc.utf8_slice_codeunits(keys, 2))
+    kind = pc.if_else(is_iri, "uri", pc.if_else(is_literal, "literal", "bnode"))
+    fields = [
+        kind.cast(pa.large_string()),
+        pc.if_else(is_literal, pc.struct_field(literals, "value"), name),
+        _given(pc.struct_field(literals, "datatype")),
+        _given(pc.struct_field(literals, "language")),
+    ]
+    return pa.StructArray.from_arrays(fields, fields=list(TERM), mask=keys.is_null())
+
+
+def _given(column: pa.Array) -> pa.Array:
+    """A part that did not match is empty; that is none."""
+    return pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)

@@ -1,0 +1,190 @@
+"""What `Session.push` takes, as elements: tuples of terms, Arrow tables, timed N-Triples, RDF text with one time.
+
+Blank nodes, wherever they come from, belong to the stream: equal labels in one stream are one node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyoxigraph
+from numpy.typing import NDArray
+
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.elements import Elements
+from freshet.rdf.errors import InputError
+from freshet.rdf.ntriples import scan_statements, scan_timed
+from freshet.rdf.oxigraph import scoped_label
+from freshet.rdf.reading import parse_rdf
+from freshet.rdf.terms import BlankNode, Iri, Literal, Term
+
+Element = tuple[int, Term, Term, Term]
+Arrow = Any  # pa.Table or pa.RecordBatch: pyarrow has no types
+Pushed = Elements | Element | Iterable[Element] | str | bytes | Arrow
+
+_ROLES = ("subject", "predicate", "object")
+_TAKES = (
+    "timed N-Triples, RDF text with time_ms, elements (time_ms, subject, predicate, object), or an Arrow table with "
+    "the columns time, subject, predicate and object"
+)
+# What the strings of a column are put into, to be read as one term each and nothing more.
+_BEFORE, _AFTER = "<urn:freshet:s> <urn:freshet:p> ", " <urn:freshet:end> ."
+_END = Iri("urn:freshet:end")
+
+
+class Pushing(NamedTuple):
+    """Where pushed data go: the dictionary, the scope of the stream's blank nodes, and what errors call the data."""
+
+    dictionary: Dictionary
+    blank_scope: str
+    file: str
+
+    def elements(self, pushed: Pushed, time_ms: int | None) -> Elements:
+        """The elements, encoded."""
+        if isinstance(pushed, str):
+            pushed = pushed.encode()
+        if time_ms is not None:
+            if not isinstance(pushed, bytes):
+                raise InputError("time_ms goes with RDF text; other elements have times of their own")
+            return self._document(pushed, time_ms)
+        if isinstance(pushed, Elements):
+            return pushed
+        if isinstance(pushed, bytes):
+            return self._timed(pushed)
+        if isinstance(pushed, tuple):
+            return self._single(pushed)
+        if isinstance(pushed, pa.Table | pa.RecordBatch):
+            return self._table(pushed)
+        if isinstance(pushed, Iterable):
+            return self._several(list(cast("Iterable[Element]", pushed)))
+        raise InputError(f"a {type(pushed).__name__} cannot be pushed; push takes {_TAKES}")
+
+    def _timed(self, text: bytes) -> Elements:
+        elements, errors = scan_timed(text, self.dictionary, self.file, blank_scope=self.blank_scope)
+        if errors:
+            raise errors[0]
+        return elements
+
+    def _document(self, text: bytes, time_ms: int) -> Elements:
+        """RDF at one time: N-Triples or N-Quads (graph names are set aside), else Turtle."""
+        columns, errors = scan_statements(text, self.dictionary, self.file, quads=True, blank_scope=self.blank_scope)
+        if errors:
+            try:
+                turtle = pyoxigraph.RdfFormat.TURTLE
+                columns = parse_rdf(text, turtle, self.dictionary, self.file, blank_scope=self.blank_scope)
+            except InputError as error:  # of two readings the one that came further is what was meant
+                raise max(errors[0], error, key=lambda one: (one.line or 0, one.column or 0)) from None
+        return Elements(np.full(len(columns[0]), time_ms, np.int64), *columns[:3])
+
+    def _single(self, element: Element) -> Elements:
+        time_ms, *terms = self._checked(element)
+        subject, predicate, object_ = map(self.dictionary.encode, terms)
+        return Elements(np.array([time_ms]), np.array([subject]), np.array([predicate]), np.array([object_]))
+
+    def _several(self, elements: list[Element]) -> Elements:
+        rows = [self._checked(element, number) for number, element in enumerate(elements, 1)]
+        columns: list[tuple[Term, ...]] = list(zip(*(row[1:] for row in rows), strict=True)) or [(), (), ()]
+        distinct = list(set().union(*columns))
+        numbers = {term: number for number, term in enumerate(distinct)}
+        ids = self.dictionary.encode_many(distinct)
+        times = np.fromiter((row[0] for row in rows), np.int64, len(rows))
+        subjects, predicates, objects = (
+            ids[[numbers[term] for term in column]] if column else _NONE for column in columns
+        )
+        return Elements(times, subjects, predicates, objects)
+
+    def _checked(self, element: Element, number: int = 1) -> Element:
+        """The element, its blank nodes in their scope, if it is one."""
+        try:
+            time_ms, subject, predicate, object_ = element
+        except (TypeError, ValueError):
+            raise InputError(f"element {number} of {self.file} is not (time_ms, subject, predicate, object)") from None
+        if type(time_ms) is not int:
+            if not isinstance(time_ms, int | np.integer) or isinstance(time_ms, bool):
+                raise InputError(f"element {number} of {self.file}: its time is not in whole milliseconds")
+            time_ms = int(time_ms)
+        if type(predicate) is not Iri:
+            raise InputError(f"element {number} of {self.file}: its predicate is not an Iri")
+        if type(subject) is not Iri:
+            if type(subject) is not BlankNode:
+                raise InputError(f"element {number} of {self.file}: its subject is neither an Iri nor a BlankNode")
+            subject = BlankNode(scoped_label(subject.label, self.blank_scope))
+        if type(object_) is BlankNode:
+            object_ = BlankNode(scoped_label(object_.label, self.blank_scope))
+        elif type(object_) is Literal:
+            if object_.language is not None:
+                object_ = replace(object_, language=object_.language.lower())
+        elif type(object_) is not Iri:
+            raise InputError(f"element {number} of {self.file}: its object is not an Iri, a BlankNode or a Literal")
+        return time_ms, subject, predicate, object_
+
+    def _table(self, table: pa.Table | pa.RecordBatch) -> Elements:
+        missing = [name for name in ("time", *_ROLES) if table.schema.get_field_index(name) < 0]
+        if missing:
+            raise InputError(f"{self.file}: the table has no single column {missing[0]!r}; push takes {_TAKES}")
+        for name in ("time", *_ROLES):
+            if table.column(name).null_count:
+                raise InputError(f"{self.file}: the column {name!r} has nulls")
+        if not pa.types.is_int64(table.column("time").type):
+            raise InputError(f"{self.file}: the column 'time' is {table.column('time').type}, not int64")
+        times = table.column("time").to_numpy()
+        subjects, predicates, objects = (self._column(table.column(name), name) for name in _ROLES)
+        return Elements(times, subjects, predicates, objects)
+
+    def _column(self, column: pa.Array | pa.ChunkedArray, role: str) -> NDArray[np.int64]:
+        """The ids of a column of ids, or of terms as N-Triples writes them."""
+        if isinstance(column, pa.ChunkedArray):
+            column = column.combine_chunks()
+        if pa.types.is_int64(column.type):
+            ids = column.to_numpy()
+            distinct, places = np.unique(ids, return_inverse=True)
+        elif pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            encoded = pc.dictionary_encode(column)
+            places = encoded.indices.to_numpy()
+            distinct = self._read_terms(encoded.dictionary, places, role)
+        else:
+            kinds = "int64 ids or strings of N-Triples terms"
+            raise InputError(f"{self.file}: the column {role!r} is {column.type}, not {kinds}")
+        self._check_kinds(distinct, places, role)
+        result: NDArray[np.int64] = distinct[places]
+        return result
+
+    def _read_terms(self, texts: pa.Array, places: NDArray[np.int64], role: str) -> NDArray[np.int64]:
+        """Every string is the object of a statement with a graph: what is more or less than a term shows by that."""
+        # A string with a line feed would be several lines; no term has one.
+        bad = np.flatnonzero(pc.match_substring(texts, "\n").to_numpy(zero_copy_only=False))
+        objects = _NONE
+        if not bad.size and len(texts):
+            text = _BEFORE + f"{_AFTER}\n{_BEFORE}".join(texts.to_pylist()) + _AFTER
+            (_, _, objects, graphs), errors = scan_statements(
+                text.encode(), self.dictionary, self.file, quads=True, blank_scope=self.blank_scope
+            )
+            bad = np.flatnonzero(graphs != self.dictionary.encode(_END))
+            if errors:
+                bad = np.array([error.line - 1 for error in errors if error.line is not None])
+        if bad.size:
+            row, text = int(np.argmax(places == bad[0])) + 1, texts[int(bad[0])].as_py()
+            raise InputError(f"{self.file}: row {row} of the column {role!r} is not one term of N-Triples: {text!r}")
+        return objects
+
+    def _check_kinds(self, distinct: NDArray[np.int64], places: NDArray[np.int64], role: str) -> None:
+        """An error where an id is nobody's, or a term cannot stand in this role."""
+        try:
+            keys = self.dictionary.keys(distinct)
+        except KeyError as error:
+            raise InputError(f"{self.file}: the column {role!r} has the id {error}, which no term has") from None
+        start = pc.utf8_slice_codeunits(keys, 0, 1)
+        allowed = {"subject": ["<", "_"], "predicate": ["<"], "object": ["<", "_", '"']}[role]
+        wrong = np.flatnonzero(~pc.is_in(start, pa.array(allowed, keys.type)).to_numpy(zero_copy_only=False))
+        if wrong.size:
+            row = int(np.argmax(places == wrong[0])) + 1
+            key = keys[int(wrong[0])].as_py()
+            raise InputError(f"{self.file}: row {row} of the column {role!r} cannot be {key or 'unbound'}")
+
+
+_NONE = np.empty(0, np.int64)

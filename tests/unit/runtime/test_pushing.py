@@ -1,0 +1,142 @@
+"""`Session.push` of everything it takes: what the stream gets is the same, however it was given."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import freshet
+from freshet.rdf.errors import InputError
+from freshet.rdf.terms import RDF_LANG_STRING, XSD, BlankNode, Iri, Literal
+
+S = "http://example.org/s"
+QUERY = """PREFIX : <http://example.org/>
+REGISTER RSTREAM :all AS SELECT ?s ?p ?o FROM NAMED WINDOW :w ON :s [RANGE PT5S STEP PT5S]
+WHERE { WINDOW :w { ?s ?p ?o } }"""
+A, P = Iri("http://example.org/a"), Iri("http://example.org/p")
+OBJECTS = [
+    Iri("http://example.org/o"),
+    BlankNode("b"),
+    Literal('say "x"\n'),
+    Literal("Grüezi", RDF_LANG_STRING, "de-CH"),
+    Literal("21", Iri(XSD + "integer")),
+]
+TEXTS = ["<http://example.org/o>", "_:b", '"say \\"x\\"\\n"', '"Grüezi"@de-CH', f'"21"^^<{XSD}integer>']
+LINES = "".join(f"{A} {P} {text} .\n" for text in TEXTS)
+
+
+def answers(*pushes, **options) -> list[dict[str, object]]:
+    session = freshet.Session()
+    registered = session.register(QUERY)
+    for elements in pushes:
+        session.push(S, elements, **options)
+    session.finish()
+    rows = [row for report in registered for row in session.bindings(report)]
+    return sorted(rows, key=str)
+
+
+def table(**columns) -> pa.Table:
+    count = len(TEXTS)
+    whole = {
+        "time": pa.array([1000] * count),
+        "subject": [str(A)] * count,
+        "predicate": [str(P)] * count,
+        "object": TEXTS,
+    }
+    return pa.table(whole | columns)
+
+
+@pytest.mark.parametrize(
+    "pushed",
+    [
+        [[(1000, A, P, term) for term in OBJECTS]],
+        [(1000, A, P, term) for term in OBJECTS],
+        [iter([(np.int64(1000), A, P, term) for term in OBJECTS])],
+        [[(1000, A, P, term) for term in OBJECTS] * 10],
+        [table()],
+        [table().to_batches()[0]],
+        [pa.concat_tables([table().slice(0, 2), table().slice(2)])],
+        [LINES.replace("<http://example.org/a>", "1000\t<http://example.org/a>")],
+    ],
+)
+def test_every_way_gives_the_same(pushed) -> None:
+    expected = answers(LINES, time_ms=1000)
+    assert len(expected) == 5
+    assert {"s": A, "p": P, "o": BlankNode("s0.b")} in expected
+    assert {"s": A, "p": P, "o": Literal("Grüezi", RDF_LANG_STRING, "de-ch")} in expected
+    assert answers(*pushed) == expected
+
+
+def test_text_with_one_time() -> None:
+    turtle = 'PREFIX : <http://example.org/>\n:a :p :o , _:b , 21 , "say \\"x\\"\\n" , "Grüezi"@de-CH .'
+    quads = LINES.replace(" .\n", " <http://example.org/g> .\n")
+    expected = answers(LINES, time_ms=7)
+    assert answers(turtle, time_ms=7) == expected
+    assert answers(quads.encode(), time_ms=7) == expected
+
+
+def test_ids_in_a_table() -> None:
+    session = freshet.Session()
+    registered = session.register(QUERY)
+    a, p = session.dictionary.encode(A), session.dictionary.encode(P)
+    ids = pa.table({"time": [1, 2], "subject": [a, a], "predicate": [p, p], "object": [a, p]})
+    session.push(S, ids)
+    with pytest.raises(InputError, match="the id 12345, which no term has"):
+        session.push(S, ids.set_column(3, "object", pa.array([a, 12345])))
+    session.finish()
+    assert [row["o"] for report in registered for row in session.bindings(report)] == [A, P]
+
+
+@pytest.mark.parametrize(
+    ("pushed", "words"),
+    [
+        (17, "a int cannot be pushed"),
+        (None, "a NoneType cannot be pushed"),
+        ((1000, A, P), "element 1 of pushed data is not"),
+        ([(1000, A, P, A), (1000, A, A)], "element 2 of pushed data is not"),
+        ([3], "element 1 of pushed data is not"),
+        ((True, A, P, A), "its time"),
+        ((1.5, A, P, A), "its time"),
+        ((1000, Literal("x"), P, A), "its subject"),
+        ((1000, A, BlankNode("b"), A), "its predicate"),
+        ((1000, A, P, "o"), "its object"),
+        (table().drop(["object"]), "no single column 'object'"),
+        (table(time=["1"] * 5), "the column 'time' is string, not int64"),
+        (table(object=pa.array([1.5] * 5)), "the column 'object' is double"),
+        (table(object=[None, *TEXTS[1:]]), "the column 'object' has nulls"),
+        (table(subject=[str(A)] * 4 + ['"x"']), "row 5 of the column 'subject' cannot be"),
+        (table(predicate=["_:b"] * 5), "row 1 of the column 'predicate' cannot be"),
+        (table(object=[*TEXTS[:3], "<http://o> . #", '"x"']), "row 4 of the column 'object' is not one term"),
+        (table(object=[*TEXTS[:3], "", '"x"']), "row 4 of the column 'object' is not one term"),
+        (table(object=[*TEXTS[:3], "<http://o> <http://g>", '"x"']), "row 4 of the column 'object' is not one term"),
+        (table(object=[*TEXTS[:4], '"x" <u:g> .\n<u:s> <u:p> "y"']), "row 5 of the column 'object' is not one term"),
+    ],
+)
+def test_what_cannot_be_pushed(pushed, words: str) -> None:
+    session = freshet.Session()
+    session.register(QUERY)
+    with pytest.raises(InputError) as caught:
+        session.push(S, pushed)
+    assert words in str(caught.value)
+    assert session.engine.streams[S].elements == 0
+
+
+def test_errors_in_text_are_those_of_the_reading_that_came_further() -> None:
+    session = freshet.Session()
+    session.register(QUERY)
+    with pytest.raises(InputError, match="pushed data:2:"):
+        session.push(S, "PREFIX : <http://example.org/>\n:a :p 21 ;; . :", time_ms=0)
+    with pytest.raises(InputError, match="pushed data:3:"):
+        session.push(S, f"{A} {P} {A} <http://g> .\n{A} {P} {A} <http://g> .\n{A} {P} oops .", time_ms=0)
+    with pytest.raises(InputError, match="time_ms goes with RDF text"):
+        session.push(S, [(1, A, P, A)], time_ms=0)
+
+
+def test_reports_are_taken_once() -> None:
+    session = freshet.Session()
+    registered = session.register(QUERY)
+    for time_ms in (1000, 6000, 11_000):
+        session.push(S, (time_ms, A, P, A))
+    assert [report.time_ms for report in registered] == [5000, 10_000]
+    assert registered.take() == []
