@@ -79,6 +79,32 @@ def test_ring_index_gives_the_rows_of_a_key_newest_first(steps):
             assert list(zip(lefts, found, strict=True)) == expected
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(keys, max_size=150),
+    st.lists(keys, max_size=40),
+    st.integers(0, 150),
+    st.sampled_from([(0, 1), (0,), ()]),
+    st.sampled_from([0, 1]),
+)
+def test_pairs_are_each_row_beside_all_that_have_its_key(there, asking, before, columns, place):
+    """`asking` has its values in other columns than the index has, and rows in an order of their own."""
+    ring, values, born = RingIndex(columns), as_keys(there), np.arange(len(there))
+    ring.link(np.arange(len(there), dtype=np.int32), values)
+    others = np.full((len(asking), 3), -1, np.int64)
+    others[:, [2, 0]] = as_keys(asking)
+    rows = np.arange(len(asking), dtype=np.int32)[::-1].copy()
+    sources = np.array([(2, 0)[column] for column in columns], np.int64)
+    found = ring.pairs(rows, others, sources, born, before, place)
+    expected = [
+        (row, hit) if place == 0 else (hit, row)
+        for row in rows.tolist()
+        for hit in range(min(before, len(there)) - 1, -1, -1)
+        if all(asking[row][column] == there[hit][column] for column in columns)
+    ]
+    assert list(map(tuple, found.tolist())) == expected
+
+
 def test_an_index_without_columns_holds_one_key():
     ring = RingIndex(())
     ring.link(np.arange(3, dtype=np.int32), np.empty((8, 2), np.int64))

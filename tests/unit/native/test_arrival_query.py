@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
+import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arrival_streams import NUMBERS, PREDICATES, STREAMS, cases, elements, instants_of, join_from_scratch, timed
 from freshet.algebra.expressions import Compare, Variable
 from freshet.algebra.nodes import StreamOperator
+from freshet.algebra.windows import RangeWindow, TriplesWindow
 from freshet.native.arrival_leaf import ArrivalLeaf
 from freshet.native.arrival_plan import ArrivalPlan
 from freshet.native.arrival_query import ArrivalQuery, by_time
 from freshet.native.leaf_buffer import LeafPattern
 from freshet.native.plan import PlanCondition
 from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.elements import Elements
+from freshet.rdf.terms import Iri
 
 PATTERNS = {predicate: LeafPattern((0, predicate, 0), ((0,), (2,))) for predicate in PREDICATES}
 
@@ -82,3 +88,65 @@ def test_reports_of_batches_are_those_of_instants(query, arrivals, stored, cuts,
         last = cut
     assert list(found) == sorted(found)
     assert found == expected(query, streams, stored, distinct, output)
+
+
+def plain_query(leaves):
+    """A query that puts out all variables of a join and does nothing else: one whose small batches go in one call."""
+    variables = tuple(sorted({name for leaf in leaves for name in leaf.names}))
+    asked = ArrivalQuery(leaves, ArrivalPlan((), (), variables, False, StreamOperator.ISTREAM), Dictionary())
+    assert asked._is_plain
+    return asked
+
+
+def send(asked, few, batches):
+    """Batches of (stream, elements) up to a time each; those of up to `few` elements go in one call."""
+    asked._few = few
+    for parts, until in batches:
+        for stream, part in parts:
+            asked.receive(stream, part)
+        for time, rows in by_time(asked.advance(until)):
+            yield time, sorted(map(tuple, rows.tolist()))
+
+
+@settings(max_examples=200, deadline=None)
+@given(cases, st.tuples(timed, timed), timed, st.lists(st.integers(0, 31), max_size=10), st.sampled_from([-1, 3, 1000]))
+def test_batches_in_one_call_give_what_instants_from_scratch_give(leaves, arrivals, stored, cuts, few):
+    streams = dict(zip(STREAMS, arrivals, strict=True))
+    asked = plain_query([ArrivalLeaf(window, PATTERNS[predicate], names) for window, predicate, names in leaves])
+    asked.stored(elements(stored))
+    bounds = [-1, *sorted(cuts), 10**6]
+    batches = [
+        ([(s, elements([a for a in streams[s] if last < a[0] <= cut])) for s in asked.streams], cut + 1)
+        for last, cut in pairwise(bounds)
+    ]
+    variables = tuple(sorted({name for _, _, names in leaves for name in names}))
+    found = {time: Counter(rows) for time, rows in send(asked, few, batches)}
+    assert found == expected((leaves, variables, []), streams, stored, False, StreamOperator.ISTREAM)
+
+
+@pytest.mark.parametrize("size", [1, 7, 60])
+@pytest.mark.parametrize("window", [TriplesWindow(Iri(STREAMS[0]), 300), RangeWindow(Iri(STREAMS[0]), 500)])
+def test_batches_in_one_call_give_what_four_calls_give_while_arrays_grow_and_are_swept(window, size):
+    """A join of three leaves over terms of which half never come again."""
+    rng, total = np.random.default_rng(size), 6_000
+    leaves = [
+        ArrivalLeaf(window, PATTERNS[PREDICATES[0]], ("a", "b")),
+        ArrivalLeaf(TriplesWindow(Iri(STREAMS[1]), 200), PATTERNS[PREDICATES[1]], ("b", "c")),
+        ArrivalLeaf(window, PATTERNS[PREDICATES[1]], ("d", "b")),
+    ]
+    times = np.cumsum(rng.integers(0, 3, total))
+    nodes = np.where(rng.random((2, total)) < 0.5, rng.integers(1_000, 1_040, (2, total)), np.arange(total) + 10_000)
+    predicates = np.where(rng.random(total) < 0.5, *PREDICATES)
+    of_second = rng.random(total) < 0.4
+    batches = []
+    for first in range(0, total, size):
+        here = np.arange(total)[first : first + size]
+        parts = [
+            (stream, Elements(*(np.ascontiguousarray(c[rows]) for c in (times, nodes[0], predicates, nodes[1]))))
+            for stream, rows in zip(STREAMS, (here[~of_second[here]], here[of_second[here]]), strict=True)
+        ]
+        batches.append((parts, int(times[here[-1]])))  # the last instant may go on in the next batch
+    batches.append(([], 10**9))
+    one_call, four_calls, both = (list(send(plain_query(leaves), few, batches)) for few in (10**9, -1, size))
+    assert one_call == four_calls == both
+    assert len(one_call) > 100
