@@ -32,8 +32,11 @@ def _ring(arrays):
 
 
 @njit
-def leaf_enter(leaf, keys, number, rows, fresh):
-    """Count keys, and note in which step new ones came. Fills in all their rows and the new ones, gives how many."""
+def leaf_turn(leaf, keys, number, leaving, rows, fresh, dead):
+    """Count keys, and note in which step new ones came; then count the rows that leave once less.
+
+    Fills in the rows of all keys, the new ones and those that are dead; gives how many are new and how many dead.
+    """
     entries, new = index_add(_index(leaf), keys)
     born = leaf[5]
     found = 0
@@ -43,31 +46,18 @@ def leaf_enter(leaf, keys, number, rows, fresh):
             born[entries[at]] = number
             fresh[found] = entries[at]
             found += 1
-    return found
-
-
-@njit
-def leaf_leave(leaf, rows, dead):
-    """Count rows once less. Fills in those that are dead, gives how many."""
-    gone = index_release(_index(leaf), rows)
+    gone = index_release(_index(leaf), leaving)
     dead[: gone.shape[0]] = gone
-    return gone.shape[0]
+    return found, gone.shape[0]
 
 
 @njit
-def leaf_enter_linked(leaf, ring, keys, number, rows, fresh):
-    """`leaf_enter` for a leaf with one index, in which the new rows are put."""
-    found = leaf_enter(leaf, keys, number, rows, fresh)
+def leaf_turn_linked(leaf, ring, keys, number, leaving, rows, fresh, dead):
+    """`leaf_turn` for a leaf with one index, in which the new rows are put and from which the dead are taken."""
+    found, gone = leaf_turn(leaf, keys, number, leaving, rows, fresh, dead)
     ring_link(_index(ring), _ring(ring), fresh[:found], leaf[1], ring[8])
-    return found
-
-
-@njit
-def leaf_leave_linked(leaf, ring, rows, dead):
-    """`leaf_leave` for a leaf with one index, from which the dead rows are taken."""
-    found = leaf_leave(leaf, rows, dead)
-    ring_unlink(_index(ring), _ring(ring), dead[:found])
-    return found
+    ring_unlink(_index(ring), _ring(ring), dead[:gone])
+    return found, gone
 
 
 @njit

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from freshet.kernels.leaf import leaf_enter, leaf_enter_linked, leaf_leave, leaf_leave_linked
+from freshet.kernels.leaf import leaf_turn, leaf_turn_linked
 from freshet.native.arrivals import Arrivals
 from freshet.native.choice import Choice
 from freshet.native.one_way_index import Ids, Mask, OneWayIndex, Rows
@@ -140,47 +140,33 @@ class LeafBuffer:
         waiting, inside = self._waiting, self._inside
         if waiting.first_time < first:  # came between two windows
             waiting.take(waiting.count_before(first))
-        self._fresh = self._dead = _NO_ROWS
-        if waiting.first_time < last:
-            self._enter(*waiting.take(waiting.count_before(last)), number)
-        if inside.first_time < first:
-            self._leave(inside.take(inside.count_before(first))[1])
-
-    def _enter(self, positions: Ids, keys: Ids, number: int) -> None:
-        count = len(keys)
-        self._make_room(count)
-        rows, fresh = self._rows_out, self._fresh_out
-        if len(self._indexes) == 1:
-            (index,) = self._indexes.values()
-            index.make_room(count, len(self.born))
-            found = leaf_enter_linked(self._arrays, index.arrays, keys, number, rows, fresh)
-            index.rows += found
-            self._fresh = fresh[:found]
-        else:
-            self._fresh = fresh[: leaf_enter(self._arrays, keys, number, rows, fresh)]
-            for index in self._indexes.values():
-                index.link(self._fresh, self.values)
+        positions, keys = waiting.take(waiting.count_before(last))
+        leaving = inside.take(inside.count_before(first))[1]
+        self._turn(keys, leaving, number)
         if not self._expires:
             return
-        if count == 1:
-            self._inside.append_one(positions.item(0), (rows.item(0),))
+        if len(keys) == 1:
+            inside.append_one(positions.item(0), (self._rows_out.item(0),))
         else:
-            self._inside.append(positions, rows[:count])
+            inside.append(positions, self._rows_out[: len(keys)])
 
-    def _leave(self, rows: Rows) -> None:
-        if len(self._dead_out) < len(rows):
-            self._dead_out = np.empty(2 * len(rows), np.int32)
+    def _turn(self, keys: Ids, leaving: Rows, number: int) -> None:
+        """Let keys in and rows out."""
+        self._make_room(len(keys), len(leaving))
+        rows, fresh, dead = self._rows_out, self._fresh_out, self._dead_out
         if len(self._indexes) == 1:
             (index,) = self._indexes.values()
-            found = leaf_leave_linked(self._arrays, index.arrays, rows, self._dead_out)
-            index.rows -= found
-            self._dead = self._dead_out[:found]
+            index.make_room(len(keys), len(self.born))
+            found, gone = leaf_turn_linked(self._arrays, index.arrays, keys, number, leaving, rows, fresh, dead)
+            index.rows += found - gone
         else:
-            self._dead = self._dead_out[: leaf_leave(self._arrays, rows, self._dead_out)]
+            found, gone = leaf_turn(self._arrays, keys, number, leaving, rows, fresh, dead)
             for index in self._indexes.values():
-                index.unlink(self._dead)
+                index.link(fresh[:found], self.values)
+                index.unlink(dead[:gone])
+        self._fresh, self._dead = fresh[:found], dead[:gone]
 
-    def _make_room(self, more: int) -> None:
+    def _make_room(self, more: int, leaving: int) -> None:
         self._rows.make_room(more)
         arrays = self._rows.arrays
         if arrays.table is not self._arrays[0]:  # it is another one whenever any of them is
@@ -191,6 +177,8 @@ class LeafBuffer:
             self._arrays = (*arrays, self.born)
         if len(self._rows_out) < more:
             self._rows_out, self._fresh_out = np.empty(2 * more, np.int32), np.empty(2 * more, np.int32)
+        if len(self._dead_out) < leaving:
+            self._dead_out = np.empty(2 * leaving, np.int32)
 
     def index_on(self, columns: tuple[int, ...]) -> RingIndex:
         """The ring index on these columns, made the first time it is asked for."""

@@ -49,7 +49,8 @@ class OneWayIndex:
     def live(self) -> int:
         """How many keys have a counter above zero."""
         sizes = self.arrays.sizes
-        return int(sizes[USED] - sizes[IDLE] - sizes[FREE])
+        live: int = sizes.item(USED) - sizes.item(IDLE) - sizes.item(FREE)
+        return live
 
     @property
     def keys(self) -> Ids:
