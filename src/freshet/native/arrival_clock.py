@@ -13,6 +13,7 @@ from freshet.native.arrival_query import ArrivalQuery, by_time
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, close_at, instant_at
 from freshet.native.one_way_index import Ids
 from freshet.native.plan import Plan
+from freshet.native.r2s.bags import dealt_out
 from freshet.native.reads import reads_stored
 from freshet.native.s2r.content import WindowContent
 from freshet.rdf.elements import Elements
@@ -136,12 +137,10 @@ class ArrivalClock:
             for member in tuple(self._members.values()):
                 self._give(member, time_ms, self.plan.variables, rows)
             return
-        rows = rows[np.argsort(rows[:, -1], kind="stable")]
-        starts = np.flatnonzero(np.diff(rows[:, -1], prepend=-1))
-        for start, stop in zip(starts, [*starts[1:], len(rows)], strict=True):
-            found = self._members.get(int(rows[start, -1]))
+        for number, own in dealt_out(rows):
+            found = self._members.get(number)
             if found is not None:  # not removed since
-                self._give(found, time_ms, self.plan.variables[:-1], rows[start:stop, :-1])
+                self._give(found, time_ms, self.plan.variables[:-1], own)
 
     def _give(self, member: _Member, time_ms: int, variables: tuple[str, ...], rows: Ids) -> None:
         try:

@@ -11,6 +11,7 @@ from freshet.native.change import Operator
 from freshet.native.leaf_buffer import LeafBuffer
 from freshet.native.operators.parameters import ParametersOp
 from freshet.native.plan import Plan
+from freshet.native.r2s.bags import dealt_out
 from freshet.native.r2s.put_out import put_out_of
 from freshet.native.s2r.content import WindowContent
 from freshet.rdf.elements import Elements
@@ -78,15 +79,13 @@ class SharedQuery:
         rows = self._r2s.put_out(empty=not any(window.count for window in self.windows))
         if len(rows) == 0:
             return
-        rows = rows[np.argsort(rows[:, -1], kind="stable")]
-        starts = np.flatnonzero(np.diff(rows[:, -1], prepend=-1))
         variables = self.plan.variables[:-1]
-        for start, stop in zip(starts, [*starts[1:], len(rows)], strict=True):
-            member = self._members.get(int(rows[start, -1]))
+        for number, own in dealt_out(rows):
+            member = self._members.get(number)
             if member is None:  # removed since
                 continue
             try:
-                member.on_report(Report(member.name, time_ms, self.plan.output, variables, rows[start:stop, :-1]))
+                member.on_report(Report(member.name, time_ms, self.plan.output, variables, own))
             except BrokenPipeError:  # nobody reads anything any more
                 raise
             except Exception as error:  # whoever takes one query's reports must not stop the others

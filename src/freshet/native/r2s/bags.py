@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -31,3 +31,11 @@ def as_rows(table: Table, names: Sequence[str]) -> Ids:
     for at, name in enumerate(names):
         rows[:, at] = table.column(name)
     return rows
+
+
+def dealt_out(rows: Ids) -> Iterator[tuple[int, Ids]]:
+    """Rows by the number of the query in their last column, and without it."""
+    rows = rows[np.argsort(rows[:, -1], kind="stable")]
+    starts = np.flatnonzero(np.diff(rows[:, -1], prepend=-1)).tolist()
+    for start, stop in zip(starts, [*starts[1:], len(rows)], strict=True):
+        yield int(rows[start, -1]), rows[start:stop, :-1]
