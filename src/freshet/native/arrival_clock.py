@@ -15,7 +15,6 @@ from freshet.native.one_way_index import Ids
 from freshet.native.plan import Plan
 from freshet.native.r2s.bags import dealt_out
 from freshet.native.reads import reads_stored
-from freshet.native.s2r.content import WindowContent
 from freshet.rdf.elements import Elements
 from freshet.rdf.triples import DEFAULT_GRAPH
 from freshet.results.report import Report
@@ -49,7 +48,6 @@ class ArrivalClock:
         self.streams = set(streams)
         self.moment = close_at(BEFORE_ALL_TIME)
         self.passed_ms = BEFORE_ALL_TIME
-        self.windows: frozenset[WindowContent] = frozenset()
         self.reads_absorbed = reads_stored(plan)
         self._query = query
         self._on_failure = on_failure
