@@ -13,28 +13,22 @@ import numpy as np
 
 from freshet.kernels.dictionary import ABSENT, CHECKED, LENGTH_BYTES, UNKNOWN, enter, narrow, same_bytes
 from freshet.kernels.hashing import hash_id, word_32, word_64
-from freshet.kernels.iris import GREATER, HASH, IS_ALPHA, IS_DIGIT, LESS, UNSURE, iri_end, is_a
+from freshet.kernels.iris import GREATER, HASH, LESS, UNSURE, iri_end
 from freshet.kernels.jit import leaf, njit
 from freshet.kernels.ntriples import (
     AT,
-    CARET,
     GRAPH,
     NEWLINE,
-    OBJECT,
-    PREDICATE,
     RETURN,
     SPACE,
-    STRING_SUFFIX,
     TAB,
     UNDERSCORE,
-    blank_node_end,
-    is_blank,
     literal_end,
     read_time,
-    skip_space,
 )
 from freshet.kernels.pieces import copy_bytes
-from freshet.kernels.terms import MINUS, POINT, QUOTE, ends_with, inline_id
+from freshet.kernels.term_ranges import find_byte, next_line, range_plain, range_statement
+from freshet.kernels.terms import QUOTE, inline_id
 
 LINES = 64  # statements in a block
 
@@ -49,8 +43,6 @@ NEXT_BYTE, NEXT_LINE, ROW, UNSURE_LINES = 0, 1, 2, 3
 RESOLVED = np.int64(-2)  # in place of a record: the id is the term's
 
 _8, _16 = np.uint64(8), np.uint64(16)
-_LOW = np.uint64(0x0101010101010101)
-_HIGH = np.uint64(0x8080808080808080)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _MIX_2 = np.uint64(0xD6E8FEB86659FD93)
 
@@ -77,132 +69,6 @@ class Memo(NamedTuple):
 
     ids: np.ndarray
     records: np.ndarray
-
-
-@leaf
-def _hits(data, at, pattern):
-    """The highest bit of each byte of a word that is the one looked for, and nothing below the lowest of them."""
-    word = word_64(data, at) ^ pattern
-    return (word - _LOW) & ~word & _HIGH
-
-
-@leaf
-def find_byte(data, at, byte):
-    """Where the byte stands from `at` on, or the size of the data."""
-    here, size = np.uint64(at), np.uint64(data.size)
-    pattern = np.uint64(byte) * _LOW
-    while here + _16 <= size:
-        hits = _hits(data, here, pattern)
-        more = _hits(data, here + _8, pattern)
-        if hits | more != 0:
-            here += _8 if hits == 0 else np.uint64(0)
-            hits = more if hits == 0 else hits
-            below = (hits & (~hits + np.uint64(1))) - np.uint64(1)
-            return np.int64(here) + np.int64(((below & _LOW) * _LOW) >> np.uint64(56)) - 1
-        here += _16
-    rest = np.int64(here)
-    while rest < data.size and data[rest] != byte:
-        rest += 1
-    return rest
-
-
-@leaf
-def _literal_range(data, start):
-    """Where the key of a literal ends, and where the literal does, if it is one."""
-    size = data.size
-    quote = find_byte(data, start + 1, QUOTE)
-    at = quote + 1
-    if at >= size:
-        return np.int64(size), np.int64(size)
-    if data[at] == AT:
-        at += 1
-        while at < size and (is_a(data[at], IS_ALPHA | IS_DIGIT) or data[at] == MINUS):
-            at += 1
-    elif data[at] == CARET:
-        at = find_byte(data, at, GREATER) + 1
-        if at - quote == STRING_SUFFIX.size and at <= size and ends_with(data, quote, at, STRING_SUFFIX):
-            return quote + 1, at
-    return at, at
-
-
-@leaf
-def _other_range(data, at, role):
-    """Where the key of a term that is no IRI ends, and where the term does, if it is one; -1 where it surely is not."""
-    if data[at] == QUOTE and role == OBJECT:
-        return _literal_range(data, at)
-    if data[at] == UNDERSCORE and role != PREDICATE:
-        end = blank_node_end(data, at, data.size)
-        return end, end
-    return UNSURE, UNSURE
-
-
-@leaf
-def _next_line(data, at):
-    """Where the line after the statement that ends at `at` starts; -1 where more than a comment follows."""
-    size = data.size
-    if at == size:
-        return np.int64(size)
-    if data[at] == NEWLINE:
-        return np.int64(at + 1)
-    end = find_byte(data, at, NEWLINE)
-    last = end - 1 if data[end - 1] == RETURN else end
-    return np.int64(min(end + 1, size)) if is_blank(data, at, last) else UNSURE
-
-
-@leaf
-def _range_plain(data, at, starts, ends, term):
-    """The same as `_range_statement` for what most lines are: three terms, one space after each, and a line feed.
-
-    Anything else is -1, and nothing is lost but the time for a second look.
-    """
-    last = data.size - 3
-    end = find_byte(data, at + 1, GREATER) + 1
-    if data[at] != LESS or end > last or data[end] != SPACE or data[end + 1] != LESS:
-        return UNSURE
-    starts[term] = at
-    ends[term] = end
-    at = end + 1
-    end = find_byte(data, at + 1, GREATER) + 1
-    if end > last or data[end] != SPACE:
-        return UNSURE
-    starts[term + 1] = at
-    ends[term + 1] = end
-    at = end + 1
-    if data[at] == LESS:
-        stop = find_byte(data, at + 1, GREATER) + 1
-        end = stop
-    elif data[at] == QUOTE:
-        end, stop = _literal_range(data, at)
-    else:
-        return UNSURE
-    if stop > last or data[stop] != SPACE or data[stop + 1] != POINT or data[stop + 2] != NEWLINE:
-        return UNSURE
-    starts[term + 2] = at
-    ends[term + 2] = end
-    return stop + 3
-
-
-@leaf
-def _range_statement(data, at, quads, starts, ends, term):
-    """Finds the ranges of a statement's terms. Returns where the next line starts, or -1, and the next free term."""
-    size = data.size
-    for role in range(GRAPH + 1):
-        at = skip_space(data, at, size)
-        if at >= size or (role == GRAPH and (data[at] == POINT or not quads)):
-            break
-        starts[term] = at
-        if data[at] == LESS:
-            at = find_byte(data, at + 1, GREATER) + 1
-            ends[term] = at
-        else:
-            ends[term], at = _other_range(data, at, role)
-            if at < 0:
-                return UNSURE, term
-        term += 1
-    at = skip_space(data, at, size)
-    if at >= size or data[at] != POINT:
-        return UNSURE, term
-    return _next_line(data, at + 1), term
 
 
 @leaf
@@ -370,7 +236,7 @@ def _range_block(data, at, number, timed, quads, block):
     line_terms[0] = 0
     while lines < LINES and at < data.size:
         if data[at] in (SPACE, TAB, HASH, NEWLINE, RETURN):
-            following = _next_line(data, at)
+            following = next_line(data, at)
             if following >= 0:  # nothing there but a comment
                 at = following
                 number += 1
@@ -380,11 +246,11 @@ def _range_block(data, at, number, timed, quads, block):
             line_times[lines], start = read_time(data, at, data.size)
             if start < 0:
                 break
-        following = _range_plain(data, start, starts, ends, terms) if start < data.size else UNSURE
+        following = range_plain(data, start, starts, ends, terms) if start < data.size else UNSURE
         if following >= 0:
             terms += GRAPH
         else:
-            following, terms = _range_statement(data, start, quads, starts, ends, terms)
+            following, terms = range_statement(data, start, quads, starts, ends, terms)
             if following < 0:
                 break
         line_starts[lines] = at

@@ -263,19 +263,16 @@ class Engine:
 
     def _failed(self, known_as: str, error: Exception) -> None:
         """What a clock knows under a name has failed, and is gone."""
-        reason = error.message if isinstance(error, FreshetError) else f"{type(error).__name__}: {error}"
         for name in self._plans.members(known_as):
             del self._queries[name]
             self._plans.leave(name)
             self._connect()
-            self._tell_failure(name, reason)
+            self._tell_failure(name, _reason(error))
 
     def _member_failed(self, name: str, error: Exception) -> None:
         """One of those that share a plan has failed; the others go on."""
         self.unregister(name)
-        self._tell_failure(
-            name, error.message if isinstance(error, FreshetError) else f"{type(error).__name__}: {error}"
-        )
+        self._tell_failure(name, _reason(error))
 
     def _absorb(self, state: StreamState, elements: Elements) -> None:
         absorbed = state.absorbed(elements)
@@ -363,6 +360,10 @@ class Engine:
         shared.add(name, [self.dictionary.encode(term) for term in shape.constants], on_report)
         self._plans.enter(name, key, shared)
         return clock
+
+
+def _reason(error: Exception) -> str:
+    return error.message if isinstance(error, FreshetError) else f"{type(error).__name__}: {error}"
 
 
 def _warn(name: str, reason: str) -> None:

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from freshet.kernels.dictionary import same_bytes
-from freshet.kernels.statements import find_byte
+from freshet.kernels.term_ranges import find_byte
 
 few_bytes = st.lists(st.sampled_from([0, 1, 61, 62, 63, 127, 128, 190, 255]), max_size=80).map(bytes)
 

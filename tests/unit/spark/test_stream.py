@@ -141,15 +141,23 @@ def test_csv_that_cannot_be_taken_is_rejected_with_its_line(run):
     assert (1, "<http://example.org/1>", "<http://example.org/label>", '"a, b"@en') in triples
 
 
+def _optimized(frame) -> str:
+    return frame._jdf.queryExecution().optimizedPlan().toString()
+
+
 @pytest.mark.parametrize("form", ["json", "csv"])
 def test_a_mapping_runs_without_python(spark, tmp_path, form):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / f"a.{form}").write_text("id,at,level,label,page,plain\n")
     spark.conf.set("spark.sql.debug.maxToStringFields", 1_000)
+    spark.conf.set("spark.sql.streaming.unsupportedOperationCheck", "false")  # or a stream has no plan until it runs
     encoded = EncodedStream(_spec(tmp_path, form))._encoded(spark)
-    plan = encoded._jdf.queryExecution().analyzed().toString()
-    assert "url_encode" in plan
-    assert "pythonudf" not in plan.lower()
+    assert "url_encode" in encoded._jdf.queryExecution().analyzed().toString()
+    plan = _optimized(encoded)
+    assert "EvalPython" not in plan
+    assert "EvalPython" in _optimized(encoded.select(F.udf(lambda text: text)(encoded.columns[0]))), (
+        "a function in Python would show"
+    )
     assert plan.count("MapInArrow") == (form == "json"), "only the lines are read in Python, by a kernel"
 
 

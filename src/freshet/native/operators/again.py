@@ -82,33 +82,32 @@ class AgainOp:
         self._graphs = {DEFAULT_GRAPH if name is None else dictionary.encode(name): g for name, g in graphs.items()}
         self._readers = readers
         self._dictionary = dictionary
-        self._seen_named: tuple[int, ...] | None = None
-        self._now = Table({}, 0)
+        self._named: list[GraphReader] = []  # when it was asked last
+        self._now: Table | None = None
 
     def changes(self, number: int) -> Change:
-        changed = [graph.changed(number) for graph in self._graphs.values()]
-        if not any(changed) and not self._named_changed():
+        # Each is asked, so that none tells of a change twice.
+        changed = [self._named_changed(), *(graph.changed(number) for graph in self._graphs.values())]
+        if self._now is not None and not any(changed):
             return _NOTHING
-        before, self._now = self._now, self._evaluated()
+        before, self._now = self.rows(), self._evaluated()
         return Change(
             table_difference(self._now, before, self._names), table_difference(before, self._now, self._names)
         )
 
     def rows(self) -> Table:
-        return self._now
+        return Table({}, 0) if self._now is None else self._now
 
     def _named_changed(self) -> bool:
+        """Whether a named graph came or changed since, where any of them may be read."""
         if not self._plan.reads_all_named:
-            return self._seen_named is None and not self._graphs and self._first()
+            return False
         named = self._readers.named()
-        seen = tuple(id(named.graph(name)) for name in named.names().tolist())
-        changed = seen != self._seen_named
-        self._seen_named = seen
-        return changed
-
-    def _first(self) -> bool:
-        self._seen_named = ()
-        return True
+        before, self._named = self._named, [named.graph(name) for name in named.names().tolist()]
+        # A graph that has changed has another reader; those before are kept, so that none of them can be taken for it.
+        return len(before) != len(self._named) or any(
+            old is not new for old, new in zip(before, self._named, strict=True)
+        )
 
     def _evaluated(self) -> Table:
         dataset = _Graphs(

@@ -20,7 +20,7 @@ class ValuesOp:
 
     def __init__(self, variables: Sequence[str], rows: Sequence[Sequence[Term | None]], dictionary: Dictionary) -> None:
         columns = {
-            name: np.array([0 if row[at] is None else dictionary.encode(row[at]) for row in rows], np.int64)  # type: ignore[arg-type]
+            name: np.array([0 if (term := row[at]) is None else dictionary.encode(term) for row in rows], np.int64)
             for at, name in enumerate(variables)
         }
         self._table = Table(columns, len(rows))
