@@ -1,0 +1,112 @@
+"""Where records come from, as mappings describe it: files, tables, live streams."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+
+class Formulation(StrEnum):
+    """How references and iterators are written, and so what a record is."""
+
+    JSON = "JSONPath"
+    CSV = "CSV"
+    XML = "XPath"
+    TABLE = "SQL2008Table"
+    QUERY = "SQL2008Query"
+    SPARQL = "SPARQL"
+
+
+class Compression(StrEnum):
+    """How a file is packed."""
+
+    NONE = "none"
+    GZIP = "gzip"
+    ZIP = "zip"
+    TAR_GZIP = "targzip"
+    TAR_XZ = "tarxz"
+
+
+@dataclass(frozen=True, slots=True)
+class CsvDialect:
+    """How the text of a CSV file is cut, where a mapping (CSVW) says something else than the usual."""
+
+    delimiter: str = ","
+    quote: str = '"'
+    comment: str | None = None
+    header: bool = True
+    trim: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """A file, or a pattern of files, or all files of a folder. The path is absolute once the mapping is read."""
+
+    path: Path
+    encoding: str = "UTF-8"
+    compression: Compression = Compression.NONE
+    dialect: CsvDialect = CsvDialect()
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseSource:
+    """A relational database, by its JDBC name; `jdbc:sqlite:FILE` needs no driver."""
+
+    url: str
+    driver: str | None = None
+    user: str | None = None
+    password: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaSource:
+    """A Kafka topic; each message is a document."""
+
+    brokers: str
+    topic: str
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SocketSource:
+    """A TCP server; each line is a document."""
+
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class MqttSource:
+    """An MQTT topic filter; each message is a document."""
+
+    host: str
+    topic: str
+    port: int = 1883
+    quality: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class FolderSource:
+    """A folder whose new files are read as they appear; each line is a document."""
+
+    folder: Path
+    pattern: str | None = None
+
+
+StreamSource = KafkaSource | SocketSource | MqttSource | FolderSource
+Source = FileSource | DatabaseSource | StreamSource
+
+
+@dataclass(frozen=True, slots=True)
+class LogicalSource:
+    """Records: what a source gives, cut by an iterator (JSONPath, XPath, a table's name, an SQL or SPARQL query).
+
+    `nulls` are the texts that stand for nothing. `namespaces` are the prefixes that XPath references use.
+    """
+
+    source: Source
+    formulation: Formulation
+    iterator: str | None = None
+    nulls: frozenset[str] = frozenset()
+    namespaces: tuple[tuple[str, str], ...] = ()
