@@ -1,16 +1,16 @@
 """A step of the join of two inputs in one call: what went through pointers, what came through the ring indexes.
 
-For a step of a few rows a call costs more than what it does, and every array that is handed back more than one that is
-handed in. So this gives the values that are asked for, not pointers to them, and takes plain tuples (see
-`freshet.kernels.leaf`): `left` and `right` are the values, birth steps, fresh rows, dead rows and key columns of an
-input and then the arrays of its ring index on these columns.
+For a step of a few rows a call costs more than what it does, and an array that is handed back more than several that
+are handed in. So this writes the values that are asked for, not pointers to them, into arrays that the caller has, and
+takes plain tuples (see `freshet.kernels.leaf`): `left` and `right` are the values, birth steps, fresh rows, dead rows
+and key columns of an input and then the arrays of its ring index on these columns; `kept` is PointerArrays.
 """
 
 import numpy as np
 
 from freshet.kernels.index import EVERY_STEP, IndexArrays, RingArrays, ring_probe
 from freshet.kernels.jit import njit
-from freshet.kernels.pointers import FREE, USED, pointers_add, pointers_invalidate
+from freshet.kernels.pointers import FREE, LIVE, USED, PointerArrays, pointers_add, pointers_invalidate
 
 # Places in `left` and `right`.
 VALUES = 0
@@ -21,11 +21,8 @@ COLUMNS = 4
 
 
 @njit
-def _matches(probing, probed, before, place):
-    """Pointers to each fresh row of one input, in column `place`, and the rows of the other that it finds."""
-    rows, values, columns = probing[FRESH], probing[VALUES], probing[COLUMNS]
-    if rows.shape[0] == 0:
-        return np.empty((0, 2), np.int32)
+def _matches(rows, values, columns, probed, before, place):
+    """Pointers to each row of one input, in column `place`, and the rows of the other that it finds."""
     keys = np.empty((rows.shape[0], columns.shape[0]), np.int64)
     for at in range(rows.shape[0]):
         for column in range(columns.shape[0]):
@@ -42,40 +39,84 @@ def _matches(probing, probed, before, place):
 
 @njit
 def _fill(rows, first, pointers, left_values, right_values, homes):
-    """Values of results: a column for each row (input, column) of `homes`."""
+    """Values of results: a column for each row (input, column) of `homes`. Says where they end."""
     for at in range(pointers.shape[0]):
         for column in range(homes.shape[0]):
             if homes[column, 0] == 0:
                 rows[first + at, column] = left_values[pointers[at, 0], homes[column, 1]]
             else:
                 rows[first + at, column] = right_values[pointers[at, 1], homes[column, 1]]
+    return first + pointers.shape[0]
 
 
 @njit
-def pair_step(left, right, results, homes, since):
-    """What came and what went since a step, as rows of values; and how many results there is no room for.
+def _dependent(results, side, rows):
+    """How many results point to some rows of one side."""
+    count = 0
+    for row in rows:
+        if row < results.heads.shape[1]:
+            slot = results.heads[side, row]
+            while slot >= 0:
+                count += 1
+                slot = results.older[side, slot]
+    return count
 
-    Where there is room for too few nothing is done. A result of two new rows is found from the second input, since the
-    new rows of the first see only what was there before.
+
+@njit
+def _lacks_room(results, sides, left_rows, right_rows, more):
+    """Whether the arrays of results are too short for more of them, with inputs of so many rows."""
+    if more == 0:
+        return False
+    rows = max(left_rows if sides > 0 else 0, right_rows if sides > 1 else 0)
+    return rows > results.heads.shape[1] or results.sizes[USED] - results.sizes[FREE] + more > results.alive.shape[0]
+
+
+@njit
+def pair_step(left, right, kept, homes, since, came, went):
+    """Write down what came and what went since a step, as rows with a column for each (input, column) of `homes`.
+
+    Gives how many rows came and how many went. Where the arrays are too short nothing is done; then the last number
+    says how many rows there must be room for. A result of two new rows is found from the second input, since the new
+    rows of the first see only what was there before.
     """
-    from_left = _matches(left, right, since + 1, 0)
-    from_right = _matches(right, left, EVERY_STEP, 1)
-    more = from_left.shape[0] + from_right.shape[0]
-    came = np.empty((more, homes.shape[0]), np.int64)
-    expiring = results.heads.shape[0]
-    rows_fit = (expiring < 1 or left[VALUES].shape[0] <= results.heads.shape[1]) and (
-        expiring < 2 or right[VALUES].shape[0] <= results.heads.shape[1]
-    )
-    if more > 0 and not (rows_fit and results.sizes[USED] - results.sizes[FREE] + more <= results.alive.shape[0]):
-        return came, came, more
-    without_left = pointers_invalidate(results, 0, left[DEAD] if expiring > 0 else left[DEAD][:0])
-    without_right = pointers_invalidate(results, 1, right[DEAD] if expiring > 1 else right[DEAD][:0])
-    gone = without_left.shape[0]
-    went = np.empty((gone + without_right.shape[0], homes.shape[0]), np.int64)
-    _fill(went, 0, without_left, left[VALUES], right[VALUES], homes)
-    _fill(went, gone, without_right, left[VALUES], right[VALUES], homes)
-    _fill(came, 0, from_left, left[VALUES], right[VALUES], homes)
-    _fill(came, from_left.shape[0], from_right, left[VALUES], right[VALUES], homes)
-    pointers_add(results, from_left)
-    pointers_add(results, from_right)
-    return came, went, 0
+    results = PointerArrays(kept[0], kept[1], kept[2], kept[3], kept[4], kept[5], kept[6])
+    sides = results.heads.shape[0]  # those whose rows can go
+    from_left = from_right = np.empty((0, 2), np.int32)
+    if left[FRESH].shape[0] > 0:
+        from_left = _matches(left[FRESH], left[VALUES], left[COLUMNS], right, since + 1, 0)
+    if right[FRESH].shape[0] > 0:
+        from_right = _matches(right[FRESH], right[VALUES], right[COLUMNS], left, EVERY_STEP, 1)
+    coming, going = from_left.shape[0] + from_right.shape[0], results.sizes[LIVE]
+    if going > went.shape[0]:
+        going = _dependent(results, 0, left[DEAD]) if sides > 0 else 0
+        going += _dependent(results, 1, right[DEAD]) if sides > 1 else 0
+    if (
+        coming > came.shape[0]
+        or going > went.shape[0]
+        or _lacks_room(results, sides, left[VALUES].shape[0], right[VALUES].shape[0], coming)
+    ):
+        return 0, 0, max(coming, going)
+    gone = 0
+    for side in range(sides):
+        dead = left[DEAD] if side == 0 else right[DEAD]
+        if dead.shape[0] > 0:
+            dropped = pointers_invalidate(results, side, dead)
+            gone = _fill(went, gone, dropped, left[VALUES], right[VALUES], homes)
+    first = _fill(came, 0, from_left, left[VALUES], right[VALUES], homes)
+    _fill(came, first, from_right, left[VALUES], right[VALUES], homes)
+    if coming > 0:
+        pointers_add(results, from_left)
+        pointers_add(results, from_right)
+    return coming, gone, 0
+
+
+@njit
+def pair_values(results, left_values, right_values, homes):
+    """The values of all results."""
+    rows = np.empty((results.sizes[LIVE], homes.shape[0]), np.int64)
+    count = 0
+    for slot in range(results.sizes[USED]):
+        if results.alive[slot]:
+            _fill(rows, count, results.pointers[slot : slot + 1], left_values, right_values, homes)
+            count += 1
+    return rows

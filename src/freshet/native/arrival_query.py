@@ -15,9 +15,9 @@ from freshet.algebra.nodes import StreamOperator
 from freshet.expressions.evaluate import evaluate, test
 from freshet.kernels.arrivals import Arrived
 from freshet.native.arrival_leaf import SPARE_ROOM, ArrivalLeaf, ArrivalLeaves
-from freshet.native.arrival_plan import ArrivalPlan
-from freshet.native.arrival_source import ArrivalSource
-from freshet.native.one_way_index import Ids
+from freshet.native.arrival_plan import ArrivalPlan, Computed, RowStep
+from freshet.native.arrival_source import NOTHING_OUT, ArrivalSource, Ready
+from freshet.native.one_way_index import Ids, Mask
 from freshet.native.operators.arrival_distinct import ArrivalDistinctOp, TimedRows
 from freshet.native.operators.arrival_join import ArrivalJoinOp, Timed
 from freshet.native.plan import PlanCondition
@@ -47,9 +47,20 @@ class ArrivalQuery:
         ]
         inside = [condition for conditions in self._leaf_conditions for condition in conditions]
         self._steps = (*(condition for condition in plan.conditions if condition not in inside), *plan.steps)
-        self._is_plain = not (self._join.keeps_results or plan.conditions or plan.steps)
         self._needed = set(plan.variables).union(*(variables_of(step.expression) for step in self._steps))
-        self._homes = self._join.homes(plan.variables)
+        # For small batches: the columns that the join is asked for, what each step reads of them, those to put out.
+        made = {step.variable for step in self._steps if isinstance(step, Computed)}
+        columns = [name for name in dict.fromkeys((*plan.variables, *sorted(self._needed))) if name not in made]
+        self._homes = self._join.homes(columns)
+        self._row_steps: list[tuple[RowStep, list[tuple[str, int]]]] = []
+        for step in self._steps:
+            scope = step.scope if isinstance(step, PlanCondition) else columns
+            read = variables_of(step.expression).intersection(scope).intersection(columns)
+            self._row_steps.append((step, [(name, 1 + columns.index(name)) for name in read]))
+            columns += [step.variable] if isinstance(step, Computed) else []
+        places = [0, *(1 + columns.index(name) for name in plan.variables)]
+        self._places = None if places == list(range(1 + len(columns))) else np.array(places)
+        self._has_leaf_conditions = bool(inside)
         self._few = SPARE_ROOM // len(leaves)
         self._nothing = TimedRows(np.empty((0, len(plan.variables)), np.int64), np.empty(0, np.int64))
 
@@ -71,8 +82,8 @@ class ArrivalQuery:
         ready = self._source.ready(watermark_ms)
         if ready is None:
             return self._nothing
-        if self._is_plain and len(ready.elements.times) <= self._few:
-            return TimedRows(*self._join.pass_through(self._source, ready, self._homes))
+        if len(ready.elements.times) <= self._few:
+            return self._pass_through(ready)
         arrived = self._source.gather(ready)
         self._leaves.step(self._filtered(arrived), self._source.first)
         born, died = self._join.step(self._source.first, len(self._source.instants))
@@ -85,6 +96,48 @@ class ArrivalQuery:
         if self._lossy and self._distinct is None:
             came = _less(came, went)
         return TimedRows(came.rows, self._source.times(came.moments))
+
+    def _pass_through(self, ready: Ready) -> TimedRows:
+        """The same for a small batch. Rows have the time, or the number of the moment, in front."""
+        kept_out = self._kept_out(ready) if self._has_leaf_conditions else NOTHING_OUT
+        if not self._join.keeps_results:
+            rows = self._stepped(self._join.pass_through(self._source, ready, kept_out, self._homes))
+            return self._nothing if len(rows) == 0 else TimedRows(rows[:, 1:].copy(), rows[:, 0])
+        came, went = map(self._stepped, self._join.pass_through_kept(self._source, ready, kept_out, self._homes))
+        if self._distinct is not None:
+            came, went = self._distinct.few(came, went)
+        if self._plan.output is StreamOperator.DSTREAM:
+            came, went = went, came
+        if self._lossy and self._distinct is None:
+            came = bag_difference(came, went)
+        return self._nothing if len(came) == 0 else TimedRows(came[:, 1:].copy(), self._source.times(came[:, 0]))
+
+    def _kept_out(self, ready: Ready) -> Mask:
+        """Which elements a condition on a leaf alone keeps out of it."""
+        triple = ready.elements[1:]
+        kept_out = np.zeros((len(self._leaves.leaves), len(ready.elements.times)), np.bool_)
+        for at, (leaf, conditions) in enumerate(zip(self._leaves.leaves, self._leaf_conditions, strict=True)):
+            stream = self._source.plans.streams.item(at)
+            first, end = ready.offsets.item(stream), ready.offsets.item(stream + 1)
+            for condition in conditions if end > first else ():
+                columns = {
+                    name: triple[places[0]][first:end]
+                    for name, places in zip(leaf.names, leaf.pattern.columns, strict=True)
+                    if name in condition.scope
+                }
+                kept_out[at, first:end] |= ~test(condition.expression, columns, end - first, self._dictionary)
+        return kept_out
+
+    def _stepped(self, rows: Ids) -> Ids:
+        """Results of a small batch, filtered, extended and projected."""
+        for step, places in self._row_steps if len(rows) else ():
+            columns = {name: rows[:, at].copy() for name, at in places}
+            if isinstance(step, PlanCondition):
+                keep = test(step.expression, columns, len(rows), self._dictionary)
+                rows = rows if keep.all() else rows[keep]
+            else:
+                rows = np.column_stack((rows, evaluate(step.expression, columns, len(rows), self._dictionary)))
+        return rows if self._places is None else rows.take(self._places, axis=1)
 
     def _filtered(self, arrived: Arrived) -> Arrived:
         """Without the arrivals that a condition on their leaf alone keeps out."""

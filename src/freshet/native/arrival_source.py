@@ -31,6 +31,8 @@ from freshet.native.stream import joined
 from freshet.rdf.elements import Elements
 from freshet.rdf.terms import Iri
 
+NOTHING_OUT = np.empty((0, 0), np.bool_)  # no element is kept out of any leaf
+
 _NONE = np.empty(0, np.int64)
 
 
@@ -71,6 +73,7 @@ class ArrivalSource:
     def __init__(self, leaves: Sequence[ArrivalLeaf]) -> None:
         self.streams = list(dict.fromkeys(_stream(leaf) for leaf in leaves if leaf.window is not None))
         self.plans = _plans(leaves, self.streams)
+        self.plain_plans = tuple(self.plans)
         self.numbers = np.zeros(len(self.streams) + 1, np.int64)  # of elements that have been taken
         self.first = 0
         self.steps = 0  # how many moments the last batch had
@@ -119,7 +122,9 @@ class ArrivalSource:
 
     def gather(self, ready: Ready) -> Arrived:
         """A batch as arrivals at the leaves."""
-        arrived: Arrived = gather_arrivals(self.plans, len(self.streams), *ready.elements, ready.offsets, self.numbers)
+        arrived: Arrived = gather_arrivals(
+            self.plans, len(self.streams), *ready.elements, ready.offsets, self.numbers, NOTHING_OUT
+        )
         self.instants = arrived.instants
         self.steps = len(arrived.instants)
         return arrived

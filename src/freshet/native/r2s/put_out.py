@@ -27,8 +27,7 @@ class Followed:
         self._variables = plan.variables
         self._output = plan.output
         self._keeps = plan.output is not StreamOperator.RSTREAM  # what came and went until it is asked for
-        self._pair = root if isinstance(root, PairJoinOp) and root.gives(plan.variables) else None
-        self._homes = None if self._pair is None else self._pair.homes(plan.variables)
+        self._pair = root if isinstance(root, PairJoinOp) and root.arrange(plan.variables) else None
         self._came: list[Ids] = []
         self._went: list[Ids] = []
         self._nothing = _no_rows(plan.variables)
@@ -36,8 +35,8 @@ class Followed:
         self._was_empty = True  # the evaluation before, by the rule of empty windows or since there was none
 
     def take_in(self, number: int) -> None:
-        if self._pair is not None and self._homes is not None:
-            came, went = self._pair.row_changes(number, self._homes)
+        if self._pair is not None:
+            came, went = self._pair.row_changes(number)
         else:
             change = self._root.changes(number)
             if change and not self._keeps:
@@ -70,7 +69,8 @@ class Followed:
 
     def _answer(self) -> Ids:
         if self._rows is None:
-            self._rows = as_rows(self._root.rows(), self._variables)
+            pair = self._pair
+            self._rows = as_rows(self._root.rows(), self._variables) if pair is None else pair.row_values()
         return self._rows
 
     def _taken(self, parts: list[Ids]) -> Ids:
