@@ -4,7 +4,7 @@ For one row the call costs more than what it does. So arrays come in plain tuple
 tuple takes longer to be recognised), and results go into arrays that the caller has (an array takes longer to hand back
 than a number).
 
-`leaf` is IndexArrays and `born`; `ring` is IndexArrays, RingArrays and `columns`.
+`leaf` is IndexArrays and `born`; `ring` is IndexArrays, RingArrays, `columns` and room for a key.
 """
 
 import numpy as np

@@ -63,7 +63,7 @@ def _dependent(results, side, rows):
 
 
 @njit
-def _lacks_room(results, sides, left_rows, right_rows, more):
+def lacks_room(results, sides, left_rows, right_rows, more):
     """Whether the arrays of results are too short for more of them, with inputs of so many rows."""
     if more == 0:
         return False
@@ -93,7 +93,7 @@ def pair_step(left, right, kept, homes, since, came, went):
     if (
         coming > came.shape[0]
         or going > went.shape[0]
-        or _lacks_room(results, sides, left[VALUES].shape[0], right[VALUES].shape[0], coming)
+        or lacks_room(results, sides, left[VALUES].shape[0], right[VALUES].shape[0], coming)
     ):
         return 0, 0, max(coming, going)
     gone = 0

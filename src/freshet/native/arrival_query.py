@@ -26,6 +26,10 @@ from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 
 
+# A condition on a leaf alone: the leaf, its stream, the condition, and where elements have the variables it reads.
+_Guard = tuple[int, int, PlanCondition, list[tuple[str, int]]]
+
+
 class ArrivalQuery:
     """Give it elements with `receive` and `stored`; `advance` answers for every instant before a watermark."""
 
@@ -60,7 +64,11 @@ class ArrivalQuery:
             columns += [step.variable] if isinstance(step, Computed) else []
         places = [0, *(1 + columns.index(name) for name in plan.variables)]
         self._places = None if places == list(range(1 + len(columns))) else np.array(places)
-        self._has_leaf_conditions = bool(inside)
+        self._guards: list[_Guard] = [
+            (at, self._source.plans.streams.item(at), condition, _element_places(leaf, condition))
+            for at, (leaf, conditions) in enumerate(zip(leaves, self._leaf_conditions, strict=True))
+            for condition in conditions
+        ]
         self._few = SPARE_ROOM // len(leaves)
         self._nothing = TimedRows(np.empty((0, len(plan.variables)), np.int64), np.empty(0, np.int64))
 
@@ -99,7 +107,7 @@ class ArrivalQuery:
 
     def _pass_through(self, ready: Ready) -> TimedRows:
         """The same for a small batch. Rows have the time, or the number of the moment, in front."""
-        kept_out = self._kept_out(ready) if self._has_leaf_conditions else NOTHING_OUT
+        kept_out = self._kept_out(ready) if self._guards else NOTHING_OUT
         if not self._join.keeps_results:
             rows = self._stepped(self._join.pass_through(self._source, ready, kept_out, self._homes))
             return self._nothing if len(rows) == 0 else TimedRows(rows[:, 1:].copy(), rows[:, 0])
@@ -114,18 +122,15 @@ class ArrivalQuery:
 
     def _kept_out(self, ready: Ready) -> Mask:
         """Which elements a condition on a leaf alone keeps out of it."""
-        triple = ready.elements[1:]
-        kept_out = np.zeros((len(self._leaves.leaves), len(ready.elements.times)), np.bool_)
-        for at, (leaf, conditions) in enumerate(zip(self._leaves.leaves, self._leaf_conditions, strict=True)):
-            stream = self._source.plans.streams.item(at)
+        kept_out = NOTHING_OUT
+        for leaf, stream, condition, places in self._guards:
             first, end = ready.offsets.item(stream), ready.offsets.item(stream + 1)
-            for condition in conditions if end > first else ():
-                columns = {
-                    name: triple[places[0]][first:end]
-                    for name, places in zip(leaf.names, leaf.pattern.columns, strict=True)
-                    if name in condition.scope
-                }
-                kept_out[at, first:end] |= ~test(condition.expression, columns, end - first, self._dictionary)
+            if end == first:
+                continue
+            if kept_out is NOTHING_OUT:
+                kept_out = np.zeros((len(self._leaves.leaves), len(ready.elements.times)), np.bool_)
+            columns = {name: ready.elements[place][first:end] for name, place in places}
+            kept_out[leaf, first:end] |= ~test(condition.expression, columns, end - first, self._dictionary)
         return kept_out
 
     def _stepped(self, rows: Ids) -> Ids:
@@ -134,7 +139,7 @@ class ArrivalQuery:
             columns = {name: rows[:, at].copy() for name, at in places}
             if isinstance(step, PlanCondition):
                 keep = test(step.expression, columns, len(rows), self._dictionary)
-                rows = rows if keep.all() else rows[keep]
+                rows = rows if np.count_nonzero(keep) == len(rows) else rows[keep]
             else:
                 rows = np.column_stack((rows, evaluate(step.expression, columns, len(rows), self._dictionary)))
         return rows if self._places is None else rows.take(self._places, axis=1)
@@ -190,6 +195,11 @@ def by_time(solutions: TimedRows) -> Iterator[tuple[int, Ids]]:
     cuts = np.flatnonzero(times[1:] != times[:-1]) + 1
     for first, end in zip([0, *cuts.tolist()], [*cuts.tolist(), len(times)], strict=True):
         yield times.item(first), solutions.rows[first:end]
+
+
+def _element_places(leaf: ArrivalLeaf, condition: PlanCondition) -> list[tuple[str, int]]:
+    read = variables_of(condition.expression) & condition.scope
+    return [(name, 1 + places[0]) for name, places in zip(leaf.names, leaf.pattern.columns, strict=True) if name in read]
 
 
 def _less(rows: TimedRows, others: TimedRows) -> TimedRows:

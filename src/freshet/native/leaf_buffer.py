@@ -6,12 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from freshet.kernels.few_rows import leaf_turn_few
 from freshet.kernels.leaf import leaf_turn, leaf_turn_linked
 from freshet.native.arrivals import Arrivals
 from freshet.native.choice import Choice
 from freshet.native.one_way_index import Ids, Mask, OneWayIndex, Rows
 from freshet.native.ring_index import RingIndex
 from freshet.rdf.elements import Elements
+
+FEW_ROWS = 16  # are gone through one by one
 
 _NO_ROWS = np.empty(0, np.int32)
 
@@ -147,7 +150,8 @@ class LeafBuffer:
         if len(self._indexes) == 1:
             (index,) = self._indexes.values()
             index.make_room(coming, len(self.born))
-            found, gone = leaf_turn_linked(self._arrays, index.arrays, *queues, number, fresh, dead)
+            turn = leaf_turn_few if coming + leaving <= FEW_ROWS else leaf_turn_linked
+            found, gone = turn(self._arrays, index.arrays, *queues, number, fresh, dead)
             index.rows += found - gone
         else:
             found, gone = leaf_turn(self._arrays, *queues, number, fresh, dead)

@@ -16,9 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from freshet.kernels.few_rows import pair_step_few
 from freshet.kernels.pair_join import pair_step, pair_values
 from freshet.native.change import Change
 from freshet.native.inputs import Input
+from freshet.native.leaf_buffer import FEW_ROWS
 from freshet.native.one_way_index import Ids, Rows
 from freshet.native.result_buffer import ResultBuffer
 from freshet.native.ring_index import RingIndex
@@ -74,6 +76,7 @@ class PairJoinOp:
         self._homes = np.array(places, np.int64).reshape(-1, 2)
         self._nothing = np.empty((0, len(names)), np.int64)
         self._out = self._room(_FIRST_ROOM)
+        self._pairs = np.empty((_FIRST_ROOM, 2), np.int32)
         return True
 
     def changes(self, number: int) -> Change:
@@ -106,7 +109,11 @@ class PairJoinOp:
         right = self._side(1, right_fresh, right_dead, probed=len(left_fresh) > 0)
         came, went = self._out
         kept = tuple(self._results.arrays)
-        coming, going, lacking = pair_step(left, right, kept, self._homes, since, came, went)
+        coming, going, lacking = 0, 0, 1
+        if len(left_fresh) + len(left_dead) + len(right_fresh) + len(right_dead) <= FEW_ROWS:
+            coming, going, lacking = pair_step_few(left, right, kept, self._homes, since, came, went, self._pairs)
+        if lacking:
+            coming, going, lacking = pair_step(left, right, kept, self._homes, since, came, went)
         while lacking:
             self._results.make_room(lacking, max(len(left[0]), len(right[0])))
             kept, (came, went) = tuple(self._results.arrays), self._room(lacking)
