@@ -3,7 +3,8 @@
 What these spend on memory of their own, and on waits that overlap, is more than a few rows take. Nothing is made here,
 so calls need not count references to the arrays either (see `freshet.kernels.jit`).
 
-`leaf`, `ring`, `left`, `right` and `kept` are plain tuples as in `freshet.kernels.leaf` and `freshet.kernels.pair_join`.
+Plain tuples are those of `freshet.kernels.leaf` (`leaf`, `ring`) and `freshet.kernels.pair_join` (`left`, `right`,
+`kept`).
 """
 
 from freshet.kernels.index import (

@@ -4,9 +4,9 @@ A call costs some microseconds whatever it does, most of them for taking arrays 
 work of a single element. So arrays come in plain tuples, which take half as long to be recognised as named ones, and
 results go out in few arrays: a row each, with the time or the number of its moment in the first column.
 
-`plans` is LeafPlans; `tables` is the index of leaf rows (IndexArrays), LifeArrays, the index of rings and RingLinks, one
-after another; `batch` is times, subjects, predicates, objects, offsets and numbers (see `gather_arrivals`), and which
-elements are kept out of which leaf.
+`plans` is LeafPlans; `tables` is the index of leaf rows (IndexArrays), LifeArrays, the index of rings and RingLinks,
+one after another; `batch` is times, subjects, predicates, objects, offsets and numbers (see `gather_arrivals`), and
+which elements are kept out of which leaf.
 """
 
 import numpy as np
@@ -74,7 +74,8 @@ def _ended(records, results, lives, born):
     if leaves == 1:
         return lives.dead.copy().reshape(-1, 1), born[:0].copy()
     deaths = result_deaths(records, born)
-    ended, living = born[deaths < OPEN], born[deaths == OPEN]
+    living = born[deaths == OPEN]
+    ended = born[deaths < OPEN] if living.shape[0] < born.shape[0] else born[:0].copy()
     for leaf in range(leaves):
         dead = lives.dead[lives.dead_ends[leaf] : lives.dead_ends[leaf + 1]]
         if dead.shape[0] > 0:
@@ -120,7 +121,5 @@ def distinct_through(counted, stamps, came, went):
     """`running_distinct` of rows with their moments in front: those that appear, and those that vanish."""
     index = IndexArrays(counted[0], counted[1], counted[2], counted[3], counted[4])
     comes, goes = entries_of(index, came[:, 1:].copy()), entries_of(index, went[:, 1:].copy())
-    appeared, at, vanished, until = running_distinct(
-        index, stamps, comes, came[:, 0].copy(), goes, went[:, 0].copy()
-    )
+    appeared, at, vanished, until = running_distinct(index, stamps, comes, came[:, 0].copy(), goes, went[:, 0].copy())
     return _keys(index, appeared, at), _keys(index, vanished, until)

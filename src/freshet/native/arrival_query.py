@@ -25,7 +25,6 @@ from freshet.native.r2s.bags import bag_difference
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 
-
 # A condition on a leaf alone: the leaf, its stream, the condition, and where elements have the variables it reads.
 _Guard = tuple[int, int, PlanCondition, list[tuple[str, int]]]
 
@@ -112,6 +111,8 @@ class ArrivalQuery:
             rows = self._stepped(self._join.pass_through(self._source, ready, kept_out, self._homes))
             return self._nothing if len(rows) == 0 else TimedRows(rows[:, 1:].copy(), rows[:, 0])
         came, went = map(self._stepped, self._join.pass_through_kept(self._source, ready, kept_out, self._homes))
+        if not (len(came) or len(went)):
+            return self._nothing
         if self._distinct is not None:
             came, went = self._distinct.few(came, went)
         if self._plan.output is StreamOperator.DSTREAM:
@@ -199,7 +200,9 @@ def by_time(solutions: TimedRows) -> Iterator[tuple[int, Ids]]:
 
 def _element_places(leaf: ArrivalLeaf, condition: PlanCondition) -> list[tuple[str, int]]:
     read = variables_of(condition.expression) & condition.scope
-    return [(name, 1 + places[0]) for name, places in zip(leaf.names, leaf.pattern.columns, strict=True) if name in read]
+    return [
+        (name, 1 + places[0]) for name, places in zip(leaf.names, leaf.pattern.columns, strict=True) if name in read
+    ]
 
 
 def _less(rows: TimedRows, others: TimedRows) -> TimedRows:

@@ -15,6 +15,7 @@ from freshet.native.ring_index import RingIndex
 from freshet.rdf.elements import Elements
 
 FEW_ROWS = 16  # are gone through one by one
+_SPARE_ROWS = 64
 
 _NO_ROWS = np.empty(0, np.int32)
 
@@ -71,6 +72,7 @@ class LeafBuffer:
         self.born = np.zeros(self.row_capacity, np.int64)
         self._arrays = (*self._rows.arrays, self.born)  # see `freshet.kernels.leaf`
         self._fresh_out = self._dead_out = _NO_ROWS
+        self._spare = 0  # how many rows more fit for certain
         self._waiting = Arrivals(np.int64, (len(pattern.columns),))
         self._inside = Arrivals(np.int32)
         self._indexes: dict[tuple[int, ...], RingIndex] = {}
@@ -144,12 +146,14 @@ class LeafBuffer:
         if waiting.first_time < first:  # came between two windows
             waiting.move(waiting.count_before(first), 0)
         coming, leaving = waiting.count_before(last), inside.count_before(first)
-        self._make_room(coming, leaving)
+        if coming > self._spare or leaving > len(self._dead_out):
+            self._make_room(coming, leaving)
+        self._spare -= coming
+        inside.make_room(coming)
         queues = (waiting.arrays, waiting.first, coming, inside.arrays, inside.first, inside.end, leaving)
         fresh, dead = self._fresh_out, self._dead_out
         if len(self._indexes) == 1:
             (index,) = self._indexes.values()
-            index.make_room(coming, len(self.born))
             turn = leaf_turn_few if coming + leaving <= FEW_ROWS else leaf_turn_linked
             found, gone = turn(self._arrays, index.arrays, *queues, number, fresh, dead)
             index.rows += found - gone
@@ -166,8 +170,9 @@ class LeafBuffer:
             self._inside = Arrivals(np.int32)
 
     def _make_room(self, coming: int, leaving: int) -> None:
-        self._rows.make_room(coming)
-        self._inside.make_room(coming)
+        """See that so many rows fit, and some to come, so that steps of a few rows seldom have to look for room."""
+        self._spare = coming + _SPARE_ROWS
+        self._rows.make_room(self._spare)
         arrays = self._rows.arrays
         if arrays.table is not self._arrays[0]:  # it is another one whenever any of them is
             if len(self.born) < self.row_capacity:
@@ -175,8 +180,10 @@ class LeafBuffer:
                 born[: len(self.born)] = self.born
                 self.born = born
             self._arrays = (*arrays, self.born)
-        if len(self._fresh_out) < coming:
-            self._fresh_out = np.empty(2 * coming, np.int32)
+        for index in self._indexes.values():
+            index.make_room(self._spare, len(self.born))
+        if len(self._fresh_out) < self._spare:
+            self._fresh_out = np.empty(2 * self._spare, np.int32)
         if len(self._dead_out) < leaving:
             self._dead_out = np.empty(2 * leaving, np.int32)
 
@@ -186,4 +193,5 @@ class LeafBuffer:
         if index is None:
             index = self._indexes[columns] = RingIndex(columns)
             index.link(self.live_rows(), self.values)
+            self._spare = 0  # of which it knows nothing yet
         return index

@@ -93,9 +93,7 @@ class ArrivalJoinOp:
         )
         return rows
 
-    def pass_through_kept(
-        self, source: ArrivalSource, ready: Ready, kept_out: Mask, homes: Ids
-    ) -> tuple[Ids, Ids]:
+    def pass_through_kept(self, source: ArrivalSource, ready: Ready, kept_out: Mask, homes: Ids) -> tuple[Ids, Ids]:
         """As `pass_through`: the results that were born and those that died, with the numbers of their moments."""
         orders = self._make_ready(ready)
         born: Ids

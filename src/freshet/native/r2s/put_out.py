@@ -74,7 +74,9 @@ class Followed:
         return self._rows
 
     def _taken(self, parts: list[Ids]) -> Ids:
-        rows = np.concatenate(parts) if len(parts) > 1 else parts[0] if parts else _no_rows(self._variables)
+        if not parts:
+            return self._nothing
+        rows = np.concatenate(parts) if len(parts) > 1 else parts[0]
         parts.clear()
         return rows
 
