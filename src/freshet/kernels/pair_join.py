@@ -114,9 +114,12 @@ def pair_step(left, right, kept, homes, since, came, went):
 def pair_values(results, left_values, right_values, homes):
     """The values of all results."""
     rows = np.empty((results.sizes[LIVE], homes.shape[0]), np.int64)
-    count = 0
-    for slot in range(results.sizes[USED]):
-        if results.alive[slot]:
-            _fill(rows, count, results.pointers[slot : slot + 1], left_values, right_values, homes)
-            count += 1
+    for column in range(homes.shape[0]):
+        side, place = homes[column]
+        values = left_values if side == 0 else right_values
+        count = 0
+        for slot in range(results.sizes[USED]):
+            if results.alive[slot]:
+                rows[count, column] = values[results.pointers[slot, side], place]
+                count += 1
     return rows

@@ -2,7 +2,7 @@
 
 A call costs some microseconds whatever it does, most of them for taking arrays in and handing arrays out: more than the
 work of a single element. So arrays come in plain tuples, which take half as long to be recognised as named ones, and
-results go out in few arrays: a row each, with the time or the number of its moment in the first column.
+results go out in few arrays: a row each, with its time in the first column.
 
 `plans` is LeafPlans; `tables` is the index of leaf rows (IndexArrays), LifeArrays, the index of rings and RingLinks,
 one after another; `batch` is times, subjects, predicates, objects, offsets and numbers (see `gather_arrivals`), and
@@ -37,11 +37,11 @@ def _gathered(plans, clocks, batch):
 
 
 @njit
-def _values(values, pointers, moments, homes):
-    """Results with their moments: a column for each row (leaf, column) of `homes`, 0 where no leaf has it."""
+def _values(values, pointers, moments, first, instants, homes):
+    """Results with their times: a column for each row (leaf, column) of `homes`, 0 where no leaf has it."""
     rows = np.zeros((pointers.shape[0], 1 + homes.shape[0]), np.int64)
     for at in range(rows.shape[0]):
-        rows[at, 0] = moments[at]
+        rows[at, 0] = instants[moments[at] - first]
         for column in range(homes.shape[0]):
             leaf = homes[column, 0]
             if leaf >= 0:
@@ -61,10 +61,7 @@ def pass_through(plans, clocks, batch, tables, orders, homes, first):
     lives = let_in(index, life, ring_index, rings, arrived, first)
     pointers, moments = born_in_order(ring_index, rings, life.records, index.keys, lives, orders, first, steps)
     let_out(index, life, ring_index, rings, lives)
-    rows = _values(index.keys, pointers, moments, homes)
-    for at in range(rows.shape[0]):
-        rows[at, 0] = arrived.instants[rows[at, 0] - first]
-    return rows, steps
+    return _values(index.keys, pointers, moments, first, arrived.instants, homes), steps
 
 
 @njit
@@ -91,8 +88,8 @@ def _ended(records, results, lives, born):
 def pass_through_kept(plans, clocks, batch, tables, kept, orders, homes, first):
     """As `pass_through`, where results are kept (`kept` is PointerArrays) to tell which of them end.
 
-    Gives the results born and those that ended, with the numbers of their moments; those that are to be kept and found
-    no room; and the instants.
+    Gives the results born and those that ended, with their times; those that are to be kept and found no room; and how
+    many instants there were.
     """
     index, life, ring_index, rings = _unpacked(tables)
     results = PointerArrays(kept[0], kept[1], kept[2], kept[3], kept[4], kept[5], kept[6])
@@ -103,22 +100,23 @@ def pass_through_kept(plans, clocks, batch, tables, kept, orders, homes, first):
     ended, living = _ended(life.records, results, lives, born)
     ended, deaths = by_moment(ended, result_deaths(life.records, ended), first, steps)
     let_out(index, life, ring_index, rings, lives)
-    came, went = _values(index.keys, born, births, homes), _values(index.keys, ended, deaths, homes)
-    return came, went, living, arrived.instants
+    came = _values(index.keys, born, births, first, arrived.instants, homes)
+    went = _values(index.keys, ended, deaths, first, arrived.instants, homes)
+    return came, went, living, steps
 
 
 @njit
-def _keys(index, entries, moments):
+def _keys(index, entries, times):
     rows = np.empty((entries.shape[0], 1 + index.keys.shape[1]), np.int64)
     for at in range(rows.shape[0]):
-        rows[at, 0] = moments[at]
+        rows[at, 0] = times[at]
         rows[at, 1:] = index.keys[entries[at]]
     return rows
 
 
 @njit
 def distinct_through(counted, stamps, came, went):
-    """`running_distinct` of rows with their moments in front: those that appear, and those that vanish."""
+    """`running_distinct` of rows with their times in front: those that appear, and those that vanish."""
     index = IndexArrays(counted[0], counted[1], counted[2], counted[3], counted[4])
     comes, goes = entries_of(index, came[:, 1:].copy()), entries_of(index, went[:, 1:].copy())
     appeared, at, vanished, until = running_distinct(index, stamps, comes, came[:, 0].copy(), goes, went[:, 0].copy())

@@ -94,7 +94,7 @@ class ArrivalQuery:
         arrived = self._source.gather(ready)
         self._leaves.step(self._filtered(arrived), self._source.first)
         born, died = self._join.step(self._source.first, len(self._source.instants))
-        came, went = self._solutions(born), self._solutions(died)
+        came, went = self._solutions(born), self._solutions(died)  # with times for moments
         self._leaves.end_step()
         if self._distinct is not None:
             came, went = self._distinct.step(came, went)
@@ -102,10 +102,10 @@ class ArrivalQuery:
             came, went = went, came
         if self._lossy and self._distinct is None:
             came = _less(came, went)
-        return TimedRows(came.rows, self._source.times(came.moments))
+        return came
 
     def _pass_through(self, ready: Ready) -> TimedRows:
-        """The same for a small batch. Rows have the time, or the number of the moment, in front."""
+        """The same for a small batch. Rows have their time in front."""
         kept_out = self._kept_out(ready) if self._guards else NOTHING_OUT
         if not self._join.keeps_results:
             rows = self._stepped(self._join.pass_through(self._source, ready, kept_out, self._homes))
@@ -119,7 +119,7 @@ class ArrivalQuery:
             came, went = went, came
         if self._lossy and self._distinct is None:
             came = bag_difference(came, went)
-        return self._nothing if len(came) == 0 else TimedRows(came[:, 1:].copy(), self._source.times(came[:, 0]))
+        return self._nothing if len(came) == 0 else TimedRows(came[:, 1:].copy(), came[:, 0])
 
     def _kept_out(self, ready: Ready) -> Mask:
         """Which elements a condition on a leaf alone keeps out of it."""
@@ -182,7 +182,7 @@ class ArrivalQuery:
         for at, name in enumerate(self._plan.variables):
             if name in columns:
                 rows[:, at] = columns[name]
-        return TimedRows(rows, moments)
+        return TimedRows(rows, self._source.times(moments))
 
 
 def by_time(solutions: TimedRows) -> Iterator[tuple[int, Ids]]:

@@ -19,6 +19,7 @@ import numpy as np
 from freshet.kernels.running import entries_of, running_distinct
 from freshet.kernels.small_batches import distinct_through
 from freshet.native.accumulators import longer
+from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.native.one_way_index import Ids, OneWayIndex
 
 
@@ -30,7 +31,10 @@ class TimedRows(NamedTuple):
 
 
 class ArrivalDistinctOp:
-    """Follows a bag of rows: which appear at each moment that were not there before it, and which vanish."""
+    """Follows a bag of rows: which appear at each moment that were not there before it, and which vanish.
+
+    Moments are numbers or times, but the same throughout.
+    """
 
     def __init__(self, width: int) -> None:
         self._index = OneWayIndex(width)
@@ -40,7 +44,7 @@ class ArrivalDistinctOp:
         return self._index.live
 
     def few(self, came: Ids, went: Ids) -> tuple[Ids, Ids]:
-        """What appeared and what vanished in a small batch; all have the moments in front."""
+        """What appeared and what vanished in a small batch; all have their times in front."""
         self._make_room(len(came))
         appeared, vanished = distinct_through(tuple(self._index.arrays), self._stamps, came, went)
         return appeared, vanished
@@ -60,4 +64,4 @@ class ArrivalDistinctOp:
     def _make_room(self, more: int) -> None:
         self._index.make_room(more)
         if len(self._stamps) < self._index.capacity:
-            self._stamps = longer(self._stamps, self._index.capacity, -1)
+            self._stamps = longer(self._stamps, self._index.capacity, BEFORE_ALL_TIME)

@@ -94,11 +94,11 @@ class ArrivalJoinOp:
         return rows
 
     def pass_through_kept(self, source: ArrivalSource, ready: Ready, kept_out: Mask, homes: Ids) -> tuple[Ids, Ids]:
-        """As `pass_through`: the results that were born and those that died, with the numbers of their moments."""
+        """As `pass_through`: the results that were born and those that died."""
         orders = self._make_ready(ready)
         born: Ids
         died: Ids
-        born, died, left_over, source.instants = pass_through_kept(
+        born, died, left_over, source.steps = pass_through_kept(
             source.plain_plans,
             len(source.streams),
             (*ready.elements, ready.offsets, source.numbers, kept_out),
@@ -108,7 +108,6 @@ class ArrivalJoinOp:
             homes,
             source.first,
         )
-        source.steps = len(source.instants)
         if len(left_over):
             self.results.add(left_over, [self._leaves.row_capacity])
         return born, died
