@@ -128,10 +128,13 @@ class ArrivalQuery:
             first, end = ready.offsets.item(stream), ready.offsets.item(stream + 1)
             if end == first:
                 continue
+            columns = {name: ready.elements[place][first:end] for name, place in places}
+            passed = test(condition.expression, columns, end - first, self._dictionary)
+            if np.count_nonzero(passed) == end - first:
+                continue
             if kept_out is NOTHING_OUT:
                 kept_out = np.zeros((len(self._leaves.leaves), len(ready.elements.times)), np.bool_)
-            columns = {name: ready.elements[place][first:end] for name, place in places}
-            kept_out[leaf, first:end] |= ~test(condition.expression, columns, end - first, self._dictionary)
+            kept_out[leaf, first:end] |= ~passed
         return kept_out
 
     def _stepped(self, rows: Ids) -> Ids:
