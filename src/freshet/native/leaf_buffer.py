@@ -15,7 +15,7 @@ from freshet.native.ring_index import RingIndex
 from freshet.rdf.elements import Elements
 
 FEW_ROWS = 16  # are gone through one by one
-_SPARE_ROWS = 64
+_SPARE_ROWS = 16
 
 _NO_ROWS = np.empty(0, np.int32)
 

@@ -28,7 +28,7 @@ from freshet.native.row_buffer import RowBuffer
 from freshet.oneshot.table import Table
 
 _EVERY_STEP = 2**62
-_FIRST_ROOM = 256  # rows; a step with more gets arrays of its own
+_FIRST_ROOM = 64  # rows; a step with more gets arrays of its own
 _NO_TABLE = Table({}, 0)
 _NOTHING = Change(_NO_TABLE, _NO_TABLE)
 _NONE = np.empty(0, np.int32)
