@@ -52,7 +52,7 @@ def json_records(
     wanted = frozenset(references)
     chosen = sorted(wanted if time is None else wanted | {time}, key=str)
     kinded = [each for each in chosen if each in frozenset(kinds)]
-    tree = path_tree(chosen)
+    tree = path_tree([each.path for each in chosen])
     moment = None if time is None else TimeReference(chosen.index(time), time in wanted)
     fields = [f"{_quoted(column_name(each))} STRING" for each in chosen]
     fields += [f"{_quoted(_kind_name(each))} TINYINT" for each in kinded]
