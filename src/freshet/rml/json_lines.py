@@ -14,6 +14,7 @@ from freshet.kernels.json_lines import PathTree
 from freshet.kernels.json_values import NOTHING
 from freshet.rdf.arrow import Ranges, key_ranges, read_only, strings
 from freshet.rdf.errors import UnsupportedError
+from freshet.rml.references import json_path
 
 
 class JsonColumns(NamedTuple):
@@ -33,22 +34,24 @@ class TimeReference(NamedTuple):
     text_wanted: bool
 
 
-def path_tree(paths: Sequence[Sequence[str]]) -> PathTree:
-    """The tree of the names that references follow. None may go into what another takes as a value."""
+def path_tree(paths: Sequence[tuple[str, ...]]) -> PathTree:
+    """The tree of the names that references follow (`references.names_of`)."""
     nodes: list[dict[str, tuple[int, int]]] = [{}]  # name -> (reference, node below), -1 where there is none
     for number, path in enumerate(paths):
         node = 0
         for step in path[:-1]:
             taken, below = nodes[node].get(step, (-1, -1))
             if taken >= 0:
-                raise UnsupportedError(f"the reference {_text(path)} goes into what another takes as a value")
+                raise UnsupportedError(
+                    f"the reference {json_path(path)} goes into what another reference takes as a value"
+                )
             if below < 0:
                 below = len(nodes)
                 nodes.append({})
                 nodes[node][step] = -1, below
             node = below
         if nodes[node].get(path[-1], (-1, -1))[1] >= 0:
-            raise UnsupportedError(f"the reference {_text(path)} takes as a value what another goes into")
+            raise UnsupportedError(f"the reference {json_path(path)} takes as a value what another reference goes into")
         nodes[node][path[-1]] = number, -1
     inside = np.zeros((len(nodes), len(paths)), np.bool_)
     for number, path in enumerate(paths):
@@ -65,10 +68,6 @@ def path_tree(paths: Sequence[Sequence[str]]) -> PathTree:
         start, end = int(ends[at]) - len(name), int(ends[at])
         described[at] = kernels.first_word(data, start, end), len(name), start, number, below
     return PathTree(np.cumsum([0, *(len(node) for node in nodes)]), described, inside, data)
-
-
-def _text(path: Sequence[str]) -> str:
-    return ".".join(path)
 
 
 def read_lines(lines: pa.Array, tree: PathTree, time: TimeReference | None = None) -> JsonColumns:

@@ -22,7 +22,7 @@ Step = str | int | Wildcard
 
 # Names without quotes may hold more than RFC 9535 allows: mappings have always written `$.Country Code` and `a-b`.
 _STEP = re.compile(
-    r"""\.?(?P<name>[^.\[\]'"$*@()?,;:=<>!&|~\\]+)
+    r"""\.?(?P<name>[^.\[\]'"$*@()?,;:\\]+)
       | \.?(?P<wildcard>\*)
       | \[\s*(?:'(?P<single>(?:[^'\\]|\\.)*)'|"(?P<double>(?:[^"\\]|\\.)*)")\s*\]
       | \[\s*(?P<index>\d+)\s*\]
