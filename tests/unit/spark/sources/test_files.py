@@ -100,7 +100,7 @@ def test_bytes_of_another_encoding(tmp_path):
     )
     good, bad = rows(csv_source(tmp_path / "a.csv", encoding="UTF-16LE"), ["id"])
     assert good == [("1",), ("2",)]
-    assert [reason for reason, _ in bad] == ["not UTF-16LE"]
+    assert [reason for reason, _ in bad] == ["not UTF-16LE, in the record at byte 16"]
 
 
 @pytest.mark.parametrize("size", [7, 16, 50, 1000])
