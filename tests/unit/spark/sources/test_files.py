@@ -10,7 +10,8 @@ import pytest
 
 from freshet.rdf.errors import InputError
 from freshet.rml.sources import Compression, FileSource, Formulation, LogicalSource
-from freshet.spark.sources import open_records, parts
+from freshet.spark.sources import parts
+from freshet.spark.sources.open import open_records
 from source_rows import rows, spark_rows
 
 TEXT = "id,name\n1,Zoë\n2,Ann\n"
