@@ -28,8 +28,9 @@ from freshet.spark.functions import FunctionTable
 from freshet.spark.mapping import parts_of, shapes_of
 from freshet.spark.nquads import LINES, with_lines
 from freshet.spark.output_files import FORMATS, WITH_GRAPHS, concatenate, parts_in, write_output
-from freshet.spark.sources.open import Records, open_records
-from freshet.spark.term_columns import RECORD_NUMBER, Renderer
+from freshet.spark.sources.columns import Records
+from freshet.spark.sources.open import open_records
+from freshet.spark.term_columns import RECORD_NUMBER, Renderer, joined
 
 _ORDER = "order"
 _KEY = "key"
@@ -179,8 +180,7 @@ class _Run:
             for number, condition in enumerate(part.conditions):
                 written = condition.child if side == CHILD else condition.parent
                 key = renderer.texts(on_side(_literal(written), side).expression)
-                (column,) = key.pieces
-                value = F.explode(column) if key.many else column
+                value = F.explode(joined(key.pieces)) if key.many else joined(key.pieces)
                 sides[side] = sides[side].withColumn(f"{side} {_KEY} {number}", value)
         on = [
             F.col(f"`{CHILD} {_KEY} {number}`") == F.col(f"`{PARENT} {_KEY} {number}`")
@@ -209,8 +209,8 @@ def _count(frame: DataFrame) -> _Counts:
 def _counted(parts: list[Part | JoinPart]) -> list[Part | JoinPart]:
     """The parts, with one of its own for each source that only joins read: its rejects count too."""
     own = {part.source for part in parts if isinstance(part, Part)}
-    joined = [source for part in parts if isinstance(part, JoinPart) for source in (part.child, part.parent)]
-    alone: list[Part | JoinPart] = [Part(source, ()) for source in dict.fromkeys(joined) if source not in own]
+    both = [source for part in parts if isinstance(part, JoinPart) for source in (part.child, part.parent)]
+    alone: list[Part | JoinPart] = [Part(source, ()) for source in dict.fromkeys(both) if source not in own]
     return parts + alone
 
 
@@ -218,7 +218,8 @@ def _by_target(part: Part | JoinPart) -> dict[Target | None, set[Statement]]:
     """The statements that go to each target; None is the usual output."""
     found: dict[Target | None, set[Statement]] = {}
     for statement in part.triples:
-        for target in sorted(statement.targets, key=str) or [None]:
+        targets: list[Target | None] = [*sorted(statement.targets, key=str)]
+        for target in targets or [None]:
             found.setdefault(target, set()).add(statement)
     return found or {None: set()}
 

@@ -67,12 +67,11 @@ def _write(parts: list[Path], out: IO[bytes], format_name: str) -> None:
     if rdf_format is None:
         concatenate(parts, out)
         return
-    quads: Iterator[ox.Quad | ox.Triple] = (
-        quad for part in parts for quad in ox.parse(path=str(part), format=ox.RdfFormat.N_QUADS, lenient=True)
-    )
-    if format_name not in WITH_GRAPHS:
-        quads = (cast(ox.Quad, quad).triple for quad in quads)
-    ox.serialize(quads, cast(BinaryIO, out), format=rdf_format)
+    quads = (quad for part in parts for quad in ox.parse(path=str(part), format=ox.RdfFormat.N_QUADS, lenient=True))
+    if format_name in WITH_GRAPHS:
+        ox.serialize(quads, cast(BinaryIO, out), format=rdf_format)
+    else:
+        ox.serialize((quad.triple for quad in quads), cast(BinaryIO, out), format=rdf_format)
 
 
 def _write_encoded(parts: list[Path], out: IO[bytes], target: Target) -> None:
