@@ -1,0 +1,108 @@
+"""XML text to records: an element that the iterator finds is a record, and XPath finds texts in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import pyarrow as pa
+from lxml import etree
+
+from freshet.spark.sources.columns import DEFAULT_LIMITS, SHOWN, Column, Found, Limits, Shape
+from freshet.spark.sources.xml_paths import Namespaces, compiled, stays_inside, steps_of, xml_references
+from freshet.spark.sources.xml_stream import RefusedError, elements, parsed
+
+ROWS = 4096
+
+Texts = list[list[list[str]]]  # by reference, by record
+
+
+@dataclass(frozen=True, slots=True)
+class XmlReader:
+    """How XML is read. `keep` asks for the text and the file of every record, not of rejected ones only."""
+
+    shape: Shape
+    iterator: str
+    namespaces: Namespaces = ()
+    nulls: frozenset[str] = frozenset()
+    limits: Limits = DEFAULT_LIMITS
+    keep: bool = False
+
+    @property
+    def steps(self) -> tuple[str, ...] | None:
+        """Where records are, if they can be read one after the other, without the document around them."""
+        inside = all(stays_inside(each) for each in self.shape.references)
+        return steps_of(self.iterator, self.namespaces) if inside else None
+
+    def records_of(self, document: bytes, encoding: str | None = None) -> list[Any]:
+        """The records of a whole document, cut by the iterator."""
+        found = compiled(self.iterator, self.namespaces)(parsed(document, encoding).getroottree())
+        return [each for each in found if isinstance(each, etree._Element)] if isinstance(found, list) else []
+
+    def columns(self, records: Iterable[Any]) -> tuple[Texts, list[str | None]]:
+        """What each reference finds in each record; and the texts of the records, where they are kept."""
+        references = xml_references(self.shape.references, self.namespaces)
+        rows: list[list[list[str]]] = []
+        lines: list[str | None] = []
+        for record in records:
+            rows.append(references.texts(record))
+            lines.append(self._shown(record) if self.keep else None)
+        found = [[row[number] for row in rows] for number in range(len(self.shape.references))]
+        if self.nulls:
+            found = [[[text for text in each if text not in self.nulls] for each in values] for values in found]
+        return found, lines
+
+    def _shown(self, record: Any) -> str:
+        return str(etree.tostring(record, encoding="unicode", with_tail=False))[:SHOWN]
+
+    def batches(self, name: str, blocks: Iterator[bytes], encoding: str | None) -> Iterator[pa.RecordBatch]:
+        """The records of a file."""
+        records = _Until(self._records(blocks, encoding))
+        while True:
+            found, lines = self.columns(islice(records, ROWS))
+            if lines:
+                yield self._batch(name, found, lines)
+            if len(lines) < ROWS:
+                break
+        if records.reason is not None:
+            yield self.shape.rejected(records.reason, None, name)
+
+    def _records(self, blocks: Iterator[bytes], encoding: str | None) -> Iterator[Any]:
+        if self.steps is not None:
+            yield from elements(self.steps, blocks, encoding)
+            return
+        text, limit = bytearray(), self.limits.document_bytes
+        for block in blocks:
+            text += block
+            if len(text) > limit:
+                raise RefusedError(f"longer than {limit} bytes, and {self.iterator} needs all of it at once")
+        yield from self.records_of(bytes(text), encoding)
+
+    def _batch(self, name: str, found: Texts, lines: list[str | None]) -> pa.RecordBatch:
+        files = pa.array([name if self.keep else None] * len(lines), pa.string())
+        nothing = pa.nulls(len(lines), pa.string())
+        return self.shape.batch(Found(as_columns(found), nothing, pa.array(lines, pa.string()), files))
+
+
+class _Until:
+    """Records up to where a document breaks: what was read before that is not lost."""
+
+    def __init__(self, records: Iterator[Any]) -> None:
+        self._records = records
+        self.reason: str | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        try:
+            return next(self._records)
+        except RefusedError as error:
+            self.reason = str(error)
+            raise StopIteration from None
+
+
+def as_columns(found: Texts) -> list[Column]:
+    return [(pa.array(values, pa.list_(pa.string())), None) for values in found]
