@@ -73,6 +73,15 @@ def ticks(
         yield Tick(state, step)
 
 
-def waiting_records(streams: Streams, window: JoinWindow, tick_ms: int = 100) -> Ids:
-    """How many records wait after each tick."""
-    return np.array([tick.state.records for tick in ticks(streams, window, tick_ms)])
+class Waiting(NamedTuple):
+    """How many records wait after each tick, and how many of them are at hand, not cold."""
+
+    records: Ids
+    at_hand: Ids
+
+
+def waiting_records(streams: Streams, window: JoinWindow, tick_ms: int = 100) -> Waiting:
+    """What waits, tick by tick."""
+    counts = [(tick.state.records, tick.state.cold_records) for tick in ticks(streams, window, tick_ms)]
+    records, cold = np.array(counts).T
+    return Waiting(records, records - cold)

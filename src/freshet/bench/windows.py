@@ -35,7 +35,7 @@ from freshet.bench.ndw_streams import (
     constant_streams,
     pair_numbers,
 )
-from freshet.bench.window_ticks import tick_cuts, waiting_records
+from freshet.bench.window_ticks import Waiting, tick_cuts, waiting_records
 from freshet.rml.windows import JoinWindow, WindowKind, default_window
 
 THESIS = "the thesis"
@@ -172,7 +172,7 @@ def completeness(found: Ids, wanted: Ids) -> float:
     return common / max(len(found) + len(wanted) - common, 1)
 
 
-def _figures(workload: str, name: str, done: Replayed, waiting: Ids, wanted: Ids) -> list[Figure]:
+def _figures(workload: str, name: str, done: Replayed, waiting: Waiting, wanted: Ids) -> list[Figure]:
     def figure(what: str, value: float, unit: str, thesis: float | None = None) -> Figure:
         baseline = None if thesis is None else Baseline(THESIS, thesis)
         return Figure(f"{workload}_{name}_{what}", float(value), unit, baseline)
@@ -183,8 +183,9 @@ def _figures(workload: str, name: str, done: Replayed, waiting: Ids, wanted: Ids
         figure("latency_median", np.median(done.latencies_ms), "ms", median),
         figure("latency_least", done.latencies_ms.min(), "ms", least),
         figure("latency_most", done.latencies_ms.max(), "ms", most),
-        figure("waiting_mean", waiting.mean(), "records"),
-        figure("waiting_most", waiting.max(), "records"),
+        figure("waiting_mean", waiting.records.mean(), "records"),
+        figure("waiting_most", waiting.records.max(), "records"),
+        figure("at_hand_mean", waiting.at_hand.mean(), "records"),
         figure("state_mean", done.state_bytes.mean(), "bytes"),
         figure("late", done.late, "records"),
     ]
