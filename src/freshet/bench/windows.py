@@ -132,11 +132,14 @@ def replay(spark: Any, folder: Path, window: JoinWindow, tick_ms: int, ticks: in
         for topic in Streams._fields
     )
     joined = window_join(flow, speed, child_key=KEY, parent_key=KEY, time="time", window=window, lateness_ms=0)
-    tables: list[pa.Table] = []
-    writer = joined.writeStream.foreachBatch(lambda batch, _: tables.append(batch.toArrow()))
-    checkpoint = folder / f"checkpoint of {name}"
-    query = writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
-    query.awaitTermination()
+    taken: dict[int, pa.Table] = {}
+
+    def take(batch: Any, number: int) -> None:
+        taken[number] = batch.toArrow()
+
+    writer = joined.writeStream.foreachBatch(take).option("checkpointLocation", str(folder / f"checkpoint of {name}"))
+    query = _run(writer)
+    tables = [taken[number] for number in sorted(taken)]
     batches = [progress for progress in query.recentProgress if progress["numInputRows"]]
     if len(batches) != ticks or len(tables) != ticks:
         raise RuntimeError(f"{ticks} ticks were joined in {len(batches)} micro-batches")
@@ -149,6 +152,23 @@ def replay(spark: Any, folder: Path, window: JoinWindow, tick_ms: int, ticks: in
         np.array([each.state_bytes for each in counted]),
         sum(each.late for each in counted),
     )
+
+
+def _run(writer: Any) -> Any:
+    """Run a query to the end of its input.
+
+    Spark gives the Python process that looks at a stateful processor before the first batch ten seconds to start, which
+    on a busy machine can be too few; as nothing was done yet, it can be tried again.
+    """
+    for attempt in range(4):
+        query = writer.trigger(availableNow=True).start()
+        try:
+            query.awaitTermination()
+            return query
+        except Exception as error:
+            if attempt == 3 or "failed to connect back" not in str(error) or query.recentProgress:
+                raise
+    raise AssertionError("unreachable")
 
 
 def _latencies(tables: Sequence[pa.Table], durations_ms: Ids, tick_ms: int) -> Ids:
