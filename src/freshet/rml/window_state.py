@@ -1,0 +1,336 @@
+"""The records of two streams that wait for each other in a window, for the keys of one hash bucket.
+
+It knows nothing of Spark: `take` gets a batch and gives the pairs, `pack` makes bytes of what is to be kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from freshet.kernels.join_windows import (
+    CHILD,
+    NEVER,
+    NOTHING,
+    PARENT,
+    KeyWindows,
+    Pairs,
+    Sizing,
+    adaptive_pairs,
+    fixed_pairs,
+)
+from freshet.rml.cold_records import (
+    BLOCK,
+    HOT,
+    ROW,
+    ColdStore,
+    Staying,
+    blocks_of,
+    cold_count,
+    cooled,
+    whole_records,
+)
+from freshet.rml.sizing import checked_sizes, sizing_policy
+from freshet.rml.windows import FIXED, JoinWindow, WindowKind, default_window
+
+# The columns of records that are to be joined; those that are carried along stand behind them.
+KEY, TIME, TIE = "key", "time", "tie"
+OWN = (KEY, TIME, TIE)
+
+Ids = NDArray[np.int64]
+
+
+class Step(NamedTuple):
+    """What a batch gave: pairs, as rows of both sides' records beside each other, and how many records were late."""
+
+    children: pa.Table
+    parents: pa.Table
+    late: int
+
+
+@dataclass(frozen=True, slots=True)
+class WindowState:
+    """What waits: records of both sides (their KEY is the number of a row of `keys`), and a row a key.
+
+    `memory` is what a sizing policy keeps in mind, `first` the size that new keys start with.
+    """
+
+    children: pa.Table
+    parents: pa.Table
+    keys: pa.Table
+    watermark: int
+    first: int
+    memory: NDArray[np.float64]
+
+    @property
+    def records(self) -> int:
+        return len(self.children) + len(self.parents)
+
+    @property
+    def cold_records(self) -> int:
+        return cold_count(self.children) + cold_count(self.parents)
+
+
+def empty_state(child: pa.Schema, parent: pa.Schema, window: JoinWindow) -> WindowState:
+    """The state before anything came, for records with these columns."""
+    keys = _key_table(pa.array([], pa.string()), _fresh(0, window, window.size))
+    children, parents = (_held(schema, window).empty_table() for schema in (child, parent))
+    return WindowState(children, parents, keys, int(NEVER), window.size, np.empty(0))
+
+
+def take(
+    state: WindowState,
+    children: pa.Table,
+    parents: pa.Table,
+    newest: int,
+    window: JoinWindow,
+    lateness_ms: int,
+    store: ColdStore | None = None,
+) -> tuple[WindowState, Step]:
+    """The state after a batch, and what the batch gave. `newest` is the largest time seen anywhere by now.
+
+    The records of a batch arrive in the order of their times. A lossless window needs a store for what is cold.
+    """
+    texts, numbers = _numbered(state.keys.column("text"), children.column(KEY), parents.column(KEY))
+    new_children = len(children)
+    children = _joined(state.children, children, numbers[:new_children])
+    parents = _joined(state.parents, parents, numbers[new_children:])
+    batch = _arrivals(children, len(state.children), parents, len(state.parents))
+    clock = _Clock(state.watermark, lateness_ms, newest)
+    if window.kind in FIXED:
+        pairs = _fixed(batch, len(texts), window, clock)
+        learned = _Learned(_fresh(len(texts), window, window.size), state.first, state.memory)
+        worth = np.zeros(len(texts), np.bool_)
+    else:
+        hot = _hot(batch, children, parents) if window.kind is WindowKind.LOSSLESS else np.ones(len(batch.keys), bool)
+        pairs, learned = _adaptive(_part(batch, hot), len(texts), window, clock, state)
+        worth = _worth(learned, window, int(pairs.watermark))
+    if window.kind is WindowKind.LOSSLESS:
+        assert store is not None
+        stays_hot = np.zeros(len(batch.keys), np.bool_)
+        stays_hot[hot] = pairs.waiting
+        pairs = _fixed(batch, len(texts), window, clock)
+        step = _whole_step(children, parents, batch, pairs, store)
+        sides = _cooled(children, parents, batch, pairs.waiting, stays_hot, store)
+    else:
+        rows = batch.places[pairs.children], batch.places[pairs.parents]
+        step = Step(children.take(pa.array(rows[0])), parents.take(pa.array(rows[1])), int(pairs.late))
+        sides = [
+            table.take(pa.array(_rows(batch, pairs.waiting, side))) for side, table in enumerate((children, parents))
+        ]
+    worth[batch.keys[pairs.waiting]] = True
+    keys = _key_table(texts, learned.windows).filter(pa.array(worth)).combine_chunks()
+    kept = [_renumbered(side, np.cumsum(worth) - 1) for side in sides]
+    return WindowState(kept[0], kept[1], keys, int(pairs.watermark), int(learned.first), learned.memory), step
+
+
+def warm(window: JoinWindow) -> None:
+    """Compile what the window needs, or take it from the cache of the kernels.
+
+    Spark's Python workers must find it there: several at once must not fill the cache.
+    """
+    kinds = {WindowKind.SLIDING, WindowKind.DYNAMIC} if window.kind is WindowKind.LOSSLESS else {window.kind}
+    nothing = pa.schema([(KEY, pa.string()), (TIME, pa.int64()), (TIE, pa.int64())])
+    for kind in kinds:
+        empty = empty_state(nothing, nothing, default_window(kind))
+        take(empty, nothing.empty_table(), nothing.empty_table(), 0, default_window(kind), 0)
+
+
+class _Clock(NamedTuple):
+    """The watermark before a batch, the lateness, and the largest time seen by its end."""
+
+    watermark: int
+    lateness_ms: int
+    newest: int
+
+
+class _Learned(NamedTuple):
+    """What is known of sizes after a batch."""
+
+    windows: KeyWindows
+    first: int
+    memory: NDArray[np.float64]
+
+
+class _Batch(NamedTuple):
+    """The rows of both sides as the kernels want them: those that were held, then the new ones in their order."""
+
+    keys: Ids
+    times: Ids
+    sides: Ids
+    places: Ids  # the row in the table of its side
+    held: int
+
+
+def _held(schema: pa.Schema, window: JoinWindow) -> pa.Schema:
+    """The columns of records that wait: the number of a key in place of its text; where it is, if it can be cold."""
+    own = (*OWN, BLOCK, ROW) if window.kind is WindowKind.LOSSLESS else OWN
+    rest = [field for field in schema if field.name not in OWN]
+    return pa.schema([*(pa.field(name, pa.int64()) for name in own), *rest])
+
+
+def _numbered(held: pa.ChunkedArray, *columns: pa.ChunkedArray) -> tuple[pa.Array, Ids]:
+    """The distinct texts, those that are held first, and the number of each text of the columns.
+
+    Numbers stand for whole texts, so two keys are never taken for one.
+    """
+    chunks = [chunk for column in (held, *columns) for chunk in column.chunks]
+    whole = pa.chunked_array(chunks, pa.string()).combine_chunks()
+    encoded = pc.dictionary_encode(whole)
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    numbers = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return encoded.dictionary, numbers[len(held) :]
+
+
+def _joined(held: pa.Table, new: pa.Table, numbers: Ids) -> pa.Table:
+    """Those that wait and those that come, as one table."""
+    columns = {name: new.column(name) for name in new.column_names}
+    columns |= {KEY: pa.array(numbers), BLOCK: pa.array(np.full(len(new), HOT)), ROW: pa.array(np.zeros(len(new), int))}
+    arrays = [columns[field.name].cast(field.type) for field in held.schema]
+    return pa.concat_tables([held, pa.Table.from_arrays(arrays, schema=held.schema)])
+
+
+def _column(table: pa.Table, name: str) -> Ids:
+    return np.ascontiguousarray(table.column(name).to_numpy())
+
+
+def _arrivals(children: pa.Table, held_children: int, parents: pa.Table, held_parents: int) -> _Batch:
+    both = [np.concatenate((_column(children, name), _column(parents, name))) for name in OWN]
+    sides = np.repeat(np.array((CHILD, PARENT), np.int64), (len(children), len(parents)))
+    places = np.concatenate((np.arange(len(children)), np.arange(len(parents))))
+    is_new = places >= np.where(sides == CHILD, held_children, held_parents)
+    keys, times, ties = both
+    # Ties are broken by what the records are, so that a batch that is repeated after a failure gives the same.
+    order = np.lexsort((ties, sides, np.where(is_new, times, NEVER), is_new))
+    held = held_children + held_parents
+    return _Batch(keys[order], times[order], sides[order], places[order], held)
+
+
+def _part(batch: _Batch, rows: NDArray[np.bool_]) -> _Batch:
+    held = int(rows[: batch.held].sum())
+    return _Batch(batch.keys[rows], batch.times[rows], batch.sides[rows], batch.places[rows], held)
+
+
+def _hot(batch: _Batch, children: pa.Table, parents: pa.Table) -> NDArray[np.bool_]:
+    """The rows that are not in blocks."""
+    cold = [blocks_of(table) != HOT for table in (children, parents)]
+    return ~np.concatenate(cold)[np.where(batch.sides == CHILD, batch.places, len(children) + batch.places)]
+
+
+def _fixed(batch: _Batch, key_count: int, window: JoinWindow, clock: _Clock) -> Pairs:
+    size = window.upper if window.kind is WindowKind.LOSSLESS else window.size
+    tumbling = window.kind is WindowKind.TUMBLING
+    rows = batch.keys, batch.times, batch.sides, batch.held
+    return Pairs(*fixed_pairs(*rows, key_count, size, tumbling, *clock))
+
+
+def _adaptive(
+    batch: _Batch, key_count: int, window: JoinWindow, clock: _Clock, state: WindowState
+) -> tuple[Pairs, _Learned]:
+    """The pairs of subwindows, and what was learned from those that ended."""
+    windows = _windows(state.keys, key_count, window, state.first)
+    rows = batch.keys, batch.times, batch.sides, batch.held
+    pairs, ended = adaptive_pairs(*rows, windows, _sizing(window, state.first), *clock)
+    if not window.policy:
+        return pairs, _Learned(windows, state.first, state.memory)
+    first, sizes, memory = checked_sizes(sizing_policy(window.policy), ended, window, state.memory)
+    windows.sizes[ended.keys] = sizes
+    return pairs, _Learned(windows, first, memory)
+
+
+def _worth(learned: _Learned, window: JoinWindow, watermark: int) -> NDArray[np.bool_]:
+    """The keys of which something was learned that is not to be forgotten yet."""
+    windows = learned.windows
+    differs = (windows.sizes != learned.first) | (windows.limits != window.list_size).any(axis=1)
+    return np.asarray(differs & (windows.newest + window.idle_ms > watermark))
+
+
+def _rows(batch: _Batch, chosen: NDArray[np.bool_], side: int) -> Ids:
+    """The rows of a side's table that are chosen, in order."""
+    return np.sort(batch.places[chosen & (batch.sides == side)])
+
+
+def _whole_step(children: pa.Table, parents: pa.Table, batch: _Batch, pairs: Pairs, store: ColdStore) -> Step:
+    return Step(
+        whole_records(children, batch.places[pairs.children], CHILD, store),
+        whole_records(parents, batch.places[pairs.parents], PARENT, store),
+        int(pairs.late),
+    )
+
+
+def _cooled(
+    children: pa.Table,
+    parents: pa.Table,
+    batch: _Batch,
+    waiting: NDArray[np.bool_],
+    stays_hot: NDArray[np.bool_],
+    store: ColdStore,
+) -> list[pa.Table]:
+    sides = []
+    for side, table in ((CHILD, children), (PARENT, parents)):
+        rows = _rows(batch, waiting, side)
+        cold = ~np.isin(rows, _rows(batch, waiting & stays_hot, side))
+        carried = [name for name in table.column_names if name not in (*OWN, BLOCK, ROW)]
+        sides.append(cooled(table, Staying(rows, cold), side, store, carried))
+    return sides
+
+
+def _sizing(window: JoinWindow, first: int) -> Sizing:
+    return Sizing(
+        window.kind is WindowKind.DYNAMIC_COUNT,
+        window.policy is None,
+        first,
+        window.lower,
+        window.upper,
+        float(window.shrink_above),
+        float(window.grow_below),
+        float(window.list_size),
+        window.idle_ms,
+    )
+
+
+def _fresh(count: int, window: JoinWindow, first: int) -> KeyWindows:
+    """The subwindows of keys that nothing is known of."""
+    return KeyWindows(
+        np.zeros(count, np.int64),
+        np.full(count, first, np.int64),
+        np.full((count, 2), float(window.list_size)),
+        np.full(count, NEVER, np.int64),
+        np.full(count, NOTHING, np.int64),
+    )
+
+
+def _windows(keys: pa.Table, count: int, window: JoinWindow, first: int) -> KeyWindows:
+    """The subwindows of the keys that are held, and after them those of new keys."""
+    windows = _fresh(count, window, first)
+    known = len(keys)
+    for name in ("opened", "sizes", "newest", "needed"):
+        getattr(windows, name)[:known] = keys.column(name).to_numpy()
+    windows.limits[:known, CHILD] = keys.column("child_limit").to_numpy()
+    windows.limits[:known, PARENT] = keys.column("parent_limit").to_numpy()
+    return windows
+
+
+def _key_table(texts: pa.Array, windows: KeyWindows) -> pa.Table:
+    return pa.table(
+        {
+            "text": texts,
+            "opened": windows.opened,
+            "sizes": windows.sizes,
+            "newest": windows.newest,
+            "needed": windows.needed,
+            "child_limit": np.ascontiguousarray(windows.limits[:, CHILD]),
+            "parent_limit": np.ascontiguousarray(windows.limits[:, PARENT]),
+        }
+    )
+
+
+def _renumbered(records: pa.Table, numbers: Ids) -> pa.Table:
+    """Records whose keys have other numbers."""
+    return records.set_column(0, KEY, pa.array(numbers[_column(records, KEY)])).combine_chunks()
