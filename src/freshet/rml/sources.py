@@ -94,7 +94,14 @@ class FolderSource:
     pattern: str | None = None
 
 
-StreamSource = KafkaSource | SocketSource | MqttSource | FolderSource
+@dataclass(frozen=True, slots=True)
+class UnreadStream:
+    """A stream that a mapping describes and Freshet cannot read: a pipeline file may say where else it is."""
+
+    what: str
+
+
+StreamSource = KafkaSource | SocketSource | MqttSource | FolderSource | UnreadStream
 Source = FileSource | DatabaseSource | StreamSource
 
 
