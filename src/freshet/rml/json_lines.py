@@ -14,7 +14,7 @@ from freshet.kernels.json_lines import PathTree
 from freshet.kernels.json_values import NOTHING
 from freshet.rdf.arrow import key_ranges, read_only, strings
 from freshet.rdf.errors import UnsupportedError
-from freshet.rml.model import Reference
+from freshet.rml.references import json_path
 
 
 class JsonColumns(NamedTuple):
@@ -34,28 +34,30 @@ class TimeReference(NamedTuple):
     text_wanted: bool
 
 
-def path_tree(references: Sequence[Reference]) -> PathTree:
-    """The tree of the references' steps."""
+def path_tree(paths: Sequence[tuple[str, ...]]) -> PathTree:
+    """The tree of the names that references follow (`references.names_of`)."""
     nodes: list[dict[str, tuple[int, int]]] = [{}]  # name -> (reference, node below), -1 where there is none
-    for number, reference in enumerate(references):
+    for number, path in enumerate(paths):
         node = 0
-        for step in reference.path[:-1]:
+        for step in path[:-1]:
             taken, below = nodes[node].get(step, (-1, -1))
             if taken >= 0:
-                raise UnsupportedError(f"the reference {reference} goes into what another reference takes as a value")
+                raise UnsupportedError(
+                    f"the reference {json_path(path)} goes into what another reference takes as a value"
+                )
             if below < 0:
                 below = len(nodes)
                 nodes.append({})
                 nodes[node][step] = -1, below
             node = below
-        if nodes[node].get(reference.path[-1], (-1, -1))[1] >= 0:
-            raise UnsupportedError(f"the reference {reference} takes as a value what another reference goes into")
-        nodes[node][reference.path[-1]] = number, -1
-    inside = np.zeros((len(nodes), len(references)), np.bool_)
-    for number, reference in enumerate(references):
+        if nodes[node].get(path[-1], (-1, -1))[1] >= 0:
+            raise UnsupportedError(f"the reference {json_path(path)} takes as a value what another reference goes into")
+        nodes[node][path[-1]] = number, -1
+    inside = np.zeros((len(nodes), len(paths)), np.bool_)
+    for number, path in enumerate(paths):
         node = 0
         inside[0, number] = True
-        for step in reference.path[:-1]:
+        for step in path[:-1]:
             node = nodes[node][step][1]
             inside[node, number] = True
     names = [(name.encode(), *places) for node in nodes for name, places in node.items()]

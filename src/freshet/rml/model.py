@@ -1,4 +1,4 @@
-"""RML mappings: what to map, not where it runs. What Freshet does not map yet the reader refuses by name."""
+"""RML mappings: what to map, not where it runs."""
 
 from __future__ import annotations
 
@@ -6,66 +6,123 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from freshet.rdf.terms import Iri, Term
+from freshet.rml.sources import LogicalSource
+from freshet.rml.windows import JoinWindow
 
 
 class TermType(StrEnum):
-    """What kind of term a term map makes."""
+    """What kind of term a term map makes. Unsafe ones are not percent-encoded; URIs are encoded to ASCII."""
 
     IRI = "IRI"
+    URI = "URI"
+    UNSAFE_IRI = "UnsafeIRI"
+    UNSAFE_URI = "UnsafeURI"
     BLANK_NODE = "BlankNode"
     LITERAL = "Literal"
 
 
-class Formulation(StrEnum):
-    """How references are written."""
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A place in a record, as the mapping writes it. In joined records `side` says whose: child or parent."""
 
-    JSON = "JSONPath"
-    CSV = "CSV"
+    text: str
+    side: str = ""
+
+    def __str__(self) -> str:
+        return self.text
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
-    """A place in a record: the keys to follow in JSON, or the one name of a CSV column."""
+class Template:
+    """Texts and references joined."""
 
-    path: tuple[str, ...]
+    parts: tuple[str | Reference, ...]
 
-    def __str__(self) -> str:
-        return ".".join(self.path)
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function applied to what term maps make of the record; `output` says which of its results is meant."""
+
+    function: Iri
+    inputs: tuple[tuple[Iri, TermMap], ...]
+    output: Iri | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EachRecord:
+    """A blank node for each record, which no other record has. In joined records `side` says whose."""
+
+    side: str = ""
+
+
+Expression = Reference | Template | Call | EachRecord | Term  # a term is a constant
 
 
 @dataclass(frozen=True, slots=True)
 class TermMap:
-    """Makes a term of a record: a constant, or its parts joined; a reference is a template of one part.
+    """Makes terms of a record: none where the condition is there and not true.
 
-    `parts` alternates freely between texts and references. `encoded` says that references go into an IRI and are
-    percent-encoded there, as templates want.
+    Relative IRIs are resolved against `base`. A constant language or datatype is one that no record changes.
     """
 
     type: TermType
-    constant: Term | None = None
-    parts: tuple[str | Reference, ...] = ()
-    encoded: bool = False
-    datatype: Iri | None = None
-    language: str | None = None
+    expression: Expression
+    datatype: Iri | TermMap | None = None
+    language: str | TermMap | None = None
+    targets: tuple[Target, ...] = ()
+    condition: Call | None = None
+    base: str | None = None
 
-    @property
-    def references(self) -> tuple[Reference, ...]:
-        return tuple(part for part in self.parts if isinstance(part, Reference))
+
+@dataclass(frozen=True, slots=True)
+class JoinCondition:
+    child: Expression
+    parent: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class ParentObject:
+    """Objects that are the subjects of another triples map, of the same record or of records that join it."""
+
+    parent: str  # the name of the triples map
+    conditions: tuple[JoinCondition, ...] = ()
+    window: JoinWindow | None = None
+    targets: tuple[Target, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateObjectMap:
+    predicates: tuple[TermMap, ...]
+    objects: tuple[TermMap | ParentObject, ...]
+    graphs: tuple[TermMap, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A file that output goes to instead of the usual; `format` as the command line names it (nq, nt, ttl, ...)."""
+
+    path: str
+    format: str
+    compression: str = "none"
+    encoding: str = "UTF-8"
 
 
 @dataclass(frozen=True, slots=True)
 class TriplesMap:
-    """Makes triples of each record: every subject with every pair of predicate and object."""
+    """Makes triples of each record of a source."""
 
     name: str
-    formulation: Formulation
+    source: LogicalSource
     subject: TermMap
-    pairs: tuple[tuple[TermMap, TermMap], ...]
+    classes: tuple[Iri, ...] = ()
+    graphs: tuple[TermMap, ...] = ()
+    pairs: tuple[PredicateObjectMap, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Mapping:
-    """All triples maps of a file."""
+    """All triples maps of a file. Relative IRIs are resolved against `base`, where a triples map has no other."""
 
     triples_maps: tuple[TriplesMap, ...]
     file: str
+    base: str | None = None

@@ -2,232 +2,150 @@
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
 from pathlib import Path
 
-import pyoxigraph as ox
+from freshet.rdf.errors import InputError
+from freshet.rdf.terms import Iri
+from freshet.rml.functions import FUNCTIONS, Functions
+from freshet.rml.mapping_graph import MappingGraph, Value, name_of
+from freshet.rml.model import (
+    JoinCondition,
+    Mapping,
+    ParentObject,
+    PredicateObjectMap,
+    TermMap,
+    TermType,
+    TriplesMap,
+)
+from freshet.rml.reader_joins import listed, read_window
+from freshet.rml.reader_sources import read_logical_source
+from freshet.rml.reader_terms import TermMapReader, constant
+from freshet.rml.references import reference
+from freshet.rml.sources import Formulation, LogicalSource
 
-from freshet.rdf.errors import InputError, UnsupportedError
-from freshet.rdf.terms import RDF_TYPE, BlankNode, Iri, Literal, Term
-from freshet.rml.model import Formulation, Mapping, Reference, TermMap, TermType, TriplesMap
-
-_BASE = "http://example.org/"
-NEW = "http://w3id.org/rml/"
-_OLD = ("http://www.w3.org/ns/r2rml#", "http://semweb.mmlab.be/ns/rml#", "http://semweb.mmlab.be/ns/ql#")
-
-Value = ox.NamedNode | ox.BlankNode | ox.Literal
-
-_IN_TRIPLES_MAP = {"logicalSource", "subjectMap", "subject", "predicateObjectMap"}
-_IN_PAIR = {"predicateMap", "predicate", "objectMap", "object"}
-_IN_TERM_MAP = {
-    "constant", "reference", "template", "termType", "datatype", "language", "class", "datatypeMap", "languageMap",
+_IN_TRIPLES_MAP = {"logicalSource", "subjectMap", "subject", "predicateObjectMap", "baseIRI"}
+_IN_PAIR = {"predicateMap", "predicate", "objectMap", "object", "graphMap", "graph"}
+_IN_PARENT = {
+    "parentTriplesMap", "joinCondition", "rmls:joinConfig", "rmls:windowType", "logicalTarget", "termType",
 }  # fmt: skip
-_IN_SOURCE = {"source", "referenceFormulation", "iterator"}
-_TEMPLATE = re.compile(r"\{((?:[^{}\\]|\\.)*)\}|((?:[^{}\\]|\\.)+)")
-_JSON_PATH = re.compile(r"""\.?([^.\[\]'"$*@()]+)|\[(?:'([^']*)'|"([^"]*)")\]""")
+_IN_CONDITION = {"child", "parent", "childMap", "parentMap"}
+_NODES = (TermType.IRI, TermType.URI, TermType.UNSAFE_IRI, TermType.UNSAFE_URI, TermType.BLANK_NODE)
+_IRIS = _NODES[:-1]
 
 
-def read_mapping(path: str | Path) -> Mapping:
-    """The triples maps of a mapping file. What Freshet cannot map is an error that names triples map and property."""
-    return _Reader(str(path), _parse(Path(path))).mapping()
+def read_mapping(path: str | Path, *, base: str | None = None, functions: Functions = FUNCTIONS) -> Mapping:
+    """The triples maps of a mapping file. What Freshet cannot map is an error that names triples map and property.
 
-
-def _parse(path: Path) -> list[ox.Quad]:
-    try:
-        return list(ox.parse(path=str(path), format=ox.RdfFormat.TURTLE, base_iri=_BASE))
-    except SyntaxError as error:
-        raise InputError(error.msg, file=str(path), line=error.lineno, column=error.offset) from None
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", file=str(path)) from None
-
-
-def _short(iri: str) -> str:
-    """A property without its namespace, where the namespace is one of RML's."""
-    for namespace in (NEW, *_OLD):
-        if iri.startswith(namespace):
-            return iri.removeprefix(namespace)
-    return iri
+    Relative IRIs are resolved against rml:baseIRI, or else `base`, or else the file's own @base.
+    """
+    return _Reader(MappingGraph(Path(path)), base, functions).mapping()
 
 
 class _Reader:
-    """One mapping file as a graph of properties by short name."""
-
-    def __init__(self, file: str, quads: list[ox.Quad]) -> None:
-        self._file = file
-        self._graph: dict[Value, dict[str, list[Value]]] = defaultdict(lambda: defaultdict(list))
-        for quad in quads:
-            if not isinstance(quad.subject, ox.Triple) and not isinstance(quad.object, ox.Triple):
-                self._graph[quad.subject][_short(quad.predicate.value)].append(quad.object)
-        self._map = ""  # the triples map that is being read, for errors
+    def __init__(self, graph: MappingGraph, base: str | None, functions: Functions) -> None:
+        self._graph = graph
+        self._base = base or graph.base
+        self._functions = functions
+        self._formulations: dict[Value, Formulation] = {}
 
     def mapping(self) -> Mapping:
-        maps = [node for node, properties in self._graph.items() if properties.keys() & {"logicalSource", "subjectMap"}]
+        graph = self._graph
+        maps = graph.having("logicalSource", "subjectMap", "subject", "predicateObjectMap")
+        maps = [node for node in maps if not graph.get(node, "fno:executes") and not self._is_execution(node)]
         if not maps:
-            raise InputError("there is no triples map in it", file=self._file)
-        return Mapping(tuple(self._triples_map(node) for node in maps), self._file)
+            raise InputError("there is no triples map in it", file=graph.file)
+        sources = {node: self._source(node) for node in maps}
+        self._formulations = {node: source.formulation for node, source in sources.items()}
+        return Mapping(tuple(self._triples_map(node, sources[node]) for node in maps), graph.file, self._base)
 
-    def _triples_map(self, node: Value) -> TriplesMap:
-        self._map = _name(node)
-        self._only(node, _IN_TRIPLES_MAP)
-        formulation = self._formulation(node)
-        subjects = self._term_maps(node, "subject", formulation, TermType.IRI)
-        if len(subjects) != 1:
-            raise self._wrong("needs one subject map")
-        if subjects[0].type is TermType.LITERAL:
-            raise self._wrong("has a subject map that makes literals")
-        pairs = [(_constant(RDF_TYPE), _constant(found)) for found in self._classes(node)]
-        for pair in self._graph[node]["predicateObjectMap"]:
-            self._only(pair, _IN_PAIR)
-            predicates = self._term_maps(pair, "predicate", formulation, TermType.IRI)
-            objects = self._term_maps(pair, "object", formulation, None)
-            if not predicates or not objects:
-                raise self._wrong("has a predicate-object map without a predicate or without an object")
-            if any(predicate.type is not TermType.IRI for predicate in predicates):
-                raise self._wrong("has a predicate map that does not make IRIs")
-            pairs += [(predicate, made) for predicate in predicates for made in objects]
-        return TriplesMap(self._map, formulation, subjects[0], tuple(pairs))
-
-    def _classes(self, node: Value) -> list[Iri]:
-        return [
-            Iri(found.value)
-            for subject in self._graph[node]["subjectMap"]
-            for found in self._graph[subject]["class"]
-            if isinstance(found, ox.NamedNode)
-        ]
-
-    def _formulation(self, node: Value) -> Formulation:
-        sources = self._graph[node]["logicalSource"]
-        if len(sources) != 1:
-            raise self._wrong("needs one logical source")
-        self._only(sources[0], _IN_SOURCE)
-        source = self._graph[sources[0]]
-        found = [_short(value.value) for value in source["referenceFormulation"]]
-        if found not in (["JSONPath"], ["CSV"]):
-            raise self._refused(f"the reference formulation {' '.join(found) or 'none'}")
-        iterators = [value.value for value in source["iterator"]]
-        if any(iterator not in ("$", "") for iterator in iterators):
-            raise self._refused(f"the iterator {iterators[0]}")
-        return Formulation(found[0])
-
-    def _term_maps(self, node: Value, role: str, formulation: Formulation, default: TermType | None) -> list[TermMap]:
-        """The term maps in a role, given in full (`roleMap`) or as constants (`role`)."""
-        constants = [_constant(_term(value)) for value in self._graph[node][role]]
-        return constants + [self._term_map(value, formulation, default) for value in self._graph[node][f"{role}Map"]]
-
-    def _term_map(self, node: Value, formulation: Formulation, default: TermType | None) -> TermMap:
-        self._only(node, _IN_TERM_MAP)
-        ways = [way for way in ("constant", "reference", "template") if self._graph[node][way]]
-        if len(ways) != 1:
-            raise self._wrong("has a term map without one of constant, reference and template, or with several")
-        value = self._single(node, ways[0])
-        if ways[0] == "constant":
-            return _constant(_term(value))
-        datatype = self._constant_of(node, "datatype")
-        language = self._constant_of(node, "language")
-        named = self._graph[node]["termType"]
-        kind = None
-        if named:
-            written = _short(self._single(node, "termType").value)
-            if written not in set(TermType):
-                raise self._refused(f"the term type {written}")
-            kind = TermType(written)
-        if kind is None:
-            literal = ways[0] == "reference" or datatype is not None or language is not None
-            kind = default or (TermType.LITERAL if literal else TermType.IRI)
-        if ways[0] == "reference":
-            parts: tuple[str | Reference, ...] = (self._reference(value.value, formulation),)
-        else:
-            parts = self._template(value.value, formulation)
-        return TermMap(
-            kind,
-            parts=parts,
-            encoded=ways[0] == "template" and kind is TermType.IRI,
-            datatype=Iri(datatype) if datatype else None,
-            language=language.lower() if language else None,
+    def _is_execution(self, node: Value) -> bool:
+        """Whether a node is a function call of the old vocabulary, which is written with predicate-object maps."""
+        if self._graph.get(node, "subjectMap", "subject"):
+            return False
+        return any(
+            value.value.endswith("function/ontology#executes")
+            for pair in self._graph.get(node, "predicateObjectMap")
+            for value in self._graph.get(pair, "predicate")
+            + [found for inner in self._graph.get(pair, "predicateMap") for found in self._graph.get(inner, "constant")]
         )
 
-    def _constant_of(self, node: Value, role: str) -> str | None:
-        """A datatype or language: given plainly, or as a map of a constant."""
-        for inner in self._graph[node][f"{role}Map"]:
-            if not self._graph[inner]["constant"]:
-                raise self._refused(f"{role}Map without a constant")
-            return self._single(inner, "constant").value
-        return self._single(node, role).value if self._graph[node][role] else None
+    def _source(self, node: Value) -> LogicalSource:
+        graph = self._graph
+        graph.triples_map = name_of(node)
+        graph.only(node, _IN_TRIPLES_MAP)
+        sources = graph.get(node, "logicalSource")
+        if len(sources) != 1:
+            raise graph.wrong("needs one logical source")
+        return read_logical_source(graph, sources[0])
 
-    def _template(self, text: str, formulation: Formulation) -> tuple[str | Reference, ...]:
-        parts: list[str | Reference] = []
-        end = 0
-        for match in _TEMPLATE.finditer(text):
-            if match.start() != end:
-                break
-            end = match.end()
-            reference, plain = match.groups()
-            if plain is not None:
-                parts.append(_unescaped(plain))
+    def _triples_map(self, node: Value, source: LogicalSource) -> TriplesMap:
+        graph = self._graph
+        graph.triples_map = name_of(node)
+        terms = TermMapReader(graph, source.formulation, graph.text(node, "baseIRI") or self._base, self._functions)
+        subjects = terms.read_all(node, "subject", TermType.IRI, extra={"class", "graph", "graphMap"})
+        if len(subjects) != 1:
+            raise graph.wrong("needs one subject map")
+        _expect(graph, subjects, _NODES, "a subject map that makes literals")
+        written = graph.get(node, "subjectMap")
+        classes = [Iri(found.value) for each in written for found in graph.get(each, "class")]
+        graphs = [found for each in written for found in self._graphs(each, terms)]
+        pairs = tuple(self._pair(pair, terms, source) for pair in graph.get(node, "predicateObjectMap"))
+        return TriplesMap(graph.triples_map, source, subjects[0], tuple(classes), tuple(graphs), pairs)
+
+    def _graphs(self, node: Value, terms: TermMapReader) -> list[TermMap]:
+        graphs = terms.read_all(node, "graph", TermType.IRI)
+        _expect(self._graph, graphs, _NODES, "a graph map that makes literals")
+        return graphs
+
+    def _pair(self, node: Value, terms: TermMapReader, source: LogicalSource) -> PredicateObjectMap:
+        graph = self._graph
+        graph.only(node, _IN_PAIR)
+        predicates = terms.read_all(node, "predicate", TermType.IRI)
+        _expect(graph, predicates, _IRIS, "a predicate map that does not make IRIs")
+        objects: list[TermMap | ParentObject] = [constant(graph, value) for value in graph.get(node, "object")]
+        for value in graph.get(node, "objectMap"):
+            if graph.get(value, "parentTriplesMap"):
+                objects.append(self._parent(value, terms, source))
             else:
-                parts.append(self._reference(_unescaped(reference), formulation))
-        if end != len(text):
-            raise self._wrong(f"has a template with a brace that is not closed: {text}")
-        return tuple(parts)
+                objects.append(terms.read(value, None))
+        if not predicates or not objects:
+            raise graph.wrong("has a predicate-object map without a predicate or without an object")
+        return PredicateObjectMap(tuple(predicates), tuple(objects), tuple(self._graphs(node, terms)))
 
-    def _reference(self, text: str, formulation: Formulation) -> Reference:
-        try:
-            return reference(text, formulation)
-        except UnsupportedError:
-            raise self._refused(f"the reference {text}") from None
+    def _parent(self, node: Value, terms: TermMapReader, source: LogicalSource) -> ParentObject:
+        graph = self._graph
+        graph.only(node, _IN_PARENT)
+        parent = graph.single(node, "parentTriplesMap")
+        if parent not in self._formulations:
+            raise graph.wrong(f"refers to {name_of(parent)}, which is no triples map")
+        conditions = [
+            condition
+            for written in graph.get(node, "joinCondition")
+            for condition in self._conditions(written, terms, source.formulation, self._formulations[parent])
+        ]
+        window = read_window(graph, node)
+        return ParentObject(name_of(parent), tuple(conditions), window, terms.targets(node))
 
-    def _single(self, node: Value, key: str) -> Value:
-        values = self._graph[node][key]
-        if len(values) != 1:
-            raise self._wrong(f"has {len(values)} values of {key} where one is wanted")
-        return values[0]
-
-    def _only(self, node: Value, known: set[str]) -> None:
-        for key in self._graph[node]:
-            foreign = ":" in key and not key.startswith("http://semweb.mmlab.be/")  # labels and other remarks
-            if key not in known and self._graph[node][key] and not foreign:
-                raise self._refused(key)
-
-    def _refused(self, what: str) -> UnsupportedError:
-        return UnsupportedError(f"the triples map {self._map} uses {what}, which is not supported yet", file=self._file)
-
-    def _wrong(self, what: str) -> InputError:
-        return InputError(f"the triples map {self._map} {what}", file=self._file)
-
-
-def reference(text: str, formulation: Formulation) -> Reference:
-    """A reference as it is written: a CSV column, or a JSONPath of names (`$.a.b`, `a.b`, `$['a b']`)."""
-    if formulation is Formulation.CSV:
-        return Reference((text,))
-    path = text.removeprefix("$")
-    steps, end = [], 0
-    for match in _JSON_PATH.finditer(path):
-        if match.start() != end:
-            break
-        end = match.end()
-        steps.append(next(group for group in match.groups() if group is not None))
-    if end != len(path) or not steps:
-        raise UnsupportedError(f"the reference {text} is not supported yet")
-    return Reference(tuple(steps))
+    def _conditions(
+        self, node: Value, terms: TermMapReader, child: Formulation, parent: Formulation
+    ) -> list[JoinCondition]:
+        graph = self._graph
+        graph.only(node, _IN_CONDITION)
+        plain = graph.optional(node, "child"), graph.optional(node, "parent")
+        if plain[0] is not None and plain[1] is not None:
+            return [
+                JoinCondition(reference(left, child), reference(right, parent))
+                for left, right in listed(plain[0].value, plain[1].value)
+            ]
+        sides = []
+        for role, formulation in (("child", child), ("parent", parent)):
+            if graph.get(node, role):
+                sides.append(terms.of(formulation).expression_of_text(graph.single(node, role)))
+            else:
+                sides.append(terms.of(formulation).read(graph.single(node, f"{role}Map"), TermType.LITERAL).expression)
+        return [JoinCondition(sides[0], sides[1])]
 
 
-def _name(node: Value) -> str:
-    return node.value.removeprefix(_BASE) if isinstance(node, ox.NamedNode) else f"_:{node.value}"
-
-
-def _constant(term: Term) -> TermMap:
-    kind = {Iri: TermType.IRI, BlankNode: TermType.BLANK_NODE, Literal: TermType.LITERAL}[type(term)]
-    return TermMap(kind, constant=term)
-
-
-def _term(value: Value) -> Term:
-    if isinstance(value, ox.NamedNode):
-        return Iri(value.value)
-    if isinstance(value, ox.BlankNode):
-        return BlankNode(value.value)
-    return Literal(value.value, Iri(value.datatype.value), value.language)
-
-
-def _unescaped(text: str) -> str:
-    return re.sub(r"\\(.)", r"\1", text)
+def _expect(graph: MappingGraph, maps: list[TermMap], types: tuple[TermType, ...], wrong: str) -> None:
+    if any(each.type not in types for each in maps):
+        raise graph.wrong(f"has {wrong}")

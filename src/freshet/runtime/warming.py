@@ -7,7 +7,6 @@ import pyarrow as pa
 from freshet.rdf.ntriples import split_timed
 from freshet.results.report import Report
 from freshet.rml.json_lines import TimeReference, path_tree, read_lines
-from freshet.rml.model import Reference
 from freshet.runtime.session import Session
 
 _STREAM = "http://example.org/warming"
@@ -55,6 +54,6 @@ def warm_kernels() -> int:
     session.push(_STREAM, "".join(lines))
     session.finish()
     split_timed(pa.array([line.rstrip("\n") for line in lines]))
-    read_lines(pa.array(['{"a": {"b": "\\n1"}}']), path_tree([Reference(("a", "b"))]), TimeReference(0, True))
+    read_lines(pa.array(['{"a": {"b": "\\n1"}}']), path_tree([("a", "b")]), TimeReference(0, True))
     session.dictionary.intern_texts(pa.chunked_array([["a", None]]), "<", ">")
     return len(written)

@@ -9,8 +9,10 @@ import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from freshet.rdf.errors import UnsupportedError
 from freshet.rml.json_lines import TimeReference, path_tree, read_lines
 from freshet.rml.model import Reference
+from freshet.rml.references import names_of
 
 LINE, FILE, ARRIVED, REASON, TIME = "line", "file", "arrived", "reason", "time"
 _PARSED, _CORRUPT = "parsed", "_corrupt"
@@ -52,7 +54,7 @@ def json_records(
     wanted = frozenset(references)
     chosen = sorted(wanted if time is None else wanted | {time}, key=str)
     kinded = [each for each in chosen if each in frozenset(kinds)]
-    tree = path_tree(chosen)
+    tree = path_tree([_names(each) for each in chosen])
     moment = None if time is None else TimeReference(chosen.index(time), time in wanted)
     fields = [f"{_quoted(column_name(each))} STRING" for each in chosen]
     fields += [f"{_quoted(_kind_name(each))} TINYINT" for each in kinded]
@@ -97,17 +99,29 @@ def csv_records(records: DataFrame, header: str, columns: list[str]) -> DataFram
     options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
     parsed = records.where(F.col(LINE) != header).withColumn(_PARSED, F.from_csv(F.col(LINE), F.lit(schema), options))
     reason = F.when(F.col(_PARSED)[_CORRUPT].isNotNull(), F.lit(f"not a CSV record of {len(columns)} fields"))
-    fields = {column_name(Reference((name,))): F.col(_PARSED).getField(name) for name in columns}
+    fields = {column_name(Reference(name)): F.col(_PARSED).getField(name) for name in columns}
     return parsed.withColumns({REASON: reason, **fields})
 
 
 def column_name(reference: Reference) -> str:
     """The column of a reference's text."""
-    return f"text of {reference}"
+    return f"{_side(reference)}text of {reference}"
 
 
 def _kind_name(reference: Reference) -> str:
-    return f"kind of {reference}"
+    return f"{_side(reference)}kind of {reference}"
+
+
+def _side(reference: Reference) -> str:
+    """What stands before the columns of joined records."""
+    return f"{reference.side} " if reference.side else ""
+
+
+def _names(reference: Reference) -> tuple[str, ...]:
+    names = names_of(reference.text)
+    if names is None:
+        raise UnsupportedError(f"the reference {reference} is not supported in streams yet")
+    return names
 
 
 def field(reference: Reference) -> Column:

@@ -16,8 +16,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from freshet.rdf.batch import Layout
 from freshet.rdf.errors import InputError
-from freshet.rml.model import Formulation, Mapping, Reference
-from freshet.rml.reader import reference
+from freshet.rml.model import Mapping, Reference
+from freshet.rml.references import reference
+from freshet.rml.sources import Formulation
 from freshet.spark import records
 from freshet.spark.csv_header import column_names, files_with_other_header, first_header
 from freshet.spark.event_time import milliseconds
@@ -157,7 +158,7 @@ class EncodedStream:
     def _check_columns(self, columns: list[str], time_reference: Reference) -> None:
         assert self._mapping is not None
         for wanted in (time_reference, *sorted(self._mapping.references, key=str)):
-            if wanted.path[0] not in columns:
+            if wanted.text not in columns:
                 raise InputError(
                     f"there is no column {wanted}; the header has {', '.join(columns)}", file=str(self.spec.folder)
                 )

@@ -33,3 +33,29 @@ def _ascii_encoded(value: Column) -> Column:
         F.replace(F.replace(encoded, F.lit("+"), F.lit("%20")), F.lit("*"), F.lit("%2A")), F.lit("%7E"), F.lit("~")
     )
     return F.when((encoded == value) & ~value.contains("*"), value).otherwise(mended)
+
+
+def percent_encoded_value(value: Column) -> Column:
+    """The same for a value that is no column of its own, as in arrays."""
+
+    def one(character: Column) -> Column:
+        return F.when(F.octet_length(character) > 1, character).otherwise(_ascii_encoded(character))
+
+    by_character = F.array_join(F.transform(F.split(value, F.lit("")), one), "")
+    return F.when(F.octet_length(value) == F.length(value), _ascii_encoded(value)).otherwise(by_character)
+
+
+def percent_encoded_ascii(value: Column) -> Column:
+    """A value inside a URI: characters beyond ASCII are escaped too."""
+    return _ascii_encoded(value)
+
+
+def escaped(value: Column) -> Column:
+    """The text of a literal as N-Triples and N-Quads write it between the quotation marks."""
+    for character, escape in _ESCAPES.items():
+        value = F.replace(value, F.lit(character), F.lit(escape))
+    return value
+
+
+# The backslash first: the others bring new ones.
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r"}

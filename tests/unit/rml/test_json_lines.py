@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from freshet.kernels import json_values as kernels
 from freshet.rdf.errors import UnsupportedError
 from freshet.rml.json_lines import TimeReference, path_tree, read_lines
-from freshet.rml.model import Reference
 
-REFERENCES = (Reference(("a",)), Reference(("b", "c")), Reference(("b", "é\n")))
+REFERENCES = (("a",), ("b", "c"), ("b", "é\n"))
 KINDS = {str: kernels.STRING, int: kernels.INTEGER, float: kernels.REAL, bool: kernels.BOOLEAN}
 
 
@@ -172,6 +171,6 @@ def test_times(text_wanted):
 
 def test_a_reference_into_a_value_is_refused():
     with pytest.raises(UnsupportedError, match="goes into"):
-        path_tree((Reference(("a",)), Reference(("a", "b"))))
+        path_tree((("a",), ("a", "b")))
     with pytest.raises(UnsupportedError, match="takes as a value"):
-        path_tree((Reference(("a", "b")), Reference(("a",))))
+        path_tree((("a", "b"), ("a",)))

@@ -3,9 +3,11 @@
 import pytest
 
 from freshet.rdf.errors import InputError, UnsupportedError
-from freshet.rdf.terms import RDF_TYPE, XSD, Iri, Literal
-from freshet.rml.model import Formulation, Reference, TermType
-from freshet.rml.reader import read_mapping, reference
+from freshet.rdf.terms import XSD, Iri, Literal
+from freshet.rml.model import Reference, Template, TermType
+from freshet.rml.reader import read_mapping
+from freshet.rml.references import json_path, names_of, reference
+from freshet.rml.sources import FileSource, Formulation
 
 OLD = """
 @prefix rml: <http://semweb.mmlab.be/ns/rml#> . @prefix ql: <http://semweb.mmlab.be/ns/ql#> .
@@ -37,27 +39,29 @@ def read(tmp_path, text):
 @pytest.mark.parametrize("text", [OLD, NEW], ids=["old", "new"])
 def test_a_mapping(tmp_path, text):
     (made,) = read(tmp_path, text).triples_maps
-    assert made.formulation is Formulation.JSON
-    assert made.subject.encoded
-    assert made.subject.parts == ("http://example.org/", Reference(("a", "b")), "/{", Reference(("c",)))
-    constants = [(predicate.constant, made_object.constant) for predicate, made_object in made.pairs]
-    assert (RDF_TYPE, Iri("http://example.org/ns#Thing")) in constants
-    assert (Iri("http://example.org/ns#q"), Literal("constant")) in constants
-    objects = {predicate.constant.value[-1]: made_object for predicate, made_object in made.pairs}
+    assert made.source.formulation is Formulation.JSON
+    assert made.source.source == FileSource(tmp_path / "x")
+    parts = ("http://example.org/", Reference("a.b"), "/{", Reference("c"))
+    assert made.subject.expression == Template(parts)
+    assert made.classes == (Iri("http://example.org/ns#Thing"),)
+    objects = {pair.predicates[0].expression.value[-1]: pair.objects[0] for pair in made.pairs}
+    assert objects["q"].expression == Literal("constant")
     assert objects["p"].datatype == Iri(XSD + "integer")
-    assert objects["p"].parts == (Reference(("v",)),)
-    assert objects["r"].language == "en"
+    assert objects["p"].expression == Reference("v")
+    assert objects["r"].language == "EN"
     assert objects["s"].type is TermType.IRI
-    assert not objects["s"].encoded
 
 
 REFUSED = {
-    "joins": ('rr:object "constant"', "rr:objectMap [ rr:parentTriplesMap <#Other> ]", "parentTriplesMap"),
-    "graphs": ("rr:class ex:Thing", "rr:graph ex:g", "graph"),
-    "XML": ("ql:JSONPath", "ql:XPath", "XPath"),
-    "iterator": ('rml:iterator "$"', 'rml:iterator "$.things[*]"', "$.things[*]"),
-    "array step": ('rml:reference "$.v"', 'rml:reference "$.v[0]"', "$.v[0]"),
-    "functions": ('rr:object "constant"', "rr:objectMap [ <http://w3id.org/rml/functionExecution> [] ]", "function"),
+    "formulation": ("ql:JSONPath", "ql:Pigeon", "Pigeon"),
+    "source": ('rml:source "x"', "rml:source [ a ex:Pigeon ]", "Pigeon"),
+    "functions": (
+        'rr:object "constant"',
+        "rr:objectMap [ <http://w3id.org/rml/functionExecution> [ <http://w3id.org/rml/function> ex:fly ] ]",
+        "ns#fly",
+    ),
+    "term type": ("rr:termType rr:IRI", "rr:termType rr:Pigeon", "Pigeon"),
+    "property": ("rr:class ex:Thing", "rr:pigeon ex:Thing", "pigeon"),
 }
 
 
@@ -76,6 +80,15 @@ WRONG = {
     "no subject": ("rr:subjectMap [", "<http://example.org/ignored> [", "needs one subject map"),
     "open brace": ("{a.b}", "{a.b", "brace"),
     "empty term map": ('rml:reference "w" ; ', "", "constant, reference and template"),
+    "language": ('"EN"', '"english"', "no language tag"),
+    "literal as subject": ("rr:class ex:Thing", "rr:termType rr:Literal", "makes literals"),
+    "constant of another type": (
+        'rr:object "constant"',
+        'rr:objectMap [ rr:constant "c" ; rr:termType rr:IRI ]',
+        "no IRI",
+    ),
+    "no such parent": ('rr:object "constant"', "rr:objectMap [ rr:parentTriplesMap <#Other> ]", "#Other"),
+    "two ways": ('rml:reference "w"', 'rml:reference "w" ; rr:template "{w}"', "both reference and template"),
 }
 
 
@@ -96,12 +109,20 @@ def test_broken_turtle_has_a_place(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "path"),
+    ("text", "names"),
     [("a", ("a",)), ("$.a.b", ("a", "b")), ("a b.c", ("a b", "c")), ("$['a.b'].c", ("a.b", "c"))],
 )
-def test_references_into_json(text, path):
-    assert reference(text, Formulation.JSON) == Reference(path)
+def test_equal_references_into_json_have_one_spelling(text, names):
+    assert names_of(text) == names
+    assert reference(text, Formulation.JSON) == Reference(json_path(names))
+    assert names_of(json_path(names)) == names
+
+
+@pytest.mark.parametrize("text", ["$.a[*]", "$.a[0].b", "$..a", "$.a[?(@.b)]", "$"])
+def test_other_json_paths_stay_as_they_are(text):
+    assert names_of(text) is None
+    assert reference(text, Formulation.JSON) == Reference(text)
 
 
 def test_a_csv_column_may_have_any_name():
-    assert reference("$.a[0]", Formulation.CSV) == Reference(("$.a[0]",))
+    assert reference("$.a[0]", Formulation.CSV) == Reference("$.a[0]")

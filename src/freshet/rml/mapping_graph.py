@@ -1,0 +1,103 @@
+"""A mapping file as a graph of properties, and the errors that name what of it cannot be mapped."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import pyoxigraph as ox
+
+from freshet.rdf.errors import InputError, UnsupportedError
+from freshet.rdf.terms import BlankNode, Iri, Literal, Term
+from freshet.rml.vocabulary import short
+
+Value = ox.NamedNode | ox.BlankNode | ox.Literal
+Properties = dict[Value, dict[str, list[Value]]]
+
+_BASE = "http://example.org/"
+
+
+class MappingGraph:
+    """The nodes of a mapping file with their properties: by short name in `get`, by full IRI in `full`.
+
+    `base` is what the file says with @base. `triples_map` is the one that is being read; errors name it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.file = str(path)
+        self.triples_map = ""
+        self.base: str | None = None
+        self.full: Properties = defaultdict(lambda: defaultdict(list))
+        self._short: Properties = defaultdict(lambda: defaultdict(list))
+        for quad in self._parse():
+            if not isinstance(quad.subject, ox.Triple) and not isinstance(quad.object, ox.Triple):
+                self.full[quad.subject][quad.predicate.value].append(quad.object)
+                self._short[quad.subject][short(quad.predicate.value)].append(quad.object)
+
+    def _parse(self) -> list[ox.Quad]:
+        try:
+            parser = ox.parse(path=self.file, format=ox.RdfFormat.TURTLE, base_iri=_BASE)
+            quads = list(parser)
+        except SyntaxError as error:
+            raise InputError(error.msg, file=self.file, line=error.lineno, column=error.offset) from None
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror or error}", file=self.file) from None
+        self.base = None if parser.base_iri == _BASE else parser.base_iri
+        return quads
+
+    def having(self, *keys: str) -> list[Value]:
+        """The nodes with one of these properties, in the order of the file."""
+        return [node for node, properties in self._short.items() if any(properties.get(key) for key in keys)]
+
+    def get(self, node: Value, *keys: str) -> list[Value]:
+        """The values of a node's properties."""
+        found = self._short.get(node, {})
+        return [value for key in keys for value in found.get(key, ())]
+
+    def single(self, node: Value, key: str) -> Value:
+        values = self.get(node, key)
+        if len(values) != 1:
+            raise self.wrong(f"has {len(values)} values of {key} where one is wanted")
+        return values[0]
+
+    def optional(self, node: Value, *keys: str) -> Value | None:
+        values = self.get(node, *keys)
+        if len(values) > 1:
+            raise self.wrong(f"has {len(values)} values of {keys[0]} where one is wanted")
+        return values[0] if values else None
+
+    def text(self, node: Value, *keys: str) -> str | None:
+        found = self.optional(node, *keys)
+        return None if found is None else found.value
+
+    def types(self, node: Value) -> set[str]:
+        return {short(value.value) for value in self.get(node, "rdf:type")}
+
+    def only(self, node: Value, known: set[str]) -> None:
+        """Refuse a node with other properties of RML than these. Labels and other remarks are passed over."""
+        for key, values in self._short.get(node, {}).items():
+            ours = ":" not in key or key.startswith(("rmls:", "fnml:", "http://semweb.mmlab.be/"))
+            if values and ours and key not in known:
+                raise self.refused(key)
+
+    def refused(self, what: str) -> UnsupportedError:
+        return UnsupportedError(
+            f"the triples map {self.triples_map} uses {what}, which is not supported yet", file=self.file
+        )
+
+    def wrong(self, what: str) -> InputError:
+        return InputError(f"the triples map {self.triples_map} {what}", file=self.file)
+
+
+def name_of(node: Value) -> str:
+    """A node as people read it."""
+    return node.value.removeprefix(_BASE) if isinstance(node, ox.NamedNode) else f"_:{node.value}"
+
+
+def term_of(value: Value) -> Term:
+    if isinstance(value, ox.NamedNode):
+        return Iri(value.value)
+    if isinstance(value, ox.BlankNode):
+        return BlankNode(value.value)
+    return Literal(value.value, Iri(value.datatype.value), value.language)

@@ -1,0 +1,113 @@
+"""Joins as mappings describe them: conditions, and the windows in which records of streams wait for each other."""
+
+from __future__ import annotations
+
+import re
+
+from freshet.rml.mapping_graph import MappingGraph, Value
+from freshet.rml.vocabulary import short
+from freshet.rml.windows import JoinWindow, WindowKind
+from freshet.syntax.durations import duration_ms, unit_duration_ms
+
+_SIZES = {"windowSize": "size", "lowerLimit": "lower", "upperLimit": "upper"}
+_COSTS = {"shrinkAbove": "shrink_above", "growBelow": "grow_below"}
+_JOIN_TYPES = {
+    "TumblingJoin": WindowKind.TUMBLING,
+    "TumblingWindowJoin": WindowKind.TUMBLING,
+    "CrossJoin": WindowKind.TUMBLING,
+    "SlidingJoin": WindowKind.SLIDING,
+    "SlidingWindowJoin": WindowKind.SLIDING,
+    "DynamicJoin": WindowKind.DYNAMIC,
+    "DynamicWindowJoin": WindowKind.DYNAMIC,
+    "VCTWindowJoin": WindowKind.DYNAMIC,
+}
+_IN_CONFIG = {
+    *(f"rmls:{name}" for name in (*_SIZES, *_COSTS, "joinType", "windowType", "listSize", "sizingPolicy")),
+}
+# Commas inside of these belong to the reference itself.
+_NO_LIST = re.compile(r"""[\[\]()'"]""")
+
+
+def read_window(graph: MappingGraph, node: Value) -> JoinWindow | None:
+    """The window of a referencing object map; None where it says nothing of one."""
+    config = graph.optional(node, "rmls:joinConfig")
+    kind = graph.optional(node, "rmls:windowType")
+    if config is None:
+        return None if kind is None else JoinWindow(_kind(graph, kind))
+    graph.only(config, _IN_CONFIG)
+    kind = kind or graph.optional(config, "rmls:windowType")
+    given: dict[str, object] = {}
+    if kind is not None:
+        given["kind"] = _kind(graph, kind)
+    elif graph.get(config, "rmls:joinType"):
+        given["kind"] = _join_type(graph, graph.single(config, "rmls:joinType"))
+    counted = given.get("kind") is WindowKind.DYNAMIC_COUNT
+    for name, field in _SIZES.items():
+        if (text := graph.text(config, f"rmls:{name}")) is not None:
+            given[field] = _number(graph, name, text) if counted else _milliseconds(graph, name, text)
+    for name, field in _COSTS.items():
+        if (text := graph.text(config, f"rmls:{name}")) is not None:
+            given[field] = _cost(graph, name, text)
+    if (text := graph.text(config, "rmls:listSize")) is not None:
+        given["list_size"] = _number(graph, "listSize", text)
+    if (text := graph.text(config, "rmls:sizingPolicy")) is not None:
+        given["policy"] = text
+    return _checked(graph, JoinWindow(**given))  # type: ignore[arg-type]
+
+
+def _checked(graph: MappingGraph, window: JoinWindow) -> JoinWindow:
+    if not 0 < window.lower <= window.upper:
+        raise graph.wrong(f"has a window whose limits are {window.lower} and {window.upper}")
+    if window.size <= 0 or window.list_size <= 0:
+        raise graph.wrong("has a window or a list of no size")
+    if window.grow_below > window.shrink_above:
+        raise graph.wrong("has a window that grows at a cost above the one at which it shrinks")
+    return window
+
+
+def _kind(graph: MappingGraph, value: Value) -> WindowKind:
+    name = short(value.value).removeprefix("rmls:")
+    if name not in set(WindowKind):
+        raise graph.refused(f"the window type {name}")
+    return WindowKind(name)
+
+
+def _join_type(graph: MappingGraph, value: Value) -> WindowKind:
+    name = short(value.value).removeprefix("rmls:")
+    if name not in _JOIN_TYPES:
+        raise graph.refused(f"the join type {name}")
+    return _JOIN_TYPES[name]
+
+
+def _number(graph: MappingGraph, name: str, text: str) -> int:
+    if not text.isdigit():
+        raise graph.wrong(f"has {text} as {name}, where a whole number is wanted")
+    return int(text)
+
+
+def _cost(graph: MappingGraph, name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise graph.wrong(f"has {text} as {name}, where a number is wanted") from None
+
+
+def _milliseconds(graph: MappingGraph, name: str, text: str) -> int:
+    if text.isdigit():
+        return int(text)
+    try:
+        return duration_ms(text) if text[:1] in ("P", "p") else unit_duration_ms(text)
+    except ValueError as error:
+        raise graph.wrong(f"has {text} as {name}: {error}") from None
+
+
+def listed(child: str, parent: str) -> list[tuple[str, str]]:
+    """The attributes of a condition: several where both sides are comma-separated lists of the same length.
+
+    >>> listed("a,b", "c, d")
+    [('a', 'c'), ('b', 'd')]
+    """
+    children, parents = child.split(","), parent.split(",")
+    if len(children) == len(parents) > 1 and not _NO_LIST.search(child + parent):
+        return [(left.strip(), right.strip()) for left, right in zip(children, parents, strict=True)]
+    return [(child, parent)]

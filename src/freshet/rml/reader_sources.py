@@ -1,0 +1,179 @@
+"""Logical sources as mappings describe them: files (RML-IO, DCAT, CSVW, plain paths), databases (D2RQ), streams."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pyoxigraph as ox
+
+from freshet.rml.mapping_graph import MappingGraph, Value
+from freshet.rml.sources import (
+    Compression,
+    CsvDialect,
+    DatabaseSource,
+    FileSource,
+    Formulation,
+    LogicalSource,
+    Source,
+)
+from freshet.rml.vocabulary import short
+
+_IN_LOGICAL_SOURCE = {
+    "source", "referenceFormulation", "iterator", "query", "tableName", "sqlQuery", "sqlVersion", "null", "encoding",
+    "compression",
+}  # fmt: skip
+_IN_FILE = {"path", "root", "encoding", "compression", "null"}
+_COMPRESSIONS = {
+    "none": Compression.NONE,
+    "gzip": Compression.GZIP,
+    "zip": Compression.ZIP,
+    "targz": Compression.TAR_GZIP,
+    "targzip": Compression.TAR_GZIP,
+    "tarxz": Compression.TAR_XZ,
+}
+_FORMULATIONS = {
+    **{form.value: form for form in Formulation},
+    "XPathReferenceFormulation": Formulation.XML,
+    "JSONPathReferenceFormulation": Formulation.JSON,
+    "formats:SPARQL_Results_CSV": Formulation.SPARQL,
+    "formats:SPARQL_Results_JSON": Formulation.SPARQL,
+    "formats:SPARQL_Results_XML": Formulation.SPARQL,
+    "formats:SPARQL_Results_TSV": Formulation.SPARQL,
+}
+
+
+def read_logical_source(graph: MappingGraph, node: Value) -> LogicalSource:
+    """The logical source that a node of the mapping describes."""
+    graph.only(node, _IN_LOGICAL_SOURCE)
+    source = graph.optional(node, "source")
+    if source is None:
+        raise graph.wrong("has a logical source without a source")
+    iterator = graph.text(node, "iterator", "query", "sqlQuery", "tableName")
+    formulation = _formulation(graph, node)
+    nulls = graph.get(node, "null") + graph.get(source, "null")
+    return LogicalSource(
+        _source(graph, node, source),
+        formulation,
+        iterator=iterator or None,
+        nulls=frozenset(value.value for value in nulls),
+        namespaces=_namespaces(graph, node),
+    )
+
+
+def _formulation(graph: MappingGraph, node: Value) -> Formulation:
+    found = graph.optional(node, "referenceFormulation")
+    if found is None or short(found.value) == "CSV":
+        if graph.get(node, "tableName"):
+            return Formulation.TABLE
+        if graph.get(node, "query", "sqlQuery"):
+            return Formulation.QUERY
+    if found is None:
+        raise graph.wrong("has a logical source without a reference formulation")
+    for name in (short(found.value), *sorted(graph.types(found))):
+        if name in _FORMULATIONS:
+            return _FORMULATIONS[name]
+    raise graph.refused(f"the reference formulation {short(found.value)}")
+
+
+def _namespaces(graph: MappingGraph, node: Value) -> tuple[tuple[str, str], ...]:
+    found = graph.optional(node, "referenceFormulation")
+    declared = [] if found is None else graph.get(found, "namespace")
+    return tuple(
+        (graph.single(each, "namespacePrefix").value, graph.single(each, "namespaceURL").value) for each in declared
+    )
+
+
+def _source(graph: MappingGraph, node: Value, source: Value) -> Source:
+    if isinstance(source, ox.Literal):
+        return _file(graph, node, source, file_path(graph, source.value, None))
+    if graph.get(source, "path"):
+        graph.only(source, _IN_FILE)
+        path = graph.single(source, "path").value
+        return _file(graph, node, source, file_path(graph, path, graph.optional(source, "root")))
+    if graph.get(source, "d2rq:jdbcDSN"):
+        return DatabaseSource(
+            graph.single(source, "d2rq:jdbcDSN").value,
+            graph.text(source, "d2rq:jdbcDriver"),
+            graph.text(source, "d2rq:username"),
+            graph.text(source, "d2rq:password"),
+        )
+    place = graph.optional(source, "csvw:url", "dcat:downloadURL", "dcat:accessURL")
+    if place is None:
+        place = next((found for each in graph.get(source, "dcat:distribution") for found in _urls(graph, each)), None)
+    if place is not None:
+        return _file(graph, node, source, file_path(graph, place.value, None))
+    stream = _stream(graph, source)
+    if stream is None:
+        kinds = ", ".join(sorted(graph.types(source))) or "without a type"
+        raise graph.refused(f"a source that is no file, database or stream ({kinds})")
+    return stream
+
+
+def _urls(graph: MappingGraph, distribution: Value) -> list[Value]:
+    return graph.get(distribution, "dcat:downloadURL", "dcat:accessURL")
+
+
+def _stream(graph: MappingGraph, source: Value) -> Source | None:
+    try:
+        streams = importlib.import_module("freshet.rml.stream_sources")
+    except ModuleNotFoundError:
+        return None
+    found: Source | None = streams.read_stream_source(source, graph.full, graph.file)
+    return found
+
+
+def _file(graph: MappingGraph, node: Value, source: Value, path: Path) -> FileSource:
+    """A file, with what the mapping says of its encoding, compression and dialect."""
+    encoding = graph.get(source, "encoding") + graph.get(node, "encoding")
+    compression = graph.get(source, "compression") + graph.get(node, "compression")
+    return FileSource(
+        path,
+        short(encoding[0].value) if encoding else "UTF-8",
+        compression_of(graph, compression[0]) if compression else Compression.NONE,
+        _dialect(graph, source),
+    )
+
+
+def compression_of(graph: MappingGraph, value: Value) -> Compression:
+    name = short(value.value)
+    if name not in _COMPRESSIONS:
+        raise graph.refused(f"the compression {name}")
+    return _COMPRESSIONS[name]
+
+
+def _dialect(graph: MappingGraph, source: Value) -> CsvDialect:
+    given = graph.optional(source, "csvw:dialect")
+    if given is None:
+        return CsvDialect()
+    usual = CsvDialect()
+    return CsvDialect(
+        delimiter=graph.text(given, "csvw:delimiter") or usual.delimiter,
+        quote=graph.text(given, "csvw:quoteChar") or usual.quote,
+        comment=graph.text(given, "csvw:commentPrefix"),
+        header=graph.text(given, "csvw:header") not in ("false", "0"),
+        trim=graph.text(given, "csvw:trim") in ("true", "1"),
+    )
+
+
+def file_path(graph: MappingGraph, text: str, root: Value | None) -> Path:
+    """The path that a mapping means: from its own folder, the current one, or another that it names.
+
+    Without a root it is the mapping's own folder, unless the file is only in the current one.
+    """
+    if text.startswith(("http://", "https://", "ftp://", "ws://")):
+        raise graph.refused(f"the address {text} as a file")
+    plain = Path(unquote(urlsplit(text).path)) if text.startswith("file:") else Path(text)
+    own = graph.path.resolve().parent
+    name = None if root is None else short(root.value)
+    if name is None:
+        beside = own / plain
+        return beside if beside.exists() or not plain.resolve().exists() else plain.resolve()
+    if name == "MappingDirectory":
+        return own / plain
+    if name == "CurrentWorkingDirectory":
+        return Path.cwd() / plain
+    if isinstance(root, ox.Literal):
+        return (own / root.value / plain).resolve()
+    raise graph.refused(f"the root {name}")

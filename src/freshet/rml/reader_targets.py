@@ -1,0 +1,49 @@
+"""Logical targets as mappings describe them: files with a format, an encoding and a compression."""
+
+from __future__ import annotations
+
+from freshet.rml.mapping_graph import MappingGraph, Value
+from freshet.rml.model import Target
+from freshet.rml.reader_sources import compression_of, file_path
+from freshet.rml.sources import Compression
+from freshet.rml.vocabulary import short
+
+_FORMATS = {
+    "N-Quads": "nq",
+    "N-Triples": "nt",
+    "Turtle": "ttl",
+    "TriG": "trig",
+    "N3": "n3",
+    "JSON-LD": "jsonld",
+    "RDF_XML": "rdfxml",
+}
+_IN_LOGICAL_TARGET = {"target", "serialization", "compression", "encoding", "ldes"}
+
+
+def read_target(graph: MappingGraph, node: Value) -> Target:
+    """The logical target that a node of the mapping describes."""
+    graph.only(node, _IN_LOGICAL_TARGET)
+    target = graph.single(node, "target")
+    serialization = graph.optional(node, "serialization")
+    format_name = "N-Quads" if serialization is None else short(serialization.value).removeprefix("formats:")
+    if format_name not in _FORMATS:
+        raise graph.refused(f"the serialization {format_name} of a target")
+    compression = graph.get(node, "compression") + graph.get(target, "compression")
+    encoding = graph.get(node, "encoding") + graph.get(target, "encoding")
+    return Target(
+        str(_path(graph, target)),
+        _FORMATS[format_name],
+        (compression_of(graph, compression[0]) if compression else Compression.NONE).value,
+        short(encoding[0].value) if encoding else "UTF-8",
+    )
+
+
+def _path(graph: MappingGraph, target: Value) -> str:
+    path = graph.optional(target, "path")
+    if path is not None:
+        return str(file_path(graph, path.value, graph.optional(target, "root")))
+    place = graph.optional(target, "void:dataDump", "dcat:downloadURL", "dcat:accessURL")
+    if place is None:
+        kinds = ", ".join(sorted(graph.types(target))) or "without a type"
+        raise graph.refused(f"a target that is no file ({kinds})")
+    return str(file_path(graph, place.value, None))

@@ -1,0 +1,166 @@
+"""The functions of mappings (`rml/functions.py`) as Spark expressions. A user's functions run on Arrow batches."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+
+from pyspark import cloudpickle
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from freshet.rml.functions import FUNCTIONS, Function
+from freshet.rml.user_functions import UserFunction
+
+Inputs = Mapping[str, Column | None]  # by the name of the parameter; None where it is not given
+
+LISTS = frozenset({"string_split"})  # what gives several values
+TAKES_LIST = frozenset({"array_join"})  # what takes all values of a reference at once
+
+
+def _substring(given: Inputs) -> Column:
+    """Nothing where it begins behind the end of the text."""
+    text, start = _text(given, "valueParam"), _number(given, "int_i_from").cast("int")
+    to = given.get("int_i_opt_to")
+    length = F.length(text)
+    stop = length if to is None else F.least(to.cast("int"), length)
+    return F.when((start >= 0) & (start <= length), F.substring(text, start + 1, F.greatest(stop - start, F.lit(0))))
+
+
+def _upper_url(given: Inputs) -> Column:
+    upper = F.upper(_text(given, "str"))
+    return F.when(upper.startswith("HTTP"), upper).otherwise(F.concat(F.lit("http://"), upper))
+
+
+_HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
+_ESCAPES: dict[str, Callable[[Column], Column]] = {
+    "url": lambda text: F.url_encode(text),
+    "javascript": lambda text: _replaced(text, {"\\": "\\\\", '"': '\\"', "'": "\\'", "\n": "\\n"}),
+    "csv": lambda text: F.when(
+        text.rlike('[",\n]'), F.concat(F.lit('"'), _replaced(text, {'"': '""'}), F.lit('"'))
+    ).otherwise(text),
+}
+
+
+def _escape(given: Inputs) -> Column:
+    text, mode = _text(given, "valueParam"), F.lower(_text(given, "modeParam"))
+    made = F.when(mode.isin("html", "xml"), _replaced(text, _HTML))
+    for name, change in _ESCAPES.items():
+        made = made.when(mode == name, change(text))
+    return made
+
+
+def _replaced(text: Column, changes: Mapping[str, str]) -> Column:
+    for before, after in changes.items():
+        text = F.replace(text, F.lit(before), F.lit(after))
+    return text
+
+
+def _concat(given: Inputs) -> Column:
+    delimiter = given.get("delimiter")
+    between = [] if delimiter is None else [delimiter]
+    return F.concat(_text(given, "str"), *between, _text(given, "otherStr"))
+
+
+def _if(given: Inputs) -> Column:
+    made = F.when(_truth(given, "bool_b"), _text(given, "any_true"))
+    otherwise = given.get("any_false")
+    return made if otherwise is None else made.otherwise(otherwise)
+
+
+def _slug(given: Inputs) -> Column:
+    return F.regexp_replace(F.regexp_replace(F.lower(_text(given, "str")), "[^a-z0-9]+", "-"), "^-+|-+$", "")
+
+
+def _last_index(given: Inputs) -> Column:
+    """Counted from the end, where the text is found turned around."""
+    text, wanted = _text(given, "valueParam"), _text(given, "string_sub")
+    behind = F.instr(F.reverse(text), F.reverse(wanted))
+    return F.when(behind == 0, F.lit(-1)).otherwise(F.length(text) - behind - F.length(wanted) + 1)
+
+
+def _text(given: Inputs, name: str) -> Column:
+    found = given.get(name)
+    return F.lit(None).cast("string") if found is None else found
+
+
+def _number(given: Inputs, name: str) -> Column:
+    return _text(given, name).try_cast("double")
+
+
+def _truth(given: Inputs, name: str) -> Column:
+    return F.lower(_text(given, name)).isin("true", "1")
+
+
+_VALUE = "valueParam"
+_COLUMNS: dict[str, Callable[[Inputs], Column]] = {
+    "toUpperCase": lambda given: F.upper(_text(given, _VALUE)),
+    "toLowerCase": lambda given: F.lower(_text(given, _VALUE)),
+    "toTitleCase": lambda given: F.initcap(_text(given, _VALUE)),
+    "string_trim": lambda given: F.regexp_replace(_text(given, _VALUE), r"^\s+|\s+$", ""),
+    "string_length": lambda given: F.length(_text(given, _VALUE)),
+    "string_substring": _substring,
+    "string_replace": lambda given: F.replace(_text(given, _VALUE), _text(given, "find"), _text(given, "replace")),
+    "string_replaceChars": lambda given: F.call_function(
+        "translate", _text(given, _VALUE), _text(given, "find"), _text(given, "replace")
+    ),
+    "string_contains": lambda given: F.contains(_text(given, _VALUE), _text(given, "string_sub")),
+    "string_startsWith": lambda given: F.startswith(_text(given, _VALUE), _text(given, "string_sub")),
+    "string_endsWith": lambda given: F.endswith(_text(given, _VALUE), _text(given, "string_sub")),
+    "string_indexOf": lambda given: F.instr(_text(given, _VALUE), _text(given, "string_sub")) - 1,
+    "string_lastIndexOf": _last_index,
+    "string_md5": lambda given: F.md5(_text(given, _VALUE)),
+    "string_sha1": lambda given: F.sha1(_text(given, _VALUE)),
+    "string_reverse": lambda given: F.reverse(_text(given, _VALUE)),
+    "array_join": lambda given: F.call_function("array_join", _text(given, "array_a"), _text(given, "string_sep")),
+    "escape": _escape,
+    "math_round": lambda given: F.floor(_number(given, "dec_n") + 0.5),
+    "math_ceil": lambda given: F.ceil(_number(given, "dec_n")),
+    "math_floor": lambda given: F.floor(_number(given, "dec_n")),
+    "math_abs": lambda given: F.abs(_number(given, "dec_n")),
+    "controls_if": _if,
+    "boolean_not": lambda given: ~_truth(given, "bool_b"),
+    "alwaysReturnsABC": lambda given: F.lit("ABC"),
+    "toUpperCaseURL": _upper_url,
+    "trueCondition": lambda given: F.when(_truth(given, "strBoolean"), _text(given, "str")),
+    "decide": lambda given: F.when(_text(given, "str") == _text(given, "expectedStr"), _text(given, "result")),
+    "equal": lambda given: _text(given, _VALUE) == _text(given, "valueParam2"),
+    "notEqual": lambda given: _text(given, _VALUE) != _text(given, "valueParam2"),
+    "isNull": lambda given: _text(given, "str").isNull(),
+    "isNotNull": lambda given: _text(given, "str").isNotNull(),
+    "stringContainsOtherString": lambda given: F.contains(_text(given, "str"), _text(given, "otherStr")),
+    "concat": _concat,
+    "slugify": _slug,
+}
+
+
+def _split(given: Inputs) -> Column:
+    """The pieces of a text between separators, as an array."""
+    # Spark splits by a pattern; \Q..\E takes the separator as it is.
+    pattern = F.concat(F.lit("\\Q"), _text(given, "string_sep"), F.lit("\\E"))
+    return F.split(_text(given, _VALUE), pattern)
+
+
+class FunctionTable:
+    """What of functions can be called: those of Freshet, and the user's."""
+
+    def __init__(self, users: Mapping[str, UserFunction] | None = None) -> None:
+        self._users = dict(users or {})
+
+    def declared(self, iri: str) -> Function:
+        return self._users[iri].declared if iri in self._users else FUNCTIONS[iri]
+
+    def is_users(self, iri: str) -> bool:
+        return iri in self._users
+
+    def column(self, iri: str, given: Inputs) -> Column:
+        """The result of a call, as text."""
+        if iri not in self._users:
+            name = FUNCTIONS[iri].name
+            return _split(given) if name in LISTS else _COLUMNS[name](given).cast("string")
+        user = self._users[iri]
+        # The user's file is no module that Spark's workers could import.
+        cloudpickle.register_pickle_by_value(sys.modules[user.apply.__module__])  # type: ignore[no-untyped-call]
+        arguments = [_text(given, name) for name in user.declared.parameters]
+        called: Column = F.arrow_udf(user.apply, "string")(*arguments)  # type: ignore[attr-defined]
+        return called
