@@ -5,15 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from freshet.rdf.errors import InputError
+
 
 class WindowKind(StrEnum):
-    """How pairs of records are found. All but the first are triggered by every arrival."""
+    """How pairs of records are found. All are triggered by every arrival."""
 
     TUMBLING = "Tumbling"  # both in the same [k * size, (k + 1) * size)
     SLIDING = "Sliding"  # times differ by at most the size
     DYNAMIC = "DynamicWindow"  # a window a key, whose size adapts between two limits (seed 002, algorithm 1)
     DYNAMIC_COUNT = "DynamicCountWindow"  # the same, measured in records instead of time
     LOSSLESS = "LosslessWindow"  # adapts, but finds every pair that a sliding window of the upper limit finds
+
+
+FIXED = frozenset({WindowKind.TUMBLING, WindowKind.SLIDING})
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +29,31 @@ class JoinWindow:
     size: int = 2_000  # of tumbling and sliding windows; the first size of those that adapt
     lower: int = 50
     upper: int = 5_000
-    shrink_above: float = 1.5  # the cost of the lists above which a window is halved ...
-    grow_below: float = 0.5  # ... and below which it is doubled
-    list_size: int = 16  # what the length of a key's list is first measured against
-    policy: str | None = None  # MODULE:NAME of a sizing policy that the user supplies
+    shrink_above: float = 1.2  # the cost of the lists above which a window is halved ...
+    grow_below: float = 0.8  # ... and below which it is doubled
+    list_size: float = 2  # what the length of a key's list is first measured against
+    idle_ms: int = 10_000  # what a window has learned of a key is forgotten when nothing came of it for so long
+    policy: str | None = None  # MODULE:NAME of a sizing policy in place of algorithm 1
+
+    def __post_init__(self) -> None:
+        if self.size < 1:
+            raise InputError(f"the size of a {self.kind} is at least 1, not {self.size}")
+        if self.kind in FIXED:
+            if self.policy:
+                raise InputError(f"a {self.kind} window has one size, so it takes no sizing policy")
+            return
+        if not 1 <= self.lower <= self.size <= self.upper:
+            limits = f"lower {self.lower}, size {self.size}, upper {self.upper}"
+            raise InputError(f"the sizes of a {self.kind} do not ascend from at least 1: {limits}")
+        if not 0 <= self.grow_below <= self.shrink_above:
+            limits = f"{self.grow_below} and {self.shrink_above}"
+            raise InputError(f"the cost below which a {self.kind} grows is above the one where it shrinks: {limits}")
+        if self.list_size < 1 or self.idle_ms < 1:
+            raise InputError(f"list size and idle time of a {self.kind} are at least 1")
+
+
+def default_window(kind: WindowKind) -> JoinWindow:
+    """A window of this kind with sizes that suit it; what a mapping says replaces them."""
+    if kind is WindowKind.DYNAMIC_COUNT:
+        return JoinWindow(kind, size=16, lower=2, upper=1_024)
+    return JoinWindow(kind)

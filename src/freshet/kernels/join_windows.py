@@ -1,0 +1,261 @@
+"""Pairs of records of two streams that meet in a window, for the keys of one hash bucket.
+
+Records are rows of arrays: the number of the key, the event time, the side. The first `held` rows are those that were
+waiting already, the others come in the order of the rows. Each arrival first moves the watermark (its own time less the
+lateness; never back), then ends what the watermark has passed, then meets what waits on the other side. What is behind
+the watermark is late: it is counted and meets nothing.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from freshet.kernels.jit import inlined, njit
+
+CHILD, PARENT = 0, 1
+NEVER = np.iinfo(np.int64).min  # the watermark before anything came
+NOTHING = -1
+
+
+class Pairs(NamedTuple):
+    """What a batch gave: rows that met, which rows wait on, the watermark after it, how many rows were late."""
+
+    children: np.ndarray
+    parents: np.ndarray
+    waiting: np.ndarray
+    watermark: int
+    late: int
+
+
+class KeyWindows(NamedTuple):
+    """A subwindow a key: when it was opened, its size, what its two lists are measured against, the newest time of the
+    key, and how much of the size the pairs of the subwindow needed."""
+
+    opened: np.ndarray
+    sizes: np.ndarray
+    limits: np.ndarray  # a row a key, a column a side
+    newest: np.ndarray
+    needed: np.ndarray
+
+
+class Sizing(NamedTuple):
+    """How subwindows adapt (seed 002, algorithm 1), in milliseconds or in records."""
+
+    by_count: bool
+    adapts: bool  # else the sizes stay as they are given, and somebody else changes them between batches
+    first: int
+    lower: int
+    upper: int
+    shrink_above: float
+    grow_below: float
+    list_size: float
+    idle_ms: int
+
+
+class Ended(NamedTuple):
+    """The subwindows that ended: of which key, their size, the lengths of their lists, how much their pairs needed."""
+
+    keys: np.ndarray
+    sizes: np.ndarray
+    children: np.ndarray
+    parents: np.ndarray
+    needed: np.ndarray
+
+
+@njit
+def _longer(array):
+    longer = np.empty(2 * array.shape[0], array.dtype)
+    longer[: array.shape[0]] = array
+    return longer
+
+
+@inlined
+def _advance(watermark, time, lateness):
+    return watermark if time == NEVER else max(watermark, time - lateness)
+
+
+@inlined
+def _passed(time, size, tumbling, watermark):
+    """Whether no record from the watermark on can meet one of this time."""
+    if tumbling:
+        return (time // size + 1) * size <= watermark
+    return time + size < watermark
+
+
+@inlined
+def _meet(one, other, size, tumbling):
+    if tumbling:
+        return one // size == other // size
+    return abs(one - other) <= size
+
+
+@njit
+def fixed_pairs(keys, times, sides, held, key_count, size, tumbling, watermark, lateness, newest):
+    """The pairs of a window of one size: tumbling, or sliding over each record.
+
+    `newest` is the largest time that was seen anywhere by the end of the batch.
+    """
+    rows = keys.shape[0]
+    heads = np.full(2 * key_count, NOTHING, np.int64)
+    following = np.full(rows, NOTHING, np.int64)
+    waiting = np.ones(rows, np.bool_)
+    children, parents, found, late = np.empty(rows + 16, np.int64), np.empty(rows + 16, np.int64), 0, 0
+    for row in range(rows):
+        own = 2 * keys[row] + sides[row]
+        if row >= held:
+            if times[row] < watermark:
+                late += 1
+                waiting[row] = False
+                continue
+            watermark = _advance(watermark, times[row], lateness)
+            before, place = NOTHING, heads[own ^ 1]
+            while place >= 0:
+                after = following[place]
+                if _passed(times[place], size, tumbling, watermark):
+                    if before >= 0:
+                        following[before] = after
+                    else:
+                        heads[own ^ 1] = after
+                else:
+                    if _meet(times[place], times[row], size, tumbling):
+                        if found == children.shape[0]:
+                            children, parents = _longer(children), _longer(parents)
+                        children[found] = row if sides[row] == CHILD else place
+                        parents[found] = place if sides[row] == CHILD else row
+                        found += 1
+                    before = place
+                place = after
+        following[row] = heads[own]
+        heads[own] = row
+    watermark = _advance(watermark, newest, lateness)
+    for row in range(rows):
+        waiting[row] = waiting[row] and not _passed(times[row], size, tumbling, watermark)
+    return Pairs(children[:found].copy(), parents[:found].copy(), waiting, watermark, late)
+
+
+@inlined
+def _over(key, count, windows, by_count, idle_ms, watermark):
+    """Whether the watermark ends a subwindow that has records."""
+    if count == 0:
+        return False
+    if by_count:
+        return watermark >= windows.newest[key] + idle_ms
+    return watermark >= windows.opened[key] + windows.sizes[key]
+
+
+@njit
+def _adapt(key, child_count, parent_count, windows, sizing):
+    """Algorithm 1: halve what costs too much, double what costs too little, and measure the lists anew."""
+    child_cost = child_count / windows.limits[key, CHILD]
+    parent_cost = parent_count / windows.limits[key, PARENT]
+    cost = child_cost + parent_cost
+    if cost > sizing.shrink_above:
+        windows.sizes[key] = max(sizing.lower, windows.sizes[key] // 2)
+    elif cost < sizing.grow_below:
+        windows.sizes[key] = min(sizing.upper, windows.sizes[key] * 2)
+    else:
+        return
+    # A list that is measured against less than one record would cost without end.
+    windows.limits[key, CHILD] = max(1.0, windows.limits[key, CHILD] * (child_cost + 0.5))
+    windows.limits[key, PARENT] = max(1.0, windows.limits[key, PARENT] * (parent_cost + 0.5))
+
+
+@njit
+def _end(key, heads, counts, epochs, windows, sizing, ended, number):
+    """End a subwindow: note what it was, adapt, clean both lists."""
+    child_count, parent_count = counts[2 * key], counts[2 * key + 1]
+    ended.keys[number] = key
+    ended.sizes[number] = windows.sizes[key]
+    ended.children[number] = child_count
+    ended.parents[number] = parent_count
+    ended.needed[number] = windows.needed[key]
+    if sizing.adapts:
+        _adapt(key, child_count, parent_count, windows, sizing)
+    windows.needed[key] = NOTHING
+    for side in range(2 * key, 2 * key + 2):
+        heads[side] = NOTHING
+        counts[side] = 0
+    epochs[key] += 1
+
+
+@njit
+def _forget(key, windows, sizing):
+    windows.sizes[key] = sizing.first
+    windows.limits[key, CHILD] = sizing.list_size
+    windows.limits[key, PARENT] = sizing.list_size
+
+
+@njit
+def adaptive_pairs(keys, times, sides, held, windows, sizing, watermark, lateness, newest):
+    """The pairs of subwindows that adapt: what is in a key's subwindow meets everything that comes into it.
+
+    A subwindow opens with a record and ends when the watermark has moved by its size from there, or when it has as many
+    records as its size says. Gives the pairs and the subwindows that ended; `windows` is changed in place.
+    """
+    rows, key_count = keys.shape[0], windows.sizes.shape[0]
+    heads = np.full(2 * key_count, NOTHING, np.int64)
+    counts = np.zeros(2 * key_count, np.int64)
+    epochs = np.zeros(key_count, np.int64)
+    row_epochs = np.empty(rows, np.int64)
+    following = np.full(rows, NOTHING, np.int64)
+    children, parents, found, late, ends = np.empty(rows + 16, np.int64), np.empty(rows + 16, np.int64), 0, 0, 0
+    most = rows + key_count
+    ended = Ended(
+        np.empty(most, np.int64),
+        np.empty(most, np.int64),
+        np.empty(most, np.int64),
+        np.empty(most, np.int64),
+        np.empty(most, np.int64),
+    )
+    for row in range(rows):
+        key, side = keys[row], sides[row]
+        if row >= held:
+            if times[row] < watermark:
+                late += 1
+                row_epochs[row] = NOTHING
+                continue
+            watermark = _advance(watermark, times[row], lateness)
+            count = counts[2 * key] + counts[2 * key + 1]
+            if _over(key, count, windows, sizing.by_count, sizing.idle_ms, watermark):
+                _end(key, heads, counts, epochs, windows, sizing, ended, ends)
+                ends += 1
+                count = 0
+            if count == 0:
+                if watermark >= windows.newest[key] + sizing.idle_ms:
+                    _forget(key, windows, sizing)
+                windows.opened[key] = times[row]
+            windows.newest[key] = max(windows.newest[key], times[row])
+            place = heads[2 * key + (side ^ 1)]
+            if place >= 0:
+                needed = count + 1 if sizing.by_count else times[row] - windows.opened[key]
+                windows.needed[key] = max(windows.needed[key], needed)
+            while place >= 0:
+                if found == children.shape[0]:
+                    children, parents = _longer(children), _longer(parents)
+                children[found] = row if side == CHILD else place
+                parents[found] = place if side == CHILD else row
+                found += 1
+                place = following[place]
+        following[row] = heads[2 * key + side]
+        heads[2 * key + side] = row
+        counts[2 * key + side] += 1
+        row_epochs[row] = epochs[key]
+        if row >= held and sizing.by_count and counts[2 * key] + counts[2 * key + 1] >= windows.sizes[key]:
+            _end(key, heads, counts, epochs, windows, sizing, ended, ends)
+            ends += 1
+    watermark = _advance(watermark, newest, lateness)
+    for key in range(key_count):
+        if _over(key, counts[2 * key] + counts[2 * key + 1], windows, sizing.by_count, sizing.idle_ms, watermark):
+            _end(key, heads, counts, epochs, windows, sizing, ended, ends)
+            ends += 1
+    waiting = np.empty(rows, np.bool_)
+    for row in range(rows):
+        waiting[row] = row_epochs[row] == epochs[keys[row]]
+    pairs = Pairs(children[:found].copy(), parents[:found].copy(), waiting, watermark, late)
+    return pairs, Ended(
+        ended.keys[:ends].copy(),
+        ended.sizes[:ends].copy(),
+        ended.children[:ends].copy(),
+        ended.parents[:ends].copy(),
+        ended.needed[:ends].copy(),
+    )

@@ -1,0 +1,202 @@
+"""Joins of live streams in windows, with what waits in Spark's state store.
+
+Records are dealt out by their keys to a few hash buckets. Before the shuffle each Arrow batch becomes one row a bucket,
+with the bucket's records as Arrow IPC bytes; a stateful processor is called once a bucket and batch, and finds the
+pairs of all its keys in one kernel call (`rml/window_state.py`). Every bucket also hears the largest event time of
+every batch, so the watermark is that of both streams together, and what waits is let go even where nothing more comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.types import LongType, StructField, StructType
+
+from freshet.rdf.errors import InputError
+from freshet.rml.sizing import sizing_policy
+from freshet.rml.window_bytes import STATE_FIELDS, packed, read_table, state_of, table_bytes, values_of
+from freshet.rml.window_state import KEY, OWN, TIE, TIME, WindowState, empty_state, take
+from freshet.rml.windows import JoinWindow
+from freshet.spark.buckets import even_buckets
+
+CHILD_PREFIX, PARENT_PREFIX = "child ", "parent "
+METRICS = "window join"
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+_PACKED = "bucket INT, side TINYINT, newest BIGINT, untimed BIGINT, records BINARY"
+_COUNTS = ("late", "untimed", "waiting_records", "known_keys", "state_bytes")
+_FOUND = "pairs BINARY, " + ", ".join(f"{name} BIGINT" for name in _COUNTS)
+_STATE = ", ".join(f"{name} {kind}" for name, kind in STATE_FIELDS)
+_PAIRS_A_ROW = 50_000  # so that no row of the shuffle or of the result is larger than a few dozen megabytes
+_BUCKET = "bucket"
+
+
+def window_join(
+    child: DataFrame,
+    parent: DataFrame,
+    *,
+    child_key: Sequence[str],
+    parent_key: Sequence[str],
+    time: str,
+    window: JoinWindow,
+    lateness_ms: int,
+    buckets: int = 8,
+    name: str = METRICS,
+) -> DataFrame:
+    """Pairs of records of two streams with equal keys that meet in the window.
+
+    Both have a column `time`: event time, in milliseconds. The result has the columns of both, prefixed, and as `time`
+    the later of the two times. Keys are equal where all their texts are; null never is. Records that are behind the
+    watermark (the largest time seen less the lateness) meet nothing. How many there were in a micro-batch, how many
+    records came without a time, and what waits after it, is in the progress of the streaming query, as the observed
+    metrics `name`.
+    """
+    _check(child, parent, child_key, parent_key, time, window, lateness_ms, buckets)
+    shuffled = int(child.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
+    numbers = even_buckets(buckets, shuffled)
+    dealt = _dealt(child, child_key, time, 0, numbers).unionAll(_dealt(parent, parent_key, time, 1, numbers))
+    processor = _Processor(_schema(child), _schema(parent), window, lateness_ms)
+    found = dealt.groupBy(_BUCKET).transformWithState(processor, _FOUND, "Append", "None")
+    return _unpacked(found, child, parent, time, name)
+
+
+def _check(
+    child: DataFrame,
+    parent: DataFrame,
+    child_key: Sequence[str],
+    parent_key: Sequence[str],
+    time: str,
+    window: JoinWindow,
+    lateness_ms: int,
+    buckets: int,
+) -> None:
+    if not child_key or len(child_key) != len(parent_key):
+        raise InputError(f"a join needs as many keys on both sides: {', '.join(child_key)}; {', '.join(parent_key)}")
+    for side, frame, keys in (("child", child, child_key), ("parent", parent, parent_key)):
+        for column in (*keys, time):
+            if column not in frame.columns:
+                raise InputError(f"the {side} of the join has no column {column!r}")
+    if lateness_ms < 0 or buckets < 1:
+        raise InputError(f"a join needs a lateness of at least 0 and a bucket: {lateness_ms} ms, {buckets} buckets")
+    if window.policy:
+        sizing_policy(window.policy)
+    spark = child.sparkSession
+    if spark.conf.get("spark.sql.streaming.stateStore.providerClass") != ROCKSDB:
+        raise InputError(
+            "windowed joins need the state store of RocksDB",
+            hint=f"spark.sql.streaming.stateStore.providerClass = {ROCKSDB}",
+        )
+
+
+def _key_text(frame: DataFrame, columns: Sequence[str]) -> Column:
+    """The texts of a key as one: each with its length before it, so that no two keys look the same."""
+    texts = [_quoted(frame, column).cast("string") for column in columns]
+    if len(texts) == 1:
+        return texts[0]
+    return F.concat(*(part for text in texts for part in (F.length(text).cast("string"), F.lit(":"), text)))
+
+
+def _quoted(frame: DataFrame, column: str) -> Column:
+    return F.col("`" + column.replace("`", "``") + "`")
+
+
+def _dealt(frame: DataFrame, key: Sequence[str], time: str, side: int, numbers: Sequence[int]) -> DataFrame:
+    """The records of a side, packed: a row for each bucket and Arrow batch."""
+    text = _key_text(frame, key)
+    columns = [_quoted(frame, column) for column in frame.columns]
+    bucket = F.pmod(F.xxhash64(text), F.lit(len(numbers))).cast("int")
+    prepared = frame.select(
+        bucket.alias(_BUCKET),
+        text.alias(KEY),
+        _quoted(frame, time).cast("bigint").alias(TIME),
+        F.xxhash64(*columns).alias(TIE),
+        *(column.alias(f"{at}") for at, column in enumerate(columns)),
+    )
+
+    def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            if len(batch):
+                yield packed(batch, side, numbers)
+
+    return prepared.mapInArrow(pack, _PACKED)
+
+
+def _schema(frame: DataFrame) -> pa.Schema:
+    """The columns of packed records."""
+    carried = to_arrow_schema(frame.schema)
+    own = [pa.field(KEY, pa.string()), pa.field(TIME, pa.int64()), pa.field(TIE, pa.int64())]
+    return pa.schema([*own, *(pa.field(f"{at}", field.type) for at, field in enumerate(carried))])
+
+
+class _Processor(StatefulProcessor):
+    """Takes the packed records of a bucket, and gives packed pairs and a row of counts."""
+
+    def __init__(self, child: pa.Schema, parent: pa.Schema, window: JoinWindow, lateness_ms: int) -> None:
+        self._schemas = (child, parent)
+        self._window = window
+        self._lateness_ms = lateness_ms
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._state = handle.getValueState("waiting", _STATE)
+
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:
+        packs: tuple[list[pa.Table], list[pa.Table]] = ([], [])
+        newest, untimed = None, 0
+        for row in rows:
+            newest = row.newest if newest is None else max(newest, row.newest)
+            untimed += row.untimed
+            packs[row.side].append(read_table(row.records, self._schemas[row.side]))
+        assert newest is not None
+        children, parents = (
+            pa.concat_tables([schema.empty_table(), *packs[side]]) for side, schema in enumerate(self._schemas)
+        )
+        state, step = take(self._before(), children, parents, newest, self._window, self._lateness_ms)
+        values = values_of(state)
+        self._state.update(values)
+        size = sum(len(value) for value in values if isinstance(value, bytes))
+        for first in range(0, len(step.children), _PAIRS_A_ROW):
+            part = _beside(step.children.slice(first, _PAIRS_A_ROW), step.parents.slice(first, _PAIRS_A_ROW))
+            yield Row(pairs=table_bytes(part), **dict.fromkeys(_COUNTS, 0))
+        counts = (step.late, untimed, state.records, len(state.keys), size)
+        yield Row(pairs=None, **dict(zip(_COUNTS, counts, strict=True)))
+
+    def _before(self) -> WindowState:
+        before = self._state.get()
+        return empty_state(*self._schemas, self._window) if before is None else state_of(before)
+
+    def close(self) -> None:
+        pass
+
+
+def _beside(children: pa.Table, parents: pa.Table) -> pa.Table:
+    """Pairs as one table: the later of the two times, then the columns of both."""
+    later = pc.max_element_wise(children.column(TIME), parents.column(TIME))
+    columns = [table.column(name) for table in (children, parents) for name in table.column_names[len(OWN) :]]
+    return pa.Table.from_arrays([later, *columns], [f"{at}" for at in range(len(columns) + 1)])
+
+
+def _unpacked(found: DataFrame, child: DataFrame, parent: DataFrame, time: str, name: str) -> DataFrame:
+    """The pairs as rows; what was counted is observed on the way."""
+    totals = [F.coalesce(F.sum(count), F.lit(0)).alias(count) for count in _COUNTS]
+    packs = found.observe(name, *totals).where(F.col("pairs").isNotNull()).select("pairs")
+    sides = ((CHILD_PREFIX, child), (PARENT_PREFIX, parent))
+    fields = [StructField(prefix + field.name, field.dataType) for prefix, frame in sides for field in frame.schema]
+    result = StructType([StructField(time, LongType()), *fields])
+    return packs.mapInArrow(_unpacker(to_arrow_schema(result)), result)
+
+
+def _unpacker(schema: pa.Schema) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for pack in batch.column(0):
+                pairs = read_table(pack.as_buffer())
+                yield from pairs.rename_columns(schema.names).cast(schema).to_batches()
+
+    return unpack

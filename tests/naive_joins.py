@@ -1,0 +1,141 @@
+"""Windowed joins by the book, one record at a time, in plain Python: the twin of the kernels and of the state around them.
+
+Records are (key, time, side, name) in the order in which they arrive; pairs are (name of the child, name of the parent).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from freshet.rml.windows import JoinWindow, WindowKind
+
+CHILD, PARENT = 0, 1
+
+
+class Record(NamedTuple):
+    key: str
+    time: int
+    side: int
+    name: str
+
+
+class Found(NamedTuple):
+    pairs: Counter[tuple[str, str]]
+    late: int
+
+
+def punctual(records: Iterable[Record], lateness: int) -> list[Record]:
+    """Those that are not behind the watermark when they come."""
+    watermark, kept = None, []
+    for record in records:
+        if watermark is None or record.time >= watermark:
+            kept.append(record)
+            watermark = max(record.time - lateness, watermark if watermark is not None else record.time - lateness)
+    return kept
+
+
+def brute_force(records: Sequence[Record], window: JoinWindow, lateness: int) -> Found:
+    """Every child beside every parent."""
+    kept = punctual(records, lateness)
+    pairs = Counter(
+        (child.name, parent.name)
+        for child in kept
+        for parent in kept
+        if (child.side, parent.side) == (CHILD, PARENT) and child.key == parent.key
+        if _meet(child.time, parent.time, window)
+    )
+    return Found(pairs, len(records) - len(kept))
+
+
+def _meet(one: int, other: int, window: JoinWindow) -> bool:
+    if window.kind is WindowKind.TUMBLING:
+        return one // window.size == other // window.size
+    return abs(one - other) <= (window.upper if window.kind is WindowKind.LOSSLESS else window.size)
+
+
+@dataclass
+class Subwindow:
+    """The subwindow of a key: records of each side, and what it has learned."""
+
+    size: int
+    limits: list[float]
+    opened: int = 0
+    newest: int = 0
+    lists: tuple[list[Record], list[Record]] = field(default_factory=lambda: ([], []))
+
+    @property
+    def count(self) -> int:
+        return len(self.lists[CHILD]) + len(self.lists[PARENT])
+
+
+class Algorithm1:
+    """Every subwindow is looked at after every arrival, as if the clock had struck."""
+
+    def __init__(self, window: JoinWindow, lateness: int) -> None:
+        self._window = window
+        self._lateness = lateness
+        self._watermark: int | None = None
+        self.subwindows: dict[str, Subwindow] = {}
+        self.pairs: Counter[tuple[str, str]] = Counter()
+        self.late = 0
+
+    def arrive(self, record: Record) -> None:
+        if self._watermark is not None and record.time < self._watermark:
+            self.late += 1
+            return
+        self.advance(record.time)
+        window = self._window
+        fresh = Subwindow(window.size, [window.list_size, window.list_size])
+        subwindow = self.subwindows.setdefault(record.key, fresh)
+        if subwindow.count == 0:
+            subwindow.opened = record.time
+            subwindow.newest = record.time if subwindow is fresh else subwindow.newest
+        subwindow.newest = max(subwindow.newest, record.time)
+        for other in subwindow.lists[1 - record.side]:
+            child, parent = (record, other) if record.side == CHILD else (other, record)
+            self.pairs[child.name, parent.name] += 1
+        subwindow.lists[record.side].append(record)
+        if window.kind is WindowKind.DYNAMIC_COUNT and subwindow.count >= subwindow.size:
+            self._evict(subwindow)
+
+    def advance(self, newest: int) -> None:
+        """The watermark moves; what it passes ends; what is idle is forgotten."""
+        moved = newest - self._lateness
+        self._watermark = moved if self._watermark is None else max(moved, self._watermark)
+        for key, subwindow in list(self.subwindows.items()):
+            by_count = self._window.kind is WindowKind.DYNAMIC_COUNT
+            end = subwindow.newest + self._window.idle_ms if by_count else subwindow.opened + subwindow.size
+            if subwindow.count and self._watermark >= end:
+                self._evict(subwindow)
+            if not subwindow.count and self._watermark >= subwindow.newest + self._window.idle_ms:
+                del self.subwindows[key]
+
+    def _evict(self, subwindow: Subwindow) -> None:
+        window = self._window
+        costs = [len(records) / limit for records, limit in zip(subwindow.lists, subwindow.limits, strict=True)]
+        total = sum(costs)
+        if total > window.shrink_above or total < window.grow_below:
+            size = subwindow.size // 2 if total > window.shrink_above else subwindow.size * 2
+            subwindow.size = min(max(size, window.lower), window.upper)
+            subwindow.limits = [
+                max(1.0, limit * (cost + 0.5)) for limit, cost in zip(subwindow.limits, costs, strict=True)
+            ]
+        subwindow.lists[CHILD].clear()
+        subwindow.lists[PARENT].clear()
+
+
+def algorithm_1(records: Iterable[Record], window: JoinWindow, lateness: int) -> Found:
+    twin = Algorithm1(window, lateness)
+    for record in records:
+        twin.arrive(record)
+    return Found(twin.pairs, twin.late)
+
+
+def naive(records: Sequence[Record], window: JoinWindow, lateness: int) -> Found:
+    """What a window finds in records that arrive in this order."""
+    if window.kind in (WindowKind.DYNAMIC, WindowKind.DYNAMIC_COUNT):
+        return algorithm_1(records, window, lateness)
+    return brute_force(records, window, lateness)
