@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from random import Random
 
-import naive_joins
 import numpy as np
 import pytest
-from naive_joins import Found, Record
 
+import naive_joins
 from freshet.kernels.join_windows import NEVER, NOTHING, KeyWindows, Sizing, adaptive_pairs, fixed_pairs
 from freshet.rml.windows import JoinWindow, WindowKind
+from naive_joins import Found, Record
 
 SMALL = {
     WindowKind.TUMBLING: JoinWindow(WindowKind.TUMBLING, size=40),

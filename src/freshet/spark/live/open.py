@@ -19,13 +19,15 @@ from freshet.spark.live.tcp import TcpSource
 
 
 class Reading(NamedTuple):
-    """How a stream is read: where its spool is, how much a batch may take, and whether another run may go on."""
+    """How a stream is read: where its spool is, how much a batch may take, whether another run may go on, and whether
+    a file is one document."""
 
     spark: SparkSession
     spool: Path
     most_records: int | None = None
     files_per_batch: int | None = None
     lasting: bool = True
+    whole_files: bool = False
 
 
 @singledispatch
@@ -36,7 +38,8 @@ def open_documents(source: StreamSource, reading: Reading) -> DataFrame:
 
 @open_documents.register
 def _folder(source: FolderSource, reading: Reading) -> DataFrame:
-    return records.lines(reading.spark, str(source.folder), source.pattern, reading.files_per_batch)
+    folder, pattern = str(source.folder), source.pattern
+    return records.lines(reading.spark, folder, pattern, reading.files_per_batch, whole=reading.whole_files)
 
 
 @open_documents.register

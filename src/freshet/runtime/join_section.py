@@ -1,0 +1,53 @@
+"""How long records of a stream's sources wait for each other, where the pipeline file says something else than the
+mapping."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+
+from freshet.rml.windows import JoinWindow, WindowKind
+from freshet.runtime.durations import setting_ms
+from freshet.runtime.section import Section
+
+_KINDS = {
+    "tumbling": WindowKind.TUMBLING,
+    "sliding": WindowKind.SLIDING,
+    "dynamic": WindowKind.DYNAMIC,
+    "dynamic-count": WindowKind.DYNAMIC_COUNT,
+    "lossless": WindowKind.LOSSLESS,
+}
+
+
+def _size(value: object) -> object:
+    return setting_ms(value) if isinstance(value, str) else value
+
+
+Size = Annotated[int | None, BeforeValidator(_size), Field(gt=0)]
+
+
+class JoinSection(Section):
+    """What is given replaces what the mapping says. Sizes are durations, or numbers of records for `dynamic-count`."""
+
+    window: Literal["tumbling", "sliding", "dynamic", "dynamic-count", "lossless"] | None = None
+    size: Size = None
+    lower: Size = None
+    upper: Size = None
+    shrink_above: float | None = Field(default=None, gt=0)
+    grow_below: float | None = Field(default=None, ge=0)
+    list_size: int | None = Field(default=None, gt=0)
+    policy: str | None = None
+
+    def applied_to(self, window: JoinWindow) -> JoinWindow:
+        """A window with these settings in place of its own; a ValueError where they do not go together."""
+        given = {key: value for key, value in self.model_dump(exclude={"window"}).items() if value is not None}
+        if self.window is not None:
+            given["kind"] = _KINDS[self.window]
+        made = replace(window, **given)
+        if made.lower > made.upper:
+            raise ValueError(f"the window's lower limit {made.lower} is above the upper, {made.upper}")
+        if made.grow_below > made.shrink_above:
+            raise ValueError(f"the window grows below {made.grow_below}, and shrinks above {made.shrink_above} already")
+        return made
