@@ -46,6 +46,15 @@ class AnswerFormat(StrEnum):
     TTL = "ttl"
 
 
+class RdfOutput(StrEnum):
+    NQ = "nq"
+    NT = "nt"
+    TTL = "ttl"
+    TRIG = "trig"
+    JSONLD = "jsonld"
+    RDFXML = "rdfxml"
+
+
 class ReportFormat(StrEnum):
     TEXT = "text"
     NDJSON = "ndjson"
@@ -67,6 +76,40 @@ def run(
     from freshet.runtime.run import run_pipeline
 
     if not run_pipeline(pipeline, until_done=until_done):
+        raise typer.Exit(1)
+
+
+@app.command(name="map")
+def map_(
+    mapping: Annotated[Path, typer.Option("-m", "--mapping", help="The RML mapping (Turtle).")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Where the RDF goes; standard output if not given.")
+    ] = None,
+    format: Annotated[RdfOutput, typer.Option(help="How the RDF is written.")] = RdfOutput.NQ,
+    functions: Annotated[
+        Path | None, typer.Option(help="A Python file of functions that the mapping calls.", metavar="FILE.py")
+    ] = None,
+    base: Annotated[str | None, typer.Option(help="What relative IRIs are resolved against.", metavar="IRI")] = None,
+    distinct: Annotated[bool, typer.Option("--distinct", help="Each statement once, sorted.")] = False,
+    rejects: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the records that could not be mapped.", show_default="rejects, beside the output"),
+    ] = None,
+) -> None:
+    """Map files and databases to RDF with an RML mapping. The exit status is 1 where records were rejected."""
+    from freshet.spark.map_run import MapOptions, run_map
+    from freshet.spark.session import spark_session
+
+    beside = Path() if output is None else output.parent
+    options = MapOptions(output, format.value, rejects or beside / "rejects", base, functions, distinct)
+    spark = spark_session()
+    try:
+        done = run_map(spark, mapping, options)
+    finally:
+        spark.stop()
+    told = f", {done.rejected} rejected, see {done.rejects}" if done.rejected else ""
+    print(f"freshet: {done.records} records mapped{told}", file=sys.stderr)
+    if done.rejected:
         raise typer.Exit(1)
 
 

@@ -62,7 +62,7 @@ def first_word(data, start, end):
 
 
 @njit
-def _same_bytes(left_data, left, right_data, right, length):
+def same_bytes(left_data, left, right_data, right, length):
     same = True
     left, right = np.uint64(left), np.uint64(right)
     for i in range(np.uint64(length)):
@@ -76,7 +76,7 @@ def _find_plain(names, name_data, first, stop, data, start, end):
     word, length = first_word(data, start, end), end - start
     for name in range(first, stop):
         same = names[name, WORD] == word and names[name, LENGTH] == length
-        if same and (length <= 8 or _same_bytes(name_data, names[name, START], data, start, length)):
+        if same and (length <= 8 or same_bytes(name_data, names[name, START], data, start, length)):
             return name
     return np.int64(-1)
 

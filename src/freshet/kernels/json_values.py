@@ -94,7 +94,7 @@ def _escape(data, at, end):
 
 
 @njit
-def _string(data, at, end):
+def read_string(data, at, end):
     """The place of the quote that ends the string whose first character is at a place, or -1; and its kind."""
     kind = STRING
     while at < end:
@@ -167,7 +167,7 @@ def read_scalar(data, at, end):
     """Past a value that is neither object nor array, or -1; and its kind."""
     c = data[at]
     if c == 34:
-        last, kind = _string(data, at + 1, end)
+        last, kind = read_string(data, at + 1, end)
         return (last + 1 if last >= 0 else _BROKEN), kind
     if c == ord("-") or 48 <= c <= 57:
         return _number(data, at, end)
@@ -179,7 +179,7 @@ def read_member(data, at, end):
     """From the name of a member to its value: the end of the name, its kind, and where the value begins, or -1."""
     if at >= end or data[at] != 34:
         return _BROKEN, STRING, _BROKEN
-    last, kind = _string(data, at + 1, end)
+    last, kind = read_string(data, at + 1, end)
     if last < 0:
         return _BROKEN, kind, _BROKEN
     colon = skip_blanks(data, last + 1, end)

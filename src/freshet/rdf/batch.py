@@ -1,15 +1,18 @@
 """Encoded batches: what a micro-batch of Spark brings to the driver, and how it becomes timed triples.
 
 A batch is an Arrow table with a row a record: `time` and `arrived` in milliseconds, and `text_k` for each term of the
-record that is not the same in all of them: what of the term's key is not the same.
+record that is not the same in all of them: what of the term's key is not the same. Where a record may have several of
+a term, the column has lists.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from freshet.rdf.dictionary import Dictionary
@@ -31,24 +34,59 @@ class Layout:
     frames: tuple[Frame, ...]
 
 
+class _Column(NamedTuple):
+    """The ids of a column's terms, 0 where there is none; where records have several, those of record k are
+    `ids[starts[k]:starts[k] + counts[k]]`."""
+
+    ids: NDArray[np.int64]
+    starts: NDArray[np.int64] | None = None
+    counts: NDArray[np.int64] | None = None
+
+
 def elements_of(table: pa.Table, layout: Layout, dictionary: Dictionary) -> Elements:
-    """The timed triples of a batch. Where a record lacks a term, the triples with that term are not made."""
+    """The timed triples of a batch. Where a record lacks a term, the triples with that term are not made; where it has
+    several (the column has lists), each makes its triples with each of the others."""
     times = table.column("time").to_numpy()
-    columns: dict[int, NDArray[np.int64]] = {}
+    columns: dict[int, _Column] = {}
     parts: list[list[NDArray[np.int64]]] = []
     for triple in layout.triples:
-        ends, present = [], np.ones(len(times), np.bool_)
         for slot in triple:
-            if isinstance(slot, int):
-                if slot not in columns:
-                    columns[slot] = dictionary.intern_texts(table.column(f"text_{slot}"), *layout.frames[slot])
-                ends.append(columns[slot])
-                present &= columns[slot] != 0
-            else:
-                ends.append(np.full(len(times), dictionary.encode(slot), np.int64))
-        kept = [times, *ends] if present.all() else [column[present] for column in (times, *ends)]
-        parts.append(kept)
+            if isinstance(slot, int) and slot not in columns:
+                columns[slot] = _interned(table.column(f"text_{slot}"), layout.frames[slot], dictionary)
+        parts.append(_made(times, [columns[slot] if isinstance(slot, int) else slot for slot in triple], dictionary))
     if not parts:
         nothing = np.empty(0, np.int64)
         return Elements(nothing, nothing, nothing, nothing)
     return Elements(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _interned(texts: pa.ChunkedArray, frame: Frame, dictionary: Dictionary) -> _Column:
+    if not pa.types.is_list(texts.type):
+        return _Column(dictionary.intern_texts(texts, *frame))
+    whole = texts.combine_chunks()
+    lists = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
+    counts = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    ids = dictionary.intern_texts(pa.chunked_array([lists.flatten()]), *frame)
+    return _Column(ids, np.cumsum(counts) - counts, counts)
+
+
+def _made(times: NDArray[np.int64], slots: list[_Column | Term], dictionary: Dictionary) -> list[NDArray[np.int64]]:
+    """The times and the three terms of one pattern's triples."""
+    rows: NDArray[np.int64] | None = None  # of which record each triple is; None: one of each
+    ends: list[NDArray[np.int64]] = []
+    for slot in slots:
+        if not isinstance(slot, _Column):
+            ends.append(np.full(len(times) if rows is None else len(rows), dictionary.encode(slot), np.int64))
+        elif slot.starts is None or slot.counts is None:
+            ends.append(slot.ids if rows is None else slot.ids[rows])
+        else:
+            current = np.arange(len(times)) if rows is None else rows
+            counts = slot.counts[current]
+            again = np.repeat(np.arange(len(current)), counts)
+            within = np.arange(len(again)) - np.repeat(np.cumsum(counts) - counts, counts)
+            ends = [column[again] for column in ends]
+            rows = current[again]
+            ends.append(slot.ids[slot.starts[rows] + within])
+    found = [times if rows is None else times[rows], *ends]
+    present = np.logical_and.reduce([end != 0 for end in ends])
+    return found if present.all() else [column[present] for column in found]

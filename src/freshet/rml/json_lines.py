@@ -12,7 +12,7 @@ from freshet.kernels import json_lines as kernels
 from freshet.kernels.event_time import UNREAD, read_times
 from freshet.kernels.json_lines import PathTree
 from freshet.kernels.json_values import NOTHING
-from freshet.rdf.arrow import key_ranges, read_only, strings
+from freshet.rdf.arrow import Ranges, key_ranges, read_only, strings
 from freshet.rdf.errors import UnsupportedError
 from freshet.rml.references import json_path
 
@@ -72,13 +72,18 @@ def path_tree(paths: Sequence[tuple[str, ...]]) -> PathTree:
 
 def read_lines(lines: pa.Array, tree: PathTree, time: TimeReference | None = None) -> JsonColumns:
     """What the references of a tree find in each line."""
-    data, line_starts, line_ends = key_ranges(lines)
-    data = read_only(data)
-    count = tree.inside.shape[1]
-    starts, ends = np.empty((count, len(lines)), np.int64), np.empty((count, len(lines)), np.int64)
-    kinds, good = np.empty((count, len(lines)), np.int8), np.empty(len(lines), np.bool_)
+    data, starts, ends = key_ranges(lines)
+    return read_ranges((read_only(data), starts, ends), tree, time)
+
+
+def read_ranges(lines: Ranges, tree: PathTree, time: TimeReference | None = None) -> JsonColumns:
+    """The same for lines as bytes and where each starts and ends."""
+    data, line_starts, line_ends = lines
+    count, size = tree.inside.shape[1], line_starts.size
+    starts, ends = np.empty((count, size), np.int64), np.empty((count, size), np.int64)
+    kinds, good = np.empty((count, size), np.int8), np.empty(size, np.bool_)
     kernels.scan_lines(tree, data, line_starts, line_ends, starts, ends, kinds, good)
-    times = np.full(len(lines), UNREAD) if time is None else np.empty(len(lines), np.int64)
+    times = np.full(size, UNREAD) if time is None else np.empty(size, np.int64)
     if time is not None:
         at = time.number
         read_times(data, starts[at], ends[at], kinds[at], good, times)
@@ -88,7 +93,7 @@ def read_lines(lines: pa.Array, tree: PathTree, time: TimeReference | None = Non
         wanted = good & unread if time is not None and at == time.number and not time.text_wanted else good
         found = wanted & (kinds[at] != NOTHING)
         out = np.empty(int(np.sum(ends[at] - starts[at], where=found)), np.uint8)
-        offsets = np.empty(len(lines) + 1, np.int32)
+        offsets = np.empty(size + 1, np.int32)
         kernels.write_texts(data, starts[at], ends[at], kinds[at], wanted, out, offsets)
         texts.append(strings(out, offsets, found))
     return JsonColumns(pa.array(good), texts, [pa.array(row) for row in kinds], pa.array(times, mask=unread))

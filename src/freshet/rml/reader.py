@@ -31,6 +31,7 @@ _IN_PARENT = {
 _IN_CONDITION = {"child", "parent", "childMap", "parentMap"}
 _NODES = (TermType.IRI, TermType.URI, TermType.UNSAFE_IRI, TermType.UNSAFE_URI, TermType.BLANK_NODE)
 _IRIS = _NODES[:-1]
+_OLD = "http://semweb.mmlab.be/ns/rml#logicalSource"
 
 
 def read_mapping(path: str | Path, *, base: str | None = None, functions: Functions = FUNCTIONS) -> Mapping:
@@ -81,7 +82,8 @@ class _Reader:
     def _triples_map(self, node: Value, source: LogicalSource) -> TriplesMap:
         graph = self._graph
         graph.triples_map = name_of(node)
-        terms = TermMapReader(graph, source.formulation, graph.text(node, "baseIRI") or self._base, self._functions)
+        base = graph.text(node, "baseIRI") or self._base
+        terms = TermMapReader(graph, source.formulation, base, self._functions, natural=not graph.full[node][_OLD])
         subjects = terms.read_all(node, "subject", TermType.IRI, extra={"class", "graph", "graphMap"})
         if len(subjects) != 1:
             raise graph.wrong("needs one subject map")

@@ -6,7 +6,7 @@ import re
 
 import pyoxigraph as ox
 
-from freshet.rdf.terms import BlankNode, Iri, Literal, Term
+from freshet.rdf.terms import XSD_STRING, BlankNode, Iri, Literal, Term
 from freshet.rml.functions import Functions
 from freshet.rml.mapping_graph import MappingGraph, Value, term_of
 from freshet.rml.model import Call, EachRecord, Expression, Reference, Target, Template, TermMap, TermType
@@ -33,9 +33,22 @@ _EXECUTES = ("https://w3id.org/function/ontology#executes", "http://w3id.org/fun
 
 
 class TermMapReader:
-    """Reads the term maps of one triples map."""
+    """Reads the term maps of one triples map.
 
-    def __init__(self, graph: MappingGraph, formulation: Formulation, base: str | None, functions: Functions) -> None:
+    The types that values of JSON have by nature become those of literals where it is `natural`: so says the vocabulary
+    of w3id.org/rml, whereas in that of semweb.mmlab.be they are plain.
+    """
+
+    def __init__(
+        self,
+        graph: MappingGraph,
+        formulation: Formulation,
+        base: str | None,
+        functions: Functions,
+        *,
+        natural: bool = True,
+    ) -> None:
+        self._natural = natural
         self._graph = graph
         self._formulation = formulation
         self._base = base
@@ -43,10 +56,13 @@ class TermMapReader:
 
     def of(self, formulation: Formulation) -> TermMapReader:
         """The same for references that are written in another way."""
-        return TermMapReader(self._graph, formulation, self._base, self._functions)
+        return TermMapReader(self._graph, formulation, self._base, self._functions, natural=self._natural)
 
     def read_all(self, node: Value, role: str, default: TermType, extra: set[str] = frozenset()) -> list[TermMap]:  # type: ignore[assignment]
         """The term maps in a role, given in full (`roleMap`) or as constants (`role`)."""
+        for value in self._graph.get(node, role):
+            if isinstance(value, ox.BlankNode) and value in self._graph.full:
+                raise self._graph.wrong(f"describes a term map in {role}, which takes a constant: that is {role}Map")
         constants = [constant(self._graph, value) for value in self._graph.get(node, role)]
         return constants + [self.read(value, default, extra) for value in self._graph.get(node, f"{role}Map")]
 
@@ -69,6 +85,8 @@ class TermMapReader:
         if isinstance(expression, EachRecord) and kind is not TermType.BLANK_NODE:
             raise graph.wrong("has a term map without one of constant, reference and template")
         based = kind not in (TermType.LITERAL, TermType.BLANK_NODE)
+        if not self._natural and isinstance(expression, Reference) and kind is TermType.LITERAL and language is None:
+            datatype = datatype or XSD_STRING
         return TermMap(
             kind,
             expression,

@@ -229,11 +229,27 @@ class Renderer:
         if datatype is None and isinstance(term.expression, Call):
             datatype = self.functions.declared(term.expression.function.value).result
         if datatype is None and isinstance(term.expression, Reference) and self._kind(term.expression) is not None:
-            reason = self._nested(term.expression) if self.nquads else None
-            return Rendered(('"', *lexical, '"', self._natural_suffix(term.expression)), reason=reason)
+            suffix = self._natural_suffix(term.expression)
+            return Rendered(('"', *lexical, '"', suffix), reason=self._nested(term.expression))
+        reason = self._nested(term.expression)
         if datatype is None or datatype.value == XSD + "string":
-            return Rendered(fused(('"', *lexical, '"')))
-        return Rendered(fused(('"', *lexical, f'"^^<{datatype.value}>')))
+            return Rendered(fused(('"', *lexical, '"')), reason=reason)
+        if datatype.value == XSD + "double" and isinstance(term.expression, Reference):
+            lexical = (self._double(term.expression, lexical),)
+        return Rendered(fused(('"', *lexical, f'"^^<{datatype.value}>')), reason=reason)
+
+    def _double(self, reference: Reference, lexical: tuple[Piece, ...]) -> Column:
+        """A whole number as the canonical text of a double: 33 is 3.3E1. Other texts are as the record has them."""
+        kind = self._kind(reference)
+        if kind is None:
+            return joined(lexical)
+        value = self._reference(reference)
+        digits = F.ltrim(value, F.lit("-"))
+        rest = F.rtrim(F.substring(digits, 2, 1 << 20), F.lit("0"))
+        rest = F.when(rest == "", F.lit("0")).otherwise(rest)
+        sign = F.when(value.startswith("-"), F.lit("-")).otherwise(F.lit(""))
+        whole = F.concat(sign, F.left(digits, F.lit(1)), F.lit("."), rest, F.lit("E"), F.length(digits) - 1)
+        return F.when(kind == json_values.INTEGER, whole).otherwise(joined(lexical))
 
     def _natural_suffix(self, reference: Reference) -> Column:
         """The type that a value of JSON or SQL has (RML's natural mapping)."""

@@ -21,18 +21,16 @@ from freshet.spark.live.open import Reading
 from freshet.spark.stream import EncodedStream, StreamSpec
 
 MAPPING = """
-@prefix rml: <http://semweb.mmlab.be/ns/rml#> .
-@prefix ql: <http://semweb.mmlab.be/ns/ql#> .
-@prefix rr: <http://www.w3.org/ns/r2rml#> .
+@prefix rml: <http://w3id.org/rml/> .
 @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
 @prefix : <http://example.org/> .
-<#Reading> rml:logicalSource [ rml:source "s" ; rml:referenceFormulation ql:FORM ] ;
-  rr:subjectMap [ rr:template "http://example.org/{id}" ; rr:class :Reading ] ;
-  rr:predicateObjectMap
-    [ rr:predicate :level ; rr:objectMap [ rml:reference "level" ; rr:datatype xsd:decimal ] ] ,
-    [ rr:predicate :label ; rr:objectMap [ rml:reference "label" ; rr:language "en" ] ] ,
-    [ rr:predicate :page ; rr:objectMap [ rml:reference "page" ; rr:termType rr:IRI ] ] ,
-    [ rr:predicate :plain ; rr:objectMap [ rml:reference "plain" ] ] .
+<#Reading> rml:logicalSource [ rml:source "s" ; rml:referenceFormulation rml:FORM ] ;
+  rml:subjectMap [ rml:template "http://example.org/{id}" ; rml:class :Reading ] ;
+  rml:predicateObjectMap
+    [ rml:predicate :level ; rml:objectMap [ rml:reference "level" ; rml:datatype xsd:decimal ] ] ,
+    [ rml:predicate :label ; rml:objectMap [ rml:reference "label" ; rml:language "en" ] ] ,
+    [ rml:predicate :page ; rml:objectMap [ rml:reference "page" ; rml:termType rml:IRI ] ] ,
+    [ rml:predicate :plain ; rml:objectMap [ rml:reference "plain" ] ] .
 """
 TEMPLATES = """
 @prefix rml: <http://semweb.mmlab.be/ns/rml#> .

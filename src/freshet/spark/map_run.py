@@ -1,0 +1,239 @@
+"""`freshet map`: a mapping over bounded input, to N-Quads and other formats of RDF.
+
+Spark reads, joins and writes in parts; the parts are put together in the order of the input, so the same input gives
+the same bytes. Memory is Spark's. A record that cannot be read or mapped is rejected whole, with its reason.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+
+from freshet.rdf.errors import InputError, UnsupportedError
+from freshet.rml.functions import FUNCTIONS
+from freshet.rml.model import EachRecord, Expression, Target, TermMap, TermType
+from freshet.rml.model import Mapping as RmlMapping
+from freshet.rml.parts import CHILD, PARENT, JoinPart, Part, Statement, on_side, references_in, references_of
+from freshet.rml.reader import read_mapping
+from freshet.rml.sources import DatabaseSource, FileSource, LogicalSource
+from freshet.rml.user_functions import UserFunction, load_functions
+from freshet.spark import records
+from freshet.spark.functions import FunctionTable
+from freshet.spark.mapping import parts_of, shapes_of
+from freshet.spark.nquads import LINES, with_lines
+from freshet.spark.output_files import FORMATS, WITH_GRAPHS, concatenate, parts_in, write_output
+from freshet.spark.sources.columns import Records
+from freshet.spark.sources.open import open_records
+from freshet.spark.term_columns import RECORD_NUMBER, Renderer, joined
+
+_ORDER = "order"
+_KEY = "key"
+
+
+@dataclass(frozen=True, slots=True)
+class MapOptions:
+    """How a mapping is run. Without an output it goes to standard output."""
+
+    output: Path | None = None
+    format: str = "nq"
+    rejects: Path = Path("rejects")
+    base: str | None = None
+    functions: Path | None = None
+    distinct: bool = False
+
+
+class MapSummary(NamedTuple):
+    """What a run has done."""
+
+    records: int
+    rejected: int
+    rejects: Path
+
+
+def run_map(spark: SparkSession, mapping_file: Path, options: MapOptions) -> MapSummary:
+    """Map all records of a mapping's sources."""
+    users = load_functions(options.functions) if options.functions else {}
+    mapping = load_mapping(mapping_file, options, users)
+    return _Run(spark, mapping, options, FunctionTable(users)).run()
+
+
+def load_mapping(mapping_file: Path, options: MapOptions, users: Mapping[str, UserFunction]) -> RmlMapping:
+    """The mapping, checked: what cannot be run is an error before anything runs."""
+    if options.format not in FORMATS:
+        raise InputError(f"there is no format {options.format}: there are {', '.join(FORMATS)}")
+    declared = {**FUNCTIONS, **{iri: user.declared for iri, user in users.items()}}
+    mapping = read_mapping(mapping_file, base=options.base, functions=declared)
+    for triples_map in mapping.triples_maps:
+        if not isinstance(triples_map.source.source, FileSource | DatabaseSource):
+            raise UnsupportedError(
+                f"the triples map {triples_map.name} reads a stream; `freshet map` reads files and databases,"
+                " `freshet run` reads streams",
+                file=mapping.file,
+            )
+    for part in parts_of(mapping):
+        for statement in part.triples:
+            for name in {target.format for target in statement.targets} or {options.format}:
+                if statement.graph is not None and name not in WITH_GRAPHS:
+                    raise InputError(f"the mapping makes named graphs, which {name} cannot hold", file=mapping.file)
+    return mapping
+
+
+class _Run:
+    def __init__(self, spark: SparkSession, mapping: RmlMapping, options: MapOptions, functions: FunctionTable) -> None:
+        self._spark = spark
+        self._options = options
+        self._functions = functions
+        self._parts = _counted(parts_of(mapping))
+        self._sources = list(dict.fromkeys(triples_map.source for triples_map in mapping.triples_maps))
+        self._outputs: dict[Target | None, list[Path]] = {None: []}
+
+    def run(self) -> MapSummary:
+        options = self._options
+        home = options.output.parent if options.output is not None else None
+        if home is not None:
+            home.mkdir(parents=True, exist_ok=True)
+        seen = rejected = 0
+        with tempfile.TemporaryDirectory(prefix=".freshet-map-", dir=home) as folder:
+            for number, part in enumerate(self._parts):
+                counts = self._write_part(part, Path(folder) / str(number))
+                rejected += counts.rejected
+                seen += counts.records if isinstance(part, Part) else 0
+                if counts.rejected:
+                    self._write_rejects(part, Path(folder) / f"{number}-rejects", number)
+            for target, folders in self._outputs.items():
+                out = target or (options.output and Target(str(options.output), options.format))
+                write_output(folders, out or None, options.format)
+        return MapSummary(seen, rejected, options.rejects)
+
+    def _write_part(self, part: Part | JoinPart, folder: Path) -> _Counts:
+        counts: _Counts | None = None
+        for number, (target, chosen) in enumerate(_by_target(part).items()):
+            frame = self._lines(part, chosen, keep=False)
+            place = folder / str(number)
+            if counts is None and not chosen:
+                counts = _count(frame)
+                continue
+            observed = Observation()
+            if counts is None:
+                frame = frame.observe(
+                    observed, F.count(F.lit(1)).alias("records"), F.count(records.REASON).alias("rejected")
+                )
+            lines = frame.where(F.col(LINES) != "").select(LINES)
+            if self._options.distinct:
+                single = lines.select(F.explode(F.split(LINES, "\n")).alias(LINES))
+                lines = single.distinct().orderBy(LINES)
+            lines.write.text(str(place))
+            counts = counts or _Counts(observed.get["records"], observed.get["rejected"])
+            self._outputs.setdefault(target, []).append(place)
+        assert counts is not None
+        return counts
+
+    def _write_rejects(self, part: Part | JoinPart, folder: Path, number: int) -> None:
+        """Read once more what was rejected, with its text: most runs have none, and need not carry it along."""
+        bad = self._lines(part, set(part.triples), keep=True).where(F.col(records.REASON).isNotNull())
+        kept = F.struct(F.col(records.REASON), F.col(records.FILE), F.col(records.LINE).alias("record"))
+        bad.select(F.to_json(kept)).write.text(str(folder))
+        target = self._options.rejects / f"{number}.json"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.open("wb") as out:
+            concatenate(parts_in(folder), out)
+
+    def _lines(self, part: Part | JoinPart, chosen: set[Statement], *, keep: bool) -> DataFrame:
+        if isinstance(part, Part):
+            opened = self._open(part.source, _references(part.triples), keep)
+            renderer = Renderer(shapes_of(part, opened.many), nquads=True, functions=self._functions)
+            frame = self._numbered(opened.frame, part.source) if _numbers(part.triples) else opened.frame
+            return with_lines(frame, part.triples, chosen, renderer)
+        return self._joined(part, chosen, keep)
+
+    def _open(self, source: LogicalSource, references: Iterable[str], keep: bool) -> Records:
+        return open_records(self._spark, source, frozenset(references), keep=keep)
+
+    def _numbered(self, frame: DataFrame, source: LogicalSource) -> DataFrame:
+        """Records with a name that no other has: the number of the source, and their own."""
+        name = F.concat(F.lit(f"{self._sources.index(source)}x"), F.monotonically_increasing_id())
+        return frame.withColumn(RECORD_NUMBER, name)
+
+    def _joined(self, part: JoinPart, chosen: set[Statement], keep: bool) -> DataFrame:
+        """The pairs of records that join, in an order that does not change from run to run."""
+        sides, manies = {}, {}
+        for side, source, expressions in (
+            (CHILD, part.child, [condition.child for condition in part.conditions]),
+            (PARENT, part.parent, [condition.parent for condition in part.conditions]),
+        ):
+            wanted = {each.text for term in expressions for each in references_in(term)}
+            wanted |= set(_references(part.triples, side))
+            opened = self._open(source, wanted, keep)
+            manies[side] = opened.many
+            frame = self._numbered(opened.frame, source) if _numbers(part.triples, side) else opened.frame
+            frame = frame.where(F.col(records.REASON).isNull()).withColumn(_ORDER, F.monotonically_increasing_id())
+            sides[side] = frame.select(*(F.col(f"`{name}`").alias(f"{side} {name}") for name in frame.columns))
+        shapes = shapes_of(part, manies[CHILD], manies[PARENT])
+        renderer = Renderer(shapes, nquads=True, functions=self._functions)
+        for side in (CHILD, PARENT):
+            for number, condition in enumerate(part.conditions):
+                written = condition.child if side == CHILD else condition.parent
+                key = renderer.texts(on_side(_literal(written), side).expression)
+                value = F.explode(joined(key.pieces)) if key.many else joined(key.pieces)
+                sides[side] = sides[side].withColumn(f"{side} {_KEY} {number}", value)
+        on = [
+            F.col(f"`{CHILD} {_KEY} {number}`") == F.col(f"`{PARENT} {_KEY} {number}`")
+            for number in range(len(part.conditions))
+        ]
+        pairs = sides[CHILD].join(sides[PARENT], on, "inner")
+        pairs = pairs.sortWithinPartitions(F.col(f"`{CHILD} {_ORDER}`"), F.col(f"`{PARENT} {_ORDER}`"))
+        places = {
+            records.REASON: F.lit(None).cast("string"),
+            records.FILE: F.col(f"`{CHILD} {records.FILE}`"),
+            records.LINE: F.col(f"`{CHILD} {records.LINE}`"),
+        }
+        return with_lines(pairs.withColumns(places), part.triples, chosen, renderer)
+
+
+class _Counts(NamedTuple):
+    records: int
+    rejected: int
+
+
+def _count(frame: DataFrame) -> _Counts:
+    (row,) = frame.select(F.count(F.lit(1)), F.count(records.REASON)).collect()
+    return _Counts(row[0], row[1])
+
+
+def _counted(parts: list[Part | JoinPart]) -> list[Part | JoinPart]:
+    """The parts, with one of its own for each source that only joins read: its rejects count too."""
+    own = {part.source for part in parts if isinstance(part, Part)}
+    both = [source for part in parts if isinstance(part, JoinPart) for source in (part.child, part.parent)]
+    alone: list[Part | JoinPart] = [Part(source, ()) for source in dict.fromkeys(both) if source not in own]
+    return parts + alone
+
+
+def _by_target(part: Part | JoinPart) -> dict[Target | None, set[Statement]]:
+    """The statements that go to each target; None is the usual output."""
+    found: dict[Target | None, set[Statement]] = {}
+    for statement in part.triples:
+        targets: list[Target | None] = [*sorted(statement.targets, key=str)]
+        for target in targets or [None]:
+            found.setdefault(target, set()).add(statement)
+    return found or {None: set()}
+
+
+def _references(statements: Iterable[Statement], side: str = "") -> frozenset[str]:
+    terms = (term for statement in statements for term in statement if term is not None)
+    return frozenset(each.text for term in terms for each in references_of(term) if each.side == side)
+
+
+def _numbers(statements: Iterable[Statement], side: str = "") -> bool:
+    """Whether a statement has a node of its own for each record."""
+    terms = (term for statement in statements for term in statement if term is not None)
+    return any(term.expression == EachRecord(side) for term in terms)
+
+
+def _literal(expression: Expression) -> TermMap:
+    return TermMap(TermType.LITERAL, expression)

@@ -1,0 +1,85 @@
+"""Statements of a record as one text of N-Quads lines: a column a record, not a row a statement."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from freshet.rml.model import TermMap
+from freshet.rml.parts import Statement
+from freshet.spark import records
+from freshet.spark.term_columns import Piece, Rendered, Renderer, fused, joined
+
+LINES = "lines"
+
+
+def with_lines(
+    frame: DataFrame, statements: Sequence[Statement], chosen: set[Statement], renderer: Renderer
+) -> DataFrame:
+    """Records with the N-Quads lines of the `chosen` statements in LINES: empty where they make none.
+
+    REASON says why a record makes no statements: because of what it is, or of a term of any of the statements.
+    """
+    terms = _Terms(statements, renderer)
+    named = [column.alias(name) for name, column in terms.columns.items()]
+    with_terms = frame.select("*", *named) if named else frame
+    reason = F.coalesce(F.col(records.REASON), *terms.reasons)
+    lines = F.concat_ws("\n", *(terms.lines(statement) for statement in statements if statement in chosen))
+    return with_terms.select(
+        F.when(reason.isNull(), lines).otherwise("").alias(LINES),
+        reason.alias(records.REASON),
+        records.FILE,
+        records.LINE,
+    )
+
+
+class _Terms:
+    """The terms of some statements. One that stands in several statements has a column of its own."""
+
+    def __init__(self, statements: Iterable[Statement], renderer: Renderer) -> None:
+        used = Counter(_plain(term) for statement in statements for term in statement if term is not None)
+        self.columns: dict[str, Column] = {}
+        self.reasons: list[Column] = []
+        self._rendered: dict[TermMap, Rendered] = {}
+        for term, times in used.items():
+            made = renderer.render(term)
+            if made.reason is not None:
+                self.reasons.append(made.reason)
+            if times > 1 and any(not isinstance(piece, str) for piece in made.pieces):
+                name = f"term {len(self.columns)}"
+                self.columns[name] = joined(made.pieces)
+                made = Rendered((F.col(f"`{name}`"),), made.many)
+            self._rendered[term] = made
+
+    def lines(self, statement: Statement) -> Column:
+        """The lines of a statement: a text, or an array where a term of it is many; null where a term is missing."""
+        terms = [self._rendered[_plain(term)] for term in statement if term is not None]
+        between: list[Rendered] = []
+        for term in terms:
+            between += [term, Rendered((" ",))]
+        return _each_of([*between, Rendered((".",))], joined)
+
+
+def _each_of(terms: list[Rendered], make: Callable[[tuple[Piece, ...]], Column]) -> Column:
+    """What is made with every choice of one value of each term."""
+    at = next((at for at, term in enumerate(terms) if term.many), None)
+    if at is None:
+        return make(fused(tuple(piece for term in terms for piece in term.pieces)))
+    (values,) = terms[at].pieces
+    assert isinstance(values, Column)
+    several = sum(term.many for term in terms) > 1
+
+    def inner(value: Column) -> Column:
+        return _each_of([*terms[:at], Rendered((value,)), *terms[at + 1 :]], make)
+
+    made = F.transform(values, inner)
+    return F.flatten(made) if several else made
+
+
+def _plain(term: TermMap) -> TermMap:
+    """A term map without where its triples go."""
+    return replace(term, targets=()) if term.targets else term

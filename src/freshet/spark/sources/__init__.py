@@ -1,0 +1,6 @@
+"""Where records come from: files, databases and documents of streams, as columns of texts."""
+
+from freshet.spark.sources.columns import Limits, Records
+from freshet.spark.sources.open import open_records
+
+__all__ = ["Limits", "Records", "open_records"]

@@ -1,0 +1,121 @@
+"""Records as Spark sees them: a text a reference, its kind where values have types, and why a record cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T
+
+from freshet.spark import records
+
+Column = tuple[pa.Array, pa.Array | None]  # texts, and kinds where values have types
+Task = Callable[[], Iterator[pa.RecordBatch]]  # reads some records
+
+ROWS = 32_768  # records in an Arrow batch, at most
+SHOWN = 10_000  # characters of a rejected record that are kept
+
+
+class Records(NamedTuple):
+    """A row a record. The columns of the references in `many` are arrays, without nulls; the others are plain."""
+
+    frame: DataFrame
+    many: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What records and documents may take; longer ones are rejected."""
+
+    record_bytes: int = 16 << 20
+    document_bytes: int = 512 << 20  # of documents that must be in memory as a whole
+
+
+DEFAULT_LIMITS = Limits()
+
+
+class Plan(NamedTuple):
+    """What is asked of a source. `keep`: the text and the file of every record, not of rejected ones only."""
+
+    references: tuple[str, ...]
+    keep: bool = False
+    limits: Limits = DEFAULT_LIMITS
+    cores: int = 1
+
+
+class Found(NamedTuple):
+    """What was found in some records: a column a reference, and the reasons of those that cannot be read."""
+
+    columns: list[Column]
+    reasons: pa.Array
+    lines: pa.Array  # the text of what is rejected, or of every record
+    files: pa.Array
+    arrived: pa.Array | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The columns of records."""
+
+    references: tuple[str, ...]
+    many: frozenset[str] = frozenset()
+    kinds: bool = False  # whether values have types
+    arrived: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        places = [records.LINE, records.FILE, *([records.ARRIVED] if self.arrived else []), records.REASON]
+        texts = [text_name(each) for each in self.references]
+        return places + texts + ([kind_name(each) for each in self.references] if self.kinds else [])
+
+    @property
+    def schema(self) -> T.StructType:
+        """The columns with their types, as Spark has them."""
+        return T.StructType([T.StructField(name, self._type(name)) for name in self.names])
+
+    def _type(self, name: str) -> T.DataType:
+        if name in (records.LINE, records.FILE, records.REASON):
+            return T.StringType()
+        if name == records.ARRIVED:
+            return T.LongType()
+        several = {column(each) for each in self.many for column in (text_name, kind_name)}
+        plain = T.ByteType() if name.startswith(kind_name("")) else T.StringType()
+        return T.ArrayType(plain) if name in several else plain
+
+    def batch(self, found: Found) -> pa.RecordBatch:
+        """What was found, as these columns."""
+        places = [found.lines, found.files, *([found.arrived] if self.arrived else []), found.reasons]
+        texts = [text for text, _ in found.columns]
+        kinds = [kind for _, kind in found.columns] if self.kinds else []
+        return pa.RecordBatch.from_arrays([*places, *texts, *kinds], names=self.names)
+
+    def rejected(self, reason: str, line: str | None, file: str) -> pa.RecordBatch:
+        """One thing that cannot be read."""
+        columns: list[Column] = []
+        for each in self.references:
+            if each in self.many:
+                columns.append((pa.array([[]], pa.list_(pa.string())), pa.array([[]], pa.list_(pa.int8()))))
+            else:
+                columns.append((pa.nulls(1, pa.string()), pa.array([0], pa.int8())))
+        shown = pa.array([None if line is None else line[:SHOWN]], pa.string())
+        return self.batch(Found(columns, pa.array([reason]), shown, pa.array([file]), pa.nulls(1, pa.int64())))
+
+
+def text_name(reference: str) -> str:
+    """The column of what a reference finds."""
+    return f"text of {reference}"
+
+
+def kind_name(reference: str) -> str:
+    """The column of its kind, a code of `freshet.kernels.json_values`."""
+    return f"kind of {reference}"
+
+
+def where_rejected(reasons: pa.Array, texts: Sequence[str | None] | pa.Array) -> pa.Array:
+    """Texts beside the reasons, null where there is none."""
+    given = texts if isinstance(texts, pa.Array) else pa.array(texts, pa.string())
+    return pc.if_else(pc.is_valid(reasons), given, pa.scalar(None, pa.string()))

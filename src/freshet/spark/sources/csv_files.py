@@ -1,0 +1,79 @@
+"""CSV files as tasks: a large one that is UTF-8 as it is becomes several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from freshet.rdf.errors import FreshetError, InputError
+from freshet.rml.sources import FileSource, LogicalSource
+from freshet.spark.sources.columns import Plan, Shape
+from freshet.spark.sources.csv_text import CsvReader
+from freshet.spark.sources.files import DAMAGED, contents, files_of, is_plain
+from freshet.spark.sources.parts import Part, byte_blocks, csv_parts, head_of, part_size
+
+
+@dataclass(frozen=True, slots=True)
+class CsvTask:
+    """Reads a file, or a part of one whose header is known."""
+
+    reader: CsvReader
+    source: FileSource
+    part: Part
+    header: list[str] | None = None
+
+    def __call__(self) -> Iterator[pa.RecordBatch]:
+        name = self.part.file.absolute().as_uri()
+        try:
+            if self.header is not None:
+                yield from self.reader.batches(name, byte_blocks(self.part), self.header)
+                return
+            for name, blocks in contents(self.part.file, self.source):
+                yield from self.reader.batches(name, blocks)
+        except (*DAMAGED, FreshetError) as error:
+            yield self.reader.shape.rejected(f"cannot be read: {error}", None, name)
+
+
+def csv_tasks(source: LogicalSource, given: FileSource, plan: Plan) -> tuple[Shape, Sequence[CsvTask]]:
+    """The columns and the tasks. The header of the first file must have every column that is referred to."""
+    shape = Shape(plan.references)
+    reader = CsvReader(shape, given.dialect, source.nulls, plan.limits, given.encoding, plan.keep)
+    files = files_of(given)
+    size = part_size(files, plan.cores)
+    _first_header(reader, given, files[0])
+    tasks = []
+    for file in files:
+        if not is_plain(given) or file.stat().st_size <= size:
+            tasks.append(CsvTask(reader, given, Part(file)))
+            continue
+        header, first = _header(reader, given, file)
+        if header is None:
+            tasks.append(CsvTask(reader, given, Part(file)))
+            continue
+        parts = csv_parts(file, size, first, reader.marks, plan.limits.record_bytes)
+        tasks += [CsvTask(reader, given, part, header) for part in parts]
+    return shape, tasks
+
+
+def _first_header(reader: CsvReader, source: FileSource, file: Path) -> None:
+    try:
+        header, _ = _header(reader, source, file)
+    except (*DAMAGED, InputError) as error:
+        raise InputError(f"cannot be read: {error}", file=str(file)) from None
+    if not header:
+        raise InputError("there is no header in it", file=str(file))
+    _, problem = reader.wanted(header)
+    if problem is not None:
+        raise InputError(problem, file=str(file))
+
+
+def _header(reader: CsvReader, source: FileSource, file: Path) -> tuple[list[str] | None, int]:
+    """The names of the columns, and at which byte of the file records begin."""
+    head = head_of(file, source, lambda head: reader.header(head, False)[0] is not None, reader.limits.record_bytes)
+    names, at = reader.header(head, True)
+    with file.open("rb") as stream:
+        marked = stream.read(3) == b"\xef\xbb\xbf"
+    return names, at + 3 * marked if at else 0

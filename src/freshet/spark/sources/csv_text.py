@@ -1,0 +1,177 @@
+"""CSV text to records: what the columns that are asked for hold, and why a record cannot be read."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from freshet.kernels import csv_records as kernels
+from freshet.kernels.csv_records import END, FIELDS, START, TOO_LONG, UNCLOSED
+from freshet.rdf.arrow import strings
+from freshet.rdf.errors import InputError, UnsupportedError
+from freshet.rml.sources import CsvDialect
+from freshet.spark.sources.columns import DEFAULT_LIMITS, ROWS, Column, Found, Limits, Shape
+from freshet.spark.sources.texts import as_bytes, broken_pieces, pieces, with_last
+
+_NOTHING_WANTED = np.empty(0, np.int64)
+_PROBE = np.empty((0, 1), np.int64), np.empty((0, 1), np.int64), np.empty((0, 1), np.int8)
+
+
+@dataclass(frozen=True, slots=True)
+class CsvReader:
+    """How CSV text is read. `keep` asks for the text and the file of every record, not of rejected ones only."""
+
+    shape: Shape
+    dialect: CsvDialect
+    nulls: frozenset[str] = frozenset()
+    limits: Limits = DEFAULT_LIMITS
+    encoding: str = "UTF-8"
+    keep: bool = False
+
+    def batches(self, name: str, blocks: Iterator[bytes], header: list[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The records of a file. It begins with its header, unless that is given or the dialect has none."""
+        buffer, skipping, columns = b"", False, header
+        for block, final in with_last(blocks):
+            if skipping:
+                block = _after_first_line(block)
+                skipping = not block and not final
+            buffer = buffer + block if buffer else block
+            at = 0
+            if columns is None:
+                columns, at = self.header(buffer, final)
+                if columns is None:
+                    continue
+            at = yield from self._some(name, buffer, at, final, columns)
+            buffer = buffer[at:]
+            if len(buffer) > self.limits.record_bytes and not final:
+                yield self.shape.rejected(self._too_long(), buffer.decode(errors="replace"), name)
+                buffer, skipping = b"", True
+
+    def _some(
+        self, name: str, buffer: bytes, at: int, final: bool, columns: list[str]
+    ) -> Generator[pa.RecordBatch, None, int]:
+        """The records that are whole in a buffer; gives where the rest begins."""
+        data = as_bytes(buffer)
+        wanted, problem = self.wanted(columns)
+        size = len(self.shape.references)
+        while at < len(buffer):
+            starts, ends = np.empty((size, ROWS), np.int64), np.empty((size, ROWS), np.int64)
+            forms, records = np.empty((size, ROWS), np.int8), np.empty((ROWS, 4), np.int64)
+            count, at, _ = kernels.scan_records(
+                data, at, len(buffer), final, self.limits.record_bytes, *self.marks, wanted, starts, ends, forms,
+                records, 0,
+            )  # fmt: skip
+            if count:
+                cut = records[:count, START].copy(), records[:count, END].copy()
+                reasons = self._reasons(buffer, *cut, records[:count, FIELDS], len(columns), problem)
+                good = ~pc.is_valid(reasons).to_numpy(zero_copy_only=False)
+                fields = [self._column(data, starts[k], ends[k], forms[k], good) for k in range(size)]
+                shown = np.ones(count, np.bool_) if self.keep else ~good
+                files = pc.if_else(pa.array(shown), pa.scalar(name), pa.scalar(None, pa.string()))
+                yield self.shape.batch(Found(fields, reasons, pieces(buffer, *cut, shown), files))
+            if count < ROWS:
+                break
+        return at
+
+    @property
+    def marks(self) -> tuple[int, int, int]:
+        """The bytes of delimiter, quote and comment; -1 where there is none."""
+        return tuple(_byte(mark) for mark in (self.dialect.delimiter, self.dialect.quote, self.dialect.comment))  # type: ignore[return-value]
+
+    def header(self, buffer: bytes, final: bool) -> tuple[list[str] | None, int]:
+        """The names of the columns and where records begin; None where the header is not there as a whole."""
+        records = np.empty((1, 4), np.int64)
+        count, at, _ = kernels.scan_records(
+            as_bytes(buffer), 0, len(buffer), final, self.limits.record_bytes, *self.marks, _NOTHING_WANTED, *_PROBE,
+            records, 0,
+        )  # fmt: skip
+        if not count:
+            return ([], len(buffer)) if final else (None, 0)
+        first = buffer[int(records[0, START]) : int(records[0, END])]
+        try:
+            text = first.decode()
+        except UnicodeDecodeError:
+            raise InputError(f"the header is not {self.encoding}") from None
+        names = self.fields(text)
+        if not self.dialect.header:
+            return [f"_col.{number + 1}" for number in range(len(names))], 0
+        return names, at
+
+    def fields(self, record: str) -> list[str]:
+        """The fields of one record."""
+        quote = self.dialect.quote or None
+        reader = csv.reader(
+            io.StringIO(record, newline=""),
+            delimiter=self.dialect.delimiter,
+            quotechar=quote,
+            quoting=csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE,
+        )
+        names = next(reader, [])
+        return [name.strip() for name in names] if self.dialect.trim else names
+
+    def wanted(self, columns: list[str]) -> tuple[NDArray[np.int64], str | None]:
+        """For each column the number of the reference that takes it, or -1; and what is wrong with the columns."""
+        numbers = {reference: number for number, reference in enumerate(self.shape.references)}
+        for reference in self.shape.references:
+            if (there := columns.count(reference)) != 1:
+                how = "there is no column" if not there else "there are several columns"
+                return np.array([], np.int64), f"{how} {reference}; the header has {', '.join(columns)}"
+        return np.array([numbers.get(column, -1) for column in columns], np.int64), None
+
+    def _reasons(
+        self, buffer: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64], fields: NDArray[np.int64], width: int,
+        problem: str | None,
+    ) -> pa.Array:  # fmt: skip
+        counts, which = np.unique(fields, return_inverse=True)
+        texts = [problem or self._reason(int(count), width) for count in counts]
+        reasons = pa.array(texts, pa.string()).take(pa.array(which))
+        broken = broken_pieces(buffer, starts, ends)
+        return pc.if_else(pa.array(broken), f"not {self.encoding}", reasons) if broken.any() else reasons
+
+    def _reason(self, fields: int, width: int) -> str | None:
+        if fields == width:
+            return None
+        if fields == UNCLOSED:
+            return "a quote that is not closed"
+        if fields == TOO_LONG:
+            return self._too_long()
+        return f"{fields} field{'s' if fields != 1 else ''} where the header has {width}"
+
+    def _too_long(self) -> str:
+        return f"longer than {self.limits.record_bytes} bytes"
+
+    def _column(
+        self, data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64], forms: NDArray[np.int8],
+        good: NDArray[np.bool_],
+    ) -> Column:  # fmt: skip
+        count = good.size
+        out = np.empty(int(np.sum(ends[:count] - starts[:count], where=good)), np.uint8)
+        offsets = np.empty(count + 1, np.int32)
+        quote = np.int64(self.marks[1])
+        kernels.write_fields(data, starts[:count], ends[:count], forms[:count], good, quote, out, offsets)
+        texts = strings(out, offsets, good)
+        if self.dialect.trim:
+            texts = pc.utf8_trim_whitespace(texts)
+        if self.nulls:
+            texts = pc.if_else(pc.is_in(texts, pa.array(sorted(self.nulls))), pa.scalar(None, pa.string()), texts)
+        return texts, None
+
+
+def _after_first_line(block: bytes) -> bytes:
+    places = [at for at in (block.find(b"\n"), block.find(b"\r")) if at >= 0]
+    return block[min(places) :] if places else b""
+
+
+def _byte(mark: str | None) -> int:
+    if not mark:
+        return -1
+    if len(mark.encode()) > 1:
+        raise UnsupportedError(f"{mark!r} as a mark in CSV: it must be one character of ASCII")
+    return ord(mark)

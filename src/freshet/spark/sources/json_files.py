@@ -1,0 +1,80 @@
+"""JSON files as tasks: one of lines that is UTF-8 as it is becomes several where it is large."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from freshet.rdf.errors import FreshetError, InputError
+from freshet.rml.json_paths import read_path
+from freshet.rml.sources import FileSource, LogicalSource
+from freshet.spark.sources.columns import Limits, Plan, Shape
+from freshet.spark.sources.files import DAMAGED, contents, files_of, is_plain
+from freshet.spark.sources.json_documents import document_batches
+from freshet.spark.sources.json_text import JsonReader, are_lines, json_shape
+from freshet.spark.sources.parts import Part, head_of, line_blocks, line_parts, part_size
+
+
+@dataclass(frozen=True, slots=True)
+class JsonTask:
+    """Reads a file, or a part of one of which it is known that it has a document a line."""
+
+    reader: JsonReader
+    source: FileSource
+    part: Part
+
+    def __call__(self) -> Iterator[pa.RecordBatch]:
+        name = self.part.file.absolute().as_uri()
+        try:
+            if self.part.stop is not None:
+                yield from self.reader.line_batches(name, line_blocks(self.part))
+                return
+            for name, blocks in contents(self.part.file, self.source):
+                yield from self._file(name, blocks)
+        except (*DAMAGED, FreshetError) as error:
+            yield self.reader.shape.rejected(f"cannot be read: {error}", None, name)
+
+    def _file(self, name: str, blocks: Iterator[bytes]) -> Iterator[pa.RecordBatch]:
+        head, limit = b"", self.reader.limits.record_bytes
+        while not _tells(head) and len(head) <= limit and (block := next(blocks, None)) is not None:
+            head += block
+        if are_lines(head):
+            yield from self.reader.line_batches(name, _chained(head, blocks))
+        else:
+            yield from document_batches(self.reader, name, _chained(head, blocks))
+
+
+def _chained(head: bytes, blocks: Iterator[bytes]) -> Iterator[bytes]:
+    yield head
+    yield from blocks
+
+
+def _tells(head: bytes) -> bool:
+    """Whether there are three lines with something in them."""
+    return sum(1 for line in head.split(b"\n")[:-1] if line.strip()) >= 3
+
+
+def json_tasks(source: LogicalSource, given: FileSource, plan: Plan) -> tuple[Shape, Sequence[JsonTask]]:
+    """The columns and the tasks."""
+    iterator = source.iterator or "$"
+    read_path(iterator)
+    reader = JsonReader(json_shape(plan.references), iterator, source.nulls, plan.limits, given.encoding, plan.keep)
+    files = files_of(given)
+    size = part_size(files, plan.cores)
+    tasks = []
+    for file in files:
+        if is_plain(given) and file.stat().st_size > size and _is_of_lines(file, given, plan.limits):
+            tasks += [JsonTask(reader, given, part) for part in line_parts(file, size)]
+        else:
+            tasks.append(JsonTask(reader, given, Part(file)))
+    return reader.shape, tasks
+
+
+def _is_of_lines(file: Path, source: FileSource, limits: Limits) -> bool:
+    try:
+        return are_lines(head_of(file, source, _tells, limits.record_bytes))
+    except DAMAGED as error:
+        raise InputError(f"cannot be read: {error}", file=str(file)) from None

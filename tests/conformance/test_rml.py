@@ -1,0 +1,96 @@
+"""The test cases of RML, each mapped by `freshet map` (below its command line, in one Spark session)."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+import sqlite3
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from conformance.isomorphism import Row, same_bag
+from conformance.rml_output import quads_in
+from conformance.rml_suite import BASE, CASES, KNOWN_FAILURES, SUITES, RmlCase
+from freshet.rdf.errors import FreshetError
+from freshet.spark.map_run import MapOptions, MapSummary, run_map
+from shared_data import shared
+
+COUNTS = {"rml-core": 76, "rml-fnml": 20, "rml-io": 73, "rml-legacy-tests": 118}
+
+
+def parameters() -> list[object]:
+    def marks(name: str) -> list[pytest.MarkDecorator]:
+        known = name in KNOWN_FAILURES
+        return [pytest.mark.xfail(reason=KNOWN_FAILURES[name], strict=True)] if known else []
+
+    return [pytest.param(case, id=case.name, marks=marks(case.name)) for case in CASES]
+
+
+@pytest.mark.parametrize("case", parameters())
+def test_rml(case: RmlCase, rml_spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error may be one of the whole mapping, or records that are rejected. A case that expects one and shows the
+    output all the same (of the records that are left) may have either."""
+    for file in case.inputs:
+        shutil.copy(file, tmp_path / file.name)
+    with_database(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    options = MapOptions(tmp_path / "found.nq", rejects=tmp_path / "rejects", base=case.base)
+    done = mapped(rml_spark, tmp_path / "mapping.ttl", options)
+    if not isinstance(done, MapSummary):
+        assert case.error, str(done)
+        return
+    if case.error and case.output is None:
+        assert done.rejected
+        assert (tmp_path / "rejects").exists()
+        return
+    assert case.output is not None
+    compare(tmp_path / "found.nq", case.output)
+    for target in case.targets:
+        compare(tmp_path / target.name, target)
+
+
+def mapped(spark: SparkSession, mapping: Path, options: MapOptions) -> MapSummary | FreshetError:
+    try:
+        return run_map(spark, mapping, options)
+    except FreshetError as error:
+        return error
+
+
+def compare(found: Path, expected: Path) -> None:
+    made, wanted = quads_in(found), quads_in(expected)
+    assert same_bag(made, wanted), f"{found.name}: found\n{shown(made)}\nexpected\n{shown(wanted)}"
+
+
+def shown(quads: set[Row]) -> str:
+    return "\n".join(sorted("  " + " ".join("-" if term is None else str(term) for term in quad) for quad in quads))
+
+
+def with_database(folder: Path) -> None:
+    """Where a mapping wants a database, one of SQLite with a table for each CSV file."""
+    mapping = folder / "mapping.ttl"
+    text = mapping.read_text(encoding="utf-8")
+    if "$CONNECTIONDSN" not in text:
+        return
+    database = folder / "case.db"
+    connection = sqlite3.connect(database)
+    for file in folder.glob("*.csv"):
+        with file.open(encoding="utf-8", newline="") as lines:
+            header, *rows = csv.reader(lines)
+        connection.execute(f'CREATE TABLE "{file.stem}" ({", ".join(header)})')
+        marks = ", ".join("?" * len(header))
+        connection.executemany(f'INSERT INTO "{file.stem}" VALUES ({marks})', rows)
+    connection.commit()
+    connection.close()
+    mapping.write_text(text.replace("$CONNECTIONDSN", f"jdbc:sqlite:{database}"), encoding="utf-8")
+
+
+def test_the_suites_are_complete() -> None:
+    """No case is lost on the way, and no known failure names one that is not there."""
+    for suite in SUITES:
+        shared(suite)
+    assert Counter(case.name.split("/")[0] for case in CASES) == COUNTS
+    assert KNOWN_FAILURES.keys() <= {case.name for case in CASES}
+    assert {case.base for case in CASES if case.name.startswith("rml-core")} == {BASE}

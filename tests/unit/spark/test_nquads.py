@@ -1,0 +1,185 @@
+"""Statements as N-Quads lines, on records made by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from freshet.kernels import json_values
+from freshet.rml.functions import FUNCTIONS
+from freshet.rml.reader import read_mapping
+from freshet.rml.user_functions import load_functions
+from freshet.spark import records
+from freshet.spark.functions import FunctionTable
+from freshet.spark.mapping import parts_of, shapes_of
+from freshet.spark.nquads import LINES, with_lines
+from freshet.spark.term_columns import Renderer
+
+HEAD = """
+@prefix rml: <http://w3id.org/rml/> . @prefix ex: <http://example.org/ns#> . @base <http://example.org/base/> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> . @prefix fn: <http://example.org/fn#> .
+@prefix grel: <http://users.ugent.be/~bjdmeest/function/grel.ttl#> .
+<M> rml:logicalSource [ rml:source "x" ; rml:referenceFormulation rml:FORM ] ;
+"""
+SUBJECT = 'rml:subjectMap [ rml:template "http://example.org/{id}" ] ;'
+
+
+def made(spark, tmp_path, maps, rows, *, form="CSV", many=frozenset(), users=None):
+    """The lines and the reason of each row: a dictionary of texts, or of pairs of text and kind."""
+    file = tmp_path / "mapping.ttl"
+    file.write_text(HEAD.replace("FORM", form) + maps, encoding="utf-8")
+    users = users or {}
+    (part,) = parts_of(
+        read_mapping(file, functions={**FUNCTIONS, **{iri: user.declared for iri, user in users.items()}})
+    )
+    names = sorted({name for row in rows for name in row})
+    kinded = form == "JSONPath"
+    fields = [f"{name} STRING" for name in (records.REASON, records.FILE, records.LINE)]
+    for name in names:
+        array = name in many
+        fields.append(f"`text of {name}` {'ARRAY<STRING>' if array else 'STRING'}")
+        if kinded:
+            fields.append(f"`kind of {name}` {'ARRAY<TINYINT>' if array else 'TINYINT'}")
+    values = []
+    for row in rows:
+        value = [None, None, None]
+        for name in names:
+            found = row.get(name, (None, 0) if kinded else None)
+            value += [*found] if kinded else [found]
+        values.append(value)
+    frame = spark.createDataFrame(values, ", ".join(fields))
+    renderer = Renderer(shapes_of(part, frozenset(many)), nquads=True, functions=FunctionTable(users))
+    found = with_lines(frame, part.triples, set(part.triples), renderer).collect()
+    return [(row[LINES].split("\n") if row[LINES] else [], row[records.REASON]) for row in found]
+
+
+def pair(object_map, predicate="ex:p"):
+    return f"rml:predicateObjectMap [ rml:predicate {predicate} ; rml:objectMap [ {object_map} ] ] ."
+
+
+def test_literals_are_escaped(spark, tmp_path):
+    maps = SUBJECT + pair('rml:reference "v"')
+    found = made(spark, tmp_path, maps, [{"id": "1", "v": 'a "b"\n\\c'}, {"id": "2"}, {"v": "x"}])
+    assert found[0][0] == ['<http://example.org/1> <http://example.org/ns#p> "a \\"b\\"\\n\\\\c" .']
+    assert found[1:] == [([], None), ([], None)]
+
+
+def test_values_have_their_natural_types(spark, tmp_path):
+    maps = SUBJECT + pair('rml:reference "v"')
+    one = ("1", json_values.INTEGER)
+    rows = [
+        {"id": one, "v": ("2", json_values.INTEGER)},
+        {"id": one, "v": ("true", json_values.BOOLEAN)},
+        {"id": one, "v": ("2.5E0", json_values.REAL)},
+        {"id": one, "v": ('"', json_values.STRING)},
+        {"id": one, "v": ("[1]", json_values.NESTED)},
+    ]
+    found = made(spark, tmp_path, maps, rows, form="JSONPath")
+    objects = [lines[0].split(" ", 2)[2].removesuffix(" .") if lines else None for lines, _ in found]
+    xsd = "http://www.w3.org/2001/XMLSchema#"
+    assert objects == [f'"2"^^<{xsd}integer>', f'"true"^^<{xsd}boolean>', f'"2.5E0"^^<{xsd}double>', '"\\""', None]
+    assert found[4][1] == "the value of v is an object or an array"
+
+
+def test_several_values_make_each_with_each(spark, tmp_path):
+    maps = SUBJECT + pair('rml:template "{a}-{b}" ; rml:termType rml:Literal')
+    rows = [{"id": ["x y", "é"], "a": ["1", "2"], "b": "c"}, {"id": [], "a": ["1"], "b": "c"}]
+    found = made(spark, tmp_path, maps, rows, many=frozenset({"id", "a"}))
+    assert sorted(found[0][0]) == sorted(
+        f'<http://example.org/{subject}> <http://example.org/ns#p> "{value}-c" .'
+        for subject in ("x%20y", "é")
+        for value in (1, 2)
+    )
+    assert found[1] == ([], None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "iri"),
+    [
+        ("IRI", "a b/é", "http://example.org/a%20b%2Fé"),
+        ("URI", "a b/é", "http://example.org/a%20b%2F%C3%A9"),
+        ("UnsafeIRI", "a b/é", "http://example.org/a b/é"),
+    ],
+)
+def test_term_types_say_what_is_encoded(spark, tmp_path, kind, value, iri):
+    maps = f'rml:subjectMap [ rml:template "http://example.org/{{id}}" ; rml:termType rml:{kind} ; rml:class ex:T ] .'
+    ((lines, _),) = made(spark, tmp_path, maps, [{"id": value}])
+    assert lines == [f"<{iri}> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://example.org/ns#T> ."]
+
+
+def test_relative_iris_are_resolved_and_bad_ones_rejected(spark, tmp_path):
+    maps = 'rml:subjectMap [ rml:reference "id" ; rml:class ex:T ] .'
+    found = made(spark, tmp_path, maps, [{"id": "a"}, {"id": "urn:a"}, {"id": "a b"}])
+    assert [lines[0].split()[0] for lines, _ in found[:2]] == ["<http://example.org/base/a>", "<urn:a>"]
+    assert found[2] == ([], "not an absolute IRI: http://example.org/base/a b")
+
+
+def test_graphs_languages_and_datatypes_of_the_record(spark, tmp_path):
+    maps = """rml:subjectMap [ rml:constant ex:s ; rml:graphMap [ rml:template "http://example.org/g/{g}" ] ] ;
+      rml:predicateObjectMap [ rml:predicate ex:p ; rml:graph rml:defaultGraph ;
+        rml:objectMap [ rml:reference "v" ; rml:languageMap [ rml:reference "l" ] ] ,
+          [ rml:reference "v" ; rml:datatypeMap [ rml:template "http://example.org/{t}" ] ] ] ."""
+    rows = [{"g": "1", "v": "x", "l": "en-GB", "t": "T"}, {"g": "1", "v": "x", "l": "english", "t": "T"}]
+    found = made(spark, tmp_path, maps, rows)
+    s, g = "<http://example.org/ns#s> <http://example.org/ns#p>", "<http://example.org/g/1>"
+    typed = '"x"^^<http://example.org/T>'
+    assert sorted(found[0][0]) == sorted(
+        [f'{s} "x"@en-GB .', f'{s} "x"@en-GB {g} .', f"{s} {typed} .", f"{s} {typed} {g} ."]
+    )
+    assert found[1] == ([], "no language tag: english")
+
+
+FUNCTION_FILE = """
+import pyarrow.compute as pc
+from freshet.rml.user_functions import mapping_function
+
+@mapping_function("http://example.org/fn#shout", ["http://example.org/fn#text"], "http://example.org/fn#out")
+def shout(text):
+    return pc.binary_join_element_wise(pc.utf8_upper(text), "!", "")
+"""
+
+
+def test_a_users_function_runs_on_batches(spark, tmp_path):
+    (tmp_path / "functions.py").write_text(FUNCTION_FILE, encoding="utf-8")
+    call = """rml:functionExecution [ rml:function fn:shout ;
+      rml:input [ rml:parameter fn:text ; rml:inputValueMap [ rml:reference "v" ] ] ] ; rml:return fn:out"""
+    rows = [{"id": "1", "v": "a"}, {"id": "2"}, {"id": "3", "v": "b"}]
+    found = made(spark, tmp_path, SUBJECT + pair(call), rows, users=load_functions(tmp_path / "functions.py"))
+    assert [[line.split()[2] for line in lines] for lines, _ in found] == [['"A!"'], [], ['"B!"']]
+
+
+CALLS = {
+    "toTitleCase": ({"valueParam": "red car"}, ["Red Car"]),
+    "string_trim": ({"valueParam": " \t a b "}, ["a b"]),
+    "string_substring": ({"valueParam": "Venus", "p_int_i_from": "1", "p_int_i_opt_to": "3"}, ["en"]),
+    "string_replaceChars": ({"valueParam": "abcb", "param_find": "bc", "param_replace": "xy"}, ["axyx"]),
+    "string_indexOf": ({"valueParam": "abcb", "p_string_sub": "b"}, ["1"]),
+    "string_lastIndexOf": ({"valueParam": "abcb", "p_string_sub": "b"}, ["3"]),
+    "string_endsWith": ({"valueParam": "abcb", "p_string_sub": "cb"}, ["true"]),
+    "string_split": ({"valueParam": "a.b.c", "p_string_sep": "."}, ["a", "b", "c"]),
+    "escape": ({"valueParam": "<a&b>", "modeParam": "html"}, ["&lt;a&amp;b&gt;"]),
+    "math_round": ({"p_dec_n": "2.5"}, ["3"]),
+    "math_floor": ({"p_dec_n": "-2.5"}, ["-3"]),
+    "controls_if": ({"p_bool_b": "false", "p_any_true": "x", "p_any_false": "y"}, ["y"]),
+    "boolean_not": ({"p_bool_b": "false"}, ["true"]),
+    "string_reverse": ({"valueParam": "abc"}, ["cba"]),
+    "string_md5": ({"valueParam": "a"}, ["0cc175b9c0f1b6a831c399e269772661"]),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_functions(spark, tmp_path, name):
+    given, wanted = CALLS[name]
+    inputs = ", ".join(
+        f'[ rml:parameter grel:{parameter} ; rml:inputValueMap [ rml:reference "{parameter}" ] ]' for parameter in given
+    )
+    call = f"rml:functionExecution [ rml:function grel:{name} ; rml:input {inputs} ]"
+    ((lines, _),) = made(spark, tmp_path, SUBJECT + pair(call), [{"id": "1", **given}])
+    assert [line.split(" ", 2)[2].split('"')[1] for line in lines] == wanted
+
+
+def test_all_values_at_once(spark, tmp_path):
+    call = """rml:functionExecution [ rml:function grel:array_join ;
+      rml:input [ rml:parameter grel:p_array_a ; rml:inputValueMap [ rml:reference "v" ] ] ,
+        [ rml:parameter grel:p_string_sep ; rml:inputValue "+" ] ]"""
+    ((lines, _),) = made(spark, tmp_path, SUBJECT + pair(call), [{"id": "1", "v": ["a", "b"]}], many=frozenset({"v"}))
+    assert lines == ['<http://example.org/1> <http://example.org/ns#p> "a+b" .']
