@@ -1,6 +1,6 @@
-"""Windowed joins by the book, one record at a time, in plain Python: the twin of the kernels and of the state around them.
+"""Windowed joins by the book, one record at a time, in plain Python: the twin of kernels and state.
 
-Records are (key, time, side, name) in the order in which they arrive; pairs are (name of the child, name of the parent).
+Records are (key, time, side, name) in the order in which they arrive; pairs are (name of child, name of parent).
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from random import Random
 from typing import NamedTuple
 
 from freshet.rml.windows import JoinWindow, WindowKind
@@ -139,3 +140,27 @@ def naive(records: Sequence[Record], window: JoinWindow, lateness: int) -> Found
     if window.kind in (WindowKind.DYNAMIC, WindowKind.DYNAMIC_COUNT):
         return algorithm_1(records, window, lateness)
     return brute_force(records, window, lateness)
+
+
+def random_records(random: Random, disorder: int) -> list[Record]:
+    """Records of a few keys, some of which fall silent, at times that come in bursts and jump."""
+    records, now = [], random.randint(-500, 500)
+    pace = 2
+    for number in range(random.randint(0, 150)):
+        if random.random() < 0.05:
+            pace = random.choice([0, 1, 5, 40])
+        now += random.randint(0, 2 * pace)
+        key = f"k{min(random.randint(0, 5), random.randint(0, 5))}"
+        time = now - random.randint(0, disorder)
+        records.append(Record(key, time, random.randint(0, 1), f"r{number}"))
+    return records
+
+
+def cut(random: Random, records: list[Record]) -> list[list[Record]]:
+    """Batches of any length."""
+    batches, first = [], 0
+    while first < len(records):
+        last = first + random.choice([1, 2, 7, 30, 200])
+        batches.append(records[first:last])
+        first = last
+    return batches

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from freshet.kernels.join_windows import Ended
 from freshet.rdf.errors import InputError
-from freshet.rml.windows import JoinWindow, WindowKind
+from freshet.rml.windows import JoinWindow
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
@@ -47,7 +47,7 @@ def waits(ended: Ended, window: JoinWindow, memory: Floats) -> Sizes:
     For keys that hardly ever come back, as where the time of the measurement is part of the key: what one has taught
     serves the next. Windows grow while many of them end without a pair, as they may have been too small for it.
     """
-    longest, first = memory if len(memory) else (0.0, float(window.upper))
+    longest, first = memory if len(memory) else (0.0, float(window.size))
     paired = ended.needed[ended.needed >= 0]
     if len(paired):
         longest = max(float(paired.max()), _FADES * longest)
@@ -83,8 +83,3 @@ def checked_sizes(policy: SizingPolicy, ended: Ended, window: JoinWindow, memory
         raise InputError(f"the sizing policy {window.policy} gave {sizes.shape} sizes for {len(ended.keys)} windows")
     lower, upper = window.lower, window.upper
     return Sizes(min(max(int(first), lower), upper), np.clip(sizes, lower, upper), np.asarray(kept, np.float64))
-
-
-def first_size(window: JoinWindow) -> int:
-    """What keys start with before a policy has been asked."""
-    return window.upper if window.policy and window.kind is WindowKind.DYNAMIC else window.size

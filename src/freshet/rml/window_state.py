@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from freshet.kernels.join_windows import CHILD, NEVER, NOTHING, PARENT, KeyWindows, Pairs, Sizing, adaptive_pairs
 from freshet.kernels.join_windows import fixed_pairs as _fixed_pairs
-from freshet.rml.sizing import checked_sizes, first_size, sizing_policy
+from freshet.rml.sizing import checked_sizes, sizing_policy
 from freshet.rml.windows import FIXED, JoinWindow, WindowKind
 
 # The columns of records that are to be joined; those that are carried along stand behind them.
@@ -56,7 +56,7 @@ def empty_state(child: pa.Schema, parent: pa.Schema, window: JoinWindow) -> Wind
     """The state before anything came, for records with these columns."""
     keys = _key_table(pa.array([], pa.string()), _fresh(0, window, window.size))
     return WindowState(
-        _held(child).empty_table(), _held(parent).empty_table(), keys, int(NEVER), first_size(window), np.empty(0)
+        _held(child).empty_table(), _held(parent).empty_table(), keys, int(NEVER), window.size, np.empty(0)
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 import naive_joins
 from freshet.kernels.join_windows import NEVER, NOTHING, KeyWindows, Sizing, adaptive_pairs, fixed_pairs
 from freshet.rml.windows import JoinWindow, WindowKind
-from naive_joins import Found, Record
+from naive_joins import Found, Record, cut, random_records
 
 SMALL = {
     WindowKind.TUMBLING: JoinWindow(WindowKind.TUMBLING, size=40),
@@ -19,29 +19,6 @@ SMALL = {
     WindowKind.DYNAMIC: JoinWindow(WindowKind.DYNAMIC, size=16, lower=3, upper=60, list_size=2, idle_ms=150),
     WindowKind.DYNAMIC_COUNT: JoinWindow(WindowKind.DYNAMIC_COUNT, size=4, lower=2, upper=16, list_size=2, idle_ms=90),
 }
-
-
-def random_records(random: Random, disorder: int) -> list[Record]:
-    """Records of a few keys, some of which fall silent, at times that come in bursts and jump."""
-    records, now = [], random.randint(-500, 500)
-    pace = 2
-    for number in range(random.randint(0, 150)):
-        if random.random() < 0.05:
-            pace = random.choice([0, 1, 5, 40])
-        now += random.randint(0, 2 * pace)
-        key = f"k{min(random.randint(0, 5), random.randint(0, 5))}"
-        time = now - random.randint(0, disorder)
-        records.append(Record(key, time, random.randint(0, 1), f"r{number}"))
-    return records
-
-
-def cut(random: Random, records: list[Record]) -> list[list[Record]]:
-    batches, first = [], 0
-    while first < len(records):
-        last = first + random.choice([1, 2, 7, 30, 200])
-        batches.append(records[first:last])
-        first = last
-    return batches
 
 
 def through_kernels(batches: list[list[Record]], window: JoinWindow, lateness: int) -> tuple[Found, list[Record]]:

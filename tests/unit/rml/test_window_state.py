@@ -1,0 +1,181 @@
+"""What waits in the window of a join: any batching, through bytes and back, against the naive twin."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import naive_joins
+from freshet.kernels.join_windows import Ended
+from freshet.rdf.errors import InputError
+from freshet.rml.sizing import Floats, Sizes, sizing_policy, waits
+from freshet.rml.window_bytes import state_of, values_of
+from freshet.rml.window_state import KEY, TIE, TIME, Step, WindowState, empty_state, take
+from freshet.rml.windows import JoinWindow, WindowKind, default_window
+from naive_joins import CHILD, PARENT, Found, Record, cut, random_records
+
+SMALL = {
+    WindowKind.TUMBLING: JoinWindow(WindowKind.TUMBLING, size=40),
+    WindowKind.SLIDING: JoinWindow(WindowKind.SLIDING, size=25),
+    WindowKind.DYNAMIC: JoinWindow(size=16, lower=3, upper=60, idle_ms=150),
+    WindowKind.DYNAMIC_COUNT: JoinWindow(WindowKind.DYNAMIC_COUNT, size=4, lower=2, upper=16, idle_ms=90),
+    WindowKind.LOSSLESS: JoinWindow(WindowKind.LOSSLESS, size=10, lower=3, upper=25),
+}
+SCHEMA = pa.schema([(KEY, pa.string()), (TIME, pa.int64()), (TIE, pa.int64()), ("name", pa.string())])
+
+
+def table(records: list[Record]) -> pa.Table:
+    rows = [{KEY: each.key, TIME: each.time, TIE: int(each.name[1:]), "name": each.name} for each in records]
+    return pa.Table.from_pylist(rows, SCHEMA)
+
+
+def step(state: WindowState, batch: list[Record], window: JoinWindow, lateness: int) -> tuple[WindowState, Step]:
+    sides = [table([record for record in batch if record.side == side]) for side in (CHILD, PARENT)]
+    newest = max(record.time for record in batch)
+    return take(state, sides[0], sides[1], newest, window, lateness)
+
+
+def pairs_of(gave: Step) -> Counter[tuple[str, str]]:
+    return Counter(zip(gave.children["name"].to_pylist(), gave.parents["name"].to_pylist(), strict=True))
+
+
+def through_state(batches: list[list[Record]], window: JoinWindow, lateness: int) -> tuple[Found, WindowState]:
+    state = empty_state(SCHEMA, SCHEMA, window)
+    pairs: Counter[tuple[str, str]] = Counter()
+    late = 0
+    for batch in batches:
+        state, gave = step(state_of(values_of(state)), batch, window, lateness)
+        pairs += pairs_of(gave)
+        late += gave.late
+    return Found(pairs, late), state
+
+
+def as_taken(batches: list[list[Record]]) -> list[Record]:
+    """In the order in which the records of a batch count as arrived."""
+    return [
+        record
+        for batch in batches
+        for record in sorted(batch, key=lambda each: (each.time, each.side, int(each.name[1:])))
+    ]
+
+
+@pytest.mark.parametrize("lateness", [0, 30])
+@pytest.mark.parametrize("kind", SMALL)
+def test_any_batches_give_what_the_twin_finds(kind: WindowKind, lateness: int) -> None:
+    window = SMALL[kind]
+    seen = late = 0
+    for seed in range(40):
+        random = Random(seed)
+        batches = cut(random, random_records(random, disorder=random.choice([0, 20, 60])))
+        found, _ = through_state(batches, window, lateness)
+        assert found == naive_joins.naive(as_taken(batches), window, lateness)
+        seen += found.pairs.total()
+        late += found.late
+    assert seen > 300
+    assert late > 0
+
+
+@pytest.mark.parametrize("kind", SMALL)
+def test_batches_do_not_matter_to_streams_in_order(kind: WindowKind) -> None:
+    for seed in range(20):
+        random = Random(seed)
+        records = as_taken([random_records(random, disorder=0)])
+        one, _ = through_state([records] if records else [], SMALL[kind], 0)
+        many, _ = through_state(cut(random, records), SMALL[kind], 0)
+        assert one == many
+
+
+@pytest.mark.parametrize("kind", SMALL)
+def test_nothing_is_kept_of_what_has_fallen_silent(kind: WindowKind) -> None:
+    records = [record for record in random_records(Random(3), disorder=10) if record.side == CHILD]
+    _, state = through_state([records], SMALL[kind], 0)
+    assert state.records > 0
+    state, _ = take(state, table([]), table([]), records[-1].time + 10_000, SMALL[kind], 0)
+    assert (state.records, len(state.keys)) == (0, 0)
+
+
+def test_a_stream_of_one_side_does_not_pile_up() -> None:
+    for window in map(default_window, WindowKind):
+        state = empty_state(SCHEMA, SCHEMA, window)
+        held = []
+        for second in range(40):
+            batch = [Record(f"k{at}", 1_000 * second + at, CHILD, f"r{at}") for at in range(100)]
+            state, _ = step(state, batch, window, 0)
+            held.append((state.records, len(state.keys), state.children.nbytes))
+        assert max(held[20:]) <= max(held[:20])
+
+
+def double(ended: Ended, window: JoinWindow, memory: Floats) -> Sizes:
+    """A policy that a user could write: every window that ends is doubled; it counts how often it was asked."""
+    asked = (memory[0] if len(memory) else 0) + 1
+    return Sizes(window.size, 2 * ended.sizes, np.array([asked]))
+
+
+def test_a_policy_of_the_user_sizes_the_windows() -> None:
+    window = JoinWindow(size=10, lower=1, upper=35, policy=f"{__name__}:double", idle_ms=10_000)
+    assert sizing_policy(f"{__name__}:double") is double
+    state = empty_state(SCHEMA, SCHEMA, window)
+    sizes = []
+    for moment in (0, 100, 200, 300):
+        state, _ = step(state_of(values_of(state)), [Record("a", moment, CHILD, "r1")], window, 0)
+        state, _ = take(state, table([]), table([]), moment + 50, window, 0)
+        sizes.append(state.keys["sizes"].to_pylist())
+    assert sizes == [[20], [35], [35], [35]]
+    assert state.memory.tolist() == [8]
+
+
+def test_waits_are_learned_from_pairs() -> None:
+    """Keys that come but once: their partner needs 300 ms, so new ones wait 330 in place of two seconds."""
+    window = JoinWindow(policy="freshet.rml.sizing:waits")
+    state = empty_state(SCHEMA, SCHEMA, window)
+    assert state.first == 2_000
+    found = 0
+    for number in range(200):
+        now = 100 * number
+        batch = [Record(f"k{number}", now, CHILD, f"r{number}"), Record(f"k{number - 3}", now, PARENT, f"r{number}")]
+        state, gave = step(state, batch, window, 0)
+        found += len(gave.children)
+    assert found == 197
+    assert state.first == 330
+    assert state.records < 12
+
+
+def test_waits_grow_when_nothing_is_found() -> None:
+    window = JoinWindow(policy="freshet.rml.sizing:waits")
+    nothing = Ended(*(np.array([value] * 3, np.int64) for value in (0, 100, 1, 0, -1)))
+    first, sizes, memory = waits(nothing, window, np.array([50.0, 100.0]))
+    assert (first, sizes.tolist()) == (200, [200] * 3)
+    assert waits(nothing, window, memory).first == 400
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("nonsense", "MODULE:NAME"),
+        ("no.such.module:waits", "cannot be imported"),
+        ("freshet.rml.sizing:Nothing", "no function Nothing"),
+    ],
+)
+def test_a_policy_that_is_not_there(name: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        sizing_policy(name)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"size": 0}, "at least 1"),
+        ({"lower": 3_000}, "do not ascend"),
+        ({"upper": 1_000}, "do not ascend"),
+        ({"grow_below": 2.0}, "grows is above"),
+        ({"list_size": 0.5}, "at least 1"),
+        ({"kind": WindowKind.SLIDING, "policy": "a:b"}, "takes no sizing policy"),
+    ],
+)
+def test_windows_that_make_no_sense(wrong: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        JoinWindow(**wrong)  # type: ignore[arg-type]
