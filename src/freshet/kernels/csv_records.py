@@ -19,6 +19,7 @@ START, END, FIELDS, LINE = 0, 1, 2, 3
 # In place of the number of fields: a quote that is never closed; more bytes than the longest record may have. Either is
 # taken to be one line, and what follows is read as if nothing were wrong.
 UNCLOSED, TOO_LONG = -1, -2
+SEVERAL = -3  # a text that should be one record and is more
 
 
 @njit
@@ -140,6 +141,18 @@ def scan_records(data, at, end, final, longest, delimiter, quote, comment, wante
         line += _count_lines(data, first, at)
         count += 1
     return count, at, line
+
+
+@njit
+def scan_texts(data, text_starts, text_ends, longest, delimiter, quote, wanted, starts, ends, forms, fields):
+    """Texts that are one record each: what is found goes into starts, ends and forms [reference, text]."""
+    for text in range(text_starts.size):
+        first, end = text_starts[text], text_ends[text]
+        last, fields[text] = _record(
+            data, first, end, True, longest, delimiter, quote, wanted, starts, ends, forms, text
+        )
+        if fields[text] >= 0 and _after_line(data, last, end) < end:
+            fields[text] = SEVERAL
 
 
 @njit

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
+from freshet.kernels.json_values import NOTHING
 from freshet.spark import records
 
 Column = tuple[pa.Array, pa.Array | None]  # texts, and kinds where values have types
@@ -93,16 +93,16 @@ class Shape:
         kinds = [kind for _, kind in found.columns] if self.kinds else []
         return pa.RecordBatch.from_arrays([*places, *texts, *kinds], names=self.names)
 
+    def nothing(self, count: int) -> list[Column]:
+        """The columns of records in which nothing is found."""
+        no_texts, no_kinds = pa.nulls(count, pa.string()), pa.array([NOTHING] * count, pa.int8())
+        empty = pa.array([[]] * count, pa.list_(pa.string())), pa.array([[]] * count, pa.list_(pa.int8()))
+        return [empty if each in self.many else (no_texts, no_kinds) for each in self.references]
+
     def rejected(self, reason: str, line: str | None, file: str) -> pa.RecordBatch:
         """One thing that cannot be read."""
-        columns: list[Column] = []
-        for each in self.references:
-            if each in self.many:
-                columns.append((pa.array([[]], pa.list_(pa.string())), pa.array([[]], pa.list_(pa.int8()))))
-            else:
-                columns.append((pa.nulls(1, pa.string()), pa.array([0], pa.int8())))
         shown = pa.array([None if line is None else line[:SHOWN]], pa.string())
-        return self.batch(Found(columns, pa.array([reason]), shown, pa.array([file]), pa.nulls(1, pa.int64())))
+        return self.batch(Found(self.nothing(1), pa.array([reason]), shown, pa.array([file]), pa.nulls(1, pa.int64())))
 
 
 def text_name(reference: str) -> str:
@@ -113,9 +113,3 @@ def text_name(reference: str) -> str:
 def kind_name(reference: str) -> str:
     """The column of its kind, a code of `freshet.kernels.json_values`."""
     return f"kind of {reference}"
-
-
-def where_rejected(reasons: pa.Array, texts: Sequence[str | None] | pa.Array) -> pa.Array:
-    """Texts beside the reasons, null where there is none."""
-    given = texts if isinstance(texts, pa.Array) else pa.array(texts, pa.string())
-    return pc.if_else(pc.is_valid(reasons), given, pa.scalar(None, pa.string()))

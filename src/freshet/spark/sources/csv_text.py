@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from freshet.kernels import csv_records as kernels
-from freshet.kernels.csv_records import END, FIELDS, START, TOO_LONG, UNCLOSED
-from freshet.rdf.arrow import strings
+from freshet.kernels.csv_records import END, FIELDS, SEVERAL, START, TOO_LONG, UNCLOSED
+from freshet.rdf.arrow import Ranges, strings
 from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.rml.sources import CsvDialect
 from freshet.spark.sources.columns import DEFAULT_LIMITS, ROWS, Column, Found, Limits, Shape
@@ -80,6 +80,20 @@ class CsvReader:
                 break
         return at
 
+    def lines(self, texts: Ranges, header: list[str]) -> tuple[list[Column], pa.Array]:
+        """Texts that are one record each: the fields that are asked for, and why texts cannot be read."""
+        data, text_starts, text_ends = texts
+        wanted, problem = self.wanted(header)
+        size, count = len(self.shape.references), text_starts.size
+        starts, ends = np.empty((size, count), np.int64), np.empty((size, count), np.int64)
+        forms, fields = np.empty((size, count), np.int8), np.empty(count, np.int64)
+        kernels.scan_texts(
+            data, text_starts, text_ends, self.limits.record_bytes, *self.marks[:2], wanted, starts, ends, forms, fields
+        )
+        reasons = self._reasons(b"", _NOTHING_WANTED, _NOTHING_WANTED, fields, len(header), problem)
+        good = ~pc.is_valid(reasons).to_numpy(zero_copy_only=False)
+        return [self._column(data, starts[k], ends[k], forms[k], good) for k in range(size)], reasons
+
     @property
     def marks(self) -> tuple[int, int, int]:
         """The bytes of delimiter, quote and comment; -1 where there is none."""
@@ -132,7 +146,7 @@ class CsvReader:
         counts, which = np.unique(fields, return_inverse=True)
         texts = [problem or self._reason(int(count), width) for count in counts]
         reasons = pa.array(texts, pa.string()).take(pa.array(which))
-        broken = broken_pieces(buffer, starts, ends)
+        broken = broken_pieces(buffer, starts, ends)  # none where the texts are known to be UTF-8
         return pc.if_else(pa.array(broken), f"not {self.encoding}", reasons) if broken.any() else reasons
 
     def _reason(self, fields: int, width: int) -> str | None:
@@ -142,6 +156,8 @@ class CsvReader:
             return "a quote that is not closed"
         if fields == TOO_LONG:
             return self._too_long()
+        if fields == SEVERAL:
+            return "more than one line"
         return f"{fields} field{'s' if fields != 1 else ''} where the header has {width}"
 
     def _too_long(self) -> str:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from freshet.rdf.errors import UnsupportedError
-from freshet.rml.sources import FileSource, Formulation, LogicalSource
+from freshet.rml.sources import DatabaseSource, FileSource, Formulation, LogicalSource
+from freshet.spark.sources import sqlite
 from freshet.spark.sources.columns import DEFAULT_LIMITS, Limits, Plan, Records, Shape, Task
 from freshet.spark.sources.csv_files import csv_tasks
+from freshet.spark.sources.jdbc import jdbc_records
 from freshet.spark.sources.json_files import json_tasks
+from freshet.spark.sources.rdf_files import rdf_tasks
+from freshet.spark.sources.xml_files import xml_tasks
 
 
 def open_records(
@@ -28,18 +32,29 @@ def open_records(
     before anything runs (a missing file, a missing column, a path that is none) is an error that names it.
     """
     plan = Plan(tuple(sorted(set(references))), keep, limits, spark.sparkContext.defaultParallelism)
+    given = source.source
+    if isinstance(given, DatabaseSource) and not given.url.startswith(sqlite.PREFIX):
+        return jdbc_records(spark, source, given, plan)
     return run_tasks(spark, *tasks_of(source, plan))
+
+
+_OF_FILES: dict[Formulation, Callable[[LogicalSource, FileSource, Plan], tuple[Shape, Sequence[Task]]]] = {
+    Formulation.CSV: csv_tasks,
+    Formulation.JSON: json_tasks,
+    Formulation.XML: xml_tasks,
+    Formulation.SPARQL: rdf_tasks,
+}
 
 
 def tasks_of(source: LogicalSource, plan: Plan) -> tuple[Shape, Sequence[Task]]:
     """The columns of a source, and the tasks that read it."""
-    if isinstance(source.source, FileSource):
-        match source.formulation:
-            case Formulation.CSV:
-                return csv_tasks(source, source.source, plan)
-            case Formulation.JSON:
-                return json_tasks(source, source.source, plan)
-    raise UnsupportedError(f"{source.formulation} of {type(source.source).__name__}")
+    given = source.source
+    if isinstance(given, DatabaseSource) and source.formulation in (Formulation.TABLE, Formulation.QUERY):
+        return sqlite.sqlite_tasks(source, given, plan)
+    if isinstance(given, FileSource) and source.formulation in _OF_FILES:
+        return _OF_FILES[source.formulation](source, given, plan)
+    what = type(given).__name__
+    raise UnsupportedError(f"the reference formulation {source.formulation.value} of a {what} as a bounded source")
 
 
 def run_tasks(spark: SparkSession, shape: Shape, tasks: Sequence[Task]) -> Records:

@@ -1,0 +1,195 @@
+"""Documents of streams as records: messages, or lines of files and sockets, each cut by the iterator.
+
+A JSON or XML document is one value or element. A CSV document is a header and the records below it, unless the header
+is given: then each document is one record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pyspark.sql import DataFrame
+
+from freshet.rdf.arrow import key_ranges, read_only
+from freshet.rdf.errors import FreshetError, InputError, UnsupportedError
+from freshet.rml.json_paths import read_path
+from freshet.rml.sources import CsvDialect, FileSource, Formulation, LogicalSource
+from freshet.spark import records
+from freshet.spark.sources.columns import DEFAULT_LIMITS, Column, Found, Limits, Plan, Records, Shape, text_name
+from freshet.spark.sources.csv_text import CsvReader
+from freshet.spark.sources.json_text import JsonReader, json_shape
+from freshet.spark.sources.xml_files import xml_reader
+from freshet.spark.sources.xml_text import RefusedError, XmlReader, as_columns
+
+# What is found in documents: the columns, the number of the document that each record is of, and the reasons.
+Parsed = tuple[list[Column], NDArray[np.int64], pa.Array]
+Parse = Callable[[pa.Array], Parsed]
+
+
+def parse_documents(
+    documents: DataFrame,
+    source: LogicalSource,
+    references: Collection[str],
+    *,
+    header: list[str] | None = None,
+    keep: bool = True,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Records:
+    """The records of documents, which have LINE, FILE and ARRIVED; these stay beside each record.
+
+    `keep=False`: text and file only of what is rejected. `header`: the columns of CSV documents of one record each; one
+    that is the header itself is passed over. Documents with nothing in them but spaces are none.
+    """
+    plan = Plan(tuple(sorted(set(references))), keep, limits)
+    shape, parse = parser_of(source, plan, header)
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield parsed_batch(batch, shape, parse, keep)
+
+    needed = documents.select(records.LINE, records.FILE, records.ARRIVED)
+    return Records(needed.mapInArrow(run, shape.schema), shape.many)
+
+
+def parsed_batch(batch: pa.RecordBatch, shape: Shape, parse: Parse, keep: bool) -> pa.RecordBatch:
+    """The records of a batch of documents."""
+    there = pc.not_equal(pc.utf8_trim_whitespace(pc.fill_null(batch.column(records.LINE), "")), "")
+    batch = batch.filter(there) if there.false_count else batch
+    columns, owners, reasons = parse(batch.column(records.LINE))
+    beside = batch.select([records.LINE, records.FILE, records.ARRIVED])
+    if owners.size != len(batch) or (owners != np.arange(len(batch))).any():
+        beside = beside.take(pa.array(owners))
+    lines, files, arrived = beside.columns
+    if not keep:
+        rejected, nothing = pc.is_valid(reasons), pa.scalar(None, pa.string())
+        lines, files = pc.if_else(rejected, lines, nothing), pc.if_else(rejected, files, nothing)
+    return shape.batch(Found(columns, reasons, lines, files, arrived))
+
+
+def parser_of(source: LogicalSource, plan: Plan, header: list[str] | None = None) -> tuple[Shape, Parse]:
+    """The columns of a stream's records, and what parses its documents."""
+    match source.formulation:
+        case Formulation.JSON:
+            iterator = source.iterator or "$"
+            shape = json_shape(plan.references, arrived=True)
+            read_path(iterator)
+            return shape, _JsonParser(JsonReader(shape, iterator, source.nulls, plan.limits))
+        case Formulation.XML:
+            reader = xml_reader(source, plan, arrived=True)
+            return reader.shape, _XmlParser(reader)
+        case Formulation.CSV:
+            dialect = source.source.dialect if isinstance(source.source, FileSource) else CsvDialect()
+            rows = CsvReader(Shape(plan.references), dialect, source.nulls, plan.limits)
+            if header is not None and (problem := rows.wanted(header)[1]) is not None:
+                raise InputError(problem)
+            return Shape(plan.references, arrived=True), _CsvParser(rows, header)
+    raise UnsupportedError(f"the reference formulation {source.formulation.value} in a stream")
+
+
+class _JsonParser:
+    def __init__(self, reader: JsonReader) -> None:
+        self._reader = reader
+        self._whole = read_path(reader.iterator).steps == ()
+
+    def __call__(self, documents: pa.Array) -> Parsed:
+        data, starts, ends = key_ranges(documents)
+        ranges = read_only(data), starts, ends
+        every = np.arange(len(documents))
+        if self._whole:
+            good, columns = self._reader.found_in(ranges, objects_only=True)
+            reasons = pc.if_else(good, pa.scalar(None, pa.string()), "not a JSON object")
+            return columns, every, reasons
+        cut = self._reader.cut(ranges)
+        _, columns = self._reader.found_in(cut.records, objects_only=False)
+        rejected = {int(number): "not JSON" for number in np.flatnonzero(~cut.good)}
+        return _with_rejected(self._reader.shape, columns, cut.owners, rejected)
+
+
+class _XmlParser:
+    def __init__(self, reader: XmlReader) -> None:
+        self._reader = reader
+
+    def __call__(self, documents: pa.Array) -> Parsed:
+        rejected: dict[int, str] = {}
+        owners: list[int] = []
+        found: list[list[list[str]]] = [[] for _ in self._reader.shape.references]
+        for number, document in enumerate(documents.to_pylist()):
+            try:
+                columns, lines = self._reader.columns(self._reader.records_of(document.encode(), "utf-8"))
+            except RefusedError as error:
+                rejected[number] = str(error)
+                continue
+            for values, more in zip(found, columns, strict=True):
+                values += more
+            owners += [number] * len(lines)
+        return _with_rejected(self._reader.shape, as_columns(found), np.array(owners, np.int64), rejected)
+
+
+class _CsvParser:
+    def __init__(self, reader: CsvReader, header: list[str] | None) -> None:
+        self._reader = reader
+        self._header = header
+
+    def __call__(self, documents: pa.Array) -> Parsed:
+        if self._header is None:
+            return self._with_headers(documents)
+        data, starts, ends = key_ranges(documents)
+        columns, reasons = self._reader.lines((read_only(data), starts, ends), self._header)
+        again = pa.array(np.full(len(documents), bool(columns)))
+        for (texts, _), reference in zip(columns, self._reader.shape.references, strict=True):
+            again = pc.and_(again, pc.fill_null(pc.equal(texts, reference), False))
+        if not again.true_count:
+            return columns, np.arange(len(documents)), reasons
+        kept = pc.invert(again)
+        owners = np.flatnonzero(kept.to_numpy(zero_copy_only=False))
+        return [(texts.filter(kept), None) for texts, _ in columns], owners, reasons.filter(kept)
+
+    def _with_headers(self, documents: pa.Array) -> Parsed:
+        shape, parts, owners = self._reader.shape, [], []
+        for number, document in enumerate(documents.to_pylist()):
+            some = list(self._document(document))
+            parts += some
+            owners += [number] * sum(len(each) for each in some)
+        table = pa.Table.from_batches(parts) if parts else pa.Table.from_batches([shape.rejected("", None, "")])[:0]
+        table = table.combine_chunks()
+        columns: list[Column] = [(_whole(table.column(text_name(each))), None) for each in shape.references]
+        return columns, np.array(owners, np.int64), _whole(table.column(records.REASON))
+
+    def _document(self, document: str) -> Iterator[pa.RecordBatch]:
+        """The records of a document that begins with its header."""
+        count = 0
+        try:
+            for batch in self._reader.batches("", iter([document.encode()])):
+                count += len(batch)
+                yield batch
+        except FreshetError as error:
+            yield self._reader.shape.rejected(str(error), None, "")
+            return
+        if not count:
+            yield self._reader.shape.rejected("a header without a record below it", None, "")
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    joined = column.combine_chunks()
+    return joined if isinstance(joined, pa.Array) else pa.concat_arrays(joined.chunks)
+
+
+def _with_rejected(shape: Shape, columns: list[Column], owners: NDArray[np.int64], rejected: dict[int, str]) -> Parsed:
+    """What is found, and a record for each document that is rejected."""
+    reasons = pa.nulls(owners.size, pa.string())
+    if not rejected:
+        return columns, owners, reasons
+    empty = shape.nothing(len(rejected))
+    joined: list[Column] = [
+        (
+            pa.concat_arrays([texts, no_texts]),
+            pa.concat_arrays([kinds, no_kinds]) if kinds is not None and no_kinds is not None else None,
+        )
+        for (texts, kinds), (no_texts, no_kinds) in zip(columns, empty, strict=True)
+    ]
+    whole = np.concatenate([owners, np.array(list(rejected), np.int64)])
+    return joined, whole, pa.concat_arrays([reasons, pa.array(list(rejected.values()), pa.string())])

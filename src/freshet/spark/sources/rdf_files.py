@@ -1,0 +1,101 @@
+"""RDF files as sources: the solutions of a SELECT query are records, and references name its variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyoxigraph as ox
+
+from freshet.rdf.errors import InputError
+from freshet.rdf.terms import XSD
+from freshet.rml.kinds import DATATYPES, INTEGER, NOTHING, REAL, STRING
+from freshet.rml.sources import FileSource, LogicalSource
+from freshet.spark.sources.columns import ROWS, Limits, Plan, Shape
+from freshet.spark.sources.files import DAMAGED, contents, files_of
+from freshet.spark.sources.typed import Typed, batch_of, places_of
+
+_INTEGERS = ("int", "long", "short", "byte", "nonNegativeInteger", "positiveInteger", "unsignedInt", "unsignedLong")
+_KINDS = {XSD + name: kind for kind, name in DATATYPES.items()}
+_KINDS |= {XSD + name: INTEGER for name in _INTEGERS} | {XSD + "float": REAL}
+
+
+@dataclass(frozen=True, slots=True)
+class RdfTask:
+    """Loads a file and asks it a query; the whole file is in memory."""
+
+    shape: Shape
+    source: FileSource
+    file: Path
+    query: str
+    limits: Limits
+    nulls: frozenset[str]
+    keep: bool
+
+    def __call__(self) -> Iterator[pa.RecordBatch]:
+        name = self.file.absolute().as_uri()
+        try:
+            store = _loaded(self.file, self.source, self.limits)
+            solutions = store.query(self.query)
+            assert isinstance(solutions, ox.QuerySolutions)
+            names = [variable.value for variable in solutions.variables]
+            places = places_of(self.shape.references, names, name)
+            while rows := [[_typed(value) for value in row] for row in islice(solutions, ROWS)]:
+                yield batch_of(self.shape, rows, places, self.nulls, name if self.keep else None)
+        except (*DAMAGED, SyntaxError, ValueError, InputError) as error:
+            yield self.shape.rejected(f"cannot be read: {error}", None, name)
+
+
+def rdf_tasks(source: LogicalSource, given: FileSource, plan: Plan) -> tuple[Shape, list[RdfTask]]:
+    """The columns and the tasks, one a file: the query is asked of each for itself."""
+    query = source.iterator or ""
+    try:
+        found = ox.Store().query(query)
+    except SyntaxError as error:
+        raise InputError(f"the query of a logical source is no SPARQL: {error}") from None
+    if not isinstance(found, ox.QuerySolutions):
+        raise InputError("the query of a logical source must be a SELECT query")
+    files = files_of(given)
+    places_of(plan.references, [variable.value for variable in found.variables], str(given.path))
+    for file in files:
+        _format(file.name)
+    shape = Shape(plan.references, kinds=True)
+    return shape, [RdfTask(shape, given, file, query, plan.limits, source.nulls, plan.keep) for file in files]
+
+
+def _loaded(file: Path, source: FileSource, limits: Limits) -> ox.Store:
+    store = ox.Store()
+    for name, blocks in contents(file, source):
+        text = bytearray()
+        for block in blocks:
+            text += block
+            if len(text) > limits.document_bytes:
+                raise InputError(f"longer than {limits.document_bytes} bytes")
+        store.bulk_load(input=bytes(text), format=_format(name), base_iri=file.absolute().as_uri())
+    return store
+
+
+def _format(name: str) -> ox.RdfFormat:
+    known = [ox.RdfFormat.from_extension(part) for part in reversed(Path(name).name.split("."))]
+    found = next((each for each in known if each is not None), None)
+    if found is None:
+        raise InputError("its name does not tell which RDF format it has", file=name)
+    return found
+
+
+def _typed(value: Any) -> Typed:
+    match value:
+        case None:
+            return Typed(None, NOTHING)
+        case ox.Literal():
+            return Typed(value.value, _KINDS.get(value.datatype.value, STRING))
+        case ox.BlankNode():
+            return Typed(f"_:{value.value}", STRING)
+        case ox.NamedNode():
+            return Typed(value.value, STRING)
+        case _:
+            return Typed(str(value), STRING)
