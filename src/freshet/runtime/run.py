@@ -83,9 +83,6 @@ class PipelineRun:
                 every_ms=query.every_ms,
             )
             self.ingest.connect(registered.name, self._sinks(registered.name, query, resume))
-        self._streams = {
-            encoded.spec.name: (name, encoded) for name in pipeline.streams for encoded in self._encoded(name)
-        }
 
     def start(self, *, until_done: bool, spark: Any = None) -> None:
         """Take up an earlier run if there is one, start Spark unless it is given, and start the streams."""
@@ -104,9 +101,11 @@ class PipelineRun:
             spark = spark_session(config, master=pipeline.spark.master)
             self._closing.callback(spark.stop)
         warming.join()
+        # Mappings are compiled to columns, and those need Spark.
+        streams = {encoded.spec.name: (name, encoded) for name in pipeline.streams for encoded in self._encoded(name)}
         self._open_kafka_sinks(spark)
         self.ingest.open(
-            {part: self._intake(name, encoded) for part, (name, encoded) in self._streams.items()},
+            {part: self._intake(name, encoded) for part, (name, encoded) in streams.items()},
             {
                 stream.iri: None if until_done else stream.idle_ms
                 for name, stream in pipeline.streams.items()
@@ -118,7 +117,7 @@ class PipelineRun:
         else:
             home = pipeline.checkpoint
         self._closing.callback(self._stop)
-        for part, (_, encoded) in self._streams.items():
+        for part, (_, encoded) in streams.items():
             self._running.append(
                 encoded.start(
                     spark,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -19,6 +18,7 @@ from freshet.spark.csv_header import column_names, first_header
 from freshet.spark.event_time import milliseconds
 from freshet.spark.live.documents import not_text
 from freshet.spark.live.open import Reading, open_documents
+from freshet.spark.sources.documents import parse_documents
 
 
 class Wanted(NamedTuple):
@@ -68,7 +68,6 @@ def read_records(given: StreamInput, wanted: Wanted, reading: Reading, *, single
         parsed = records.csv_records(lines, header, column_names(header))
     else:
         documents = open_documents(given.source, reading._replace(whole_files=_takes_whole_files(given)))
-        parse_documents = importlib.import_module("freshet.spark.sources.documents").parse_documents
         parsed, many = parse_documents(documents, given.cut, sorted(each.text for each in asked))
     return TimedRecords(_timed(parsed, given, time, many), many, header)
 
