@@ -154,6 +154,7 @@ class Mosquitto:
             f"listener {self.port} 127.0.0.1",
             "allow_anonymous true",
             "persistence true",
+            "max_queued_messages 0",  # by default a session keeps a thousand, and the rest is dropped
             f"persistence_location {folder}/",
             *(["user root"] if os.geteuid() == 0 else []),
         ]

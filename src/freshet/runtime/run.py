@@ -86,7 +86,7 @@ class PipelineRun:
 
     def start(self, *, until_done: bool, spark: Any = None) -> None:
         """Take up an earlier run if there is one, start Spark unless it is given, and start the streams."""
-        from freshet.spark.live.connector import kafka_settings
+        from freshet.spark.live.connector import add_connector, kafka_settings
         from freshet.spark.session import spark_session
 
         pipeline = self._pipeline
@@ -100,6 +100,8 @@ class PipelineRun:
                 config = {**config, **kafka_settings(config)}
             spark = spark_session(config, master=pipeline.spark.master)
             self._closing.callback(spark.stop)
+        elif self._uses_kafka():
+            add_connector(spark)
         warming.join()
         # Mappings are compiled to columns, and those need Spark.
         streams = {encoded.spec.name: (name, encoded) for name in pipeline.streams for encoded in self._encoded(name)}

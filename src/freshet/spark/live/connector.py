@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
 
 import pyspark
+from pyspark.sql import SparkSession
 
 from freshet.rdf.errors import InputError
 from freshet.spark.live.packages import Package, cache_folder, fetch, is_complete, spark_jars
@@ -59,3 +62,16 @@ def _fetched() -> list[str]:
         f"Kafka needs Spark's connector: {reasons[0]}",
         hint=f"put the jars of {_SPARK}:{_CONNECTOR} into spark.jars, or its name into spark.jars.packages",
     )
+
+
+def add_connector(spark: SparkSession) -> None:
+    """Bring the connector to a session that was started without it."""
+    context = spark.sparkContext
+    jvm: Any = context._jvm
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    with suppress(Exception):  # Java's, that there is no such class
+        loader.loadClass("org.apache.spark.sql.kafka010.KafkaSourceProvider")
+        return
+    for jar in _fetched():
+        loader.addURL(jvm.java.io.File(jar).toURI().toURL())
+        context._jsc.addJar(jar)

@@ -148,9 +148,10 @@ class MqttReceiver(Receiver):
                 continue
             place = f"mqtt:{message.topic}/{first + len(kept)}"
             kept.append(Document(text_of(bytes(message.payload)), place, now, token))
-            self._remember(token)
         if kept:
             self.spool.append(kept)
+            for document in kept:
+                self._remember(document.token)
         for message in messages:
             client.ack(message.mid, message.qos)
         if messages:
