@@ -159,7 +159,7 @@ def test_kafka_to_kafka(spark, kafka, tmp_path):
     assert counted(world.reports()) == expected(75)
     messages = kafka.messages(out)
     assert [json.loads(value) for _, value, _ in messages] == world.reports()
-    assert {key for key, _, _ in messages} == {b"q"}
+    assert {key for key, _, _ in messages} == {b"rooms"}
     assert [headers["freshet-time"] for _, _, headers in messages] == [str(each["time"]) for each in world.reports()]
     assert [(reject["reason"], reject["file"]) for reject in world.rejects()] == [
         ("not UTF-8 text", "kafka:json/0/30"),

@@ -51,13 +51,14 @@ class MqttReceiver(Receiver):
         self._lost = ""
         self._listening = False
         self._last_message = 0.0
+        self._came = self._done = 0
         self._taken: dict[str, str] = {}  # packet number -> what it held
         for token in spool.tokens()[-_REMEMBERED:]:
             self._remember(token)
 
     def receive(self) -> None:
         self._lost, self._listening = "", False
-        self._messages = queue.SimpleQueue()
+        self._messages, self._came, self._done = queue.SimpleQueue(), 0, 0
         client = self._client()
         try:
             client.connect(self._host, self._port, keepalive=30)
@@ -75,7 +76,7 @@ class MqttReceiver(Receiver):
 
     def at_end(self) -> bool:
         quiet = time.monotonic() - self._last_message
-        return self._listening and quiet * 1000 >= self._quiet_ms and self._messages.empty()
+        return self._listening and quiet * 1000 >= self._quiet_ms and self._came == self._done
 
     @property
     def _place(self) -> str:
@@ -96,7 +97,7 @@ class MqttReceiver(Receiver):
         client.on_connect = self._on_connect
         client.on_subscribe = self._on_subscribe
         client.on_disconnect = self._on_disconnect
-        client.on_message = lambda client, data, message: self._messages.put(message)
+        client.on_message = self._on_message
         return client
 
     def _on_connect(
@@ -116,6 +117,10 @@ class MqttReceiver(Receiver):
             self._lost = f"{self._place} refuses the topic {self._topic}: {reasons[0]}"
         else:
             self._begin()
+
+    def _on_message(self, client: Client, data: Any, message: MQTTMessage) -> None:
+        self._came += 1
+        self._messages.put(message)
 
     def _begin(self) -> None:
         self._last_message, self._listening = time.monotonic(), True
@@ -156,6 +161,7 @@ class MqttReceiver(Receiver):
             client.ack(message.mid, message.qos)
         if messages:
             self._last_message = time.monotonic()
+            self._done += len(messages)
 
     def _remember(self, token: str) -> None:
         number = token.partition(":")[0]

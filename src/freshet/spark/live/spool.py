@@ -21,7 +21,7 @@ from freshet.rdf.errors import InputError
 
 SCHEMA = pa.schema([("line", pa.string()), ("file", pa.string()), ("arrived", pa.int64()), ("token", pa.string())])
 _SEGMENT_BYTES = 16 << 20
-_LOCK_SECONDS = 20.0
+_LOCK_SECONDS = 60.0
 
 
 class Segment(NamedTuple):
