@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from freshet.rml.windows import JoinWindow, WindowKind
+from freshet.rml.windows import JoinWindow, WindowKind, default_window
 from freshet.runtime.durations import setting_ms
-from freshet.runtime.section import Section
+from freshet.runtime.section import Section, duration
 
 _KINDS = {
     "tumbling": WindowKind.TUMBLING,
@@ -37,17 +37,13 @@ class JoinSection(Section):
     upper: Size = None
     shrink_above: float | None = Field(default=None, gt=0)
     grow_below: float | None = Field(default=None, ge=0)
-    list_size: int | None = Field(default=None, gt=0)
+    list_size: float | None = Field(default=None, ge=1)
+    idle_ms: Annotated[int | None, BeforeValidator(duration)] = Field(default=None, alias="idle", gt=0)
     policy: str | None = None
 
     def applied_to(self, window: JoinWindow) -> JoinWindow:
-        """A window with these settings in place of its own; a ValueError where they do not go together."""
+        """A window with these settings in place of its own; an InputError where they do not go together."""
         given = {key: value for key, value in self.model_dump(exclude={"window"}).items() if value is not None}
-        if self.window is not None:
-            given["kind"] = _KINDS[self.window]
-        made = replace(window, **given)
-        if made.lower > made.upper:
-            raise ValueError(f"the window's lower limit {made.lower} is above the upper, {made.upper}")
-        if made.grow_below > made.shrink_above:
-            raise ValueError(f"the window grows below {made.grow_below}, and shrinks above {made.shrink_above} already")
-        return made
+        if self.window is not None and _KINDS[self.window] is not window.kind:
+            window = default_window(_KINDS[self.window])  # sizes of another kind mean something else
+        return replace(window, **given)

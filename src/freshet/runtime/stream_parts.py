@@ -79,8 +79,8 @@ def _parts(stream: Stream, mapping: Mapping, inputs: dict[LogicalSource, StreamI
         window = part.window or JoinWindow()
         try:
             window = stream.join.applied_to(window) if stream.join is not None else window
-        except ValueError as error:
-            raise StreamProblem(("join",), str(error)) from None
+        except FreshetError as error:
+            raise StreamProblem(("join",), error.message) from None
         yield StreamPart(part, (inputs[part.child], inputs[part.parent]), window)
 
 
