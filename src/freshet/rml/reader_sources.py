@@ -52,12 +52,14 @@ def read_logical_source(graph: MappingGraph, node: Value) -> LogicalSource:
         raise graph.wrong("has a logical source without a source")
     iterator = graph.text(node, "iterator", "query", "sqlQuery", "tableName")
     formulation = _formulation(graph, node)
-    nulls = graph.get(node, "null") + graph.get(source, "null")
+    nulls = {value.value for value in graph.get(node, "null") + graph.get(source, "null")}
+    if formulation is Formulation.CSV and "http://semweb.mmlab.be/ns/rml#source" in graph.full[node]:
+        nulls.add("")  # as the cases of the old vocabulary want it
     return LogicalSource(
         _source(graph, node, source),
         formulation,
         iterator=iterator or None,
-        nulls=frozenset(value.value for value in nulls),
+        nulls=frozenset(nulls),
         namespaces=_namespaces(graph, node),
     )
 

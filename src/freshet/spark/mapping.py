@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 from freshet.rdf.batch import Frame, Layout, Slot
 from freshet.rdf.errors import UnsupportedError
 from freshet.rdf.terms import BlankNode, Iri, Literal, Term
+from freshet.rml import kinds
 from freshet.rml.model import EachRecord, Reference, Template, TermMap, TermType
 from freshet.rml.model import Mapping as RmlMapping
 from freshet.rml.parts import CHILD, PARENT, JoinPart, Part, Statement, parts_of, references_of
@@ -26,7 +27,13 @@ from freshet.spark.term_columns import Piece, Rendered, Renderer, Shape, fused, 
 
 __all__ = ["CompiledMapping", "JoinPart", "Part", "compile_mapping", "compile_part", "parts_of", "shapes_of"]
 
-_KINDED = (Formulation.JSON, Formulation.TABLE, Formulation.QUERY)
+_JSON_KINDS = (kinds.INTEGER, kinds.REAL, kinds.BOOLEAN)
+_KINDS = {
+    Formulation.JSON: _JSON_KINDS,
+    Formulation.TABLE: tuple(kinds.DATATYPES),
+    Formulation.QUERY: tuple(kinds.DATATYPES),
+    Formulation.SPARQL: tuple(kinds.DATATYPES),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +82,9 @@ def compile_mapping(
             raise UnsupportedError("a join with another source has no place in a single stream", file=mapping.file)
     formulation = mapping.triples_maps[0].source.formulation
     statements = [statement for part in parts for statement in part.triples]
-    return _compiled(statements, wanted, blank_scope, formulation, {"": Shape(kinds=formulation in _KINDED)}, functions)
+    return _compiled(
+        statements, wanted, blank_scope, formulation, {"": Shape(kinds=_KINDS.get(formulation, ()))}, functions
+    )
 
 
 def compile_part(
@@ -94,10 +103,10 @@ def shapes_of(
 ) -> dict[str, Shape]:
     """What the columns of a part's records are."""
     if isinstance(part, Part):
-        return {"": Shape(many, part.source.formulation in _KINDED)}
+        return {"": Shape(many, _KINDS.get(part.source.formulation, ()))}
     return {
-        CHILD: Shape(many, part.child.formulation in _KINDED),
-        PARENT: Shape(parent_many, part.parent.formulation in _KINDED),
+        CHILD: Shape(many, _KINDS.get(part.child.formulation, ())),
+        PARENT: Shape(parent_many, _KINDS.get(part.parent.formulation, ())),
     }
 
 

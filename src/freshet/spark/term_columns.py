@@ -10,9 +10,9 @@ from typing import NamedTuple
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from freshet.kernels import json_values
 from freshet.rdf.errors import UnsupportedError
 from freshet.rdf.terms import XSD, BlankNode, Iri, Literal, Term, term_key
+from freshet.rml import kinds
 from freshet.rml.model import Call, EachRecord, Expression, Reference, Template, TermMap, TermType
 from freshet.rml.parts import references_in, references_of
 from freshet.rml.reader_terms import LANGUAGE_PATTERN
@@ -29,8 +29,8 @@ from freshet.spark.terms import (
 _SCHEME = r"^[A-Za-z][A-Za-z0-9+.\-]*:"
 # What not even an unsafe IRI may hold: it would end the term or the line.
 _UNSAFE_PATTERN = r"^[A-Za-z][A-Za-z0-9+.\-]*:[^\x00-\x1f<>]*$"
-_NATURAL = {"integer": json_values.INTEGER, "boolean": json_values.BOOLEAN, "double": json_values.REAL}
-_AS_IT_IS = (json_values.INTEGER, json_values.PLAIN)
+_AS_IT_IS = (kinds.INTEGER, kinds.PLAIN, kinds.BOOLEAN)
+_NOT_ESCAPED = (kinds.PLAIN, *kinds.DATATYPES)
 _ENCODED = (TermType.IRI, TermType.URI)
 _IRIS = (TermType.IRI, TermType.URI, TermType.UNSAFE_IRI, TermType.UNSAFE_URI)
 RECORD_NUMBER = "record number"
@@ -39,10 +39,10 @@ Piece = str | Column
 
 
 class Shape(NamedTuple):
-    """What the columns of records are: which references have arrays, and whether values have kinds."""
+    """What the columns of records are: which references have arrays, and which kinds values may have."""
 
     many: frozenset[str] = frozenset()
-    kinds: bool = False
+    kinds: tuple[int, ...] = ()
 
 
 class Rendered(NamedTuple):
@@ -249,22 +249,23 @@ class Renderer:
         rest = F.when(rest == "", F.lit("0")).otherwise(rest)
         sign = F.when(value.startswith("-"), F.lit("-")).otherwise(F.lit(""))
         whole = F.concat(sign, F.left(digits, F.lit(1)), F.lit("."), rest, F.lit("E"), F.length(digits) - 1)
-        return F.when(kind == json_values.INTEGER, whole).otherwise(joined(lexical))
+        return F.when(kind == kinds.INTEGER, whole).otherwise(joined(lexical))
 
     def _natural_suffix(self, reference: Reference) -> Column:
         """The type that a value of JSON or SQL has (RML's natural mapping)."""
         kind = self._kind(reference)
         assert kind is not None
         suffix = F.lit("")
-        for name, code in _NATURAL.items():
-            suffix = F.when(kind == code, F.lit(f"^^<{XSD}{name}>")).otherwise(suffix)
+        for code, name in kinds.DATATYPES.items():
+            if code in self.shapes[reference.side].kinds:
+                suffix = F.when(kind == code, F.lit(f"^^<{XSD}{name}>")).otherwise(suffix)
         return suffix
 
     def _nested(self, expression: Expression) -> Column | None:
         """Why a value that holds others makes no term; only N-Quads are so strict."""
         if not self.nquads or not isinstance(expression, Reference) or (kind := self._kind(expression)) is None:
             return None
-        return F.when(kind == json_values.NESTED, F.lit(f"the value of {expression} is an object or an array"))
+        return F.when(kind == kinds.NESTED, F.lit(f"the value of {expression} is an object or an array"))
 
     def _lexical(self, expression: Expression) -> tuple[Piece, ...]:
         parts = expression.parts if isinstance(expression, Template) else (expression,)
@@ -281,8 +282,7 @@ class Renderer:
     def _escaped(self, part: Expression) -> Column:
         value = self.text(part)
         if isinstance(part, Reference) and (kind := self._kind(part)) is not None:
-            simple = (json_values.PLAIN, json_values.INTEGER, json_values.REAL, json_values.BOOLEAN)
-            return F.when(kind.isin(*simple), value).otherwise(escaped(value))
+            return F.when(kind.isin(*_NOT_ESCAPED), value).otherwise(escaped(value))
         return escaped(value)
 
     def _reference(self, reference: Reference) -> Column:
@@ -300,7 +300,11 @@ class Renderer:
         else:
             encoded = percent_encoded(records.field_name(reference))
         kind = self._kind(reference)
-        return encoded if kind is None else F.when(kind.isin(*_AS_IT_IS), value).otherwise(encoded)
+        if kind is None:
+            return encoded
+        # A plus sign is all that a number may have to encode.
+        number = F.when(kind == kinds.REAL, F.replace(value, F.lit("+"), F.lit("%2B")))
+        return F.when(kind.isin(*_AS_IT_IS), value).otherwise(F.coalesce(number, encoded))
 
     def _encoded_ascii(self, reference: Reference) -> Column:
         return percent_encoded_ascii(self._reference(reference))

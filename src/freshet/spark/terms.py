@@ -28,11 +28,11 @@ def percent_encoded(column: str) -> Column:
 
 
 def _ascii_encoded(value: Column) -> Column:
+    # Whether anything is to be put right is not asked first: Spark would encode the value once more to find out.
     encoded = F.url_encode(value)
-    mended = F.replace(
+    return F.replace(
         F.replace(F.replace(encoded, F.lit("+"), F.lit("%20")), F.lit("*"), F.lit("%2A")), F.lit("%7E"), F.lit("~")
     )
-    return F.when((encoded == value) & ~value.contains("*"), value).otherwise(mended)
 
 
 def percent_encoded_value(value: Column) -> Column:
