@@ -99,7 +99,9 @@ class Algorithm1:
             child, parent = (record, other) if record.side == CHILD else (other, record)
             self.pairs[child.name, parent.name] += 1
         subwindow.lists[record.side].append(record)
-        if window.kind is WindowKind.DYNAMIC_COUNT and subwindow.count >= subwindow.size:
+        both = bool(subwindow.lists[CHILD] and subwindow.lists[PARENT])
+        enough = subwindow.size if both else window.upper
+        if window.kind is WindowKind.DYNAMIC_COUNT and subwindow.count >= enough:
             self._evict(subwindow)
 
     def advance(self, newest: int) -> None:
@@ -108,7 +110,7 @@ class Algorithm1:
         self._watermark = moved if self._watermark is None else max(moved, self._watermark)
         for key, subwindow in list(self.subwindows.items()):
             by_count = self._window.kind is WindowKind.DYNAMIC_COUNT
-            end = subwindow.newest + self._window.idle_ms if by_count else subwindow.opened + subwindow.size
+            end = subwindow.opened + (self._window.idle_ms if by_count else subwindow.size)
             if subwindow.count and self._watermark >= end:
                 self._evict(subwindow)
             if not subwindow.count and self._watermark >= subwindow.newest + self._window.idle_ms:

@@ -32,11 +32,18 @@ def _index() -> Sequence[Figure]:
     return index_figures()
 
 
+def _windows() -> Sequence[Figure]:
+    from freshet.bench.windows import windows_figures
+
+    return windows_figures()
+
+
 BENCHMARKS: dict[str, Callable[[], Sequence[Figure]]] = {
     "pipeline": _pipeline,
     "oneshot": _oneshot,
     "operators": _operators,
     "index": _index,
+    "windows": _windows,
 }
 
 

@@ -139,8 +139,15 @@ def _over(key, count, windows, by_count, idle_ms, watermark):
     if count == 0:
         return False
     if by_count:
-        return watermark >= windows.newest[key] + idle_ms
+        return watermark >= windows.opened[key] + idle_ms
     return watermark >= windows.opened[key] + windows.sizes[key]
+
+
+@inlined
+def _full(child_count, parent_count, size, sizing):
+    """Whether a subwindow has as many records as its size says; one without a pair may go on to the upper limit."""
+    count = child_count + parent_count
+    return count >= sizing.upper or (count >= size and child_count > 0 and parent_count > 0)
 
 
 @njit
@@ -190,7 +197,7 @@ def adaptive_pairs(keys, times, sides, held, windows, sizing, watermark, latenes
     """The pairs of subwindows that adapt: what is in a key's subwindow meets everything that comes into it.
 
     A subwindow opens with a record and ends when the watermark has moved by its size from there, or when it has as many
-    records as its size says. Gives the pairs and the subwindows that ended; `windows` is changed in place.
+    records as its size says and both sides have one. Gives the pairs and the subwindows that ended; changes `windows`.
     """
     rows, key_count = keys.shape[0], windows.sizes.shape[0]
     heads = np.full(2 * key_count, NOTHING, np.int64)
@@ -240,7 +247,7 @@ def adaptive_pairs(keys, times, sides, held, windows, sizing, watermark, latenes
         heads[2 * key + side] = row
         counts[2 * key + side] += 1
         row_epochs[row] = epochs[key]
-        if row >= held and sizing.by_count and counts[2 * key] + counts[2 * key + 1] >= windows.sizes[key]:
+        if row >= held and sizing.by_count and _full(counts[2 * key], counts[2 * key + 1], windows.sizes[key], sizing):
             _end(key, heads, counts, epochs, windows, sizing, ended, ends)
             ends += 1
     watermark = _advance(watermark, newest, lateness)

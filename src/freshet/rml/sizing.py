@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
 _ROOM = 1.1  # of what pairs needed, lest the next one that needs a little more is lost
-_FADES = 0.9  # how much of the longest wait is still believed a batch later
+_FADES = 0.9999  # how much of the longest wait is still believed a subwindow later
 _UNPAIRED = 0.05  # the share of subwindows without a pair above which windows may be too small to find them
 
 
@@ -50,7 +50,7 @@ def waits(ended: Ended, window: JoinWindow, memory: Floats) -> Sizes:
     longest, first = memory if len(memory) else (0.0, float(window.size))
     paired = ended.needed[ended.needed >= 0]
     if len(paired):
-        longest = max(float(paired.max()), _FADES * longest)
+        longest = max(float(paired.max()), _FADES ** len(ended.keys) * longest)
         unpaired = 1 - len(paired) / len(ended.keys)
         first = max(_ROOM * longest, 2 * first if unpaired > _UNPAIRED and longest > first / 2 else 0)
     elif len(ended.keys):

@@ -26,13 +26,15 @@ class JoinWindow:
     """A window and its parameters. Sizes are milliseconds, or records where the window adapts by count."""
 
     kind: WindowKind = WindowKind.DYNAMIC
-    size: int = 2_000  # of tumbling and sliding windows; the first size of those that adapt
+    size: int = 1_000  # of tumbling and sliding windows; the first size of those that adapt
     lower: int = 50
     upper: int = 5_000
     shrink_above: float = 1.2  # the cost of the lists above which a window is halved ...
     grow_below: float = 0.8  # ... and below which it is doubled
     list_size: float = 2  # what the length of a key's list is first measured against
-    idle_ms: int = 10_000  # what a window has learned of a key is forgotten when nothing came of it for so long
+    idle_ms: int = (
+        10_000  # a key of which nothing came for so long is forgotten; the longest that a window by count waits
+    )
     policy: str | None = None  # MODULE:NAME of a sizing policy in place of algorithm 1
 
     def __post_init__(self) -> None:
@@ -55,5 +57,5 @@ class JoinWindow:
 def default_window(kind: WindowKind) -> JoinWindow:
     """A window of this kind with sizes that suit it; what a mapping says replaces them."""
     if kind is WindowKind.DYNAMIC_COUNT:
-        return JoinWindow(kind, size=16, lower=2, upper=1_024)
-    return JoinWindow(kind)
+        return JoinWindow(kind, size=2, lower=2, upper=1_024, idle_ms=5_000)
+    return JoinWindow(kind, size=2_000) if kind in FIXED else JoinWindow(kind)

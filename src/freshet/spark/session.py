@@ -15,7 +15,10 @@ _LOGGING = Path(__file__).with_name("log4j2.properties")
 
 # By default every micro-batch forks some two dozen processes through Hadoop's local file system; the checkpoint file
 # manager and the checksum switches remove nearly all of them. The rest are waits that a local run does not need.
-_NOISE = (b"WARNING: Using incubator modules", b"Exception in thread", b"\t", b"Caused by:")
+_NOISE = (
+    *(b"WARNING: Using incubator modules", b"Exception in thread", b"\t", b"Caused by:"),
+    *(b"Starting Streaming TransformWithState", b"Streaming TransformWithState"),
+)
 SETTINGS = {
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"

@@ -129,10 +129,10 @@ def test_a_policy_of_the_user_sizes_the_windows() -> None:
 
 
 def test_waits_are_learned_from_pairs() -> None:
-    """Keys that come but once: their partner needs 300 ms, so new ones wait 330 in place of two seconds."""
+    """Keys that come but once: their partner needs 300 ms, so new ones wait 330 in place of a second."""
     window = JoinWindow(policy="freshet.rml.sizing:waits")
     state = empty_state(SCHEMA, SCHEMA, window)
-    assert state.first == 2_000
+    assert state.first == 1_000
     found = 0
     for number in range(200):
         now = 100 * number
@@ -170,7 +170,7 @@ def test_a_policy_that_is_not_there(name: str, message: str) -> None:
     [
         ({"size": 0}, "at least 1"),
         ({"lower": 3_000}, "do not ascend"),
-        ({"upper": 1_000}, "do not ascend"),
+        ({"upper": 900}, "do not ascend"),
         ({"grow_below": 2.0}, "grows is above"),
         ({"list_size": 0.5}, "at least 1"),
         ({"kind": WindowKind.SLIDING, "policy": "a:b"}, "takes no sizing policy"),

@@ -1,0 +1,61 @@
+"""Streams through the state of a windowed join, without Spark, in short ticks of event time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from freshet.bench.ndw_streams import KEY, START_MS, Ids, Streams
+from freshet.rml import window_state
+from freshet.rml.window_state import Step, WindowState, empty_state, take
+from freshet.rml.windows import JoinWindow
+
+
+class Tick(NamedTuple):
+    """What waits after a tick, and what it gave."""
+
+    state: WindowState
+    step: Step
+
+
+def keyed(topic: pa.Table) -> pa.Table:
+    """The records of a topic as windows take them."""
+    own = {
+        window_state.KEY: pc.binary_join_element_wise(*(topic[column] for column in KEY), " "),
+        window_state.TIME: topic["time"],
+        window_state.TIE: topic["number"],
+    }
+    return pa.table({**own, "number": topic["number"]})
+
+
+def tick_cuts(times: Sequence[Ids], tick_ms: int, start_ms: int = START_MS) -> list[Ids]:
+    """Where the records of each tick begin and end, for each topic's times."""
+    count = int(max(each[-1] for each in times) - start_ms) // tick_ms + 1
+    return [np.searchsorted(each, start_ms + tick_ms * np.arange(count + 1)) for each in times]
+
+
+def ticks(
+    streams: Streams, window: JoinWindow, tick_ms: int, state: WindowState | None = None, start_ms: int = START_MS
+) -> Iterator[Tick]:
+    """The streams in ticks, one after the other, going on from a state."""
+    flow, speed = keyed(streams.flow), keyed(streams.speed)
+    times = [topic[window_state.TIME].to_numpy() for topic in (flow, speed)]
+    flow_cuts, speed_cuts = (cuts.tolist() for cuts in tick_cuts(times, tick_ms, start_ms))
+    state = empty_state(flow.schema, speed.schema, window) if state is None else state
+    for number in range(len(flow_cuts) - 1):
+        flow_first, flow_last = flow_cuts[number : number + 2]
+        speed_first, speed_last = speed_cuts[number : number + 2]
+        ends = [times[0][:flow_last][-1:], times[1][:speed_last][-1:]]
+        newest = int(np.concatenate([*ends, [start_ms]]).max())
+        parts = flow.slice(flow_first, flow_last - flow_first), speed.slice(speed_first, speed_last - speed_first)
+        state, step = take(state, parts[0], parts[1], newest, window, 0)
+        yield Tick(state, step)
+
+
+def waiting_records(streams: Streams, window: JoinWindow, tick_ms: int = 100) -> Ids:
+    """How many records wait after each tick."""
+    return np.array([tick.state.records for tick in ticks(streams, window, tick_ms)])
