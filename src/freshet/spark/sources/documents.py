@@ -23,7 +23,8 @@ from freshet.spark.sources.columns import DEFAULT_LIMITS, Column, Found, Limits,
 from freshet.spark.sources.csv_text import CsvReader
 from freshet.spark.sources.json_text import JsonReader, json_shape
 from freshet.spark.sources.xml_files import xml_reader
-from freshet.spark.sources.xml_text import RefusedError, XmlReader, as_columns
+from freshet.spark.sources.xml_stream import RefusedError
+from freshet.spark.sources.xml_text import XmlReader, as_columns
 
 # What is found in documents: the columns, the number of the document that each record is of, and the reasons.
 Parsed = tuple[list[Column], NDArray[np.int64], pa.Array]

@@ -12,7 +12,8 @@ from freshet.rdf.errors import FreshetError
 from freshet.rml.sources import FileSource, LogicalSource
 from freshet.spark.sources.columns import Plan, Shape
 from freshet.spark.sources.files import DAMAGED, codec_of, contents, files_of
-from freshet.spark.sources.xml_text import XmlReader, xpath
+from freshet.spark.sources.xml_paths import xpath
+from freshet.spark.sources.xml_text import XmlReader
 
 ROOT = "/*"  # what is a record where nothing else is said
 

@@ -7,7 +7,9 @@ from lxml import etree
 
 from freshet.rdf.errors import InputError
 from freshet.spark.sources.columns import Limits, Shape
-from freshet.spark.sources.xml_text import ENTITIES, XmlReader, stays_inside, steps_of, xpath
+from freshet.spark.sources.xml_paths import stays_inside, steps_of, xpath
+from freshet.spark.sources.xml_stream import ENTITIES
+from freshet.spark.sources.xml_text import XmlReader
 from source_rows import values
 
 SPACES = (("e", "http://example.org/"),)
@@ -19,7 +21,7 @@ SHOP = """<?xml version="1.0" encoding="ISO-8859-1"?>
 
 def read(text, references, iterator, size=1 << 20, encoding=None, streams=None, **options):
     reader = XmlReader(Shape(tuple(references), frozenset(references)), iterator, SPACES, **options)
-    assert streams in (None, reader.streams)
+    assert streams in (None, reader.steps is not None)
     data = text if isinstance(text, bytes) else text.encode()
     blocks = iter([data[at : at + size] for at in range(0, len(data), size)])
     return values(reader.batches("f", blocks, encoding), references)
