@@ -1,4 +1,7 @@
-"""Writes a social network as N-Triples. Lines are put together by pyarrow from columns: a million take seconds."""
+"""Writes a social network as N-Triples. Lines are put together by pyarrow from columns: a million take seconds.
+
+What is said about one thing stands together, as in the files of LSBench.
+"""
 
 from __future__ import annotations
 
@@ -43,6 +46,7 @@ FRIENDSHIP, POSITION = SIB + "friendship/fr", SIB + "gps/gps"
 FIRST_MS = 1_264_982_400_000  # 1 February 2010
 SPAN_MS = 10 * 86_400_000
 CHUNK = 200_000
+PLACES = 2_000
 
 _FIRST_NAMES = ("Ada", "Bela", "Chen", "Dara", "Emil", "Fatima", "Goran", "Hana", "Ivo", "Jun", "Kofi", "Lena", "Mei")
 _LAST_NAMES = ("Abe", "Brandt", "Costa", "Dube", "Eriksen", "Fofana", "Gupta", "Hill", "Ito", "Jansen", "Kaya", "Li")
@@ -50,6 +54,9 @@ _BROWSERS = ("Firefox", "Chrome", "Safari", "Opera", "Internet Explorer")
 _AGENTS = ("iPhone", "Nokia", "HTC", "BlackBerry")
 _STATUSES = ("Single", "Engaged", "Married", "In a relationship")
 _WORDS = ("river", "concert", "album", "morning", "harbour", "record", "guitar", "city", "summer", "winter", "night")
+
+# Statements that are about their object: who made it, and what it is in.
+_SAID_WITH_OBJECT = (SIOC + "creator_of", SIOC + "container_of", VOCABULARY + "trackedAt")
 
 Statement = tuple[pa.Array, str, pa.Array | str]
 
@@ -63,21 +70,32 @@ def write_social(path: Path, *, triples: int = 1_000_000, seed: int = 11) -> int
         return write_network(file, make_network(max(2, round(triples / TRIPLES_PER_USER)), seed=seed))
 
 
-def write_network(file: BinaryIO, network: SocialNetwork) -> int:
-    """Write a network as N-Triples; gives the number of lines. No line is written twice."""
+def write_network(file: BinaryIO, network: SocialNetwork, *, times_liked: int = 1) -> int:
+    """Write a network as N-Triples; gives the number of lines.
+
+    No line is written twice, but likes where they are asked for `times_liked` times: LSBench's streams have each about
+    five times.
+    """
     random = np.random.default_rng([network.seed, 1])
     written = 0
-    for part in (_people, _users, _friendships, _groups, _posts, _comments, _albums, _photos, _likes, _positions):
-        for subjects, predicate, objects in part(network, random):
-            written += _write(file, subjects, predicate, objects)
+    for part in (_people, _users, _friendships, _groups, _posts, _comments, _albums, _photos, _positions):
+        written += _write(file, part(network, random))
+    for _ in range(times_liked):
+        written += _write(file, _likes(network))
     return written
 
 
-def _write(file: BinaryIO, subjects: pa.Array, predicate: str, objects: pa.Array | str) -> int:
-    for start in range(0, len(subjects), CHUNK):
-        some = objects if isinstance(objects, str) else objects.slice(start, CHUNK)
-        file.write(_bytes(_joined(subjects.slice(start, CHUNK), f" <{predicate}> ", some, " .\n")))
-    return len(subjects)
+def _write(file: BinaryIO, statements: Iterator[Statement]) -> int:
+    lines: list[pa.Array] = []
+    things: list[pa.Array] = []
+    for subjects, predicate, objects in statements:
+        lines.append(_joined(subjects, f" <{predicate}> ", objects, " .\n").cast(pa.large_string()))
+        things.append((objects if predicate in _SAID_WITH_OBJECT else subjects).cast(pa.large_string()))
+    order = pc.sort_indices(pa.chunked_array(things))
+    every = pa.chunked_array(lines)
+    for start in range(0, len(order), CHUNK):
+        file.write(_bytes(every.take(order.slice(start, CHUNK)).combine_chunks()))
+    return len(order)
 
 
 def _people(network: SocialNetwork, random: np.random.Generator) -> Iterator[Statement]:
@@ -164,7 +182,7 @@ def _posts(network: SocialNetwork, random: np.random.Generator) -> Iterator[Stat
     yield posts, RDF + "type", f"<{VOCABULARY}Post>"
     yield posts, RDF + "type", f"<{SIOC}Post>"
     yield posts, DCTERMS + "title", _plain(_joined("Post ", _text(numbers)))
-    yield from _sent(random, posts, numbers)
+    yield from _sent(random, posts, network.posters)
     yield posts, SIOC + "content", _sentences(random, numbers)
     yield _iris(FORUM, forums), SIOC + "container_of", posts
     yield _iris(USER, network.posters), SIOC + "creator_of", posts
@@ -176,7 +194,7 @@ def _comments(network: SocialNetwork, random: np.random.Generator) -> Iterator[S
     comments, posts = _iris(COMMENT, numbers), _iris(POST, network.commented)
     yield comments, RDF + "type", f"<{VOCABULARY}Comment>"
     yield comments, RDF + "type", f"<{SIOC}Item>"
-    yield from _sent(random, comments, numbers)
+    yield from _sent(random, comments, network.commenters)
     yield comments, SIOC + "content", _sentences(random, numbers)
     yield comments, SIOC + "reply_of", posts
     yield posts, SIOC + "container_of", comments
@@ -197,15 +215,16 @@ def _photos(network: SocialNetwork, random: np.random.Generator) -> Iterator[Sta
     photos = _iris(PHOTO, numbers)
     yield photos, RDF + "type", f"<{VOCABULARY}Photo>"
     yield photos, RDF + "type", f"<{SIOC}Item>"
-    yield photos, DBPO + "location", _plain(_joined("Place ", _text(random.integers(0, 3_000, numbers.size))))
-    yield photos, DBPPROP + "latd", _degrees(random, numbers.size, 60)
-    yield photos, DBPPROP + "longd", _degrees(random, numbers.size, 170)
-    yield from _sent(random, photos, numbers)
+    places = random.integers(0, PLACES, numbers.size)
+    yield photos, DBPO + "location", _plain(_joined("Place ", _text(places)))
+    yield photos, DBPPROP + "latd", _degrees(random, PLACES, 60).take(pa.array(places))
+    yield photos, DBPPROP + "longd", _degrees(random, PLACES, 170).take(pa.array(places))
+    yield from _sent(random, photos, network.album_owners[network.photo_albums])
     yield _iris(ALBUM, network.photo_albums), SIOC + "container_of", photos
     yield _iris(PHOTO, network.user_tags.left), VOCABULARY + "usertag", _iris(USER, network.user_tags.right)
 
 
-def _likes(network: SocialNetwork, random: np.random.Generator) -> Iterator[Statement]:
+def _likes(network: SocialNetwork) -> Iterator[Statement]:
     for likes, liked in ((network.post_likes, POST), (network.photo_likes, PHOTO)):
         yield _iris(USER, likes.left), VOCABULARY + "like", _iris(liked, likes.right)
 
@@ -217,15 +236,15 @@ def _positions(network: SocialNetwork, random: np.random.Generator) -> Iterator[
     yield positions, DBPPROP + "latd", _degrees(random, numbers.size, 60)
     yield positions, DBPPROP + "longd", _degrees(random, numbers.size, 170)
     yield positions, VOCABULARY + "trackedTime", _moments(random, numbers.size)
-    yield positions, VOCABULARY + "trackedLocation", _plain(_joined("Place ", _text(numbers % 3_000)))
+    yield positions, VOCABULARY + "trackedLocation", _plain(_joined("Place ", _text(numbers % PLACES)))
 
 
-def _sent(random: np.random.Generator, things: pa.Array, numbers: Ints) -> Iterator[Statement]:
-    """When, from where and with what something was sent."""
-    yield things, DC + "created", _moments(random, numbers.size)
-    yield things, VOCABULARY + "browser", _plain(_chosen(random, _BROWSERS, numbers.size))
-    yield things, SIOC + "ip_address", _addresses(random.integers(0, 1 << 24, numbers.size))
-    mobile = pa.array(np.flatnonzero(random.random(numbers.size) < 0.4))
+def _sent(random: np.random.Generator, things: pa.Array, users: Ints) -> Iterator[Statement]:
+    """When, from where and with what users sent something."""
+    yield things, DC + "created", _moments(random, users.size)
+    yield things, VOCABULARY + "browser", _plain(_chosen(random, _BROWSERS, users.size))
+    yield things, SIOC + "ip_address", _addresses(users)
+    mobile = pa.array(np.flatnonzero(random.random(users.size) < 0.4))
     yield things.take(mobile), VOCABULARY + "agent", _plain(_chosen(random, _AGENTS, len(mobile)))
 
 

@@ -4,6 +4,9 @@ Most terms have been seen before. So a term is not read closely: where it ends i
 where the dictionary has the very same bytes as a checked key, that is the term, and nothing more is done. Only what is
 new is checked, by `freshet.kernels.ntriples`; a line that fails any check is left to a full parser.
 
+Where a line has the subject of the line before it, or the predicate that came last time after the two before it, that
+is seen by comparing bytes (`freshet.kernels.plain_lines`).
+
 Lines go in blocks, and each loop does one kind of access for the whole block, so that waits for memory overlap.
 """
 
@@ -12,13 +15,14 @@ from typing import NamedTuple
 import numpy as np
 
 from freshet.kernels.dictionary import ABSENT, CHECKED, LENGTH_BYTES, UNKNOWN, enter, narrow, same_bytes
-from freshet.kernels.hashing import hash_id, word_32, word_64
+from freshet.kernels.hashing import hash_id, word_32
 from freshet.kernels.iris import GREATER, HASH, LESS, UNSURE, iri_end
 from freshet.kernels.jit import leaf, njit
 from freshet.kernels.ntriples import (
     AT,
     GRAPH,
     NEWLINE,
+    PREDICATE,
     RETURN,
     SPACE,
     TAB,
@@ -27,10 +31,32 @@ from freshet.kernels.ntriples import (
     read_time,
 )
 from freshet.kernels.pieces import copy_bytes
-from freshet.kernels.term_ranges import find_byte, next_line, range_plain, range_statement
+from freshet.kernels.plain_lines import GUESSES, range_plain, remember_predicate
+from freshet.kernels.term_ranges import (
+    END,
+    ID,
+    QUICK,
+    RECALLED,
+    RECORD,
+    REPEATED,
+    RESOLVED,
+    START,
+    UNFOUND,
+    WORDS,
+    find_byte,
+    next_line,
+    quick_hash,
+    range_statement,
+)
 from freshet.kernels.terms import QUOTE, inline_id
 
 LINES = 64  # statements in a block
+_TERMS = LINES * (GRAPH + 1)
+
+# The second word of a place in the memo: a record, and above it bits of a quick hash.
+_RECORD_BITS = np.int64(40)
+_RECORD_MASK = np.int64((1 << 40) - 1)
+_TAG_MASK = np.int64((1 << 22) - 1)
 
 # why a scan stops: it found no room for a key (then the result is how long the key is), or one of these
 DONE = np.int64(-1)
@@ -40,12 +66,6 @@ UNSURE_FULL = np.int64(-3)
 # places in `progress`
 NEXT_BYTE, NEXT_LINE, ROW, UNSURE_LINES = 0, 1, 2, 3
 
-RESOLVED = np.int64(-2)  # in place of a record: the id is the term's
-
-_8, _16 = np.uint64(8), np.uint64(16)
-_MIX = np.uint64(0x9E3779B97F4A7C15)
-_MIX_2 = np.uint64(0xD6E8FEB86659FD93)
-
 
 class Block(NamedTuple):
     """The lines of a block: where each starts, its number, its time, and its first term; and the terms."""
@@ -54,33 +74,7 @@ class Block(NamedTuple):
     line_numbers: np.ndarray
     line_times: np.ndarray
     line_terms: np.ndarray
-    starts: np.ndarray
-    ends: np.ndarray
-    ids: np.ndarray
-    records: np.ndarray
-    places: np.ndarray  # in the memo
-
-
-class Memo(NamedTuple):
-    """Terms seen lately, by a quick hash of some of their bytes: the id and the record in the dictionary, or -1.
-
-    A term that has another's place takes it; who is not found here is looked for in the dictionary.
-    """
-
-    ids: np.ndarray
-    records: np.ndarray
-
-
-@leaf
-def _memo_place(data, start, end, mask):
-    """A place by the first and last sixteen bytes: there most terms differ, the longest IRIs too."""
-    if end - start < 16:
-        return (data[start + 1] * 31 + data[end - 2] + end - start) & mask
-    first, last = np.uint64(start), np.uint64(end)
-    mixed = (word_64(data, last - _8) ^ _MIX) * (word_64(data, last - _16) ^ _MIX_2)
-    mixed ^= (word_64(data, first + _8) * _MIX) ^ (word_64(data, first) >> np.uint64(7))
-    mixed *= _MIX_2
-    return np.int64(mixed >> np.uint64(32)) & mask
+    terms: np.ndarray
 
 
 @leaf
@@ -93,43 +87,80 @@ def _is_known(heap, record, data, start, end):
 
 
 @leaf
-def _recall(heap, data, block, terms, memo):
-    """Finds the ids of inline terms, and of those that the memo has."""
-    _, _, _, _, starts, ends, ids, records, places = block
-    memo_ids, memo_records = memo
-    mask = memo_ids.size - 1
-    for term in range(terms):
-        start, end = starts[term], ends[term]
-        places[term] = _memo_place(data, start, end, mask)
-        records[term] = memo_records[places[term]]
-        ids[term] = memo_ids[places[term]]
+def _ask(data, terms, stop, asked):
+    """Finds inline terms; says how many others are to be asked for, and which."""
+    count = 0
+    for term in range(0, stop, WORDS):
+        if terms[term + RECORD] != UNFOUND:
+            continue
+        start, end = terms[term + START], terms[term + END]
         if data[start] == QUOTE and data[end - 1] == GREATER:
             inline = inline_id(data, start, end)
             if inline != 0:
-                ids[term] = inline
-                records[term] = RESOLVED
-    for term in range(terms):
-        if records[term] >= 0:
-            known = _is_known(heap, records[term], data, starts[term], ends[term])
-            records[term] = RESOLVED if known else ABSENT
+                terms[term + ID] = inline
+                terms[term + RECORD] = RESOLVED
+                continue
+        terms[term + QUICK] = quick_hash(data, start, end)
+        asked[count] = term
+        count += 1
+    return count
 
 
 @leaf
-def _look(arrays, data, block, terms, hash_mask):
+def _memo_place(quick, memo):
+    return (quick >> _RECORD_BITS & (memo.size // 2 - 1)) * 2
+
+
+@leaf
+def _memo_word(quick, record):
+    return (quick & _TAG_MASK) << _RECORD_BITS | record
+
+
+@leaf
+def _recall(heap, data, terms, asked, found, count, memo):
+    """Finds the terms that the memo has; says how many of those that are asked for it has not.
+
+    The memo has terms seen lately, two words a place that a quick hash gives: the id, and the record in the dictionary
+    together with a few bits of the hash. They tell whether the term is there before anything else has to be read; a
+    wrong guess here would wait for memory, so the loop that asks them has no branch.
+    """
+    hits, left = 0, 0
+    for at in range(count):
+        term = asked[at]
+        quick = terms[term + QUICK]
+        place = _memo_place(quick, memo)
+        word = memo[place + 1]
+        terms[term + ID] = memo[place]
+        terms[term + RECORD] = word & _RECORD_MASK
+        same = word >> _RECORD_BITS == quick & _TAG_MASK
+        found[hits] = term
+        asked[left] = term
+        hits += same
+        left += not same
+    for at in range(hits):
+        term = found[at]
+        if _is_known(heap, terms[term + RECORD], data, terms[term + START], terms[term + END]):
+            terms[term + RECORD] = RECALLED
+        else:
+            asked[left] = term
+            left += 1
+    return left
+
+
+@leaf
+def _look(slots, data, terms, asked, count, hash_mask):
     """Looks for the others in the dictionary; their records are in the processor's cache afterwards."""
-    slots = arrays.slots
-    _, _, _, _, starts, ends, ids, records, _ = block
     mask = np.int64(slots.size - 2)
-    for term in range(terms):
-        if records[term] == ABSENT:
-            ids[term] = narrow(hash_id(data, starts[term], ends[term]), hash_mask)
-    for term in range(terms):
-        if records[term] == ABSENT:
-            at = (ids[term] << 1) & mask
-            while slots[at] != ids[term] and slots[at] != 0:
-                at = (at + 2) & mask
-            if slots[at] != 0:
-                records[term] = slots[at + 1]
+    for at in range(count):
+        term = asked[at]
+        terms[term + ID] = narrow(hash_id(data, terms[term + START], terms[term + END]), hash_mask)
+    for at in range(count):
+        term = asked[at]
+        wanted = terms[term + ID]
+        slot = (wanted << 1) & mask
+        while slots[slot] != wanted and slots[slot] != 0:
+            slot = (slot + 2) & mask
+        terms[term + RECORD] = slots[slot + 1] if slots[slot] != 0 else UNFOUND
 
 
 @leaf
@@ -202,37 +233,43 @@ def _check_and_enter(arrays, data, start, end, wanted, scope, hash_mask):
 
 
 @leaf
-def _resolve(arrays, data, block, lines, memo, scope, hash_mask):
+def _resolve(arrays, data, line_terms, terms, lines, memo, guesses, scope, hash_mask):
     """Gives the other terms of a block their ids. Says how many lines are sure, and 0 or how long a key lacks room."""
     heap = arrays.heap
-    memo_ids, memo_records = memo
-    _, _, _, line_terms, starts, ends, ids, records, places = block
     for line in range(lines):
-        for term in range(line_terms[line], line_terms[line + 1]):
-            record, start, end = records[term], starts[term], ends[term]
+        for term in range(line_terms[line], line_terms[line + 1], WORDS):
+            record = terms[term + RECORD]
             if record == RESOLVED:
                 continue
-            if record < 0 or not _is_known(heap, record, data, start, end):
-                term_id, record = _check_and_enter(arrays, data, start, end, ids[term], scope, hash_mask)
+            if record == REPEATED:
+                terms[term + ID] = terms[line_terms[line - 1] + ID]
+                continue
+            start, end = terms[term + START], terms[term + END]
+            if record != RECALLED and (record < 0 or not _is_known(heap, record, data, start, end)):
+                term_id, record = _check_and_enter(arrays, data, start, end, terms[term + ID], scope, hash_mask)
                 if term_id == UNKNOWN:
                     return line, end - start + scope.size
                 if term_id < 0:
                     return line, np.int64(0)
-                ids[term] = term_id
+                terms[term + ID] = term_id
             if record >= 0:
-                memo_ids[places[term]] = ids[term]
-                memo_records[places[term]] = record
+                quick = terms[term + QUICK]
+                place = _memo_place(quick, memo)
+                memo[place] = terms[term + ID]
+                memo[place + 1] = _memo_word(quick, record)
+            if term == line_terms[line] + PREDICATE * WORDS:
+                remember_predicate(data, start, end, terms[term + ID], guesses)
     return lines, np.int64(0)
 
 
 @leaf
-def _range_block(data, at, number, timed, quads, block):
+def _range_block(data, at, number, timed, quads, block, guesses):
     """Finds the terms of the next lines: how many statements, where the lines after them start, and their number.
 
     It stops before a line of which it is not sure.
     """
-    line_starts, line_numbers, line_times, line_terms, starts, ends, _, _, _ = block
-    lines, terms = 0, 0
+    line_starts, line_numbers, line_times, line_terms, terms = block
+    lines, term, before = 0, 0, -1
     line_terms[0] = 0
     while lines < LINES and at < data.size:
         if data[at] in (SPACE, TAB, HASH, NEWLINE, RETURN):
@@ -246,17 +283,18 @@ def _range_block(data, at, number, timed, quads, block):
             line_times[lines], start = read_time(data, at, data.size)
             if start < 0:
                 break
-        following = range_plain(data, start, starts, ends, terms) if start < data.size else UNSURE
+        following = range_plain(data, start, before, terms, term, guesses) if start < data.size else UNSURE
+        before = term
         if following >= 0:
-            terms += GRAPH
+            term += GRAPH * WORDS
         else:
-            following, terms = range_statement(data, start, quads, starts, ends, terms)
+            following, term = range_statement(data, start, quads, terms, term)
             if following < 0:
                 break
         line_starts[lines] = at
         line_numbers[lines] = number
         lines += 1
-        line_terms[lines] = terms
+        line_terms[lines] = term
         at = following
         number += 1
     return lines, at, number
@@ -264,33 +302,28 @@ def _range_block(data, at, number, timed, quads, block):
 
 @njit
 def _new_block():
-    terms = LINES * (GRAPH + 1)
     return Block(
         np.empty(LINES, np.int64),
         np.empty(LINES, np.int64),
         np.zeros(LINES, np.int64),
         np.empty(LINES + 1, np.int64),
-        np.empty(terms, np.int64),
-        np.empty(terms, np.int64),
-        np.empty(terms, np.int64),
-        np.empty(terms, np.int64),
-        np.empty(terms, np.int64),
+        np.empty(_TERMS * WORDS, np.int64),
     )
 
 
 @leaf
 def _put(block, lines, row, timed, quads, times, ids):
     """Writes the statements of a block from a row on."""
-    _, _, line_times, line_terms, _, _, term_ids, _, _ = block
+    _, _, line_times, line_terms, terms = block
     for line in range(lines):
-        first = line_terms[line]
+        first = line_terms[line] + ID
         if timed:
             times[row + line] = line_times[line]
         for role in range(GRAPH):
-            ids[role, row + line] = term_ids[first + role]
+            ids[role, row + line] = terms[first + role * WORDS]
         if quads:
-            named = line_terms[line + 1] - first > GRAPH
-            ids[GRAPH, row + line] = term_ids[first + GRAPH] if named else UNKNOWN
+            named = line_terms[line + 1] - line_terms[line] > GRAPH * WORDS
+            ids[GRAPH, row + line] = terms[first + GRAPH * WORDS] if named else UNKNOWN
 
 
 @njit
@@ -300,18 +333,20 @@ def scan(arrays, memo, data, scope, timed, quads, hash_mask, times, ids, unsure,
     `unsure` gets a column for each line that is left to a full parser: its number, where it starts and ends, and the
     row before which its statements belong. Returns why it stopped; `progress` says how far it came.
     """
-    block = _new_block()
+    block, guesses = _new_block(), np.zeros(GUESSES, np.int64)
+    asked, found = np.empty(_TERMS, np.int64), np.empty(_TERMS, np.int64)
     at, number, row, left = progress
     while at < data.size:
         if row + LINES > ids.shape[1]:
             return ROWS_FULL
         if left == unsure.shape[1]:
             return UNSURE_FULL
-        lines, following, next_number = _range_block(data, at, number, timed, quads, block)
-        terms = block.line_terms[lines]
-        _recall(arrays.heap, data, block, terms, memo)
-        _look(arrays, data, block, terms, hash_mask)
-        right, length = _resolve(arrays, data, block, lines, memo, scope, hash_mask)
+        lines, following, next_number = _range_block(data, at, number, timed, quads, block, guesses)
+        line_terms, terms = block.line_terms, block.terms
+        count = _ask(data, terms, line_terms[lines], asked)
+        count = _recall(arrays.heap, data, terms, asked, found, count, memo)
+        _look(arrays.slots, data, terms, asked, count, hash_mask)
+        right, length = _resolve(arrays, data, line_terms, terms, lines, memo, guesses, scope, hash_mask)
         if length > 0:
             return length
         _put(block, right, row, timed, quads, times, ids)

@@ -16,7 +16,6 @@ from freshet.kernels.ntriples import (
     OBJECT,
     PREDICATE,
     RETURN,
-    SPACE,
     STRING_SUFFIX,
     UNDERSCORE,
     blank_node_end,
@@ -25,7 +24,17 @@ from freshet.kernels.ntriples import (
 )
 from freshet.kernels.terms import MINUS, POINT, QUOTE, ends_with
 
+# Terms are one array, as every further one is seven more arguments of each call. A term is some words of it: where it
+# starts and ends, its id, where the dictionary has its record or one of the marks below, and a quick hash of it.
+START, END, ID, RECORD, QUICK, WORDS = 0, 1, 2, 3, 4, 5
+
+# in place of a record: it is not found yet; the id is the term's; the same, from the memo; it will be that of the
+# subject of the line before
+UNFOUND, RESOLVED, RECALLED, REPEATED = (np.int64(mark) for mark in (-1, -2, -3, -4))
+
 _8, _16 = np.uint64(8), np.uint64(16)
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_MIX_2 = np.uint64(0xD6E8FEB86659FD93)
 _LOW = np.uint64(0x0101010101010101)
 _HIGH = np.uint64(0x8080808080808080)
 
@@ -58,7 +67,21 @@ def find_byte(data, at, byte):
 
 
 @leaf
-def _literal_range(data, start):
+def quick_hash(data, start, end):
+    """A hash of the first and last sixteen bytes: there most terms differ, the longest IRIs too."""
+    first, last = np.uint64(start), np.uint64(end)
+    if end - start < 16:
+        mixed = (np.uint64(data[start + 1]) << _16) ^ (np.uint64(data[end - 2]) << _8) ^ (last - first)
+    else:
+        mixed = (word_64(data, last - _8) ^ _MIX) * (word_64(data, last - _16) ^ _MIX_2)
+        mixed ^= (word_64(data, first + _8) * _MIX) ^ (word_64(data, first) >> np.uint64(7))
+        # The bytes that differ are often the highest ones, and products carry upwards only.
+        mixed ^= mixed >> np.uint64(32)
+    return np.int64((mixed * _MIX_2) >> np.uint64(2))
+
+
+@leaf
+def literal_range(data, start):
     """Where the key of a literal ends, and where the literal does, if it is one."""
     size = data.size
     quote = find_byte(data, start + 1, QUOTE)
@@ -80,7 +103,7 @@ def _literal_range(data, start):
 def _other_range(data, at, role):
     """Where the key of a term that is no IRI ends, and where the term does, if it is one; -1 where it surely is not."""
     if data[at] == QUOTE and role == OBJECT:
-        return _literal_range(data, at)
+        return literal_range(data, at)
     if data[at] == UNDERSCORE and role != PREDICATE:
         end = blank_node_end(data, at, data.size)
         return end, end
@@ -101,55 +124,23 @@ def next_line(data, at):
 
 
 @leaf
-def range_plain(data, at, starts, ends, term):
-    """The same as `range_statement` for what most lines are: three terms, one space after each, and a line feed.
-
-    Anything else is -1, and nothing is lost but the time for a second look.
-    """
-    last = data.size - 3
-    end = find_byte(data, at + 1, GREATER) + 1
-    if data[at] != LESS or end > last or data[end] != SPACE or data[end + 1] != LESS:
-        return UNSURE
-    starts[term] = at
-    ends[term] = end
-    at = end + 1
-    end = find_byte(data, at + 1, GREATER) + 1
-    if end > last or data[end] != SPACE:
-        return UNSURE
-    starts[term + 1] = at
-    ends[term + 1] = end
-    at = end + 1
-    if data[at] == LESS:
-        stop = find_byte(data, at + 1, GREATER) + 1
-        end = stop
-    elif data[at] == QUOTE:
-        end, stop = _literal_range(data, at)
-    else:
-        return UNSURE
-    if stop > last or data[stop] != SPACE or data[stop + 1] != POINT or data[stop + 2] != NEWLINE:
-        return UNSURE
-    starts[term + 2] = at
-    ends[term + 2] = end
-    return stop + 3
-
-
-@leaf
-def range_statement(data, at, quads, starts, ends, term):
+def range_statement(data, at, quads, terms, term):
     """Finds the ranges of a statement's terms. Returns where the next line starts, or -1, and the next free term."""
     size = data.size
     for role in range(GRAPH + 1):
         at = skip_space(data, at, size)
         if at >= size or (role == GRAPH and (data[at] == POINT or not quads)):
             break
-        starts[term] = at
+        terms[term + START] = at
+        terms[term + RECORD] = UNFOUND
         if data[at] == LESS:
             at = find_byte(data, at + 1, GREATER) + 1
-            ends[term] = at
+            terms[term + END] = at
         else:
-            ends[term], at = _other_range(data, at, role)
+            terms[term + END], at = _other_range(data, at, role)
             if at < 0:
                 return UNSURE, term
-        term += 1
+        term += WORDS
     at = skip_space(data, at, size)
     if at >= size or data[at] != POINT:
         return UNSURE, term

@@ -22,7 +22,7 @@ _ROLES = range(4)
 _UNSURE_ROOM = 4096  # lines that wait for pyoxigraph
 _SAMPLE_BYTES = 1 << 16
 _BYTES_A_PLACE = 128
-_LEAST_PLACES_BITS, _MOST_PLACES_BITS = 6, 18
+_LEAST_PLACES_BITS, _MOST_PLACES_BITS = 6, 12  # more would not stay in the cache next to the core
 
 
 class StatementScan:
@@ -67,7 +67,7 @@ class StatementScan:
         return times, subjects, predicates, objects, graphs
 
     def _step(
-        self, memo: kernels.Memo, data: NDArray[np.uint8], unsure: Ints, arrays: DictionaryArrays, hash_mask: np.int64
+        self, memo: Ints, data: NDArray[np.uint8], unsure: Ints, arrays: DictionaryArrays, hash_mask: np.int64
     ) -> int:
         parser, state = self._parser, (self._times, self._ids, unsure, self._progress)
         return int(kernels.scan(arrays, memo, data, self._scope, parser.timed, parser.quads, hash_mask, *state))
@@ -104,10 +104,10 @@ class StatementScan:
             self._times = times
 
 
-def _new_memo(size: int) -> kernels.Memo:
+def _new_memo(size: int) -> Ints:
     """A memo that fits so many bytes of data. It is good for one run of the kernel, while the dictionary only grows."""
     places = 1 << min(_MOST_PLACES_BITS, max(_LEAST_PLACES_BITS, (size // _BYTES_A_PLACE).bit_length()))
-    return kernels.Memo(np.zeros(places, np.int64), np.full(places, -1, np.int64))
+    return np.full(2 * places, -1, np.int64)
 
 
 _NOTHING = read_only(np.empty(0, np.uint8))

@@ -8,6 +8,7 @@ def test_the_figures_have_their_names_and_a_baseline() -> None:
         "scanner_known_terms_triples_per_second",
         "scanner_bytes_per_triple",
         "scanner_terms",
+        "scanner_terms_per_triple",
     }
     for name in ("scanner_triples_per_second", "scanner_known_terms_triples_per_second"):
         assert figures[name].value > 0
