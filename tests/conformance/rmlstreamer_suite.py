@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -44,7 +45,8 @@ def _cases(root: Path, folder: Path) -> Iterator[StreamCase]:
 
 def _messages(file: Path) -> list[str]:
     """What is sent: the whole file, or the pieces between lines of `===`."""
-    return [piece.strip() for piece in file.read_text(encoding="utf-8").split("===") if piece.strip()]
+    pieces = re.split(r"^==+$", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return [piece.strip() for piece in pieces if piece.strip()]
 
 
 CASES = all_cases()
