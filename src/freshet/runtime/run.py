@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from freshet.spark.stream import EncodedStream
 
 _POLL_SECONDS = 0.05
+_LOOKS_A_COUNT = 40
 _KEPT_MS = 10_000
 
 
@@ -63,6 +64,7 @@ class PipelineRun:
         self._running: list[RunningStream] = []
         self._troubles: dict[str, str] = {}
         self._kafka_sinks: list[KafkaSink] = []
+        self._looks = 0
         self.session = session = Session(on_failure=self._failed)
         session.load(*pipeline.graph)
         self._parts = {name: _parts(stream) for name, stream in pipeline.streams.items()}
@@ -138,6 +140,7 @@ class PipelineRun:
                 return
             self.check()
         self.check()
+        self._count_late(now=True)
         self.ingest.finish()
 
     def check(self) -> None:
@@ -148,6 +151,15 @@ class PipelineRun:
             if (trouble := stream.trouble()) != self._troubles.get(stream.name, ""):
                 self._troubles[stream.name] = trouble
                 self._view.note(f"stream {stream.name}: {trouble or 'can be read again'}")
+        self._count_late()
+
+    def _count_late(self, *, now: bool = False) -> None:
+        """What joins have found too late; Spark is not asked all the time."""
+        self._looks = 0 if now else (self._looks + 1) % _LOOKS_A_COUNT
+        if self._looks == 0:
+            for stream in self._running:
+                if late := stream.late():
+                    self._metrics.late(stream.name.partition(".")[0], late)
 
     def drain(self) -> None:
         """Take everything that is there, then close all windows."""

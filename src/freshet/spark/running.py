@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from freshet.rdf.errors import InputError
+from freshet.spark.window_join import METRICS
 
 _LOOK_SECONDS = 1.0
 # What Kafka's client says when a broker is away for a while; with anything else it is no use to try again.
@@ -30,9 +31,11 @@ class RunningStream:
     is away starts again, from its checkpoint, when the broker is back.
     """
 
-    def __init__(self, name: str, trouble: Callable[[], str] = lambda: "") -> None:
+    def __init__(self, name: str, trouble: Callable[[], str] = lambda: "", *, joins: bool = False) -> None:
         self.name = name
         self._trouble = trouble
+        self._joins = joins
+        self._seen_batch = -1
         self._query: StreamingQuery | None = None
         self._begin: Callable[[], StreamingQuery | None] | None = None
         self._start: Callable[[], StreamingQuery | None] | None = None
@@ -80,6 +83,19 @@ class RunningStream:
             self._last_trouble = self._trouble()
             self._looked_at = time.monotonic()
         return self._last_trouble
+
+    def late(self) -> int:
+        """How many records have come too late to be joined since this was asked last."""
+        query = self._query
+        if query is None or not self._joins:
+            return 0
+        late = 0
+        for progress in query.recentProgress:
+            if progress.batchId > self._seen_batch:
+                self._seen_batch = progress.batchId
+                counts = progress.observedMetrics.get(METRICS)
+                late += counts["late"] if counts is not None else 0
+        return late
 
     def check(self) -> None:
         """Raise what has gone wrong, if anything has."""

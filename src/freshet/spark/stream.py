@@ -85,7 +85,7 @@ class EncodedStream:
             found = (trouble_of(given.source, reading.spool) for given, reading in inputs)
             return next(filter(None, found), "")
 
-        running = RunningStream(self.spec.name, trouble)
+        running = RunningStream(self.spec.name, trouble, joins=isinstance(self.spec.part, JoinPart))
 
         def take(batch: DataFrame, number: int) -> None:
             began = time.perf_counter()

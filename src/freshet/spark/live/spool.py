@@ -12,6 +12,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -72,9 +73,16 @@ class Spool:
             self._begin_segment()
         assert self._writer is not None
         assert self._file is not None
-        self._writer.write_batch(batch)
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        try:
+            self._writer.write_batch(batch)
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError:
+            # Perhaps half of it is there: nothing more may be written behind it.
+            with suppress(OSError):
+                self._file.close()
+            self._writer = self._file = None
+            raise
         with self._guard:
             last = self._segments[-1]
             self._segments[-1] = last._replace(documents=last.documents + len(documents))
