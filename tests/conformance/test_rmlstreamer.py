@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import pyarrow.compute as pc
@@ -22,7 +21,7 @@ from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import FreshetError
 from freshet.rml.parts import JoinPart, parts_of
 from freshet.rml.reader import read_mapping
-from freshet.rml.sources import KafkaSource, SocketSource
+from freshet.rml.sources import FileSource, KafkaSource, SocketSource
 from freshet.rml.stream_inputs import StreamInput
 from freshet.spark import records
 from freshet.spark.live.connector import add_connector
@@ -98,11 +97,10 @@ def triples_of(case: StreamCase, spark: SparkSession, received) -> list[tuple]:
     """The triples that a mapping makes of its messages."""
     dictionary, found = Dictionary(), []
     for number, part in enumerate(parts_of(read_mapping(case.mapping))):
-        assert not isinstance(part, JoinPart), "a join without a window"
-        frame = received(part.source)
-        given = StreamInput(Received(frame), part.source, time_form="arrival")  # type: ignore[arg-type]
-        encoded = EncodedStream(StreamSpec(f"part {number}", (given,), part))
-        table = encoded._encoded([Reading(spark, case.mapping.parent)]).toArrow()
+        sources = [part.child, part.parent] if isinstance(part, JoinPart) else [part.source]
+        given = [StreamInput(Received(received(each)), each, time_form="arrival") for each in sources]
+        encoded = EncodedStream(StreamSpec(f"part {number}", tuple(given), part))
+        table = encoded._encoded([Reading(spark, case.mapping.parent)] * len(given)).toArrow()
         good = table.filter(pc.is_null(table.column(records.REASON)))
         elements = elements_of(good, encoded.layout, dictionary)
         found += [tuple(dictionary.decode_many(ids)) for ids in zip(*elements[1:], strict=True)]
@@ -122,9 +120,9 @@ def test_rmlstreamer(case: StreamCase, rml_spark: SparkSession, topics: dict[str
     def received(source) -> DataFrame:
         match source.source:
             case KafkaSource(topic=topic):
-                called = f"{case.name} {topic if topic in case.messages else 'datasource'}"
-                empty = partial(rml_spark.createDataFrame, [], "line STRING, file STRING, arrived BIGINT")
-                return topics[called] if called in topics else empty()
+                return topics[f"{case.name} {topic if topic in case.messages else 'datasource'}"]
+            case FileSource(path):
+                return topics[f"{case.name} {path.stem}"]
             case SocketSource():
                 return over_tcp(rml_spark, tmp_path, case.messages["datasource"], source.formulation.value == "CSV")
         raise AssertionError(source)
@@ -139,5 +137,5 @@ def test_rmlstreamer(case: StreamCase, rml_spark: SparkSession, topics: dict[str
 
 def test_all_cases_are_there() -> None:
     shared(SUITE)
-    assert len(CASES) == 184
+    assert len(CASES) == 193
     assert {case.name for case in CASES} >= set(KNOWN_FAILURES)
