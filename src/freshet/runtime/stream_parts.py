@@ -57,7 +57,7 @@ def stream_parts(stream: Stream, mapping: Mapping | None) -> list[StreamPart]:
     sections: dict[LogicalSource, SourceSection | None] = {}
     maps = []
     for triples_map in mapping.triples_maps:
-        section = _section(stream, triples_map, mapping)
+        section = _section(stream, triples_map)
         live = replace(triples_map.source, source=_live(stream, triples_map, section))
         sections.setdefault(live, section)
         maps.append(replace(triples_map, source=live))
@@ -101,9 +101,9 @@ def _input(
     )
 
 
-def _section(stream: Stream, triples_map: TriplesMap, mapping: Mapping) -> SourceSection | None:
+def _section(stream: Stream, triples_map: TriplesMap) -> SourceSection | None:
     """What the pipeline file says of a triples map's source, if anything."""
-    for name in _names(triples_map, mapping):
+    for name in _names(triples_map):
         if name in stream.sources:
             return stream.sources[name]
     return stream.source
@@ -134,7 +134,7 @@ def _stream(cut: LogicalSource) -> StreamSource:
 
 
 def _check_names(stream: Stream, mapping: Mapping) -> None:
-    known = [name for each in mapping.triples_maps for name in _names(each, mapping)]
+    known = [name for each in mapping.triples_maps for name in _names(each)]
     for name, section in stream.sources.items():
         if section.format == TIMED:
             raise StreamProblem(("sources", name, "format"), "timed N-Triples are not mapped")
@@ -143,7 +143,7 @@ def _check_names(stream: Stream, mapping: Mapping) -> None:
             raise StreamProblem(("sources", name), message + did_you_mean(name, list(dict.fromkeys(known))))
 
 
-def _names(triples_map: TriplesMap, mapping: Mapping) -> list[str]:
+def _names(triples_map: TriplesMap) -> list[str]:
     """What a triples map's source may be called in the pipeline file."""
     name = triples_map.name
     short = name.rpartition("/")[2].rpartition("#")[2]
