@@ -79,7 +79,9 @@ def with_database(folder: Path) -> None:
     for file in folder.glob("*.csv"):
         with file.open(encoding="utf-8", newline="") as lines:
             header, *rows = csv.reader(lines)
-        connection.execute(f'CREATE TABLE "{file.stem}" ({", ".join(header)})')
+        whole = [all(value.isdigit() for value in column) for column in zip(*rows, strict=True)]
+        columns = [f"{name} {'INTEGER' if number else 'TEXT'}" for name, number in zip(header, whole, strict=True)]
+        connection.execute(f'CREATE TABLE "{file.stem}" ({", ".join(columns)})')
         marks = ", ".join("?" * len(header))
         connection.executemany(f'INSERT INTO "{file.stem}" VALUES ({marks})', rows)
     connection.commit()

@@ -56,6 +56,18 @@ def strings(data: NDArray[np.uint8], offsets: NDArray[np.int32], valid: NDArray[
     return _strings(pa.string(), data, offsets, valid)
 
 
+def numbers(values: NDArray[AnyNumber]) -> pa.Array:
+    """An array of numbers, without a copy. Unlike `pyarrow.array` it does not import pandas, for which workers of Spark
+    would wait when they start."""
+    values = np.ascontiguousarray(values)
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), values.size, [None, pa.py_buffer(values)])
+
+
+def booleans(values: NDArray[np.bool_]) -> pa.Array:
+    """An array of truth values, likewise."""
+    return pa.Array.from_buffers(pa.bool_(), values.size, [None, pa.py_buffer(np.packbits(values, bitorder="little"))])
+
+
 def _strings(
     kind: pa.DataType, data: NDArray[np.uint8], offsets: NDArray[AnyNumber], valid: NDArray[np.bool_]
 ) -> pa.Array:

@@ -12,7 +12,7 @@ from freshet.kernels import json_lines as kernels
 from freshet.kernels.event_time import UNREAD, read_times
 from freshet.kernels.json_lines import PathTree
 from freshet.kernels.json_values import NOTHING
-from freshet.rdf.arrow import Ranges, key_ranges, read_only, strings
+from freshet.rdf.arrow import Ranges, booleans, key_ranges, numbers, read_only, strings
 from freshet.rdf.errors import UnsupportedError
 from freshet.rml.references import json_path
 
@@ -32,6 +32,11 @@ class TimeReference(NamedTuple):
 
     number: int
     text_wanted: bool
+
+
+def first_word(name: bytes) -> int:
+    """The first eight bytes of a name as one number, like the kernel of that name has it."""
+    return int.from_bytes(name[:8], "little", signed=len(name) >= 8)
 
 
 def path_tree(paths: Sequence[tuple[str, ...]]) -> PathTree:
@@ -65,8 +70,7 @@ def path_tree(paths: Sequence[tuple[str, ...]]) -> PathTree:
     ends = np.cumsum([len(name) for name, _, _ in names])
     described = np.empty((len(names), 5), np.int64)
     for at, (name, number, below) in enumerate(names):
-        start, end = int(ends[at]) - len(name), int(ends[at])
-        described[at] = kernels.first_word(data, start, end), len(name), start, number, below
+        described[at] = first_word(name), len(name), int(ends[at]) - len(name), number, below
     return PathTree(np.cumsum([0, *(len(node) for node in nodes)]), described, inside, data)
 
 
@@ -96,4 +100,5 @@ def read_ranges(lines: Ranges, tree: PathTree, time: TimeReference | None = None
         offsets = np.empty(size + 1, np.int32)
         kernels.write_texts(data, starts[at], ends[at], kinds[at], wanted, out, offsets)
         texts.append(strings(out, offsets, found))
-    return JsonColumns(pa.array(good), texts, [pa.array(row) for row in kinds], pa.array(times, mask=unread))
+    moments = pa.nulls(size, pa.int64()) if time is None else pa.array(times, mask=unread)
+    return JsonColumns(booleans(good), texts, [numbers(row) for row in kinds], moments)

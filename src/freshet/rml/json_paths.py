@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
-import jsonpath
 import orjson
 
 from freshet.rdf.errors import InputError
+
+if TYPE_CHECKING:
+    import jsonpath
 
 
 class Wildcard(Enum):
@@ -98,6 +101,8 @@ def _requoted(quote: re.Match[str]) -> str:
 
 def _compiled(text: str) -> jsonpath.JSONPath:
     path = text.strip()
+    import jsonpath  # most mappings do without, and workers of Spark start sooner
+
     absolute = path if path.startswith("$") else f"${'' if path.startswith('[') else '.'}{path}"
     try:
         compiled = jsonpath.compile(absolute, strict=True)

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from freshet.kernels import json_lines, json_paths
 from freshet.kernels.json_paths import INDEX, NAME, WILDCARD, PathSteps
 from freshet.kernels.json_values import BOOLEAN, ESCAPED, INTEGER, NESTED, NOTHING, REAL, STRING
-from freshet.rdf.arrow import Ranges, strings
-from freshet.rml.json_lines import path_tree, read_ranges
+from freshet.rdf.arrow import Ranges, numbers, strings
+from freshet.rml.json_lines import first_word, path_tree, read_ranges
 from freshet.rml.json_paths import JsonPath, Step, Wildcard
 
 Column = tuple[pa.Array, pa.Array]  # texts and kinds; lists of them where a path may find several values
@@ -59,7 +59,7 @@ def path_steps(steps: Sequence[Step]) -> PathSteps:
     for at, step in enumerate(steps):
         if isinstance(step, str):
             end = start + len(step.encode())
-            described[at] = NAME, json_lines.first_word(data, start, end), end - start, start, 0
+            described[at] = NAME, first_word(step.encode()), end - start, start, 0
             start = end
         else:
             described[at] = (WILDCARD, 0, 0, 0, 0) if step is Wildcard.ALL else (INDEX, 0, 0, 0, step)
@@ -71,7 +71,7 @@ class JsonReferences:
 
     def __init__(self, paths: Sequence[JsonPath], nulls: Iterable[str] = ()) -> None:
         self._paths = paths
-        self._nulls = pa.array(sorted(nulls), pa.string())
+        self._nulls = frozenset(nulls)
         named = sorted({path.names for path in paths if path.names is not None})
         groups = _apart(named) or [[]]
         self._trees = [path_tree(group) for group in groups]
@@ -102,14 +102,17 @@ class JsonReferences:
 
     def _without_nulls(self, column: Column) -> Column:
         texts, kinds = column
-        if not len(self._nulls) or not (empty := pc.is_in(texts, self._nulls)).true_count:
+        if not self._nulls or not (empty := self._is_null(texts)).true_count:
             return column
         return pc.if_else(empty, None, texts), pc.if_else(empty, pa.scalar(NOTHING, pa.int8()), kinds)
+
+    def _is_null(self, texts: pa.Array) -> pa.Array:
+        return pc.is_in(texts, pa.array(sorted(self._nulls), pa.string()))
 
     def _gathered(self, path: JsonPath, firsts: NDArray[np.int64], values: Column) -> Column:
         """Values by record: a list a record, or at most one where the path cannot find more."""
         texts, kinds = values
-        kept = pc.and_(pc.not_equal(kinds, NOTHING), pc.invert(pc.is_in(texts, self._nulls)))
+        kept = pc.and_(pc.not_equal(kinds, NOTHING), pc.invert(self._is_null(texts)))
         if kept.false_count:
             texts, kinds = texts.filter(kept), kinds.filter(kept)
             firsts = np.concatenate([[0], np.cumsum(kept.to_numpy(zero_copy_only=False))])[firsts]
@@ -165,7 +168,7 @@ def _walked(steps: PathSteps, records: Ranges) -> tuple[NDArray[np.int64], Colum
     found = kinds != NOTHING
     out, offsets = np.empty(int(np.sum(ends - starts, where=found)), np.uint8), np.empty(kinds.size + 1, np.int32)
     json_lines.write_texts(records[0], starts, ends, kinds, found, out, offsets)
-    return firsts, (strings(out, offsets, found), pa.array(kinds))
+    return firsts, (strings(out, offsets, found), numbers(kinds))
 
 
 def parsed(records: Ranges) -> Iterator[Any]:

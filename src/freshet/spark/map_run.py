@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,8 +16,9 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from freshet.rdf.errors import InputError, UnsupportedError
+from freshet.rdf.terms import Iri
 from freshet.rml.functions import FUNCTIONS
-from freshet.rml.model import EachRecord, Expression, Target, TermMap, TermType
+from freshet.rml.model import EachRecord, Expression, Target, Template, TermMap, TermType
 from freshet.rml.model import Mapping as RmlMapping
 from freshet.rml.parts import CHILD, PARENT, JoinPart, Part, Statement, on_side, references_in, references_of
 from freshet.rml.reader import read_mapping
@@ -30,7 +31,7 @@ from freshet.spark.nquads import LINES, with_lines
 from freshet.spark.output_files import FORMATS, WITH_GRAPHS, concatenate, parts_in, write_output
 from freshet.spark.sources.columns import Records
 from freshet.spark.sources.open import open_records
-from freshet.spark.term_columns import RECORD_NUMBER, Renderer, joined
+from freshet.spark.term_columns import RECORD_NUMBER, Renderer, Shape, joined
 
 _ORDER = "order"
 _KEY = "key"
@@ -146,14 +147,15 @@ class _Run:
 
     def _lines(self, part: Part | JoinPart, chosen: set[Statement], *, keep: bool) -> DataFrame:
         if isinstance(part, Part):
-            opened = self._open(part.source, _references(part.triples), keep)
-            renderer = Renderer(shapes_of(part, opened.many), nquads=True, functions=self._functions)
+            opened = self._open(part.source, _uses(part.triples), keep)
+            shape = Shape(opened.many, encoded=opened.encoded)
+            renderer = Renderer(shapes_of(part, shape), nquads=True, functions=self._functions)
             frame = self._numbered(opened.frame, part.source) if _numbers(part.triples) else opened.frame
             return with_lines(frame, part.triples, chosen, renderer)
         return self._joined(part, chosen, keep)
 
-    def _open(self, source: LogicalSource, references: Iterable[str], keep: bool) -> Records:
-        return open_records(self._spark, source, frozenset(references), keep=keep)
+    def _open(self, source: LogicalSource, uses: _Uses, keep: bool) -> Records:
+        return open_records(self._spark, source, uses.texts, encoded=uses.encoded, keep=keep)
 
     def _numbered(self, frame: DataFrame, source: LogicalSource) -> DataFrame:
         """Records with a name that no other has: the number of the source, and their own."""
@@ -162,20 +164,20 @@ class _Run:
 
     def _joined(self, part: JoinPart, chosen: set[Statement], keep: bool) -> DataFrame:
         """The pairs of records that join, in an order that does not change from run to run."""
-        sides, manies = {}, {}
+        sides, shapes = {}, {}
         for side, source, expressions in (
             (CHILD, part.child, [condition.child for condition in part.conditions]),
             (PARENT, part.parent, [condition.parent for condition in part.conditions]),
         ):
-            wanted = {each.text for term in expressions for each in references_in(term)}
-            wanted |= set(_references(part.triples, side))
-            opened = self._open(source, wanted, keep)
-            manies[side] = opened.many
+            keys = {each.text for term in expressions for each in references_in(term)}
+            uses = _uses(part.triples, side)
+            opened = self._open(source, _Uses(uses.texts | keys, uses.encoded), keep)
+            shapes[side] = Shape(opened.many, encoded=opened.encoded)
             frame = self._numbered(opened.frame, source) if _numbers(part.triples, side) else opened.frame
             frame = frame.where(F.col(records.REASON).isNull()).withColumn(_ORDER, F.monotonically_increasing_id())
             sides[side] = frame.select(*(F.col(f"`{name}`").alias(f"{side} {name}") for name in frame.columns))
-        shapes = shapes_of(part, manies[CHILD], manies[PARENT])
-        renderer = Renderer(shapes, nquads=True, functions=self._functions)
+        known = shapes_of(part, shapes[CHILD], shapes[PARENT])
+        renderer = Renderer(known, nquads=True, functions=self._functions)
         for side in (CHILD, PARENT):
             for number, condition in enumerate(part.conditions):
                 written = condition.child if side == CHILD else condition.parent
@@ -224,9 +226,22 @@ def _by_target(part: Part | JoinPart) -> dict[Target | None, set[Statement]]:
     return found or {None: set()}
 
 
-def _references(statements: Iterable[Statement], side: str = "") -> frozenset[str]:
-    terms = (term for statement in statements for term in statement if term is not None)
-    return frozenset(each.text for term in terms for each in references_of(term) if each.side == side)
+class _Uses(NamedTuple):
+    """The references whose texts are wanted as they are, and those that are wanted as they stand in IRIs."""
+
+    texts: frozenset[str]
+    encoded: frozenset[str]
+
+
+def _uses(statements: Iterable[Statement], side: str = "") -> _Uses:
+    texts, encoded = set(), set()
+    for term in {term for statement in statements for term in statement if term is not None}:
+        in_iri = term.type is TermType.IRI and isinstance(term.expression, Template)
+        inside = set(references_in(term.expression)) if in_iri else set()
+        encoded |= {each.text for each in inside if each.side == side}
+        around = references_of(replace(term, expression=Iri("")) if in_iri else term)
+        texts |= {each.text for each in around if each.side == side}
+    return _Uses(frozenset(texts), frozenset(encoded))
 
 
 def _numbers(statements: Iterable[Statement], side: str = "") -> bool:

@@ -27,6 +27,7 @@ from freshet.spark.term_columns import Piece, Rendered, Renderer, Shape, fused, 
 
 __all__ = ["CompiledMapping", "JoinPart", "Part", "compile_mapping", "compile_part", "parts_of", "shapes_of"]
 
+_UNKNOWN = Shape()
 _JSON_KINDS = (kinds.INTEGER, kinds.REAL, kinds.BOOLEAN)
 _KINDS = {
     Formulation.JSON: _JSON_KINDS,
@@ -98,15 +99,13 @@ def compile_part(
     return _compiled(part.triples, wanted, blank_scope, source.formulation, shapes_of(part), functions)
 
 
-def shapes_of(
-    part: Part | JoinPart, many: frozenset[str] = frozenset(), parent_many: frozenset[str] = frozenset()
-) -> dict[str, Shape]:
-    """What the columns of a part's records are."""
+def shapes_of(part: Part | JoinPart, own: Shape = _UNKNOWN, parent: Shape = _UNKNOWN) -> dict[str, Shape]:
+    """What the columns of a part's records are: what is known of them, with the kinds that their values may have."""
     if isinstance(part, Part):
-        return {"": Shape(many, _KINDS.get(part.source.formulation, ()))}
+        return {"": own._replace(kinds=_KINDS.get(part.source.formulation, ()))}
     return {
-        CHILD: Shape(many, _KINDS.get(part.child.formulation, ())),
-        PARENT: Shape(parent_many, _KINDS.get(part.parent.formulation, ())),
+        CHILD: own._replace(kinds=_KINDS.get(part.child.formulation, ())),
+        PARENT: parent._replace(kinds=_KINDS.get(part.parent.formulation, ())),
     }
 
 

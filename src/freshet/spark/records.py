@@ -134,6 +134,11 @@ def field(reference: Reference) -> Column:
     return F.col(field_name(reference))
 
 
+def encoded(reference: Reference) -> Column:
+    """The text of a reference as it stands in an IRI, where the records bring it."""
+    return F.col(quoted(f"{_side(reference)}encoded {reference}"))
+
+
 def field_name(reference: Reference) -> str:
     """The name of that column as it stands in SQL."""
     return quoted(column_name(reference))

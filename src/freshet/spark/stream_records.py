@@ -68,7 +68,8 @@ def read_records(given: StreamInput, wanted: Wanted, reading: Reading, *, single
         parsed = records.csv_records(lines, header, column_names(header))
     else:
         documents = open_documents(given.source, reading._replace(whole_files=_takes_whole_files(given)))
-        parsed, many = parse_documents(documents, given.cut, sorted(each.text for each in asked))
+        read = parse_documents(documents, given.cut, sorted(each.text for each in asked))
+        parsed, many = read.frame, read.many
     return TimedRecords(_timed(parsed, given, time, many), many, header)
 
 

@@ -43,6 +43,7 @@ class Shape(NamedTuple):
 
     many: frozenset[str] = frozenset()
     kinds: tuple[int, ...] = ()
+    encoded: frozenset[str] = frozenset()  # the references with a column of percent-encoded texts
 
 
 class Rendered(NamedTuple):
@@ -294,6 +295,8 @@ class Renderer:
         return records.kind(reference) if self.shapes[reference.side].kinds else None
 
     def _encoded(self, reference: Reference) -> Column:
+        if reference.text in self.shapes[reference.side].encoded:
+            return records.encoded(reference)
         value = self._reference(reference)
         if reference in self.bound:
             encoded = percent_encoded_value(value)

@@ -12,7 +12,7 @@ from freshet.spark import records
 from freshet.spark.functions import FunctionTable
 from freshet.spark.mapping import parts_of, shapes_of
 from freshet.spark.nquads import LINES, with_lines
-from freshet.spark.term_columns import Renderer
+from freshet.spark.term_columns import Renderer, Shape
 
 HEAD = """
 @prefix rml: <http://w3id.org/rml/> . @prefix ex: <http://example.org/ns#> . @base <http://example.org/base/> .
@@ -47,7 +47,7 @@ def made(spark, tmp_path, maps, rows, *, form="CSV", many=frozenset(), users=Non
             value += [*found] if kinded else [found]
         values.append(value)
     frame = spark.createDataFrame(values, ", ".join(fields))
-    renderer = Renderer(shapes_of(part, frozenset(many)), nquads=True, functions=FunctionTable(users))
+    renderer = Renderer(shapes_of(part, Shape(frozenset(many))), nquads=True, functions=FunctionTable(users))
     found = with_lines(frame, part.triples, set(part.triples), renderer).collect()
     return [(row[LINES].split("\n") if row[LINES] else [], row[records.REASON]) for row in found]
 

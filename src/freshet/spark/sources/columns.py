@@ -25,6 +25,7 @@ class Records(NamedTuple):
 
     frame: DataFrame
     many: frozenset[str]
+    encoded: frozenset[str] = frozenset()  # the references that have a column of percent-encoded texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,11 @@ class Shape:
 def text_name(reference: str) -> str:
     """The column of what a reference finds."""
     return f"text of {reference}"
+
+
+def encoded_name(reference: str) -> str:
+    """The column of the same as it stands in an IRI."""
+    return f"encoded {reference}"
 
 
 def kind_name(reference: str) -> str:

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from freshet.kernels import csv_records as kernels
 from freshet.kernels.csv_records import END, FIELDS, SEVERAL, START, TOO_LONG, UNCLOSED
-from freshet.rdf.arrow import Ranges, strings
+from freshet.rdf.arrow import Ranges, booleans, numbers, strings
 from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.rml.sources import CsvDialect
 from freshet.spark.sources.columns import DEFAULT_LIMITS, ROWS, Column, Found, Limits, Shape
-from freshet.spark.sources.texts import as_bytes, broken_pieces, pieces, with_last
+from freshet.spark.sources.texts import as_bytes, broken_pieces, pieces, where, with_last
 
 _NOTHING_WANTED = np.empty(0, np.int64)
 _PROBE = np.empty((0, 1), np.int64), np.empty((0, 1), np.int64), np.empty((0, 1), np.int8)
@@ -70,12 +70,11 @@ class CsvReader:
             )  # fmt: skip
             if count:
                 cut = records[:count, START].copy(), records[:count, END].copy()
-                reasons = self._reasons(buffer, *cut, records[:count, FIELDS], len(columns), problem)
-                good = ~pc.is_valid(reasons).to_numpy(zero_copy_only=False)
+                good, reasons = self._judged(buffer, *cut, records[:count, FIELDS], len(columns), problem)
                 fields = [self._column(data, starts[k], ends[k], forms[k], good) for k in range(size)]
                 shown = np.ones(count, np.bool_) if self.keep else ~good
-                files = pc.if_else(pa.array(shown), pa.scalar(name), pa.scalar(None, pa.string()))
-                yield self.shape.batch(Found(fields, reasons, pieces(buffer, *cut, shown), files))
+                lines = pieces(buffer, *cut, shown)
+                yield self.shape.batch(Found(fields, reasons, lines, where(shown, name)))
             if count < ROWS:
                 break
         return at
@@ -90,8 +89,7 @@ class CsvReader:
         kernels.scan_texts(
             data, text_starts, text_ends, self.limits.record_bytes, *self.marks[:2], wanted, starts, ends, forms, fields
         )
-        reasons = self._reasons(b"", _NOTHING_WANTED, _NOTHING_WANTED, fields, len(header), problem)
-        good = ~pc.is_valid(reasons).to_numpy(zero_copy_only=False)
+        good, reasons = self._judged(b"", _NOTHING_WANTED, _NOTHING_WANTED, fields, len(header), problem)
         return [self._column(data, starts[k], ends[k], forms[k], good) for k in range(size)], reasons
 
     @property
@@ -139,15 +137,19 @@ class CsvReader:
                 return np.array([], np.int64), f"{how} {reference}; the header has {', '.join(columns)}"
         return np.array([numbers.get(column, -1) for column in columns], np.int64), None
 
-    def _reasons(
+    def _judged(
         self, buffer: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64], fields: NDArray[np.int64], width: int,
         problem: str | None,
-    ) -> pa.Array:  # fmt: skip
+    ) -> tuple[NDArray[np.bool_], pa.Array]:  # fmt: skip
+        """Which records are good, and the reasons of the others. Without places the text is known to be UTF-8."""
+        broken = broken_pieces(buffer, starts, ends) if starts.size else np.zeros(fields.size, np.bool_)
+        good = (fields == width) & ~broken & (problem is None)
+        if good.all():
+            return good, pa.nulls(good.size, pa.string())
         counts, which = np.unique(fields, return_inverse=True)
         texts = [problem or self._reason(int(count), width) for count in counts]
-        reasons = pa.array(texts, pa.string()).take(pa.array(which))
-        broken = broken_pieces(buffer, starts, ends)  # none where the texts are known to be UTF-8
-        return pc.if_else(pa.array(broken), f"not {self.encoding}", reasons) if broken.any() else reasons
+        reasons = pa.array(texts, pa.string()).take(numbers(which))
+        return good, pc.if_else(booleans(broken), f"not {self.encoding}", reasons)
 
     def _reason(self, fields: int, width: int) -> str | None:
         if fields == width:

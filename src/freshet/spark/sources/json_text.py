@@ -19,7 +19,7 @@ from freshet.rdf.arrow import Ranges
 from freshet.rml.json_paths import read_path
 from freshet.rml.json_records import Column, JsonReferences, find, parsed, path_steps
 from freshet.spark.sources.columns import DEFAULT_LIMITS, ROWS, Found, Limits, Shape
-from freshet.spark.sources.texts import as_bytes, broken_pieces, pieces, with_last
+from freshet.spark.sources.texts import as_bytes, broken_pieces, pieces, where, with_last
 
 _NONE = np.empty(0, np.int64)
 
@@ -42,8 +42,10 @@ def are_lines(head: bytes) -> bool:
     """Whether a file that begins like this has a document a line: its first line is one and there is another line, or
     two of its first three lines are."""
     lines = [line for line in head.split(b"\n") if line.strip()][:3]
+    if len(lines) < 2:
+        return False
     whole = [_is_json(line) for line in lines]
-    return len(lines) > 1 and (whole[0] or sum(whole) > 1)
+    return whole[0] or sum(whole) > 1
 
 
 def _is_json(line: bytes) -> bool:
@@ -99,8 +101,8 @@ class JsonReader:
             good = good.to_numpy(zero_copy_only=False)
             reasons = self.reasons(text, starts, ends, good, "not a JSON object")
             shown = np.ones(good.size, np.bool_) if self.keep else ~good
-            files = pc.if_else(pa.array(shown), pa.scalar(name), pa.scalar(None, pa.string()))
-            made = self.shape.batch(Found(columns, reasons, pieces(text, starts, ends, shown), files))
+            lines = pieces(text, starts, ends, shown)
+            made = self.shape.batch(Found(columns, reasons, lines, where(shown, name)))
             blank = self._blank(text, starts, ends, good)
             return made.filter(pa.array(~blank)) if blank.any() else made
         cut = self.cut(documents)
@@ -203,7 +205,7 @@ def _lines(blocks: Iterator[bytes], longest: int) -> Iterator[tuple[bytes, NDArr
         end = len(text) if final else text.rfind(b"\n") + 1
         rest = text[end:]
         if end:
-            stops = np.flatnonzero(as_bytes(text[:end]) == 10)
+            stops = np.flatnonzero(as_bytes(text)[:end] == 10)
             if not stops.size or stops[-1] != end - 1:
                 stops = np.append(stops, end)
             starts, ends = np.concatenate([[0], stops[:-1] + 1]).astype(np.int64), stops.astype(np.int64)

@@ -6,11 +6,23 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
+from pyspark.sql import types as T
 
 from freshet.rdf.errors import UnsupportedError
+from freshet.rml.percent import percent_encoded
 from freshet.rml.sources import DatabaseSource, FileSource, Formulation, LogicalSource
 from freshet.spark.sources import sqlite
-from freshet.spark.sources.columns import DEFAULT_LIMITS, Limits, Plan, Records, Shape, Task
+from freshet.spark.sources.columns import (
+    DEFAULT_LIMITS,
+    Limits,
+    Plan,
+    Records,
+    Shape,
+    Task,
+    encoded_name,
+    kind_name,
+    text_name,
+)
 from freshet.spark.sources.csv_files import csv_tasks
 from freshet.spark.sources.jdbc import jdbc_records
 from freshet.spark.sources.json_files import json_tasks
@@ -23,19 +35,22 @@ def open_records(
     source: LogicalSource,
     references: Collection[str],
     *,
+    encoded: Collection[str] = (),
     keep: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Records:
     """The records of a file or a database, with what the references find in each.
 
-    `keep` asks for text and file of every record; otherwise only rejected ones have them. What can be told to be wrong
-    before anything runs (a missing file, a missing column, a path that is none) is an error that names it.
+    What those in `encoded` find is wanted percent-encoded, as it stands in an IRI: `Records.encoded` says for which of
+    them there is such a column; the others have their text. `keep` asks for text and file of every record; otherwise
+    only rejected ones have them. What can be told to be wrong before anything runs (a missing file, a missing column, a
+    path that is none) is an error that names it.
     """
-    plan = Plan(tuple(sorted(set(references))), keep, limits, spark.sparkContext.defaultParallelism)
+    plan = Plan(tuple(sorted({*references, *encoded})), keep, limits, spark.sparkContext.defaultParallelism)
     given = source.source
     if isinstance(given, DatabaseSource) and not given.url.startswith(sqlite.PREFIX):
         return jdbc_records(spark, source, given, plan)
-    return run_tasks(spark, *tasks_of(source, plan))
+    return run_tasks(spark, *tasks_of(source, plan), frozenset(references), frozenset(encoded))
 
 
 _OF_FILES: dict[Formulation, Callable[[LogicalSource, FileSource, Plan], tuple[Shape, Sequence[Task]]]] = {
@@ -57,14 +72,29 @@ def tasks_of(source: LogicalSource, plan: Plan) -> tuple[Shape, Sequence[Task]]:
     raise UnsupportedError(f"the reference formulation {source.formulation.value} of a {what} as a bounded source")
 
 
-def run_tasks(spark: SparkSession, shape: Shape, tasks: Sequence[Task]) -> Records:
+def run_tasks(
+    spark: SparkSession, shape: Shape, tasks: Sequence[Task], plain: frozenset[str], encoded: frozenset[str]
+) -> Records:
     """Records of tasks that Spark runs, each in one of its own."""
+    chosen = sorted(encoded - shape.many)
+    dropped = [name for each in chosen if each not in plain for name in (text_name(each), kind_name(each))]
+    dropped = [name for name in dropped if name in shape.names]
+    fields = [field for field in shape.schema if field.name not in dropped]
+    fields += [T.StructField(encoded_name(each), T.StringType()) for each in chosen]
 
     def run(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in numbers:
             for number in batch.column(0).to_pylist():
-                yield from tasks[number]()
+                for made in tasks[number]():
+                    yield _with_encoded(made, chosen, dropped)
 
     slices = min(len(tasks), 64 * spark.sparkContext.defaultParallelism)
-    frame = spark.range(0, len(tasks), 1, slices).mapInArrow(run, shape.schema)
-    return Records(frame, shape.many)
+    frame = spark.range(0, len(tasks), 1, slices).mapInArrow(run, T.StructType(fields))
+    return Records(frame, shape.many, frozenset(chosen))
+
+
+def _with_encoded(made: pa.RecordBatch, chosen: Sequence[str], dropped: Sequence[str]) -> pa.RecordBatch:
+    """Records with the columns of encoded texts, without those that only they need."""
+    for each in chosen:
+        made = made.append_column(encoded_name(each), percent_encoded(made.column(text_name(each))))
+    return made.drop_columns(dropped) if dropped else made

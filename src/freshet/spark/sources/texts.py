@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from freshet.kernels.csv_records import write_fields
-from freshet.rdf.arrow import read_only, strings
+from freshet.rdf.arrow import booleans, read_only, strings
 from freshet.spark.sources.columns import SHOWN
 
 Places = NDArray[np.int64]
@@ -53,6 +54,13 @@ def pieces(block: bytes, starts: Places, ends: Places, wanted: NDArray[np.bool_]
         places = zip(starts.tolist(), stops.tolist(), wanted.tolist(), strict=True)
         return pa.array([block[a:b].decode(errors="replace") if kept else None for a, b, kept in places], pa.string())
     return strings(out, offsets, wanted)
+
+
+def where(wanted: NDArray[np.bool_], text: str) -> pa.Array:
+    """A text where it is wanted, null elsewhere."""
+    if not wanted.any():
+        return pa.nulls(wanted.size, pa.string())
+    return pc.if_else(booleans(wanted), pa.scalar(text), pa.scalar(None, pa.string()))
 
 
 def with_last(blocks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:

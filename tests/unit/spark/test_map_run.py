@@ -1,0 +1,120 @@
+"""Bounded runs: the same bytes every time, joins, rejects, formats, targets."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+
+from freshet.rdf.errors import InputError, UnsupportedError
+from freshet.spark.map_run import MapOptions, run_map
+
+HEAD = """
+@prefix rml: <http://w3id.org/rml/> . @prefix ex: <http://example.org/ns#> . @base <http://example.org/base/> .
+@prefix formats: <http://www.w3.org/ns/formats/> . @prefix rmls: <http://semweb.mmlab.be/ns/rmls#> .
+"""
+PEOPLE = """
+<P> rml:logicalSource [ rml:source [ a rml:RelativePathSource ; rml:root rml:MappingDirectory ;
+    rml:path "people.json" ] ; rml:referenceFormulation rml:JSONPath ; rml:iterator "$" ] ;
+  rml:subjectMap [ rml:template "http://example.org/{id}" ; rml:class ex:Person ] ;
+  rml:predicateObjectMap [ rml:predicate ex:page ; rml:objectMap [ rml:reference "$.page" ; rml:termType rml:IRI ] ] ,
+    [ rml:predicate ex:lives ; rml:objectMap [ rml:parentTriplesMap <C> ;
+      rml:joinCondition [ rml:child "city" ; rml:parent "name" ] ,
+        [ rml:childMap [ rml:template "{land}" ] ; rml:parent "land" ] ] ] .
+"""
+CITIES = """
+<C> rml:logicalSource [ rml:source "cities.csv" ; rml:referenceFormulation rml:CSV ] ;
+  rml:subjectMap [ rml:template "http://example.org/city/{name}" ] .
+"""
+TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://example.org/ns#Person>"
+
+
+@pytest.fixture
+def world(tmp_path):
+    people = [
+        {"id": number, "city": f"c{number % 5}", "land": "be" if number % 2 else "nl", "page": f"urn:p:{number}"}
+        for number in range(200)
+    ]
+    lines = [json.dumps(person) for person in people]
+    lines[7] = '{"id": 7, "page": "urn:p 7"}'
+    lines[9] = '{"id": 9, broken'
+    (tmp_path / "people.json").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (tmp_path / "cities.csv").write_text("name,land\nc0,be\nc1,be\nc1,nl\nc2,nl\nc9,nl\n", encoding="utf-8")
+    (tmp_path / "mapping.ttl").write_text(HEAD + PEOPLE + CITIES, encoding="utf-8")
+    return tmp_path
+
+
+def run(spark, world, **given):
+    options = MapOptions(world / "out.nq", rejects=world / "rejects", **given)
+    done = run_map(spark, world / "mapping.ttl", options)
+    return done, (world / "out.nq").read_bytes()
+
+
+def test_the_same_input_gives_the_same_bytes(spark, world):
+    done, first = run(spark, world)
+    assert run(spark, world)[1] == first
+    lands = {"c0": ["be"], "c1": ["be", "nl"], "c2": ["nl"]}
+    kept = [number for number in range(200) if number not in (7, 9)]
+    homes = [
+        f"<http://example.org/{number}> <http://example.org/ns#lives> <http://example.org/city/c{number % 5}> ."
+        for number in kept
+        if ("be" if number % 2 else "nl") in lands.get(f"c{number % 5}", [])
+    ]
+    lines = first.decode().splitlines()
+    assert sorted(line for line in lines if "lives" in line) == sorted(homes)
+    assert [line for line in lines if TYPE in line] == [f"<http://example.org/{n}> {TYPE} ." for n in kept]
+    assert (done.records, done.rejected) == (205, 2)
+
+
+def test_rejects_are_kept_with_their_reasons(spark, world):
+    run(spark, world)
+    kept = [json.loads(line) for file in (world / "rejects").iterdir() for line in file.read_text().splitlines()]
+    assert sorted(reject["record"] for reject in kept) == ['{"id": 7, "page": "urn:p 7"}', '{"id": 9, broken']
+    assert {reject["reason"] for reject in kept} >= {"not an absolute IRI: urn:p 7"}
+    assert all(reject["file"].endswith("people.json") for reject in kept)
+
+
+def test_each_statement_once_and_sorted(spark, world):
+    file = world / "people.json"
+    file.write_text('{"id": 2, "page": "urn:a"}\n{"id": 1, "page": "urn:a"}\n{"id": 2, "page": "urn:a"}\n')
+    _, found = run(spark, world, distinct=True)
+    lines = found.decode().splitlines()
+    assert lines == sorted(set(lines))
+    assert len(lines) == 4
+
+
+def test_turtle(spark, world):
+    (world / "people.json").write_text('{"id": 1, "page": "urn:a"}\n')
+    _, found = run(spark, world, format="ttl")
+    assert (
+        found.decode()
+        == "<http://example.org/1> a <http://example.org/ns#Person> ;\n\t<http://example.org/ns#page> <urn:a> .\n"
+    )
+
+
+def test_named_graphs_need_a_format_that_holds_them(spark, world):
+    mapping = HEAD + PEOPLE.replace("rml:class", "rml:graph ex:g ; rml:class") + CITIES
+    (world / "mapping.ttl").write_text(mapping, encoding="utf-8")
+    with pytest.raises(InputError, match="named graphs"):
+        run(spark, world, format="ttl")
+
+
+def test_what_has_a_target_goes_there(spark, world, monkeypatch):
+    monkeypatch.chdir(world)
+    target = """<T> rml:target [ rml:path "dump.nq.gz" ; rml:root rml:MappingDirectory ] ;
+      rml:serialization formats:N-Quads ; rml:compression rml:gzip ."""
+    people = PEOPLE.replace('rml:reference "$.page"', 'rml:logicalTarget <T> ; rml:reference "$.page"')
+    (world / "mapping.ttl").write_text(HEAD + people + CITIES + target, encoding="utf-8")
+    _, found = run(spark, world)
+    dumped = gzip.decompress((world / "dump.nq.gz").read_bytes()).decode().splitlines()
+    assert len(dumped) == 198
+    assert all("ns#page" in line for line in dumped)
+    assert "ns#page" not in found.decode()
+
+
+def test_a_stream_is_no_bounded_input(spark, world):
+    source = 'rml:source [ a rmls:TCPSocketStream ; rmls:hostName "localhost" ; rmls:port "5005" ]'
+    (world / "mapping.ttl").write_text(HEAD + CITIES.replace('rml:source "cities.csv"', source), encoding="utf-8")
+    with pytest.raises(UnsupportedError, match="stream"):
+        run(spark, world)
