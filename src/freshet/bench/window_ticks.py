@@ -22,6 +22,22 @@ class Tick(NamedTuple):
     step: Step
 
 
+class Blocks:
+    """Cold records in this process."""
+
+    def __init__(self) -> None:
+        self.tables: dict[tuple[int, int], pa.Table] = {}
+
+    def get(self, side: int, block: int) -> pa.Table:
+        return self.tables[side, block]
+
+    def put(self, side: int, block: int, records: pa.Table) -> None:
+        self.tables[side, block] = records
+
+    def remove(self, side: int, block: int) -> None:
+        del self.tables[side, block]
+
+
 def keyed(topic: pa.Table) -> pa.Table:
     """The records of a topic as windows take them."""
     own = {
@@ -46,16 +62,26 @@ def ticks(
     times = [topic[window_state.TIME].to_numpy() for topic in (flow, speed)]
     flow_cuts, speed_cuts = (cuts.tolist() for cuts in tick_cuts(times, tick_ms, start_ms))
     state = empty_state(flow.schema, speed.schema, window) if state is None else state
+    blocks = Blocks()
     for number in range(len(flow_cuts) - 1):
         flow_first, flow_last = flow_cuts[number : number + 2]
         speed_first, speed_last = speed_cuts[number : number + 2]
         ends = [times[0][:flow_last][-1:], times[1][:speed_last][-1:]]
         newest = int(np.concatenate([*ends, [start_ms]]).max())
         parts = flow.slice(flow_first, flow_last - flow_first), speed.slice(speed_first, speed_last - speed_first)
-        state, step = take(state, parts[0], parts[1], newest, window, 0)
+        state, step = take(state, parts[0], parts[1], newest, window, 0, blocks)
         yield Tick(state, step)
 
 
-def waiting_records(streams: Streams, window: JoinWindow, tick_ms: int = 100) -> Ids:
-    """How many records wait after each tick."""
-    return np.array([tick.state.records for tick in ticks(streams, window, tick_ms)])
+class Waiting(NamedTuple):
+    """How many records wait after each tick, and how many of them are at hand, not cold."""
+
+    records: Ids
+    at_hand: Ids
+
+
+def waiting_records(streams: Streams, window: JoinWindow, tick_ms: int = 100) -> Waiting:
+    """What waits, tick by tick."""
+    counts = [(tick.state.records, tick.state.cold_records) for tick in ticks(streams, window, tick_ms)]
+    records, cold = np.array(counts).T
+    return Waiting(records, records - cold)

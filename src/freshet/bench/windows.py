@@ -35,7 +35,7 @@ from freshet.bench.ndw_streams import (
     constant_streams,
     pair_numbers,
 )
-from freshet.bench.window_ticks import tick_cuts, waiting_records
+from freshet.bench.window_ticks import Waiting, tick_cuts, waiting_records
 from freshet.rml.windows import JoinWindow, WindowKind, default_window
 
 THESIS = "the thesis"
@@ -132,11 +132,14 @@ def replay(spark: Any, folder: Path, window: JoinWindow, tick_ms: int, ticks: in
         for topic in Streams._fields
     )
     joined = window_join(flow, speed, child_key=KEY, parent_key=KEY, time="time", window=window, lateness_ms=0)
-    tables: list[pa.Table] = []
-    writer = joined.writeStream.foreachBatch(lambda batch, _: tables.append(batch.toArrow()))
-    checkpoint = folder / f"checkpoint of {name}"
-    query = writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
-    query.awaitTermination()
+    taken: dict[int, pa.Table] = {}
+
+    def take(batch: Any, number: int) -> None:
+        taken[number] = batch.toArrow()
+
+    writer = joined.writeStream.foreachBatch(take).option("checkpointLocation", str(folder / f"checkpoint of {name}"))
+    query = _run(writer)
+    tables = [taken[number] for number in sorted(taken)]
     batches = [progress for progress in query.recentProgress if progress["numInputRows"]]
     if len(batches) != ticks or len(tables) != ticks:
         raise RuntimeError(f"{ticks} ticks were joined in {len(batches)} micro-batches")
@@ -149,6 +152,23 @@ def replay(spark: Any, folder: Path, window: JoinWindow, tick_ms: int, ticks: in
         np.array([each.state_bytes for each in counted]),
         sum(each.late for each in counted),
     )
+
+
+def _run(writer: Any) -> Any:
+    """Run a query to the end of its input.
+
+    Spark gives the Python process that looks at a stateful processor before the first batch ten seconds to start, which
+    on a busy machine can be too few; as nothing was done yet, it can be tried again.
+    """
+    for attempt in range(4):
+        query = writer.trigger(availableNow=True).start()
+        try:
+            query.awaitTermination()
+            return query
+        except Exception as error:
+            if attempt == 3 or "failed to connect back" not in str(error) or query.recentProgress:
+                raise
+    raise AssertionError("unreachable")
 
 
 def _latencies(tables: Sequence[pa.Table], durations_ms: Ids, tick_ms: int) -> Ids:
@@ -172,7 +192,7 @@ def completeness(found: Ids, wanted: Ids) -> float:
     return common / max(len(found) + len(wanted) - common, 1)
 
 
-def _figures(workload: str, name: str, done: Replayed, waiting: Ids, wanted: Ids) -> list[Figure]:
+def _figures(workload: str, name: str, done: Replayed, waiting: Waiting, wanted: Ids) -> list[Figure]:
     def figure(what: str, value: float, unit: str, thesis: float | None = None) -> Figure:
         baseline = None if thesis is None else Baseline(THESIS, thesis)
         return Figure(f"{workload}_{name}_{what}", float(value), unit, baseline)
@@ -183,8 +203,9 @@ def _figures(workload: str, name: str, done: Replayed, waiting: Ids, wanted: Ids
         figure("latency_median", np.median(done.latencies_ms), "ms", median),
         figure("latency_least", done.latencies_ms.min(), "ms", least),
         figure("latency_most", done.latencies_ms.max(), "ms", most),
-        figure("waiting_mean", waiting.mean(), "records"),
-        figure("waiting_most", waiting.max(), "records"),
+        figure("waiting_mean", waiting.records.mean(), "records"),
+        figure("waiting_most", waiting.records.max(), "records"),
+        figure("at_hand_mean", waiting.at_hand.mean(), "records"),
         figure("state_mean", done.state_bytes.mean(), "bytes"),
         figure("late", done.late, "records"),
     ]

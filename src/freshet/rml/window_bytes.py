@@ -23,10 +23,11 @@ STATE_FIELDS = (
 )
 
 
-def table_bytes(table: pa.Table) -> bytes:
+def table_bytes(table: pa.Table, compression: str | None = None) -> bytes:
     """A table as an Arrow stream."""
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
+    options = pa.ipc.IpcWriteOptions(compression=compression)
+    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table)
     return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
 

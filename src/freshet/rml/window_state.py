@@ -13,8 +13,28 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from freshet.kernels.join_windows import CHILD, NEVER, NOTHING, PARENT, KeyWindows, Pairs, Sizing, adaptive_pairs
-from freshet.kernels.join_windows import fixed_pairs as _fixed_pairs
+from freshet.kernels.join_windows import (
+    CHILD,
+    NEVER,
+    NOTHING,
+    PARENT,
+    KeyWindows,
+    Pairs,
+    Sizing,
+    adaptive_pairs,
+    fixed_pairs,
+)
+from freshet.rml.cold_records import (
+    BLOCK,
+    HOT,
+    ROW,
+    ColdStore,
+    Staying,
+    blocks_of,
+    cold_count,
+    cooled,
+    whole_records,
+)
 from freshet.rml.sizing import checked_sizes, sizing_policy
 from freshet.rml.windows import FIXED, JoinWindow, WindowKind
 
@@ -51,50 +71,78 @@ class WindowState:
     def records(self) -> int:
         return len(self.children) + len(self.parents)
 
+    @property
+    def cold_records(self) -> int:
+        return cold_count(self.children) + cold_count(self.parents)
+
 
 def empty_state(child: pa.Schema, parent: pa.Schema, window: JoinWindow) -> WindowState:
     """The state before anything came, for records with these columns."""
     keys = _key_table(pa.array([], pa.string()), _fresh(0, window, window.size))
-    return WindowState(
-        _held(child).empty_table(), _held(parent).empty_table(), keys, int(NEVER), window.size, np.empty(0)
-    )
+    children, parents = (_held(schema, window).empty_table() for schema in (child, parent))
+    return WindowState(children, parents, keys, int(NEVER), window.size, np.empty(0))
 
 
 def take(
-    state: WindowState, children: pa.Table, parents: pa.Table, newest: int, window: JoinWindow, lateness_ms: int
+    state: WindowState,
+    children: pa.Table,
+    parents: pa.Table,
+    newest: int,
+    window: JoinWindow,
+    lateness_ms: int,
+    store: ColdStore | None = None,
 ) -> tuple[WindowState, Step]:
     """The state after a batch, and what the batch gave. `newest` is the largest time seen anywhere by now.
 
-    The records of a batch arrive in the order of their times.
+    The records of a batch arrive in the order of their times. A lossless window needs a store for what is cold.
     """
     texts, numbers = _numbered(state.keys.column("text"), children.column(KEY), parents.column(KEY))
-    children = _joined(state.children, children, numbers[: len(children)])
-    parents = _joined(state.parents, parents, numbers[len(children) - len(state.children) :])
+    new_children = len(children)
+    children = _joined(state.children, children, numbers[:new_children])
+    parents = _joined(state.parents, parents, numbers[new_children:])
     batch = _arrivals(children, len(state.children), parents, len(state.parents))
-    if window.kind in FIXED or window.kind is WindowKind.LOSSLESS:
-        pairs = _fixed(batch, len(texts), window, state.watermark, lateness_ms, newest)
-        windows = _fresh(len(texts), window, window.size)
-        first, memory = state.first, state.memory
+    clock = _Clock(state.watermark, lateness_ms, newest)
+    if window.kind in FIXED:
+        pairs = _fixed(batch, len(texts), window, clock)
+        learned = _Learned(_fresh(len(texts), window, window.size), state.first, state.memory)
         worth = np.zeros(len(texts), np.bool_)
     else:
-        windows = _windows(state.keys, len(texts), window, state.first)
-        sizing = _sizing(window, state.first)
-        pairs, ended = adaptive_pairs(
-            batch.keys, batch.times, batch.sides, batch.held, windows, sizing, state.watermark, lateness_ms, newest
-        )
-        first, memory = state.first, state.memory
-        if window.policy:
-            first, sizes, memory = checked_sizes(sizing_policy(window.policy), ended, window, memory)
-            windows.sizes[ended.keys] = sizes
-        learned = (windows.sizes != first) | (windows.limits != window.list_size).any(axis=1)
-        worth = learned & (windows.newest + window.idle_ms > pairs.watermark)
-    step = Step(
-        children.take(pa.array(batch.places[pairs.children])),
-        parents.take(pa.array(batch.places[pairs.parents])),
-        int(pairs.late),
-    )
-    kept = _kept(children, parents, batch, pairs, texts, windows, worth)
-    return WindowState(*kept, int(pairs.watermark), int(first), memory), step
+        hot = _hot(batch, children, parents) if window.kind is WindowKind.LOSSLESS else np.ones(len(batch.keys), bool)
+        pairs, learned = _adaptive(_part(batch, hot), len(texts), window, clock, state)
+        worth = _worth(learned, window, int(pairs.watermark))
+    if window.kind is WindowKind.LOSSLESS:
+        assert store is not None
+        stays_hot = np.zeros(len(batch.keys), np.bool_)
+        stays_hot[hot] = pairs.waiting
+        pairs = _fixed(batch, len(texts), window, clock)
+        step = _whole_step(children, parents, batch, pairs, store)
+        sides = _cooled(children, parents, batch, pairs.waiting, stays_hot, store)
+    else:
+        rows = batch.places[pairs.children], batch.places[pairs.parents]
+        step = Step(children.take(pa.array(rows[0])), parents.take(pa.array(rows[1])), int(pairs.late))
+        sides = [
+            table.take(pa.array(_rows(batch, pairs.waiting, side))) for side, table in enumerate((children, parents))
+        ]
+    worth[batch.keys[pairs.waiting]] = True
+    keys = _key_table(texts, learned.windows).filter(pa.array(worth)).combine_chunks()
+    kept = [_renumbered(side, np.cumsum(worth) - 1) for side in sides]
+    return WindowState(kept[0], kept[1], keys, int(pairs.watermark), int(learned.first), learned.memory), step
+
+
+class _Clock(NamedTuple):
+    """The watermark before a batch, the lateness, and the largest time seen by its end."""
+
+    watermark: int
+    lateness_ms: int
+    newest: int
+
+
+class _Learned(NamedTuple):
+    """What is known of sizes after a batch."""
+
+    windows: KeyWindows
+    first: int
+    memory: NDArray[np.float64]
 
 
 class _Batch(NamedTuple):
@@ -107,10 +155,11 @@ class _Batch(NamedTuple):
     held: int
 
 
-def _held(schema: pa.Schema) -> pa.Schema:
-    """The columns of records that wait: the number of a key in place of its text."""
+def _held(schema: pa.Schema, window: JoinWindow) -> pa.Schema:
+    """The columns of records that wait: the number of a key in place of its text; where it is, if it can be cold."""
+    own = (*OWN, BLOCK, ROW) if window.kind is WindowKind.LOSSLESS else OWN
     rest = [field for field in schema if field.name not in OWN]
-    return pa.schema([pa.field(KEY, pa.int64()), pa.field(TIME, pa.int64()), pa.field(TIE, pa.int64()), *rest])
+    return pa.schema([*(pa.field(name, pa.int64()) for name in own), *rest])
 
 
 def _numbered(held: pa.ChunkedArray, *columns: pa.ChunkedArray) -> tuple[pa.Array, Ids]:
@@ -129,7 +178,10 @@ def _numbered(held: pa.ChunkedArray, *columns: pa.ChunkedArray) -> tuple[pa.Arra
 
 def _joined(held: pa.Table, new: pa.Table, numbers: Ids) -> pa.Table:
     """Those that wait and those that come, as one table."""
-    return pa.concat_tables([held, new.set_column(0, KEY, pa.array(numbers)).cast(held.schema)])
+    columns = {name: new.column(name) for name in new.column_names}
+    columns |= {KEY: pa.array(numbers), BLOCK: pa.array(np.full(len(new), HOT)), ROW: pa.array(np.zeros(len(new), int))}
+    arrays = [columns[field.name].cast(field.type) for field in held.schema]
+    return pa.concat_tables([held, pa.Table.from_arrays(arrays, schema=held.schema)])
 
 
 def _column(table: pa.Table, name: str) -> Ids:
@@ -148,14 +200,73 @@ def _arrivals(children: pa.Table, held_children: int, parents: pa.Table, held_pa
     return _Batch(keys[order], times[order], sides[order], places[order], held)
 
 
-def _fixed(batch: _Batch, key_count: int, window: JoinWindow, watermark: int, lateness_ms: int, newest: int) -> Pairs:
+def _part(batch: _Batch, rows: NDArray[np.bool_]) -> _Batch:
+    held = int(rows[: batch.held].sum())
+    return _Batch(batch.keys[rows], batch.times[rows], batch.sides[rows], batch.places[rows], held)
+
+
+def _hot(batch: _Batch, children: pa.Table, parents: pa.Table) -> NDArray[np.bool_]:
+    """The rows that are not in blocks."""
+    cold = [blocks_of(table) != HOT for table in (children, parents)]
+    return ~np.concatenate(cold)[np.where(batch.sides == CHILD, batch.places, len(children) + batch.places)]
+
+
+def _fixed(batch: _Batch, key_count: int, window: JoinWindow, clock: _Clock) -> Pairs:
     size = window.upper if window.kind is WindowKind.LOSSLESS else window.size
     tumbling = window.kind is WindowKind.TUMBLING
-    return Pairs(
-        *_fixed_pairs(
-            batch.keys, batch.times, batch.sides, batch.held, key_count, size, tumbling, watermark, lateness_ms, newest
-        )
+    rows = batch.keys, batch.times, batch.sides, batch.held
+    return Pairs(*fixed_pairs(*rows, key_count, size, tumbling, *clock))
+
+
+def _adaptive(
+    batch: _Batch, key_count: int, window: JoinWindow, clock: _Clock, state: WindowState
+) -> tuple[Pairs, _Learned]:
+    """The pairs of subwindows, and what was learned from those that ended."""
+    windows = _windows(state.keys, key_count, window, state.first)
+    rows = batch.keys, batch.times, batch.sides, batch.held
+    pairs, ended = adaptive_pairs(*rows, windows, _sizing(window, state.first), *clock)
+    if not window.policy:
+        return pairs, _Learned(windows, state.first, state.memory)
+    first, sizes, memory = checked_sizes(sizing_policy(window.policy), ended, window, state.memory)
+    windows.sizes[ended.keys] = sizes
+    return pairs, _Learned(windows, first, memory)
+
+
+def _worth(learned: _Learned, window: JoinWindow, watermark: int) -> NDArray[np.bool_]:
+    """The keys of which something was learned that is not to be forgotten yet."""
+    windows = learned.windows
+    differs = (windows.sizes != learned.first) | (windows.limits != window.list_size).any(axis=1)
+    return np.asarray(differs & (windows.newest + window.idle_ms > watermark))
+
+
+def _rows(batch: _Batch, chosen: NDArray[np.bool_], side: int) -> Ids:
+    """The rows of a side's table that are chosen, in order."""
+    return np.sort(batch.places[chosen & (batch.sides == side)])
+
+
+def _whole_step(children: pa.Table, parents: pa.Table, batch: _Batch, pairs: Pairs, store: ColdStore) -> Step:
+    return Step(
+        whole_records(children, batch.places[pairs.children], CHILD, store),
+        whole_records(parents, batch.places[pairs.parents], PARENT, store),
+        int(pairs.late),
     )
+
+
+def _cooled(
+    children: pa.Table,
+    parents: pa.Table,
+    batch: _Batch,
+    waiting: NDArray[np.bool_],
+    stays_hot: NDArray[np.bool_],
+    store: ColdStore,
+) -> list[pa.Table]:
+    sides = []
+    for side, table in ((CHILD, children), (PARENT, parents)):
+        rows = _rows(batch, waiting, side)
+        cold = ~np.isin(rows, _rows(batch, waiting & stays_hot, side))
+        carried = [name for name in table.column_names if name not in (*OWN, BLOCK, ROW)]
+        sides.append(cooled(table, Staying(rows, cold), side, store, carried))
+    return sides
 
 
 def _sizing(window: JoinWindow, first: int) -> Sizing:
@@ -208,23 +319,6 @@ def _key_table(texts: pa.Array, windows: KeyWindows) -> pa.Table:
     )
 
 
-def _kept(
-    children: pa.Table,
-    parents: pa.Table,
-    batch: _Batch,
-    pairs: Pairs,
-    texts: pa.Array,
-    windows: KeyWindows,
-    worth: NDArray[np.bool_],
-) -> tuple[pa.Table, pa.Table, pa.Table]:
-    """What waits on: the records, and the keys that have any or are worth remembering, numbered anew."""
-    keys_wanted = worth.copy()
-    keys_wanted[batch.keys[pairs.waiting]] = True
-    renumbered = np.cumsum(keys_wanted) - 1
-    sides = []
-    for side, table in ((CHILD, children), (PARENT, parents)):
-        rows = np.sort(batch.places[pairs.waiting & (batch.sides == side)])
-        kept = table.take(pa.array(rows))
-        sides.append(kept.set_column(0, KEY, pa.array(renumbered[_column(kept, KEY)])).combine_chunks())
-    keys = _key_table(texts, windows).filter(pa.array(keys_wanted)).combine_chunks()
-    return sides[0], sides[1], keys
+def _renumbered(records: pa.Table, numbers: Ids) -> pa.Table:
+    """Records whose keys have other numbers."""
+    return records.set_column(0, KEY, pa.array(numbers[_column(records, KEY)])).combine_chunks()

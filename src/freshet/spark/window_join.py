@@ -16,14 +16,14 @@ import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import LongType, StructField, StructType
 
 from freshet.rdf.errors import InputError
 from freshet.rml.sizing import sizing_policy
 from freshet.rml.window_bytes import STATE_FIELDS, packed, read_table, state_of, table_bytes, values_of
 from freshet.rml.window_state import KEY, OWN, TIE, TIME, WindowState, empty_state, take
-from freshet.rml.windows import JoinWindow
+from freshet.rml.windows import JoinWindow, WindowKind
 from freshet.spark.buckets import even_buckets
 
 CHILD_PREFIX, PARENT_PREFIX = "child ", "parent "
@@ -31,7 +31,7 @@ METRICS = "window join"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 _PACKED = "bucket INT, side TINYINT, newest BIGINT, untimed BIGINT, records BINARY"
-_COUNTS = ("late", "untimed", "waiting_records", "known_keys", "state_bytes")
+_COUNTS = ("late", "untimed", "waiting_records", "cold_records", "known_keys", "state_bytes")
 _FOUND = "pairs BINARY, " + ", ".join(f"{name} BIGINT" for name in _COUNTS)
 _STATE = ", ".join(f"{name} {kind}" for name, kind in STATE_FIELDS)
 _PAIRS_A_ROW = 50_000  # so that no row of the shuffle or of the result is larger than a few dozen megabytes
@@ -135,6 +135,24 @@ def _schema(frame: DataFrame) -> pa.Schema:
     return pa.schema([*own, *(pa.field(f"{at}", field.type) for at, field in enumerate(carried))])
 
 
+class _Blocks:
+    """The cold records of a bucket, a block a value in the state store."""
+
+    def __init__(self, state: MapState) -> None:
+        self._state = state
+
+    def get(self, side: int, block: int) -> pa.Table:
+        found = self._state.getValue((side, block))
+        assert found is not None
+        return read_table(bytes(found[0]))
+
+    def put(self, side: int, block: int, records: pa.Table) -> None:
+        self._state.updateValue((side, block), (table_bytes(records, "zstd"),))
+
+    def remove(self, side: int, block: int) -> None:
+        self._state.removeKey((side, block))
+
+
 class _Processor(StatefulProcessor):
     """Takes the packed records of a bucket, and gives packed pairs and a row of counts."""
 
@@ -145,6 +163,9 @@ class _Processor(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._state = handle.getValueState("waiting", _STATE)
+        self._cold = None
+        if self._window.kind is WindowKind.LOSSLESS:
+            self._cold = _Blocks(handle.getMapState("cold", "side INT, block BIGINT", "records BINARY"))
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:
         packs: tuple[list[pa.Table], list[pa.Table]] = ([], [])
@@ -157,14 +178,14 @@ class _Processor(StatefulProcessor):
         children, parents = (
             pa.concat_tables([schema.empty_table(), *packs[side]]) for side, schema in enumerate(self._schemas)
         )
-        state, step = take(self._before(), children, parents, newest, self._window, self._lateness_ms)
+        state, step = take(self._before(), children, parents, newest, self._window, self._lateness_ms, self._cold)
         values = values_of(state)
         self._state.update(values)
         size = sum(len(value) for value in values if isinstance(value, bytes))
         for first in range(0, len(step.children), _PAIRS_A_ROW):
             part = _beside(step.children.slice(first, _PAIRS_A_ROW), step.parents.slice(first, _PAIRS_A_ROW))
             yield Row(pairs=table_bytes(part), **dict.fromkeys(_COUNTS, 0))
-        counts = (step.late, untimed, state.records, len(state.keys), size)
+        counts = (step.late, untimed, state.records, state.cold_records, len(state.keys), size)
         yield Row(pairs=None, **dict(zip(_COUNTS, counts, strict=True)))
 
     def _before(self) -> WindowState:

@@ -10,8 +10,10 @@ import pyarrow as pa
 import pytest
 
 import naive_joins
+from freshet.bench.window_ticks import Blocks
 from freshet.kernels.join_windows import Ended
 from freshet.rdf.errors import InputError
+from freshet.rml.cold_records import HOT
 from freshet.rml.sizing import Floats, Sizes, sizing_policy, waits
 from freshet.rml.window_bytes import state_of, values_of
 from freshet.rml.window_state import KEY, TIE, TIME, Step, WindowState, empty_state, take
@@ -33,10 +35,12 @@ def table(records: list[Record]) -> pa.Table:
     return pa.Table.from_pylist(rows, SCHEMA)
 
 
-def step(state: WindowState, batch: list[Record], window: JoinWindow, lateness: int) -> tuple[WindowState, Step]:
+def step(
+    state: WindowState, batch: list[Record], window: JoinWindow, lateness: int, blocks: Blocks | None = None
+) -> tuple[WindowState, Step]:
     sides = [table([record for record in batch if record.side == side]) for side in (CHILD, PARENT)]
     newest = max(record.time for record in batch)
-    return take(state, sides[0], sides[1], newest, window, lateness)
+    return take(state, sides[0], sides[1], newest, window, lateness, blocks or Blocks())
 
 
 def pairs_of(gave: Step) -> Counter[tuple[str, str]]:
@@ -47,11 +51,21 @@ def through_state(batches: list[list[Record]], window: JoinWindow, lateness: int
     state = empty_state(SCHEMA, SCHEMA, window)
     pairs: Counter[tuple[str, str]] = Counter()
     late = 0
+    blocks = Blocks()
     for batch in batches:
-        state, gave = step(state_of(values_of(state)), batch, window, lateness)
+        state, gave = step(state_of(values_of(state)), batch, window, lateness, blocks)
         pairs += pairs_of(gave)
         late += gave.late
+        referred = {
+            (side, each) for side, table in enumerate((state.children, state.parents)) for each in refers(table)
+        }
+        assert set(blocks.tables) == referred
     return Found(pairs, late), state
+
+
+def refers(records: pa.Table) -> set[int]:
+    """The blocks that records are in."""
+    return set(records["block"].to_pylist()) - {HOT} if "block" in records.column_names else set()
 
 
 def as_taken(batches: list[list[Record]]) -> list[Record]:
@@ -92,21 +106,51 @@ def test_batches_do_not_matter_to_streams_in_order(kind: WindowKind) -> None:
 @pytest.mark.parametrize("kind", SMALL)
 def test_nothing_is_kept_of_what_has_fallen_silent(kind: WindowKind) -> None:
     records = [record for record in random_records(Random(3), disorder=10) if record.side == CHILD]
-    _, state = through_state([records], SMALL[kind], 0)
+    state, blocks, was_cold = empty_state(SCHEMA, SCHEMA, SMALL[kind]), Blocks(), False
+    for first in range(0, len(records), 10):
+        state, _ = step(state, records[first : first + 10], SMALL[kind], 0, blocks)
+        was_cold |= bool(blocks.tables)
     assert state.records > 0
-    state, _ = take(state, table([]), table([]), records[-1].time + 10_000, SMALL[kind], 0)
-    assert (state.records, len(state.keys)) == (0, 0)
+    assert was_cold == (kind is WindowKind.LOSSLESS)
+    state, _ = take(state, table([]), table([]), records[-1].time + 10_000, SMALL[kind], 0, blocks)
+    assert (state.records, len(state.keys), len(blocks.tables)) == (0, 0, 0)
 
 
 def test_a_stream_of_one_side_does_not_pile_up() -> None:
     for window in map(default_window, WindowKind):
         state = empty_state(SCHEMA, SCHEMA, window)
         held = []
+        blocks = Blocks()
         for second in range(40):
             batch = [Record(f"k{at}", 1_000 * second + at, CHILD, f"r{at}") for at in range(100)]
-            state, _ = step(state, batch, window, 0)
+            state, _ = step(state, batch, window, 0, blocks)
             held.append((state.records, len(state.keys), state.children.nbytes))
         assert max(held[20:]) <= max(held[:20])
+
+
+def test_a_lossless_window_holds_little_at_hand() -> None:
+    """Pairs 20 ms apart, and one that is 900: found from a block; what is at hand is what a dynamic window holds."""
+    lossless = JoinWindow(WindowKind.LOSSLESS, size=40, lower=10, upper=1_000)
+    dynamic = JoinWindow(WindowKind.DYNAMIC, size=40, lower=10, upper=1_000)
+    blocks, ends = Blocks(), []
+    for window in (lossless, dynamic):
+        state = empty_state(SCHEMA, SCHEMA, window)
+        pairs: Counter[tuple[str, str]] = Counter()
+        for number in range(200):
+            now = 10 * number
+            batch = [
+                Record(f"k{number}", now, CHILD, f"r{number}"),
+                Record(f"k{number - 2}", now, PARENT, f"r{number}"),
+            ]
+            if number == 150:
+                batch.append(Record("k60", now, PARENT, "r9999"))
+            state, gave = step(state, batch, window, 0, blocks)
+            pairs += pairs_of(gave)
+        ends.append((state, pairs))
+    (cold, all_pairs), (warm, some_pairs) = ends
+    assert all_pairs - some_pairs == Counter({("r60", "r9999"): 1})
+    assert cold.records == 2 * 101 + 1  # times from 990 to 1990
+    assert cold.records - cold.cold_records == warm.records < 12
 
 
 def double(ended: Ended, window: JoinWindow, memory: Floats) -> Sizes:

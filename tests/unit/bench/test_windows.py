@@ -1,0 +1,111 @@
+"""What `freshet bench windows` relies on: streams of the shape that is promised, figures that mean what they say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pyarrow.compute as pc
+import pytest
+
+from freshet.bench.ndw_streams import (
+    START_MS,
+    Streams,
+    bounded_pairs,
+    burst_streams,
+    constant_streams,
+    pair_numbers,
+)
+from freshet.bench.window_ticks import ticks, waiting_records
+from freshet.bench.windows import WINDOWS, Replayed, _figures, completeness, write_ticks
+from freshet.bench.windows_plot import plot
+from freshet.rml.windows import JoinWindow
+from shared_data import shared
+
+
+def found_by(streams: Streams, window: JoinWindow) -> float:
+    steps = [tick.step for tick in ticks(streams, window, 500)]
+    found = [pair_numbers(step.children["number"], step.parents["number"]) for step in steps]
+    return completeness(np.concatenate(found), bounded_pairs(streams))
+
+
+def test_the_constant_stream_has_400_records_a_second() -> None:
+    flow, speed = constant_streams(10)
+    assert len(flow) == len(speed) == 2_000
+    times = np.concatenate((flow["time"].to_numpy(), speed["time"].to_numpy())) - START_MS
+    middle = np.bincount(times // 1_000)[2:9]
+    assert middle.min() > 350
+    assert middle.max() < 450
+    assert flow["time"].to_pylist() == sorted(flow["time"].to_pylist())
+
+
+def test_a_burst_has_38_000_records_each_topic_within_175_ms() -> None:
+    flow, speed = burst_streams(12)
+    for topic in (flow, speed):
+        per_175_ms = np.bincount((topic["time"].to_numpy() - START_MS) // 175)
+        assert np.sort(per_175_ms)[-2:].sum() > 18_500
+    assert len(flow) == 2 * 19_000 + 12 * 200
+
+
+def test_records_look_like_those_of_the_published_files() -> None:
+    first = next((shared("data/ndw") / "data" / "time1").iterdir()).read_text().splitlines()[:2]
+    flow, speed = (json.loads(line.split("= ", 1)[1]) for line in first)
+    ours = constant_streams(1)
+    added = {"internalId", "time", "number"}  # the first is the key beside the published record
+    assert set(flow) == set(ours.flow.column_names) - added
+    assert set(speed) == set(ours.speed.column_names) - added
+
+
+def test_windows_find_what_the_thesis_says_and_more_with_less_state() -> None:
+    streams = constant_streams(10)
+    tumbling, dynamic = WINDOWS["tumbling"], WINDOWS["dynamic"]
+    assert found_by(streams, tumbling) == pytest.approx(0.749, abs=0.03)
+    assert found_by(streams, dynamic) == 1
+    assert found_by(streams, WINDOWS["lossless"]) == 1
+    assert waiting_records(streams, dynamic).records.mean() < waiting_records(streams, tumbling).records.mean()
+    cold = waiting_records(streams, WINDOWS["lossless"])
+    assert cold.at_hand.mean() < 0.3 * cold.records.mean()
+
+
+def test_completeness_is_intersection_over_union() -> None:
+    def numbers(*each: int) -> np.ndarray:
+        return np.array(each, np.int64)
+
+    assert completeness(numbers(1, 2, 3), numbers(1, 2, 3)) == 1
+    assert completeness(numbers(1, 2, 9), numbers(1, 2, 3)) == 2 / 4
+    assert completeness(numbers(1, 1), numbers(1)) == 1 / 2
+    assert completeness(numbers(), numbers(1)) == 0
+
+
+def test_ticks_are_files_in_order(tmp_path: Path) -> None:
+    count = write_ticks(constant_streams(3), tmp_path, 500)
+    for topic in Streams._fields:
+        files = sorted((tmp_path / topic).iterdir(), key=lambda file: file.stat().st_mtime)
+        assert [file.stem for file in files] == [f"{number:06}" for number in range(count)]
+
+
+def test_figures_have_the_baselines_of_the_thesis_and_a_picture() -> None:
+    streams = constant_streams(5)
+    wanted = bounded_pairs(streams)
+    figures = []
+    for workload in ("constant", "bursts"):
+        for name in WINDOWS:
+            done = Replayed(wanted, np.array([10, 20, 60]), np.array([100, 200]), 0)
+            figures += _figures(workload, name, done, waiting_records(streams, WINDOWS["sliding"], 500), wanted)
+    named = {figure.name: figure for figure in figures}
+    assert len(named) == len(figures)
+    assert named["bursts_dynamic_completeness"].baseline.value == 0.982
+    assert named["constant_tumbling_latency_median"].baseline.value == 1_915
+    assert named["constant_sliding_latency_median"].value == 20
+    assert named["constant_sliding_completeness"].baseline is None
+    picture = plot({name: figure.value for name, figure in named.items()}, list(WINDOWS), ["constant", "bursts"])
+    bars = ElementTree.fromstring(picture).findall("{http://www.w3.org/2000/svg}rect")
+    assert len(bars) == 4 * len(WINDOWS)
+
+
+def test_both_topics_have_the_same_keys() -> None:
+    streams = constant_streams(3)
+    assert len(bounded_pairs(streams)) == len(streams.flow)
+    assert pc.count_distinct(streams.flow["timestamp"]).as_py() in (3, 4)
