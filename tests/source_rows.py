@@ -1,9 +1,8 @@
 """Records of a source as plain values, for comparing."""
 
 from freshet.spark import records
-from freshet.spark.sources import open_records
 from freshet.spark.sources.columns import Plan
-from freshet.spark.sources.open import tasks_of
+from freshet.spark.sources.open import open_records, tasks_of
 
 
 def values(batches, references):

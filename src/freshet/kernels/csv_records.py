@@ -15,7 +15,7 @@ QUOTED = 1  # within quotes and nothing else
 MIXED = 2  # with quotes inside, or with something after the closing quote
 
 # The columns of what is known of a record.
-START, END, FIELDS, LINE = 0, 1, 2, 3
+START, END, FIELDS = 0, 1, 2
 # In place of the number of fields: a quote that is never closed; more bytes than the longest record may have. Either is
 # taken to be one line, and what follows is read as if nothing were wrong.
 UNCLOSED, TOO_LONG = -1, -2
@@ -36,17 +36,6 @@ def _after_line(data, at, end):
         at += 1
         return at + 1 if at < end and data[at] == 10 else at
     return at + 1 if at < end else at
-
-
-@njit
-def _count_lines(data, at, end):
-    lines = 0
-    while at < end:
-        at = _line_end(data, at, end)
-        if at < end:
-            lines += 1
-        at = _after_line(data, at, end)
-    return lines
 
 
 @njit
@@ -116,12 +105,12 @@ def _record(data, first, end, final, longest, delimiter, quote, wanted, starts, 
 
 
 @njit
-def scan_records(data, at, end, final, longest, delimiter, quote, comment, wanted, starts, ends, forms, records, line):
+def scan_records(data, at, end, final, longest, delimiter, quote, comment, wanted, starts, ends, forms, records):
     """Records of data[at:end], after which comes nothing if `final`, up to as many as there is room for.
 
     `wanted` has for each column of the header the number of the reference that takes it, or -1; what is found goes into
-    starts, ends and forms [reference, record]. No record is longer than `longest` bytes. Gives the number of records,
-    how far it came, and the line there.
+    starts, ends and forms [reference, record]. No record is longer than `longest` bytes. Gives the number of records
+    and how far it came.
     """
     count = 0
     while count < records.shape[0] and at < end:
@@ -130,17 +119,15 @@ def scan_records(data, at, end, final, longest, delimiter, quote, comment, wante
             break
         if first > at:
             at = first
-            line += 1
             continue
         last, fields = _record(data, first, end, final, longest, delimiter, quote, wanted, starts, ends, forms, count)
         if last < 0:
             break
         records[count, START], records[count, END] = first, last
-        records[count, FIELDS], records[count, LINE] = fields, line
+        records[count, FIELDS] = fields
         at = _after_line(data, last, end)
-        line += _count_lines(data, first, at)
         count += 1
-    return count, at, line
+    return count, at
 
 
 @njit

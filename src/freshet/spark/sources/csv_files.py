@@ -14,6 +14,7 @@ from freshet.spark.sources.columns import Plan, Shape
 from freshet.spark.sources.csv_text import CsvReader
 from freshet.spark.sources.files import DAMAGED, contents, files_of, is_plain
 from freshet.spark.sources.parts import Part, byte_blocks, csv_parts, head_of, part_size
+from freshet.spark.sources.warming import warm_csv
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class CsvTask:
         name = self.part.file.absolute().as_uri()
         try:
             if self.header is not None:
-                yield from self.reader.batches(name, byte_blocks(self.part), self.header)
+                yield from self.reader.batches(name, byte_blocks(self.part), self.header, self.part.start)
                 return
             for name, blocks in contents(self.part.file, self.source):
                 yield from self.reader.batches(name, blocks)
@@ -44,6 +45,7 @@ def csv_tasks(source: LogicalSource, given: FileSource, plan: Plan) -> tuple[Sha
     files = files_of(given)
     size = part_size(files, plan.cores)
     _first_header(reader, given, files[0])
+    warm_csv(reader)
     tasks = []
     for file in files:
         if not is_plain(given) or file.stat().st_size <= size:

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from freshet.kernels import csv_records as kernels
 from freshet.kernels.csv_records import END, FIELDS, SEVERAL, START, TOO_LONG, UNCLOSED
-from freshet.rdf.arrow import Ranges, booleans, numbers, strings
+from freshet.rdf.arrow import Ranges, numbers, strings
 from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.rml.sources import CsvDialect
 from freshet.spark.sources.columns import DEFAULT_LIMITS, ROWS, Column, Found, Limits, Shape
-from freshet.spark.sources.texts import as_bytes, broken_pieces, pieces, where, with_last
+from freshet.spark.sources.texts import as_bytes, broken_pieces, pieces, where, with_broken, with_last
 
 _NOTHING_WANTED = np.empty(0, np.int64)
 _PROBE = np.empty((0, 1), np.int64), np.empty((0, 1), np.int64), np.empty((0, 1), np.int8)
@@ -35,27 +35,34 @@ class CsvReader:
     encoding: str = "UTF-8"
     keep: bool = False
 
-    def batches(self, name: str, blocks: Iterator[bytes], header: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """The records of a file. It begins with its header, unless that is given or the dialect has none."""
-        buffer, skipping, columns = b"", False, header
+    def batches(
+        self, name: str, blocks: Iterator[bytes], header: list[str] | None = None, first: int = 0
+    ) -> Iterator[pa.RecordBatch]:
+        """The records of a file. It begins with its header, unless that is given or the dialect has none.
+
+        `first` is the place of the first block in the file.
+        """
+        buffer, skipping, columns, taken = b"", False, header, first
         for block, final in with_last(blocks):
             if skipping:
+                taken += len(block)
                 block = _after_first_line(block)
                 skipping = not block and not final
+                taken -= len(block)
             buffer = buffer + block if buffer else block
             at = 0
             if columns is None:
                 columns, at = self.header(buffer, final)
                 if columns is None:
                     continue
-            at = yield from self._some(name, buffer, at, final, columns)
-            buffer = buffer[at:]
+            at = yield from self._some(name, buffer, at, final, columns, taken)
+            buffer, taken = buffer[at:], taken + at
             if len(buffer) > self.limits.record_bytes and not final:
                 yield self.shape.rejected(self._too_long(), buffer.decode(errors="replace"), name)
-                buffer, skipping = b"", True
+                buffer, skipping, taken = b"", True, taken + len(buffer)
 
     def _some(
-        self, name: str, buffer: bytes, at: int, final: bool, columns: list[str]
+        self, name: str, buffer: bytes, at: int, final: bool, columns: list[str], first: int
     ) -> Generator[pa.RecordBatch, None, int]:
         """The records that are whole in a buffer; gives where the rest begins."""
         data = as_bytes(buffer)
@@ -63,14 +70,23 @@ class CsvReader:
         size = len(self.shape.references)
         while at < len(buffer):
             starts, ends = np.empty((size, ROWS), np.int64), np.empty((size, ROWS), np.int64)
-            forms, records = np.empty((size, ROWS), np.int8), np.empty((ROWS, 4), np.int64)
-            count, at, _ = kernels.scan_records(
-                data, at, len(buffer), final, self.limits.record_bytes, *self.marks, wanted, starts, ends, forms,
-                records, 0,
-            )  # fmt: skip
+            forms, records = np.empty((size, ROWS), np.int8), np.empty((ROWS, 3), np.int64)
+            count, at = kernels.scan_records(
+                data,
+                at,
+                len(buffer),
+                final,
+                self.limits.record_bytes,
+                *self.marks,
+                wanted,
+                starts,
+                ends,
+                forms,
+                records,
+            )
             if count:
                 cut = records[:count, START].copy(), records[:count, END].copy()
-                good, reasons = self._judged(buffer, *cut, records[:count, FIELDS], len(columns), problem)
+                good, reasons = self._judged(buffer, *cut, records[:count, FIELDS], len(columns), problem, first)
                 fields = [self._column(data, starts[k], ends[k], forms[k], good) for k in range(size)]
                 shown = np.ones(count, np.bool_) if self.keep else ~good
                 lines = pieces(buffer, *cut, shown)
@@ -99,10 +115,10 @@ class CsvReader:
 
     def header(self, buffer: bytes, final: bool) -> tuple[list[str] | None, int]:
         """The names of the columns and where records begin; None where the header is not there as a whole."""
-        records = np.empty((1, 4), np.int64)
-        count, at, _ = kernels.scan_records(
+        records = np.empty((1, 3), np.int64)
+        count, at = kernels.scan_records(
             as_bytes(buffer), 0, len(buffer), final, self.limits.record_bytes, *self.marks, _NOTHING_WANTED, *_PROBE,
-            records, 0,
+            records,
         )  # fmt: skip
         if not count:
             return ([], len(buffer)) if final else (None, 0)
@@ -139,7 +155,7 @@ class CsvReader:
 
     def _judged(
         self, buffer: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64], fields: NDArray[np.int64], width: int,
-        problem: str | None,
+        problem: str | None, first: int = 0,
     ) -> tuple[NDArray[np.bool_], pa.Array]:  # fmt: skip
         """Which records are good, and the reasons of the others. Without places the text is known to be UTF-8."""
         broken = broken_pieces(buffer, starts, ends) if starts.size else np.zeros(fields.size, np.bool_)
@@ -149,7 +165,7 @@ class CsvReader:
         counts, which = np.unique(fields, return_inverse=True)
         texts = [problem or self._reason(int(count), width) for count in counts]
         reasons = pa.array(texts, pa.string()).take(numbers(which))
-        return good, pc.if_else(booleans(broken), f"not {self.encoding}", reasons)
+        return good, with_broken(reasons, broken, starts + first, self.encoding)
 
     def _reason(self, fields: int, width: int) -> str | None:
         if fields == width:

@@ -58,7 +58,7 @@ def parse_documents(
 
 def parsed_batch(batch: pa.RecordBatch, shape: Shape, parse: Parse, keep: bool) -> pa.RecordBatch:
     """The records of a batch of documents."""
-    there = pc.not_equal(pc.utf8_trim_whitespace(pc.fill_null(batch.column(records.LINE), "")), "")
+    there = pc.not_equal(pc.ascii_trim_whitespace(pc.fill_null(batch.column(records.LINE), "")), "")
     batch = batch.filter(there) if there.false_count else batch
     columns, owners, reasons = parse(batch.column(records.LINE))
     beside = batch.select([records.LINE, records.FILE, records.ARRIVED])

@@ -15,7 +15,8 @@ from freshet.spark.sources.columns import Limits, Plan, Shape
 from freshet.spark.sources.files import DAMAGED, contents, files_of, is_plain
 from freshet.spark.sources.json_documents import document_batches
 from freshet.spark.sources.json_text import JsonReader, are_lines, json_shape
-from freshet.spark.sources.parts import Part, head_of, line_blocks, line_parts, part_size
+from freshet.spark.sources.parts import Part, first_line, head_of, line_blocks, line_parts, part_size
+from freshet.spark.sources.warming import warm_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class JsonTask:
         name = self.part.file.absolute().as_uri()
         try:
             if self.part.stop is not None:
-                yield from self.reader.line_batches(name, line_blocks(self.part))
+                yield from self.reader.line_batches(name, line_blocks(self.part), first_line(self.part))
                 return
             for name, blocks in contents(self.part.file, self.source):
                 yield from self._file(name, blocks)
@@ -64,6 +65,7 @@ def json_tasks(source: LogicalSource, given: FileSource, plan: Plan) -> tuple[Sh
     reader = JsonReader(json_shape(plan.references), iterator, source.nulls, plan.limits, given.encoding, plan.keep)
     files = files_of(given)
     size = part_size(files, plan.cores)
+    warm_json(reader)
     tasks = []
     for file in files:
         if is_plain(given) and file.stat().st_size > size and _is_of_lines(file, given, plan.limits):

@@ -11,15 +11,14 @@ from typing import NamedTuple
 import numpy as np
 import orjson
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from freshet.kernels.json_paths import PathSteps
-from freshet.rdf.arrow import Ranges
+from freshet.rdf.arrow import Ranges, numbers
 from freshet.rml.json_paths import read_path
 from freshet.rml.json_records import Column, JsonReferences, find, parsed, path_steps
 from freshet.spark.sources.columns import DEFAULT_LIMITS, ROWS, Found, Limits, Shape
-from freshet.spark.sources.texts import as_bytes, broken_pieces, pieces, where, with_last
+from freshet.spark.sources.texts import Places, as_bytes, broken_pieces, pieces, where, with_broken, with_last
 
 _NONE = np.empty(0, np.int64)
 
@@ -77,21 +76,24 @@ class JsonReader:
         found = _references(self.shape.references, self.nulls).read(records, objects_only)
         return found.objects, found.columns
 
-    def line_batches(self, name: str, blocks: Iterator[bytes]) -> Iterator[pa.RecordBatch]:
-        """The records of a file with a document a line. A line that is none is rejected alone."""
-        for text, starts, ends, whole in _lines(blocks, self.limits.record_bytes):
+    def line_batches(self, name: str, blocks: Iterator[bytes], first: int = 0) -> Iterator[pa.RecordBatch]:
+        """The records of a file with a document a line. A line that is none is rejected alone.
+
+        `first` is the place of the first block in the file.
+        """
+        for text, starts, ends, whole, taken in _lines(blocks, self.limits.record_bytes):
             if not whole:
                 yield self.shape.rejected(self.too_long, text.decode(errors="replace"), name)
-            for first in range(0, starts.size, ROWS):
-                some = slice(first, first + ROWS)
-                yield self.batch(name, text, starts[some], ends[some])
+            for number in range(0, starts.size, ROWS):
+                some = slice(number, number + ROWS)
+                yield self.batch(name, text, starts[some], ends[some], first + taken)
 
     @property
     def too_long(self) -> str:
         return f"longer than {self.limits.record_bytes} bytes"
 
-    def batch(self, name: str, text: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> pa.RecordBatch:
-        """The records of some documents."""
+    def batch(self, name: str, text: bytes, starts: Places, ends: Places, first: int = 0) -> pa.RecordBatch:
+        """The records of some documents; the text is in the file from `first` on."""
         documents = as_bytes(text), starts, ends
         if read_path(self.iterator).steps == ():
             good, columns = self.found_in(documents, objects_only=True)
@@ -99,14 +101,14 @@ class JsonReader:
                 nothing = pa.nulls(starts.size, pa.string())
                 return self.shape.batch(Found(columns, nothing, nothing, nothing))
             good = good.to_numpy(zero_copy_only=False)
-            reasons = self.reasons(text, starts, ends, good, "not a JSON object")
+            reasons = self._reasons(text, starts, ends, good, "not a JSON object", first)
             shown = np.ones(good.size, np.bool_) if self.keep else ~good
             lines = pieces(text, starts, ends, shown)
             made = self.shape.batch(Found(columns, reasons, lines, where(shown, name)))
             blank = self._blank(text, starts, ends, good)
             return made.filter(pa.array(~blank)) if blank.any() else made
         cut = self.cut(documents)
-        return self._cut_batch(name, text, starts, ends, cut)
+        return self._cut_batch(name, text, starts, ends, cut, first)
 
     def cut(self, documents: Ranges) -> Cut:
         """Documents cut by the iterator."""
@@ -117,9 +119,7 @@ class JsonReader:
         owners = np.repeat(np.arange(places.good.size), np.diff(places.firsts))
         return Cut((documents[0], places.starts, places.ends), owners, places.good)
 
-    def _cut_batch(
-        self, name: str, text: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64], cut: Cut
-    ) -> pa.RecordBatch:
+    def _cut_batch(self, name: str, text: bytes, starts: Places, ends: Places, cut: Cut, first: int) -> pa.RecordBatch:
         _, columns = self.found_in(cut.records, objects_only=False)
         size = cut.owners.size
         nothing = pa.nulls(size, pa.string())
@@ -133,7 +133,7 @@ class JsonReader:
         bad = np.flatnonzero(~cut.good & ~blank)
         if not bad.size:
             return made
-        why = self.reasons(text, starts, ends, cut.good, "not JSON").take(pa.array(bad))
+        why = self._reasons(text, starts, ends, cut.good, "not JSON", first).take(numbers(bad))
         shown = pieces(text, starts[bad], ends[bad], np.ones(bad.size, np.bool_))
         rejected = [
             self.shape.rejected(reason, line, name)
@@ -141,19 +141,14 @@ class JsonReader:
         ]
         return _joined([made, *rejected])
 
-    def reasons(
-        self, text: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64], good: NDArray[np.bool_], otherwise: str
+    def _reasons(
+        self, text: bytes, starts: Places, ends: Places, good: NDArray[np.bool_], otherwise: str, first: int
     ) -> pa.Array:
         """Why documents that are not good are not."""
-        if good.all():
-            return pa.nulls(good.size, pa.string())
-        broken = pa.array(broken_pieces(text, starts, ends))
-        why = pc.if_else(broken, f"not {self.encoding}", otherwise)
-        return pc.if_else(pa.array(good), pa.scalar(None, pa.string()), why)
+        broken = broken_pieces(text, starts, ends) & ~good
+        return with_broken(where(~good, otherwise), broken, starts + first, self.encoding)
 
-    def _blank(
-        self, text: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64], good: NDArray[np.bool_]
-    ) -> NDArray[np.bool_]:
+    def _blank(self, text: bytes, starts: Places, ends: Places, good: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Which documents that are not good have nothing in them but spaces."""
         blank = np.zeros(good.size, np.bool_)
         for number in np.flatnonzero(~good).tolist():
@@ -194,25 +189,29 @@ def _cut_by_library(iterator: str, documents: Ranges) -> Cut:
     return Cut(records, np.array(owners, np.int64), np.array(good, np.bool_))
 
 
-def _lines(blocks: Iterator[bytes], longest: int) -> Iterator[tuple[bytes, NDArray[np.int64], NDArray[np.int64], bool]]:
-    """Lines in some bytes, where each starts and ends. A line that is too long comes alone and is not whole."""
-    rest, skipping = b"", False
+def _lines(blocks: Iterator[bytes], longest: int) -> Iterator[tuple[bytes, Places, Places, bool, int]]:
+    """Lines in some bytes, where each starts and ends, and where the bytes are in all of them.
+
+    A line that is too long comes alone and is not whole.
+    """
+    rest, skipping, taken = b"", False, 0
     for block, final in with_last(blocks):
         if skipping:
             at = block.find(b"\n") + 1
+            taken += at or len(block)
             block, skipping = (block[at:], False) if at else (b"", True)
         text = rest + block if rest else block
         end = len(text) if final else text.rfind(b"\n") + 1
-        rest = text[end:]
         if end:
             stops = np.flatnonzero(as_bytes(text)[:end] == 10)
             if not stops.size or stops[-1] != end - 1:
                 stops = np.append(stops, end)
             starts, ends = np.concatenate([[0], stops[:-1] + 1]).astype(np.int64), stops.astype(np.int64)
             fits = ends - starts <= longest
-            yield text, starts[fits], ends[fits], True
+            yield text, starts[fits], ends[fits], True, taken
             for start, stop in zip(starts[~fits].tolist(), ends[~fits].tolist(), strict=True):
-                yield text[start:stop], _NONE, _NONE, False
+                yield text[start:stop], _NONE, _NONE, False, taken + start
+        rest, taken = text[end:], taken + end
         if len(rest) > longest:
-            yield rest, _NONE, _NONE, False
-            rest, skipping = b"", True
+            yield rest, _NONE, _NONE, False, taken
+            rest, skipping, taken = b"", True, taken + len(rest)

@@ -41,9 +41,7 @@ def line_blocks(part: Part) -> Iterator[bytes]:
     """The lines that begin in a part."""
     assert part.stop is not None
     with part.file.open("rb") as stream:
-        if part.start:
-            stream.seek(part.start - 1)
-            _rest_of_line(stream.readline)
+        stream.seek(first_line(part))
         while (at := stream.tell()) < part.stop:
             block = stream.read(min(BLOCK, part.stop - at))
             if not block:
@@ -58,9 +56,15 @@ def line_blocks(part: Part) -> Iterator[bytes]:
                         break
 
 
-def _rest_of_line(read: Callable[[int], bytes]) -> None:
-    while (piece := read(BLOCK)) and not piece.endswith(b"\n"):
-        pass
+def first_line(part: Part) -> int:
+    """Where the first line that begins in a part does."""
+    if not part.start:
+        return 0
+    with part.file.open("rb") as stream:
+        stream.seek(part.start - 1)
+        while (piece := stream.readline(BLOCK)) and not piece.endswith(b"\n"):
+            pass
+        return stream.tell()
 
 
 def csv_parts(file: Path, size: int, first: int, marks: tuple[int, int, int], longest: int) -> list[Part]:

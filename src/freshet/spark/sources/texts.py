@@ -63,6 +63,19 @@ def where(wanted: NDArray[np.bool_], text: str) -> pa.Array:
     return pc.if_else(booleans(wanted), pa.scalar(text), pa.scalar(None, pa.string()))
 
 
+def with_broken(reasons: pa.Array, broken: NDArray[np.bool_], places: Places, encoding: str) -> pa.Array:
+    """Reasons, and that of pieces which are not text in the encoding: with the place in the file where each begins.
+
+    The text of such a piece does not tell where it is, since it is not shown as it is written.
+    """
+    if not broken.any():
+        return reasons
+    told = reasons.to_pylist()
+    for number in np.flatnonzero(broken).tolist():
+        told[number] = f"not {encoding}, in the record at byte {places[number]}"
+    return pa.array(told, pa.string())
+
+
 def with_last(blocks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
     """Blocks, and whether each is the last one."""
     held: bytes | None = None

@@ -51,7 +51,7 @@ def test_what_cannot_be_read_is_told_with_its_text():
     assert good == [("1", "2"), ("7", "8")]
     assert bad == [
         ("1 field where the header has 2", "3"),
-        ("not UTF-8", "4,\ufffd"),
+        ("not UTF-8, in the record at byte 10", "4,\ufffd"),
         ("a quote that is not closed", '5,"6'),
     ]
 

@@ -7,7 +7,7 @@ import pytest
 from freshet.rdf.errors import InputError
 from freshet.rml import kinds
 from freshet.rml.sources import DatabaseSource, Formulation, LogicalSource
-from freshet.spark.sources import open_records
+from freshet.spark.sources.open import open_records
 from source_rows import rows, spark_rows
 
 TABLE = """CREATE TABLE "some patients" (id INTEGER, name VARCHAR(50), weight REAL, born DATE, seen TIMESTAMP,

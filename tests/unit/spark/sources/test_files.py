@@ -10,7 +10,8 @@ import pytest
 
 from freshet.rdf.errors import InputError
 from freshet.rml.sources import Compression, FileSource, Formulation, LogicalSource
-from freshet.spark.sources import open_records, parts
+from freshet.spark.sources import parts
+from freshet.spark.sources.open import open_records
 from source_rows import rows, spark_rows
 
 TEXT = "id,name\n1,Zoë\n2,Ann\n"
@@ -100,7 +101,7 @@ def test_bytes_of_another_encoding(tmp_path):
     )
     good, bad = rows(csv_source(tmp_path / "a.csv", encoding="UTF-16LE"), ["id"])
     assert good == [("1",), ("2",)]
-    assert [reason for reason, _ in bad] == ["not UTF-16LE"]
+    assert [reason for reason, _ in bad] == ["not UTF-16LE, in the record at byte 16"]
 
 
 @pytest.mark.parametrize("size", [7, 16, 50, 1000])

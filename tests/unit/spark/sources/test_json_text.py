@@ -69,7 +69,7 @@ def test_lines_that_cannot_be_read_are_rejected_alone(size):
     assert good == [("1",), ("3",)]
     assert sorted((reason, line[:12]) for reason, line in bad) == [
         ("longer than 40 bytes", '{"a": "yyyyy'),
-        ("not UTF-8", '{"a": "\ufffd"}'),
+        ("not UTF-8, in the record at byte 15", '{"a": "\ufffd"}'),
         ("not a JSON object", "[1]"),
         ("not a JSON object", "x"),
         ("not a JSON object", '{"a": 2}{}'),

@@ -1,0 +1,21 @@
+"""Readers can be tried on something small, whatever they are asked for."""
+
+import pytest
+
+from freshet.rml.sources import CsvDialect
+from freshet.spark.sources.columns import Shape
+from freshet.spark.sources.csv_text import CsvReader
+from freshet.spark.sources.json_text import JsonReader, json_shape
+from freshet.spark.sources.warming import warm_csv, warm_json
+
+
+@pytest.mark.parametrize("references", [(), ("a",), ("a", "b")])
+@pytest.mark.parametrize("dialect", [CsvDialect(), CsvDialect(delimiter=";", header=False, trim=True)])
+def test_csv(references, dialect):
+    assert warm_csv(CsvReader(Shape(references), dialect)) == 1
+
+
+@pytest.mark.parametrize("references", [(), ("a", "a.b"), ("a[*]", "$..b")])
+@pytest.mark.parametrize(("iterator", "count"), [("$", 3), ("$.a[*]", 0), ("$[?@.a]", 0)])
+def test_json(references, iterator, count):
+    assert warm_json(JsonReader(json_shape(references), iterator)) == count
