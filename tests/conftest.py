@@ -1,12 +1,36 @@
-"""Hypothesis tries the same examples every time, so that a run says something about the change and not about luck.
+"""What all tests have in common.
 
-FRESHET_RANDOM=1 lets it try others.
+Hypothesis tries the same examples every time, so that a run says something about the change and not about luck;
+FRESHET_RANDOM=1 lets it try others. Brokers are started once for all tests that need them.
 """
 
 import os
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("same", derandomize=True, database=None)
 if not os.environ.get("FRESHET_RANDOM"):
     settings.load_profile("same")
+
+
+@pytest.fixture(scope="session")
+def kafka(tmp_path_factory):
+    """A Kafka broker that runs."""
+    from live_servers import KafkaBroker
+
+    broker = KafkaBroker(tmp_path_factory.mktemp("kafka"))
+    broker.start()
+    yield broker
+    broker.stop()
+
+
+@pytest.fixture(scope="session")
+def mosquitto(tmp_path_factory):
+    """A Mosquitto that runs."""
+    from live_servers import Mosquitto
+
+    broker = Mosquitto(tmp_path_factory.mktemp("mosquitto"))
+    broker.start()
+    yield broker
+    broker.stop()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from conformance.rml_suite import KNOWN_FAILURES as KNOWN_RML_FAILURES
+from conformance.rmlstreamer_suite import KNOWN_FAILURES as KNOWN_STREAM_FAILURES
 from conformance.suite import OUT_OF_SCOPE
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 FILE = "conformance/test_w3c.py::test_w3c["
 RML_FILE = "conformance/test_rml.py::test_rml["
+STREAM_FILE = "conformance/test_rmlstreamer.py::test_rmlstreamer["
 
 
 @pytest.fixture(scope="session")
@@ -42,6 +44,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if outcomes := _outcomes(terminalreporter, RML_FILE):
         terminalreporter.section("RML test cases")
         terminalreporter.write_line(f"{outcomes} ({len(KNOWN_RML_FAILURES)} in known_failures.toml)")
+    if outcomes := _outcomes(terminalreporter, STREAM_FILE):
+        terminalreporter.section("RMLStreamer test cases of streams")
+        terminalreporter.write_line(f"{outcomes} ({len(KNOWN_STREAM_FAILURES)} in known_failures.toml)")
 
 
 def _outcomes(terminalreporter: pytest.TerminalReporter, file: str) -> str:

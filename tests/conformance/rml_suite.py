@@ -19,7 +19,7 @@ KNOWN_FAILURES: dict[str, str] = {
     for name, reason in tomllib.loads(
         (Path(__file__).parent / "known_failures.toml").read_text(encoding="utf-8")
     ).items()
-    if name.startswith("rml")
+    if name.startswith("rml-")
 }
 
 

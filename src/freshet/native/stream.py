@@ -15,7 +15,8 @@ __all__ = ["AFTER_ALL_TIME", "BEFORE_ALL_TIME", "StreamState", "in_order", "is_i
 
 @dataclass(slots=True)
 class StreamState:
-    """The watermark is the largest time seen less the allowed lateness, or later if somebody said so.
+    """The watermark is the largest time seen less the allowed lateness, or later if somebody said so. Where it is
+    `held` only what somebody says counts: then elements come in several parts, each as far as it is.
 
     `absorb` is what enters the stored graph: nothing (None), everything (an empty set), or some predicates' ids.
     `untimed` counts the elements of events that gave no time to a window over a predicate's time.
@@ -28,12 +29,15 @@ class StreamState:
     elements: int = 0
     late: int = 0
     untimed: int = 0
+    held: bool = False
 
     def accept(self, elements: Elements) -> Elements:
         """Move the watermark over elements in the order they came; those behind it when they came are dropped."""
         times = elements.times
         count = len(times)
         self.elements += count
+        if self.held:
+            return self._on_time(elements, times >= self.watermark_ms)
         if count == 1:
             time_ms = times.item(0)
             if time_ms < self.watermark_ms:
@@ -51,8 +55,10 @@ class StreamState:
         passed[0] = self.watermark_ms
         np.maximum(reached[:-1], self.watermark_ms, out=passed[1:])
         self.watermark_ms = max(self.watermark_ms, int(reached[-1]))
-        on_time = times >= passed
-        late = count - int(np.count_nonzero(on_time))
+        return self._on_time(elements, times >= passed)
+
+    def _on_time(self, elements: Elements, on_time: NDArray[np.bool_]) -> Elements:
+        late = len(on_time) - int(np.count_nonzero(on_time))
         if late == 0:
             return elements
         self.late += late

@@ -61,19 +61,25 @@ class DatabaseSource:
 
 @dataclass(frozen=True, slots=True)
 class KafkaSource:
-    """A Kafka topic; each message is a document."""
+    """A Kafka topic; each message is a document.
+
+    `start` is where a first run begins: earliest or latest. `options` go to Kafka's client as they are.
+    """
 
     brokers: str
     topic: str
     group: str | None = None
+    start: str = "earliest"
+    options: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SocketSource:
-    """A TCP server; each line is a document."""
+    """A TCP server; each line is a document, or what stands between two delimiters."""
 
     host: str
     port: int
+    delimiter: str = "\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +90,10 @@ class MqttSource:
     topic: str
     port: int = 1883
     quality: int = 1
+    client: str | None = None  # the name of the session
+    user: str | None = None
+    password: str | None = None
+    tls: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +104,14 @@ class FolderSource:
     pattern: str | None = None
 
 
-StreamSource = KafkaSource | SocketSource | MqttSource | FolderSource
+@dataclass(frozen=True, slots=True)
+class UnreadStream:
+    """A stream that a mapping describes and Freshet cannot read: a pipeline file may say where else it is."""
+
+    what: str
+
+
+StreamSource = KafkaSource | SocketSource | MqttSource | FolderSource | UnreadStream
 Source = FileSource | DatabaseSource | StreamSource
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from freshet.native.coordinator import Engine
-from freshet.native.stream import in_order
+from freshet.native.stream import BEFORE_ALL_TIME, in_order
 from freshet.rdf.batch import Layout, elements_of
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
@@ -19,18 +19,24 @@ from freshet.results.report import Report
 from freshet.runtime.batch_log import BatchLog, LogEntry, last_time
 from freshet.runtime.display import show_term
 from freshet.runtime.metrics import KEPT_ROWS, Metrics
+from freshet.runtime.part_watermarks import PartWatermarks
 from freshet.runtime.sinks import Sink
 
 _MOST_WAITING = 2
+_LOOK_SECONDS = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class StreamIntake:
-    """A stream as batches name it (`name`), as queries name it (`iri`), and how its triples are made."""
+    """A stream, or a part of one: as batches name it (`name`), as queries name it (`iri`), as the pipeline file names
+    it (`stream`), and how its triples are made.
+    """
 
     name: str
     iri: str
     layout: Layout
+    stream: str
+    lateness_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +70,21 @@ class Ingest:
         self._arrived_ms: int | None = None
         self._reported: dict[str, int] = {}  # reports of moments up to here were made before a restart
         self._restoring = False
+        self._parts: dict[str, PartWatermarks] = {}  # of the streams that have several, by IRI
         self.engine_seconds = self.batch_seconds = 0.0
 
     def connect(self, query: str, sinks: list[Sink]) -> None:
         """Say where a query's reports go."""
         self._sinks[query] = sinks
 
-    def open(self, streams: Mapping[str, StreamIntake]) -> None:
-        """Say what streams there are, and push the batches of an earlier run that windows may still need."""
+    def open(self, streams: Mapping[str, StreamIntake], idle_ms: Mapping[str, int | None] | None = None) -> None:
+        """Say what streams there are, and push the batches of an earlier run that windows may still need.
+
+        `idle_ms` says for the IRI of a stream of several parts how long a silent part holds it back.
+        """
         self._streams = streams
+        for iri, idle in (idle_ms or {}).items():
+            self._parts[iri] = PartWatermarks([each.name for each in streams.values() if each.iri == iri], idle)
         self._restore()
         self._worker = threading.Thread(target=self._work, name="freshet-engine", daemon=True)
         self._worker.start()
@@ -139,12 +151,31 @@ class Ingest:
         self.check()
 
     def _work(self) -> None:
-        while (batch := self._waiting.get()) is not None:
-            if self._error is None:  # after an error, only make room, so that nobody waits for ever
-                try:
-                    self._take(batch)
-                except BaseException as error:
-                    self._error = error
+        while True:
+            try:
+                batch = self._waiting.get(timeout=_LOOK_SECONDS if self._parts else None)
+            except queue.Empty:
+                self._attempt(self._pass_silent_parts)
+                continue
+            if batch is None:
+                return
+            self._attempt(self._take, batch)
+
+    def _attempt(self, step: Callable[..., None], *arguments: object) -> None:
+        """After an error there is only room to be made, so that nobody waits for ever."""
+        if self._error is None:
+            try:
+                step(*arguments)
+            except BaseException as error:
+                self._error = error
+
+    def _pass_silent_parts(self) -> None:
+        """Let streams go on that a part has held back which has been silent for long enough."""
+        for iri, parts in self._parts.items():
+            level = parts.level()
+            if level is not None and level > self._engine.streams[iri].watermark_ms:
+                self._engine.advance(iri, level)
+                self._flush()
 
     def _take(self, batch: _Batch) -> None:
         began = time.perf_counter()
@@ -159,7 +190,7 @@ class Ingest:
         seconds = batch.seconds + time.perf_counter() - began
         self.batch_seconds += seconds
         self._metrics.batch(
-            batch.stream.name,
+            batch.stream.stream,
             records=batch.records,
             rejected=batch.rejected,
             late=state.late - late,
@@ -198,8 +229,13 @@ class Ingest:
             self._engine.push(stream.iri, in_order([elements]) if len(elements.times) else elements)
         self._engine.forget()
         # Records whose triples nobody wants move the watermark too.
-        lateness_ms = self._engine.streams[stream.iri].lateness_ms
-        self._engine.advance(stream.iri, last_time(table) - lateness_ms)
+        reached = last_time(table) - stream.lateness_ms
+        if (parts := self._parts.get(stream.iri)) is not None:
+            if len(table):
+                parts.moved(stream.name, reached)
+            level = parts.level()
+            reached = BEFORE_ALL_TIME if level is None else level
+        self._engine.advance(stream.iri, reached)
         self.engine_seconds += time.perf_counter() - began
 
     def _flush(self) -> None:

@@ -172,6 +172,11 @@ class Metrics:
             if watermark_ms is not None and (counts.watermark_ms is None or watermark_ms > counts.watermark_ms):
                 counts.watermark_ms = watermark_ms
 
+    def late(self, stream: str, records: int) -> None:
+        """Records that came too late to be joined with others."""
+        with self._lock:
+            self._streams.setdefault(stream, StreamCounts()).late += records
+
     def report(
         self,
         query: str,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from freshet.rdf.errors import FreshetError, InputError
 from freshet.runtime.pipeline_model import ContinuousQuery, FilesSink, Pipeline, Stream
+from freshet.runtime.source_sections import TIMED, SourceSection, time_problems
 from freshet.runtime.text_file import shown
 from freshet.runtime.yaml_positions import Document, KeyPath
 
@@ -17,12 +18,26 @@ def check_files(document: Document, pipeline: Pipeline | None, streams: Mapping[
         place: KeyPath = ("graph", number) if ("graph", number) in document.values else ("graph",)
         yield from _absent_file(document, place, path) or _unknown_format(document, place, path)
     for name, stream in streams.items():
-        if not stream.source.folder.is_dir():
-            place = ("streams", name, "source", "folder")
-            hint = "it is a file" if stream.source.folder.exists() else None
-            yield document.value_error(place, f"there is no folder {shown(stream.source.folder)}", hint)
+        for place, folder in _folders(name, stream):
+            if not folder.is_dir():
+                hint = "it is a file" if folder.exists() else None
+                yield document.value_error(place, f"there is no folder {shown(folder)}", hint)
         if stream.mapping is not None:
             yield from _absent_file(document, ("streams", name, "mapping"), stream.mapping)
+
+
+def _sections(name: str, stream: Stream) -> Iterator[tuple[KeyPath, SourceSection]]:
+    """What the file says of a stream's sources."""
+    if stream.source is not None:
+        yield ("streams", name, "source"), stream.source
+    for source, section in stream.sources.items():
+        yield ("streams", name, "sources", source), section
+
+
+def _folders(name: str, stream: Stream) -> Iterator[tuple[KeyPath, Path]]:
+    for place, section in _sections(name, stream):
+        if section.folder is not None:
+            yield (*place, "folder"), section.folder
 
 
 def _absent_file(document: Document, place: KeyPath, path: Path) -> list[InputError]:
@@ -57,7 +72,7 @@ def check_outputs(
             yield document.value_error(place, f"{shown(folder)} is a file, not a folder")
         taken.setdefault(folder, what)
         for name, stream in streams.items():
-            if stream.source.folder in (folder, *folder.parents):
+            if any(read in (folder, *folder.parents) for _, read in _folders(name, stream)):
                 yield document.value_error(
                     place, f"{what} goes to where the stream '{name}' is read from: {shown(folder)}"
                 )
@@ -83,27 +98,47 @@ def check_streams(document: Document, streams: Mapping[str, Stream]) -> Iterator
                 ("streams", name, "iri"), f"the stream '{first[stream.iri]}' has this IRI already"
             )
         first.setdefault(stream.iri, name)
-        yield from _check_parts(document, name, stream)
-        if stream.mapping is not None and stream.mapping.is_file() and stream.source.format != "timed-ntriples":
-            yield from _check_mapping(stream.mapping)
+        problems = list(_check_parts(document, name, stream))
+        yield from problems
+        if not problems and stream.mapping is not None and stream.mapping.is_file():
+            yield from _check_mapping(document, name, stream, stream.mapping)
 
 
 def _check_parts(document: Document, name: str, stream: Stream) -> Iterator[InputError]:
-    for key, value in (("mapping", stream.mapping), ("time", stream.time)):
-        if stream.source.format == "timed-ntriples":
-            if value is not None:
+    """What of a stream goes together, as far as it can be told without its mapping."""
+    for place, section in _sections(name, stream):
+        for key, message in section.problems():
+            yield document.key_error(place if key is None else (*place, key), message)
+    if stream.time is not None:
+        for _, message in time_problems(stream.time):
+            yield document.key_error(("streams", name, "time"), message)
+    if stream.source is not None and stream.source.format == TIMED:
+        for key in ("mapping", "time", "sources", "join"):
+            if getattr(stream, key):
                 message = f"timed-ntriples says all by itself: '{key}' does not belong here"
                 yield document.key_error(("streams", name, key), message)
-        elif value is None:
-            message = f"'{key}' is missing in '{name}': {stream.source.format} records need it"
-            yield document.key_error(("streams", name), message)
+        return
+    if stream.source is None and stream.mapping is None:
+        yield document.key_error(("streams", name), f"'source' is missing in '{name}'")
+    elif stream.source is not None and stream.source.format is None:
+        yield document.key_error(("streams", name, "source"), "'format' is missing in 'source'")
+    else:
+        form = stream.source.format if stream.source is not None else "mapped"
+        timed = [section.time for _, section in _sections(name, stream)]
+        for key, value in (("mapping", stream.mapping), ("time", stream.time or (timed and all(timed)))):
+            if not value:
+                message = f"'{key}' is missing in '{name}': {form} records need it"
+                yield document.key_error(("streams", name), message)
 
 
-def _check_mapping(path: Path) -> Iterator[FreshetError]:
+def _check_mapping(document: Document, name: str, stream: Stream, path: Path) -> Iterator[FreshetError]:
     from freshet.rml.reader import read_mapping
+    from freshet.runtime.stream_parts import StreamProblem, stream_parts
 
     try:
-        read_mapping(path)
+        stream_parts(stream, read_mapping(path))
+    except StreamProblem as problem:
+        yield document.key_error(("streams", name, *problem.path), problem.message)
     except FreshetError as error:
         error.file = shown(path)
         yield error

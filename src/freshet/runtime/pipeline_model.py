@@ -6,32 +6,21 @@ Paths come out absolute; they are written relative to the pipeline file, whose f
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sized
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Discriminator,
-    Field,
-    Tag,
-    ValidationInfo,
-)
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
-from freshet.runtime.durations import setting_ms
+from freshet.runtime.join_section import JoinSection
+from freshet.runtime.section import FilePath, Section, as_text, duration, one_or_more
+from freshet.runtime.source_sections import SECTIONS as SOURCE_SECTIONS
+from freshet.runtime.source_sections import EventTime, SourceSection
 
 _ABSOLUTE_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`]+")
 SizedValue = TypeVar("SizedValue", bound=Sized)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
-
-
-def _absolute(path: Path, info: ValidationInfo) -> Path:
-    return Path(os.path.abspath(info.context["folder"] / path)) if info.context else path
 
 
 def _iri(text: str) -> str:
@@ -46,18 +35,6 @@ def _name(text: str) -> str:
     return text
 
 
-def _duration(value: object) -> object:
-    if isinstance(value, str):
-        return setting_ms(value)
-    if isinstance(value, int | float) and value != 0:
-        raise ValueError(f"{value} has no unit: write {value}s, {value}ms, {value}m or {value}h")
-    return value
-
-
-def _one_or_more(value: object) -> object:
-    return [value] if isinstance(value, str) else value
-
-
 def _absorb(value: object) -> object:
     if value in ("none", None):
         return ()
@@ -70,7 +47,7 @@ def _sink(value: object) -> object:
     if value == "console":
         return {"console": True}
     if isinstance(value, str):
-        raise ValueError(f"unknown sink '{value}'; write console or {{files: FOLDER}}")
+        raise ValueError(f"unknown sink '{value}'; write console, {{files: FOLDER}} or {{kafka: ...}}")
     return value
 
 
@@ -81,15 +58,7 @@ def _not_empty(value: SizedValue) -> SizedValue:
     return value
 
 
-def _spark_value(value: object) -> object:
-    """Spark takes text for every setting; YAML may have made it a number or a boolean."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(value) if isinstance(value, int | float) else value
-
-
 Condition = Literal["close", "change", "non-empty"]
-FilePath = Annotated[Path, AfterValidator(_absolute)]
 IriText = Annotated[str, AfterValidator(_iri)]
 Name = Annotated[str, AfterValidator(_name)]
 
@@ -102,39 +71,22 @@ Absorb = Annotated[
 ]
 
 
-class Section(BaseModel):
-    """Any part of the file."""
+class Stream(Section):
+    """A named stream: source, mapping to RDF, event time, allowed lateness, and what the stored graph absorbs of it.
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class FolderSource(Section):
-    """A folder whose files are read as a stream, oldest first, each once.
-
-    `pattern` picks files by name; `files_per_batch` bounds what one micro-batch takes.
+    A mapping may describe its sources itself; `source` stands for all of them, `sources` for some, by the name of a
+    triples map, a topic or a file. `join` changes the windows of joins. Of several sources one that is silent for
+    longer than `idle` does not hold the others back.
     """
 
-    folder: FilePath
-    format: Literal["json", "csv", "timed-ntriples"]
-    pattern: str | None = None
-    files_per_batch: int | None = Field(default=None, gt=0)
-
-
-class EventTime(Section):
-    """Where a record says when it happened: a JSONPath or a CSV column, and how the time is written."""
-
-    reference: str
-    form: Literal["iso", "epoch_ms", "epoch_s"] = Field(default="iso", alias="as")
-
-
-class Stream(Section):
-    """A named stream: source, mapping to RDF, event time, allowed lateness, and what the stored graph absorbs of it."""
-
     iri: IriText
-    source: FolderSource
+    source: SourceSection | None = None
+    sources: dict[str, SourceSection] = Field(default_factory=dict)
     mapping: FilePath | None = None
     time: EventTime | None = None
-    lateness_ms: Annotated[int, BeforeValidator(_duration)] = Field(default=0, alias="lateness")
+    lateness_ms: Annotated[int, BeforeValidator(duration)] = Field(default=0, alias="lateness")
+    idle_ms: Annotated[int, BeforeValidator(duration)] = Field(default=10_000, alias="idle", gt=0)
+    join: JoinSection | None = None
     absorb: Absorb = ()
 
 
@@ -150,9 +102,31 @@ class FilesSink(Section):
     folder: FilePath = Field(alias="files")
 
 
+class KafkaTopic(Section):
+    """A topic to write to; `options` go to Kafka's producer as they are."""
+
+    brokers: Annotated[tuple[str, ...], BeforeValidator(one_or_more)]
+    topic: str
+    options: dict[str, Annotated[str, BeforeValidator(as_text)]] = Field(default_factory=dict)
+
+
+class KafkaSink(Section):
+    """Reports as messages of a Kafka topic, each a JSON object."""
+
+    kafka: KafkaTopic
+
+
+def _sink_kind(value: object) -> str:
+    if isinstance(value, ConsoleSink) or (isinstance(value, dict) and value.get("console") is True):
+        return "<console>"
+    return "<kafka>" if isinstance(value, KafkaSink) or (isinstance(value, dict) and "kafka" in value) else "<files>"
+
+
 Sink = Annotated[
-    Annotated[ConsoleSink, Tag("<console>")] | Annotated[FilesSink, Tag("<files>")],
-    Discriminator(lambda value: "<console>" if isinstance(value, dict) and value.get("console") is True else "<files>"),
+    Annotated[ConsoleSink, Tag("<console>")]
+    | Annotated[FilesSink, Tag("<files>")]
+    | Annotated[KafkaSink, Tag("<kafka>")],
+    Discriminator(_sink_kind),
     BeforeValidator(_sink),
 ]
 
@@ -165,8 +139,8 @@ class ContinuousQuery(Section):
 
     file: FilePath | None = None
     text: str | None = None
-    report: Annotated[tuple[Condition, ...], BeforeValidator(_one_or_more)] = ()
-    every_ms: Annotated[int | None, BeforeValidator(_duration)] = Field(default=None, alias="every", gt=0)
+    report: Annotated[tuple[Condition, ...], BeforeValidator(one_or_more)] = ()
+    every_ms: Annotated[int | None, BeforeValidator(duration)] = Field(default=None, alias="every", gt=0)
     sinks: Annotated[tuple[Sink, ...], AfterValidator(_not_empty)] = (ConsoleSink(),)
 
 
@@ -174,13 +148,13 @@ class SparkSettings(Section):
     """Where Spark runs, and its settings, passed on as they are."""
 
     master: str = "local[*]"
-    config: dict[str, Annotated[str, BeforeValidator(_spark_value)]] = Field(default_factory=dict)
+    config: dict[str, Annotated[str, BeforeValidator(as_text)]] = Field(default_factory=dict)
 
 
 class Pipeline(Section):
     """A whole pipeline. Without `checkpoint` every run starts afresh."""
 
-    graph: Annotated[tuple[FilePath, ...], BeforeValidator(_one_or_more)] = ()
+    graph: Annotated[tuple[FilePath, ...], BeforeValidator(one_or_more)] = ()
     streams: Annotated[dict[Name, Stream], AfterValidator(_not_empty)]
     queries: dict[Name, ContinuousQuery] = Field(default_factory=dict)
     checkpoint: FilePath | None = None
@@ -191,10 +165,13 @@ class Pipeline(Section):
 SECTIONS: dict[tuple[str, ...], type[Section]] = {
     (): Pipeline,
     ("streams", "*"): Stream,
-    ("streams", "*", "source"): FolderSource,
+    **{("streams", "*", "source", *path): section for path, section in SOURCE_SECTIONS.items()},
+    **{("streams", "*", "sources", "*", *path): section for path, section in SOURCE_SECTIONS.items()},
     ("streams", "*", "time"): EventTime,
+    ("streams", "*", "join"): JoinSection,
     ("queries", "*"): ContinuousQuery,
     ("queries", "*", "sinks", "*"): FilesSink,
+    ("queries", "*", "sinks", "*", "kafka"): KafkaTopic,
     ("spark",): SparkSettings,
 }
 """Which model stands at which path of the file; `*` is any name or number."""

@@ -14,20 +14,27 @@ from typing import TYPE_CHECKING, Any, Self
 import pyarrow as pa
 
 from freshet.results.report import Report
+from freshet.rml.sources import KafkaSource
 from freshet.runtime.batch_log import BatchLog
 from freshet.runtime.ingest import Ingest, StreamIntake, shown_rows
+from freshet.runtime.kafka_sink import KafkaSink
 from freshet.runtime.metrics import Metrics
 from freshet.runtime.pipeline_file import read_pipeline
 from freshet.runtime.pipeline_model import ContinuousQuery, FilesSink, Pipeline, Stream
+from freshet.runtime.pipeline_model import KafkaSink as KafkaSinkSection
 from freshet.runtime.progress import Progress, progress, summary
 from freshet.runtime.session import QueryFailure, Session
 from freshet.runtime.sinks import FileSink, Sink
+from freshet.runtime.stream_parts import StreamPart, stream_parts
 from freshet.runtime.warming import warm_kernels
+from freshet.spark.live.topics import TopicToWrite
 
 if TYPE_CHECKING:
-    from freshet.spark.stream import EncodedStream, RunningStream
+    from freshet.spark.running import RunningStream
+    from freshet.spark.stream import EncodedStream
 
 _POLL_SECONDS = 0.05
+_LOOKS_A_COUNT = 40
 _KEPT_MS = 10_000
 
 
@@ -55,10 +62,15 @@ class PipelineRun:
         self._metrics = metrics
         self._closing = ExitStack()
         self._running: list[RunningStream] = []
+        self._troubles: dict[str, str] = {}
+        self._kafka_sinks: list[KafkaSink] = []
+        self._looks = 0
         self.session = session = Session(on_failure=self._failed)
         session.load(*pipeline.graph)
-        for stream in pipeline.streams.values():
-            session.stream(stream.iri, lateness_ms=stream.lateness_ms, absorb=_absorbed(stream))
+        self._parts = {name: _parts(stream) for name, stream in pipeline.streams.items()}
+        for name, stream in pipeline.streams.items():
+            held = len(self._parts[name]) > 1
+            session.stream(stream.iri, lateness_ms=stream.lateness_ms, absorb=_absorbed(stream), held=held)
         log = BatchLog(pipeline.checkpoint / "batches") if pipeline.checkpoint else None
         resume = log is not None and bool(log.entries)
         self.ingest = Ingest(session.engine, metrics, log)
@@ -72,11 +84,11 @@ class PipelineRun:
                 report=query.report,
                 every_ms=query.every_ms,
             )
-            self.ingest.connect(registered.name, self._sinks(query, resume))
-        self._streams = {name: self._encoded(name, stream) for name, stream in pipeline.streams.items()}
+            self.ingest.connect(registered.name, self._sinks(registered.name, query, resume))
 
     def start(self, *, until_done: bool, spark: Any = None) -> None:
         """Take up an earlier run if there is one, start Spark unless it is given, and start the streams."""
+        from freshet.spark.live.connector import add_connector, kafka_settings
         from freshet.spark.session import spark_session
 
         pipeline = self._pipeline
@@ -85,28 +97,39 @@ class PipelineRun:
         warming = threading.Thread(target=warm_kernels, name="freshet-warming")
         warming.start()
         if spark is None:
-            spark = spark_session(pipeline.spark.config, master=pipeline.spark.master)
+            config = pipeline.spark.config
+            if self._uses_kafka():
+                config = {**config, **kafka_settings(config)}
+            spark = spark_session(config, master=pipeline.spark.master)
             self._closing.callback(spark.stop)
+        elif self._uses_kafka():
+            add_connector(spark)
         warming.join()
+        # Mappings are compiled to columns, and those need Spark.
+        streams = {encoded.spec.name: (name, encoded) for name in pipeline.streams for encoded in self._encoded(name)}
+        self._open_kafka_sinks(spark)
         self.ingest.open(
+            {part: self._intake(name, encoded) for part, (name, encoded) in streams.items()},
             {
-                name: StreamIntake(name, pipeline.streams[name].iri, stream.layout)
-                for name, stream in self._streams.items()
-            }
+                stream.iri: None if until_done else stream.idle_ms
+                for name, stream in pipeline.streams.items()
+                if len(self._parts[name]) > 1
+            },
         )
         if pipeline.checkpoint is None:
             home = Path(self._closing.enter_context(tempfile.TemporaryDirectory(prefix="freshet-")))
         else:
             home = pipeline.checkpoint
         self._closing.callback(self._stop)
-        for name, stream in self._streams.items():
+        for part, (_, encoded) in streams.items():
             self._running.append(
-                stream.start(
+                encoded.start(
                     spark,
                     self.ingest.batch,
-                    checkpoint=home / "spark" / name,
+                    checkpoint=home / "spark" / part,
                     rejects=pipeline.rejects,
                     until_done=until_done,
+                    lasting=pipeline.checkpoint is not None,
                 )
             )
 
@@ -117,13 +140,26 @@ class PipelineRun:
                 return
             self.check()
         self.check()
+        self._count_late(now=True)
         self.ingest.finish()
 
     def check(self) -> None:
-        """Raise what has gone wrong, if anything has."""
+        """Raise what has gone wrong, if anything has, and say what keeps streams from being read."""
         self.ingest.check()
         for stream in self._running:
             stream.check()
+            if (trouble := stream.trouble()) != self._troubles.get(stream.name, ""):
+                self._troubles[stream.name] = trouble
+                self._view.note(f"stream {stream.name}: {trouble or 'can be read again'}")
+        self._count_late()
+
+    def _count_late(self, *, now: bool = False) -> None:
+        """What joins have found too late; Spark is not asked all the time."""
+        self._looks = 0 if now else (self._looks + 1) % _LOOKS_A_COUNT
+        if self._looks == 0:
+            for stream in self._running:
+                if late := stream.late():
+                    self._metrics.late(stream.name.partition(".")[0], late)
 
     def drain(self) -> None:
         """Take everything that is there, then close all windows."""
@@ -148,32 +184,56 @@ class PipelineRun:
         self._closing.close()
         self.ingest.close()
 
-    def _encoded(self, name: str, stream: Stream) -> EncodedStream:
-        from freshet.rml.reader import read_mapping
+    def _encoded(self, name: str) -> Iterator[EncodedStream]:
+        """The parts of a stream, compiled. A stream of one part has its name."""
         from freshet.spark.stream import EncodedStream, StreamSpec
 
-        return EncodedStream(
-            StreamSpec(
-                name=name,
-                folder=stream.source.folder,
-                format=stream.source.format,
-                mapping=read_mapping(stream.mapping) if stream.mapping else None,
-                time_reference=stream.time.reference if stream.time else "",
-                time_form=stream.time.form if stream.time else "",
-                pattern=stream.source.pattern,
-                files_per_batch=stream.source.files_per_batch,
-                blank_scope=self.session.blank_scope(stream.iri),
-                wanted=self.session.engine.wanted_predicates(stream.iri),
+        stream, parts = self._pipeline.streams[name], self._parts[name]
+        for number, part in enumerate(parts, 1):
+            yield EncodedStream(
+                StreamSpec(
+                    name=name if len(parts) == 1 else f"{name}.{number}",
+                    inputs=part.inputs,
+                    part=part.part,
+                    blank_scope=self.session.blank_scope(stream.iri),
+                    wanted=self.session.engine.wanted_predicates(stream.iri),
+                    lateness_ms=stream.lateness_ms,
+                    window=part.window,
+                )
             )
-        )
 
-    def _sinks(self, query: ContinuousQuery, resume: bool) -> list[Sink]:
-        return [
-            FileSink(sink.folder, self.session.dictionary, resume=resume)
-            if isinstance(sink, FilesSink)
-            else ViewSink(self._view, self.session)
-            for sink in query.sinks
-        ]
+    def _intake(self, name: str, encoded: EncodedStream) -> StreamIntake:
+        stream = self._pipeline.streams[name]
+        return StreamIntake(encoded.spec.name, stream.iri, encoded.layout, name, stream.lateness_ms)
+
+    def _uses_kafka(self) -> bool:
+        inputs = [given for parts in self._parts.values() for part in parts for given in part.inputs]
+        return bool(self._kafka_sinks) or any(isinstance(given.source, KafkaSource) for given in inputs)
+
+    def _open_kafka_sinks(self, spark: Any) -> None:
+        from freshet.spark.live.kafka_writer import KafkaWriter
+
+        for sink in self._kafka_sinks:
+            sink.open(KafkaWriter(spark, sink.topic))
+
+    def _sinks(self, name: str, query: ContinuousQuery, resume: bool) -> list[Sink]:
+        made: list[Sink] = []
+        for sink in query.sinks:
+            if isinstance(sink, FilesSink):
+                made.append(FileSink(sink.folder, self.session.dictionary, resume=resume))
+            elif isinstance(sink, KafkaSinkSection):
+                topic = TopicToWrite(",".join(sink.kafka.brokers), sink.kafka.topic, tuple(sink.kafka.options.items()))
+                self._kafka_sinks.append(KafkaSink(topic, name, self.session.dictionary, resume=resume))
+                made.append(self._kafka_sinks[-1])
+            else:
+                made.append(ViewSink(self._view, self.session))
+        return made
+
+
+def _parts(stream: Stream) -> list[StreamPart]:
+    from freshet.rml.reader import read_mapping
+
+    return stream_parts(stream, read_mapping(stream.mapping) if stream.mapping else None)
 
 
 class ViewSink:

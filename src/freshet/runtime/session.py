@@ -106,14 +106,19 @@ class Session:
         """The stored data as they are now, with what streams have left in them; later changes do not show in it."""
         return self.stored.snapshot()
 
-    def stream(self, iri: str, *, lateness_ms: int = 0, absorb: bool | Iterable[str] = False) -> None:
-        """Declare a stream, how late its elements may be, and which predicates' triples it leaves in the graph."""
+    def stream(
+        self, iri: str, *, lateness_ms: int = 0, absorb: bool | Iterable[str] = False, held: bool = False
+    ) -> None:
+        """Declare a stream, how late its elements may be, and which predicates' triples it leaves in the graph.
+
+        Where it is `held` only `advance` moves its watermark.
+        """
         with self.dictionary.pins:
             if absorb is True or absorb is False:
                 kept = frozenset[int]() if absorb else None
             else:
                 kept = frozenset(self.dictionary.encode(Iri(predicate)) for predicate in absorb) or None
-            self.engine.declare(StreamState(iri, lateness_ms, kept))
+            self.engine.declare(StreamState(iri, lateness_ms, kept, held=held))
 
     def register(
         self,

@@ -18,9 +18,12 @@ LINE, FILE, ARRIVED, REASON, TIME = "line", "file", "arrived", "reason", "time"
 _PARSED, _CORRUPT = "parsed", "_corrupt"
 
 
-def lines(spark: SparkSession, folder: str, pattern: str | None, files_per_batch: int | None) -> DataFrame:
-    """The lines of the files in a folder, as a stream: the text, the file, and when the file was last modified."""
-    reader = spark.readStream.format("text")
+def lines(
+    spark: SparkSession, folder: str, pattern: str | None, files_per_batch: int | None, *, whole: bool = False
+) -> DataFrame:
+    """The lines of the files in a folder, or whole files, as a stream: the text, the file, and when the file was last
+    modified."""
+    reader = spark.readStream.format("text").option("wholetext", whole)
     if pattern is not None:
         reader = reader.option("pathGlobFilter", pattern)
     if files_per_batch is not None:
@@ -56,9 +59,9 @@ def json_records(
     kinded = [each for each in chosen if each in frozenset(kinds)]
     tree = path_tree([_names(each) for each in chosen])
     moment = None if time is None else TimeReference(chosen.index(time), time in wanted)
-    fields = [f"{_quoted(column_name(each))} STRING" for each in chosen]
-    fields += [f"{_quoted(_kind_name(each))} TINYINT" for each in kinded]
-    names = [LINE, FILE, ARRIVED, REASON, TIME, *map(column_name, chosen), *map(_kind_name, kinded)]
+    fields = [f"{quoted(column_name(each))} STRING" for each in chosen]
+    fields += [f"{quoted(kind_name(each))} TINYINT" for each in kinded]
+    names = [LINE, FILE, ARRIVED, REASON, TIME, *map(column_name, chosen), *map(kind_name, kinded)]
 
     def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -89,13 +92,14 @@ def _not_blank(lines: pa.Array) -> pa.Array:
     return pc.not_equal(pc.ascii_trim(lines, " "), "")
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """A column's name as it stands in SQL."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def csv_records(records: DataFrame, header: str, columns: list[str]) -> DataFrame:
     """CSV lines parsed to all columns of the header, as text; lines equal to the header are passed over."""
-    schema = ", ".join([f"{_quoted(name)} STRING" for name in columns] + [f"{_CORRUPT} STRING"])
+    schema = ", ".join([f"{quoted(name)} STRING" for name in columns] + [f"{_CORRUPT} STRING"])
     options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
     parsed = records.where(F.col(LINE) != header).withColumn(_PARSED, F.from_csv(F.col(LINE), F.lit(schema), options))
     reason = F.when(F.col(_PARSED)[_CORRUPT].isNotNull(), F.lit(f"not a CSV record of {len(columns)} fields"))
@@ -108,7 +112,8 @@ def column_name(reference: Reference) -> str:
     return f"{_side(reference)}text of {reference}"
 
 
-def _kind_name(reference: Reference) -> str:
+def kind_name(reference: Reference) -> str:
+    """The column of the kind of its value."""
     return f"{_side(reference)}kind of {reference}"
 
 
@@ -131,14 +136,14 @@ def field(reference: Reference) -> Column:
 
 def encoded(reference: Reference) -> Column:
     """The text of a reference as it stands in an IRI, where the records bring it."""
-    return F.col(_quoted(f"{_side(reference)}encoded {reference}"))
+    return F.col(quoted(f"{_side(reference)}encoded {reference}"))
 
 
 def field_name(reference: Reference) -> str:
     """The name of that column as it stands in SQL."""
-    return _quoted(column_name(reference))
+    return quoted(column_name(reference))
 
 
 def kind(reference: Reference) -> Column:
     """What kind of JSON value a reference has found."""
-    return F.col(_quoted(_kind_name(reference)))
+    return F.col(quoted(kind_name(reference)))

@@ -20,9 +20,11 @@ def write_rejects(rejected: pa.Table, target: Path) -> None:
     places = _Places()
     lines = []
     for row in rejected.select([records.REASON, records.FILE, records.LINE]).to_pylist():
-        file = path_of(row[records.FILE])
-        line = places.line_of(file, row[records.LINE])
-        kept = {"reason": row[records.REASON], "file": str(file), "line": line, "record": row[records.LINE]}
+        place, text, line = row[records.FILE], row[records.LINE], None
+        if place is not None and place.startswith("file:"):
+            file = path_of(place)
+            place, line = str(file), None if text is None else places.line_of(file, text)
+        kept = {"reason": row[records.REASON], "file": place, "line": line, "record": text}
         lines.append(orjson.dumps(kept, option=orjson.OPT_APPEND_NEWLINE))
     target.parent.mkdir(parents=True, exist_ok=True)
     unfinished = target.with_suffix(".unfinished")

@@ -1,10 +1,9 @@
-"""A stream of encoded batches: files in, one Arrow table a micro-batch out."""
+"""A stream of encoded batches: live records in, one Arrow table a micro-batch out."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -15,15 +14,21 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from freshet.rdf.batch import Layout
-from freshet.rdf.errors import InputError
-from freshet.rml.model import Mapping, Reference
-from freshet.rml.references import reference
-from freshet.rml.sources import Formulation
+from freshet.rml.model import Reference
+from freshet.rml.parts import CHILD, PARENT, JoinPart, Part, references_in
+from freshet.rml.sources import FolderSource
+from freshet.rml.stream_inputs import StreamInput
+from freshet.rml.windows import JoinWindow
 from freshet.spark import records
-from freshet.spark.csv_header import column_names, files_with_other_header, first_header
-from freshet.spark.event_time import milliseconds
-from freshet.spark.mapping import compile_mapping
+from freshet.spark.csv_header import files_with_other_header
+from freshet.spark.live.open import Reading, open_documents
+from freshet.spark.live.trouble import trouble_of
+from freshet.spark.mapping import CompiledMapping, compile_part
 from freshet.spark.rejects import write_rejects
+from freshet.spark.running import RunningStream
+from freshet.spark.stream_records import TimedRecords, Wanted, read_records
+from freshet.spark.timed_lines import timed_records
+from freshet.spark.window_join import CHILD_PREFIX, PARENT_PREFIX, window_join
 
 
 class OnBatch(Protocol):
@@ -36,18 +41,18 @@ class OnBatch(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StreamSpec:
-    """What a stream is read from, and how."""
+    """What a stream, or a part of one, is read from, and how it is mapped.
+
+    There is one input, or those of a join's child and parent. Without a part it is timed N-Triples.
+    """
 
     name: str
-    folder: Path
-    format: str  # json, csv or timed-ntriples
-    mapping: Mapping | None = None
-    time_reference: str = ""
-    time_form: str = "iso"
-    pattern: str | None = None
-    files_per_batch: int | None = None
+    inputs: tuple[StreamInput, ...]
+    part: Part | JoinPart | None = None
     blank_scope: str = ""
     wanted: frozenset[str] | None = None
+    lateness_ms: int = 0
+    window: JoinWindow | None = None
 
 
 class EncodedStream:
@@ -56,25 +61,31 @@ class EncodedStream:
     def __init__(self, spec: StreamSpec) -> None:
         self.spec = spec
         self._header = ""
-        self._mapping = None
-        if spec.mapping is None:
+        self._mapping: CompiledMapping | None = None
+        if spec.part is None:
             self.layout = Layout(((0, 1, 2),), (("", ""),) * 3)
         else:
-            self._mapping = compile_mapping(spec.mapping, spec.wanted, spec.blank_scope)
-            wanted = Formulation.CSV if spec.format == "csv" else Formulation.JSON
-            if self._mapping.formulation is not wanted:
-                raise InputError(
-                    f"the stream {spec.name} is {spec.format}, but this mapping's references are"
-                    f" {self._mapping.formulation.value}",
-                    file=spec.mapping.file,
-                )
+            self._mapping = compile_part(spec.part, spec.wanted, spec.blank_scope)
             self.layout = self._mapping.layout
 
     def start(
-        self, spark: SparkSession, on_batch: OnBatch, *, checkpoint: Path, rejects: Path, until_done: bool
+        self,
+        spark: SparkSession,
+        on_batch: OnBatch,
+        *,
+        checkpoint: Path,
+        rejects: Path,
+        until_done: bool,
+        lasting: bool = True,
     ) -> RunningStream:
-        """Read what comes, and hand over each micro-batch."""
-        running = RunningStream(self.spec.name)
+        """Read what comes, and hand over each micro-batch. `lasting` says that another run may go on with it."""
+        inputs = list(zip(self.spec.inputs, self._readings(spark, checkpoint, lasting), strict=True))
+
+        def trouble() -> str:
+            found = (trouble_of(given.source, reading.spool) for given, reading in inputs)
+            return next(filter(None, found), "")
+
+        running = RunningStream(self.spec.name, trouble, joins=isinstance(self.spec.part, JoinPart))
 
         def take(batch: DataFrame, number: int) -> None:
             began = time.perf_counter()
@@ -88,7 +99,7 @@ class EncodedStream:
             on_batch(self.spec.name, number, kept, records=len(table), rejected=len(bad), seconds=seconds)
 
         def begin() -> StreamingQuery | None:
-            encoded = self._encoded(spark)
+            encoded = self._encoded([reading for _, reading in inputs])
             if encoded is None:
                 return None
             writer = encoded.writeStream.foreachBatch(running.guard(take))
@@ -98,19 +109,27 @@ class EncodedStream:
         running.begin(begin, wait=not until_done)
         return running
 
-    def _shipped(self) -> list[str | Column]:
+    def _readings(self, spark: SparkSession, checkpoint: Path, lasting: bool) -> list[Reading]:
+        """What was received but not taken is kept beside Spark's own checkpoint."""
+        spools = checkpoint.parent.parent / "spool" / self.spec.name
+        return [
+            Reading(spark, spools / str(at), given.records_per_batch, given.files_per_batch, lasting, given.whole_files)
+            for at, given in enumerate(self.spec.inputs)
+        ]
+
+    def _shipped(self, encoded: DataFrame) -> DataFrame:
         """The columns of a batch that go to the driver: line and file only where they are needed for a reject.
 
-        Which CSV files have another header only the driver can tell, so CSV always brings them.
+        Which CSV files have another header only the driver can tell, so those always bring them.
         """
-        rejected = F.lit(True) if self.spec.format == "csv" else F.col(records.REASON).isNotNull()
-        place = [F.when(rejected, F.col(name)).alias(name) for name in (records.FILE, records.LINE)]
+        rejected = F.lit(True) if self._header else F.col(records.REASON).isNotNull()
+        place: list[str | Column] = [F.when(rejected, F.col(name)).alias(name) for name in (records.FILE, records.LINE)]
         texts = [f"text_{k}" for k in range(len(self.layout.frames))]
-        return [records.TIME, records.ARRIVED, records.REASON, *place, *texts]
+        return encoded.select(records.TIME, records.ARRIVED, records.REASON, *place, *texts)
 
     def _with_headers_checked(self, table: pa.Table) -> pa.Table:
         """Reject the records of CSV files whose header is another than the first file's."""
-        if self.spec.format != "csv":
+        if not self._header:
             return table
         files = table.column(records.FILE)
         other = files_with_other_header(pc.unique(files).to_pylist(), self._header)
@@ -120,131 +139,68 @@ class EncodedStream:
         reasons = pc.if_else(wrong, f"the file's header is not {self._header}", table.column(records.REASON))
         return table.set_column(table.column_names.index(records.REASON), records.REASON, reasons)
 
-    def _encoded(self, spark: SparkSession) -> DataFrame | None:
+    def _encoded(self, readings: list[Reading]) -> DataFrame | None:
         """The stream as encoded records; None while there is no file to tell what its columns are."""
-        spec = self.spec
-        read = records.lines(spark, str(spec.folder), spec.pattern, spec.files_per_batch)
-        if self._mapping is None:
-            return self._timed(read)
-        time_reference = reference(spec.time_reference, self._mapping.formulation)
-        moment = milliseconds(records.field(time_reference), spec.time_form)
-        if spec.format == "json":
-            parsed = self._json(read, time_reference)
-            moment = F.coalesce(F.col(records.TIME), moment)
-        else:
-            header = first_header(spec.folder, spec.pattern)
-            if header is None:
-                return None
-            self._header = header
-            self._check_columns(column_names(header), time_reference)
-            parsed = records.csv_records(records.without_blank_lines(read), header, column_names(header))
-        timed = parsed.withColumn(records.TIME, moment)
-        missing = F.when(F.col(records.TIME).isNull(), F.lit(f"no event time in {spec.time_reference}"))
-        timed = timed.withColumn(records.REASON, F.coalesce(F.col(records.REASON), missing))
-        return self._mapping.encode(timed).select(*self._shipped())
-
-    def _json(self, read: DataFrame, time_reference: Reference) -> DataFrame:
         mapping = self._mapping
-        assert mapping is not None
-        in_kernel = self.spec.time_form == "iso"
-        return records.json_records(
-            read,
-            mapping.references if in_kernel else mapping.references | {time_reference},
-            kinds=mapping.kinds,
-            time=time_reference if in_kernel else None,
-            may_be_rejected=not (in_kernel and mapping.always_fits),
+        if mapping is None:
+            (given,), (reading,) = self.spec.inputs, readings
+            documents = open_documents(given.source, reading)
+            one_line = isinstance(given.source, FolderSource) and not given.whole_files
+            return self._shipped(timed_records(documents, self.spec.blank_scope, one_line=one_line))
+        if isinstance(self.spec.part, JoinPart):
+            found: TimedRecords | None = self._joined(self.spec.part, mapping, readings)
+        else:
+            wanted = Wanted(mapping.references, mapping.kinds, not mapping.always_fits)
+            found = read_records(self.spec.inputs[0], wanted, readings[0])
+        if found is None:
+            return None
+        self._header = found.header
+        return self._shipped(mapping.encode(found.frame, found.many))
+
+    def _joined(self, part: JoinPart, mapping: CompiledMapping, readings: list[Reading]) -> TimedRecords:
+        """Pairs of records. Of those that cannot be read the parts of their own sources tell."""
+        sides = [
+            self._side(CHILD, [each.child for each in part.conditions], mapping, 0, readings[0]),
+            self._side(PARENT, [each.parent for each in part.conditions], mapping, 1, readings[1]),
+        ]
+        keys = [_key_name(at) for at in range(len(part.conditions))]
+        pairs = window_join(
+            sides[0].frame,
+            sides[1].frame,
+            child_key=keys,
+            parent_key=keys,
+            time=records.TIME,
+            window=self.spec.window or part.window or JoinWindow(),
+            lateness_ms=self.spec.lateness_ms,
         )
+        arrived = F.greatest(f"`{CHILD_PREFIX}{records.ARRIVED}`", f"`{PARENT_PREFIX}{records.ARRIVED}`")
+        frame = pairs.withColumns(
+            {
+                records.ARRIVED: arrived,
+                records.FILE: F.col(f"`{CHILD_PREFIX}{records.FILE}`"),
+                records.LINE: F.lit(None).cast("string"),
+                records.REASON: F.lit(None).cast("string"),
+            }
+        )
+        return TimedRecords(frame, sides[0].many | sides[1].many)
 
-    def _check_columns(self, columns: list[str], time_reference: Reference) -> None:
-        assert self._mapping is not None
-        for wanted in (time_reference, *sorted(self._mapping.references, key=str)):
-            if wanted.text not in columns:
-                raise InputError(
-                    f"there is no column {wanted}; the header has {', '.join(columns)}", file=str(self.spec.folder)
-                )
-
-    def _timed(self, read: DataFrame) -> DataFrame:
-        scope = self.spec.blank_scope
-
-        def split(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for batch in batches:
-                yield _split_batch(batch, scope)
-
-        return records.without_blank_lines(read).mapInArrow(split, _SPLIT_SCHEMA).select(*self._shipped())
-
-
-_SPLIT_SCHEMA = (
-    "line STRING, file STRING, arrived BIGINT, time BIGINT, text_0 STRING, text_1 STRING, text_2 STRING, reason STRING"
-)
-
-
-def _split_batch(batch: pa.RecordBatch, scope: str) -> pa.RecordBatch:
-    from freshet.rdf.ntriples import split_timed
-
-    made = split_timed(batch.column("line"), blank_scope=scope)
-    kept = [batch.column(name) for name in ("line", "file", "arrived")]
-    made_columns = [made.times, made.subjects, made.predicates, made.objects, made.reasons]
-    columns = [*kept, *(column.cast(pa.string()) if at else column for at, column in enumerate(made_columns))]
-    names = ["line", "file", "arrived", "time", "text_0", "text_1", "text_2", "reason"]
-    # Comments are neither records nor rejects.
-    return pa.RecordBatch.from_arrays(columns, names=names).filter(
-        pc.or_(pc.is_valid(made.times), pc.is_valid(made.reasons))
-    )
+    def _side(self, side: str, keys: list[object], mapping: CompiledMapping, at: int, reading: Reading) -> TimedRecords:
+        """The records of one side of a join, with a column for each key."""
+        plain = [Reference(each.text) for key in keys for each in references_in(key)]  # type: ignore[arg-type]
+        own = frozenset(replace(each, side="") for each in mapping.references if each.side == side)
+        kinds = frozenset(replace(each, side="") for each in mapping.kinds if each.side == side)
+        found = read_records(self.spec.inputs[at], Wanted(own | frozenset(plain), kinds), reading, single=False)
+        assert found is not None
+        frame = found.frame.where(F.col(records.REASON).isNull())
+        for number, key in enumerate(plain):
+            text = records.field(key)
+            several = F.explode(F.array_distinct(text)) if key.text in found.many else text
+            frame = frame.withColumn(_key_name(number), several)
+        names = {records.column_name(each) for each in own} | {records.kind_name(each) for each in kinds}
+        kept = [records.quoted(name) for name in frame.columns if name in names]
+        places = [records.TIME, records.ARRIVED, records.FILE, *map(_key_name, range(len(plain)))]
+        return TimedRecords(frame.select(*places, *kept), found.many & {each.text for each in own})
 
 
-class RunningStream:
-    """A stream that Spark runs. An error of the batch's taker is kept as it was, for `check` to raise."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self._query: StreamingQuery | None = None
-        self._begin: Callable[[], StreamingQuery | None] | None = None
-        self._error: BaseException | None = None
-        self._take: Callable[[DataFrame, int], None] | None = None
-
-    def begin(self, start: Callable[[], StreamingQuery | None], *, wait: bool) -> None:
-        """Start the query; if it cannot start yet and is to `wait`, try again whenever somebody looks at it."""
-        self._query = start()
-        self._begin = start if wait and self._query is None else None
-
-    def guard(self, take: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
-        """The taker of batches as Spark calls it. Spark never lets go of what it calls; `stop` lets go of the taker."""
-        self._take = take
-
-        def guarded(batch: DataFrame, number: int) -> None:
-            try:
-                if self._take is not None:
-                    self._take(batch, number)
-                    return
-            except BaseException as error:
-                self._error = error
-            # Spark must see that the batch was not taken; why, is told by `check`.
-            raise RuntimeError("the batch was not taken")
-
-        return guarded
-
-    @property
-    def active(self) -> bool:
-        return self._begin is not None or (self._query is not None and self._query.isActive)
-
-    def check(self) -> None:
-        """Raise what has gone wrong, if anything has."""
-        if self._begin is not None:
-            self.begin(self._begin, wait=True)
-        if self._query is None or self._query.isActive:
-            return
-        if self._error is not None:
-            raise self._error
-        if (failed := self._query.exception()) is not None:
-            raise RuntimeError(f"the stream {self.name} failed: {str(failed).splitlines()[0]}")
-
-    def drain(self) -> None:
-        """Until everything that is there now has been taken."""
-        self.check()
-        if self._query is not None:
-            self._query.processAllAvailable()
-
-    def stop(self) -> None:
-        if self._query is not None:
-            self._query.stop()
-        self._take = self._begin = None
+def _key_name(number: int) -> str:
+    return f"key {number}"

@@ -178,7 +178,7 @@ CASES = {
     "unknown key with nothing like it": (
         "lateness: 2s",
         "zzz: 2s",
-        ["8:5: unknown key 'zzz'; known here: iri, source, mapping, time, lateness, absorb"],
+        ["8:5: unknown key 'zzz'; known here: iri, source, sources, mapping, time, lateness, idle, join, absorb"],
     ),
     "unknown key in a source": (
         "folder: in/traffic",
@@ -198,7 +198,7 @@ CASES = {
     "unknown sink": (
         "[console, {files: out/slow}]",
         "[consol]",
-        ["14:33: unknown sink 'consol'; write console or {files: FOLDER}"],
+        ["14:33: unknown sink 'consol'; write console, {files: FOLDER} or {kafka: ...}"],
     ),
     "no sinks": ("[console, {files: out/slow}]", "[]", ["14:32: 'sinks' must not be empty"]),
     "sinks not in a list": (
@@ -214,7 +214,7 @@ CASES = {
     "unknown form of time": (
         "as: iso",
         "as: unix",
-        ["7:33: 'unix' is not known here; known here: iso, epoch_ms, epoch_s"],
+        ["7:33: 'unix' is not known here; known here: iso, epoch_ms, epoch_s, arrival"],
     ),
     "a key missing": (
         "reference: $.at, ",

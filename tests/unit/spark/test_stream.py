@@ -12,8 +12,12 @@ from freshet.kernels.event_time import UNREAD, read_time
 from freshet.rdf.batch import elements_of
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import term_key
+from freshet.rml.parts import parts_of
 from freshet.rml.reader import read_mapping
+from freshet.rml.sources import FolderSource
+from freshet.rml.stream_inputs import StreamInput
 from freshet.spark.event_time import milliseconds
+from freshet.spark.live.open import Reading
 from freshet.spark.stream import EncodedStream, StreamSpec
 
 MAPPING = """
@@ -80,7 +84,9 @@ def _spec(folder, form, time_form="epoch_ms", content=MAPPING):
     mapping = folder / "mapping.ttl"
     mapping.write_text(content.replace("FORM", "JSONPath" if form == "json" else "CSV"))
     time = "$.at" if form == "json" else "at"
-    return StreamSpec("s", folder / "in", form, read_mapping(mapping), time, time_form)
+    (part,) = parts_of(read_mapping(mapping))
+    given = StreamInput(FolderSource(folder / "in"), part.source, time, time_form)
+    return StreamSpec("s", (given,), part)
 
 
 def test_a_json_record_makes_its_triples(run):
@@ -149,7 +155,7 @@ def test_a_mapping_runs_without_python(spark, tmp_path, form):
     (tmp_path / "in" / f"a.{form}").write_text("id,at,level,label,page,plain\n")
     spark.conf.set("spark.sql.debug.maxToStringFields", 1_000)
     spark.conf.set("spark.sql.streaming.unsupportedOperationCheck", "false")  # or a stream has no plan until it runs
-    encoded = EncodedStream(_spec(tmp_path, form))._encoded(spark)
+    encoded = EncodedStream(_spec(tmp_path, form))._encoded([Reading(spark, tmp_path / "spool")])
     assert "url_encode" in encoded._jdf.queryExecution().analyzed().toString()
     plan = _optimized(encoded)
     assert "EvalPython" not in plan

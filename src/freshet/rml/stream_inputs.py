@@ -1,0 +1,26 @@
+"""Live sources as a stream reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from freshet.rml.sources import LogicalSource, StreamSource
+
+ARRIVAL = "arrival"
+
+
+@dataclass(frozen=True, slots=True)
+class StreamInput:
+    """A live source: where it is, how its documents are cut into records, and when these happened.
+
+    Without `cut` the documents are timed N-Triples. `time_form` is iso, epoch_ms or epoch_s, or that of arrivals, which
+    have no reference. `whole_files` says that a file of a folder is one document, not one a line.
+    """
+
+    source: StreamSource
+    cut: LogicalSource | None = None
+    time_reference: str = ""
+    time_form: str = "iso"
+    files_per_batch: int | None = None
+    records_per_batch: int | None = None
+    whole_files: bool = False

@@ -1,0 +1,49 @@
+"""How long records of a stream's sources wait for each other, where the pipeline file says something else than the
+mapping."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+
+from freshet.rml.windows import JoinWindow, WindowKind, default_window
+from freshet.runtime.durations import setting_ms
+from freshet.runtime.section import Section, duration
+
+_KINDS = {
+    "tumbling": WindowKind.TUMBLING,
+    "sliding": WindowKind.SLIDING,
+    "dynamic": WindowKind.DYNAMIC,
+    "dynamic-count": WindowKind.DYNAMIC_COUNT,
+    "lossless": WindowKind.LOSSLESS,
+}
+
+
+def _size(value: object) -> object:
+    return setting_ms(value) if isinstance(value, str) else value
+
+
+Size = Annotated[int | None, BeforeValidator(_size), Field(gt=0)]
+
+
+class JoinSection(Section):
+    """What is given replaces what the mapping says. Sizes are durations, or numbers of records for `dynamic-count`."""
+
+    window: Literal["tumbling", "sliding", "dynamic", "dynamic-count", "lossless"] | None = None
+    size: Size = None
+    lower: Size = None
+    upper: Size = None
+    shrink_above: float | None = Field(default=None, gt=0)
+    grow_below: float | None = Field(default=None, ge=0)
+    list_size: float | None = Field(default=None, ge=1)
+    idle_ms: Annotated[int | None, BeforeValidator(duration)] = Field(default=None, alias="idle", gt=0)
+    policy: str | None = None
+
+    def applied_to(self, window: JoinWindow) -> JoinWindow:
+        """A window with these settings in place of its own; an InputError where they do not go together."""
+        given = {key: value for key, value in self.model_dump(exclude={"window"}).items() if value is not None}
+        if self.window is not None and _KINDS[self.window] is not window.kind:
+            window = default_window(_KINDS[self.window])  # sizes of another kind mean something else
+        return replace(window, **given)

@@ -1,0 +1,69 @@
+"""Reports as messages of a Kafka topic, each there once, also after a restart.
+
+A message says whose it is and which: its key is the query, its headers have the query, the time of the report and its
+number among those of that time. A run that goes on looks for the newest message of its query, and writes only what
+comes after it.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from freshet.rdf.dictionary import Dictionary
+from freshet.results.report import Report
+from freshet.results.write import report_json
+from freshet.spark.live.topics import Place, TopicToWrite
+
+
+class Writer(Protocol):
+    """What brings messages to a topic."""
+
+    def newest(self, query: str) -> Place | None:
+        """The place of the newest report of a query in the topic; None where there is none."""
+
+    def write(self, query: str, place: Place, value: bytes) -> None: ...
+    def flush(self) -> None:
+        """Wait until everything is in the topic; an error where it cannot be."""
+
+    def close(self) -> None: ...
+
+
+class KafkaSink:
+    """A sink whose writer is there once Spark is."""
+
+    def __init__(self, topic: TopicToWrite, query: str, dictionary: Dictionary, *, resume: bool) -> None:
+        self.topic = topic
+        self._query = query
+        self._dictionary = dictionary
+        self._resume = resume
+        self._writer: Writer | None = None
+        self._last: Place | None = None  # the newest that was there before this run
+        self._now = Place(-(2**62), -1)
+
+    def open(self, writer: Writer) -> None:
+        self._writer = writer
+        if self._resume:
+            self._last = writer.newest(self._query)
+
+    def deliver(self, report: Report) -> None:
+        assert self._writer is not None, "the sink is not open"
+        place = self._place(report)
+        if self._last is None or place > self._last:
+            self._writer.write(self._query, place, report_json(report, self._dictionary).rstrip(b"\n"))
+
+    def pass_over(self, report: Report) -> None:
+        self._place(report)
+
+    def _place(self, report: Report) -> Place:
+        number = self._now.number + 1 if report.time_ms == self._now.time_ms else 0
+        self._now = Place(report.time_ms, number)
+        return self._now
+
+    def flush(self) -> None:
+        if self._writer is not None:
+            self._writer.flush()
+
+    def close(self) -> None:
+        if self._writer is not None:
+            self._writer.flush()
+            self._writer.close()

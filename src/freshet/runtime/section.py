@@ -1,0 +1,45 @@
+"""What the sections of a pipeline file have in common, and the kinds of values in them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationInfo
+
+from freshet.runtime.durations import setting_ms
+
+
+class Section(BaseModel):
+    """Any part of the file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def _absolute(path: Path, info: ValidationInfo) -> Path:
+    return Path(os.path.abspath(info.context["folder"] / path)) if info.context else path
+
+
+FilePath = Annotated[Path, AfterValidator(_absolute)]
+
+
+def duration(value: object) -> object:
+    """Milliseconds of what is written as a duration."""
+    if isinstance(value, str):
+        return setting_ms(value)
+    if isinstance(value, int | float) and value != 0:
+        raise ValueError(f"{value} has no unit: write {value}s, {value}ms, {value}m or {value}h")
+    return value
+
+
+def one_or_more(value: object) -> object:
+    """One text where a list of them may stand."""
+    return [value] if isinstance(value, str) else value
+
+
+def as_text(value: object) -> object:
+    """Spark and Kafka take text for every setting; YAML may have made it a number or a boolean."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int | float) else value

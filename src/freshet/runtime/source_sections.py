@@ -1,0 +1,131 @@
+"""Where a stream comes from, as the pipeline file says it: a folder, a Kafka topic, MQTT, a TCP server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from freshet.rml.sources import FolderSource, KafkaSource, MqttSource, SocketSource, StreamSource
+from freshet.runtime.section import FilePath, Section, as_text, one_or_more
+
+TIMED = "timed-ntriples"
+PLACES = ("folder", "kafka", "mqtt", "socket")
+
+
+def _port(number: int) -> int:
+    if not 0 < number < 65536:
+        raise ValueError(f"{number} is not a port")
+    return number
+
+
+Port = Annotated[int, AfterValidator(_port)]
+
+
+class KafkaSection(Section):
+    """A topic of a Kafka cluster; `options` go to its client as they are (security settings, say)."""
+
+    brokers: Annotated[tuple[str, ...], BeforeValidator(one_or_more)]
+    topic: str
+    group: str | None = None
+    start: Literal["earliest", "latest"] = "earliest"
+    options: dict[str, Annotated[str, BeforeValidator(as_text)]] = Field(default_factory=dict)
+
+
+class MqttSection(Section):
+    """A topic filter at an MQTT broker. `client` names the session, which the broker keeps between runs."""
+
+    host: str
+    topic: str
+    port: Port = 1883
+    quality: Literal[0, 1] = 1
+    client: str | None = None
+    user: str | None = None
+    password: str | None = None
+    tls: bool = False
+
+
+class SocketSection(Section):
+    """A TCP server to connect to; documents end with `delimiter`."""
+
+    host: str
+    port: Port
+    delimiter: str | None = Field(default=None, min_length=1)
+
+
+class EventTime(Section):
+    """Where a record says when it happened: a reference as mappings write them, and how the time is written.
+
+    Times of arrival have no reference.
+    """
+
+    reference: str = ""
+    form: Literal["iso", "epoch_ms", "epoch_s", "arrival"] = Field(default="iso", alias="as")
+
+
+class SourceSection(Section):
+    """One of a folder, a Kafka topic, an MQTT topic and a TCP server, and how it is read.
+
+    A folder's files are read oldest first, each once: `pattern` picks files by name, and `whole_files` says that each
+    is one document. `files_per_batch` and `records_per_batch` bound what one micro-batch takes.
+    """
+
+    folder: FilePath | None = None
+    kafka: KafkaSection | None = None
+    mqtt: MqttSection | None = None
+    socket: SocketSection | None = None
+    format: Literal["json", "csv", "xml", "timed-ntriples"] | None = None
+    pattern: str | None = None
+    whole_files: bool = False
+    files_per_batch: int | None = Field(default=None, gt=0)
+    records_per_batch: int | None = Field(default=None, gt=0)
+    time: EventTime | None = None
+
+    def stream_source(self, formulation: str | None) -> StreamSource:
+        """Where the stream comes from. CSV documents of a socket have a header each, and so end with an empty line."""
+        if self.folder is not None:
+            return FolderSource(self.folder, self.pattern)
+        if self.kafka is not None:
+            options = tuple(sorted(self.kafka.options.items()))
+            brokers = ",".join(self.kafka.brokers)
+            return KafkaSource(brokers, self.kafka.topic, self.kafka.group, self.kafka.start, options)
+        if self.mqtt is not None:
+            return MqttSource(**self.mqtt.model_dump())
+        assert self.socket is not None
+        delimiter = self.socket.delimiter or ("\n\n" if formulation == "CSV" else "\n")
+        return SocketSource(self.socket.host, self.socket.port, delimiter)
+
+    def problems(self) -> Iterator[tuple[str | None, str]]:
+        """What does not go together: the key, or None for the section, and what is wrong."""
+        given = [place for place in PLACES if getattr(self, place) is not None]
+        if len(given) != 1:
+            said = " and ".join(f"'{place}'" for place in given)
+            yield None, f"one of {', '.join(PLACES)} says where the stream is{f', not {said}' if given else ''}"
+            return
+        if given != ["folder"]:
+            for key in ("pattern", "whole_files", "files_per_batch"):
+                if getattr(self, key):
+                    yield key, f"'{key}' is for folders"
+        elif self.records_per_batch is not None:
+            yield "records_per_batch", "of a folder the files are counted: 'files_per_batch'"
+        if self.time is not None:
+            yield from ((("time" if key is None else key), message) for key, message in time_problems(self.time))
+
+
+def time_problems(time: EventTime) -> Iterator[tuple[str | None, str]]:
+    """What does not go together in an event time."""
+    if time.form == "arrival" and time.reference:
+        yield None, "times of arrival have no reference"
+    elif time.form != "arrival" and not time.reference:
+        yield None, "'reference' is missing in 'time'"
+
+
+SECTIONS: dict[tuple[str, ...], type[Section]] = {
+    (): SourceSection,
+    ("kafka",): KafkaSection,
+    ("mqtt",): MqttSection,
+    ("socket",): SocketSection,
+    ("time",): EventTime,
+}
+"""Which model stands where below a source."""

@@ -1,0 +1,166 @@
+"""A stream of the pipeline file as the parts that Spark runs: which records of which source make which triples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from freshet.rdf.errors import FreshetError
+from freshet.rml.model import Mapping, TriplesMap
+from freshet.rml.parts import JoinPart, Part, parts_of
+from freshet.rml.sources import (
+    DatabaseSource,
+    FileSource,
+    FolderSource,
+    Formulation,
+    KafkaSource,
+    LogicalSource,
+    MqttSource,
+    SocketSource,
+    Source,
+    StreamSource,
+    UnreadStream,
+)
+from freshet.rml.stream_inputs import StreamInput
+from freshet.rml.windows import JoinWindow
+from freshet.runtime.form_problems import did_you_mean
+from freshet.runtime.pipeline_model import Stream
+from freshet.runtime.source_sections import TIMED, SourceSection
+from freshet.runtime.yaml_positions import KeyPath
+
+_FORMATS = {"json": Formulation.JSON, "csv": Formulation.CSV, "xml": Formulation.XML}
+
+
+class StreamProblem(FreshetError):
+    """What is wrong with a stream; `path` says where below it in the pipeline file."""
+
+    def __init__(self, path: KeyPath, message: str) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+class StreamPart(NamedTuple):
+    """A part of a stream: its inputs (one, or child and parent of a join), and the window of a join."""
+
+    part: Part | JoinPart | None
+    inputs: tuple[StreamInput, ...]
+    window: JoinWindow | None = None
+
+
+def stream_parts(stream: Stream, mapping: Mapping | None) -> list[StreamPart]:
+    """The parts of a stream. A StreamProblem says what the pipeline file has to say differently."""
+    if mapping is None:
+        assert stream.source is not None
+        return [StreamPart(None, (_input(stream.source, stream.source.stream_source(None), None, stream),))]
+    _check_names(stream, mapping)
+    sections: dict[LogicalSource, SourceSection | None] = {}
+    maps = []
+    for triples_map in mapping.triples_maps:
+        section = _section(stream, triples_map)
+        live = replace(triples_map.source, source=_live(stream, triples_map, section))
+        sections.setdefault(live, section)
+        maps.append(replace(triples_map, source=live))
+    inputs = {cut: _input(section, _stream(cut), cut, stream) for cut, section in sections.items()}
+    return list(_parts(stream, replace(mapping, triples_maps=tuple(maps)), inputs))
+
+
+def _parts(stream: Stream, mapping: Mapping, inputs: dict[LogicalSource, StreamInput]) -> Iterator[StreamPart]:
+    """Every source has a part of its own, if only to tell of what cannot be read."""
+    parts = parts_of(mapping)
+    mapped = {part.source for part in parts if isinstance(part, Part)}
+    for cut, given in inputs.items():
+        if cut not in mapped:
+            yield StreamPart(Part(cut, ()), (given,))
+    for part in parts:
+        if isinstance(part, Part):
+            yield StreamPart(part, (inputs[part.source],))
+            continue
+        window = part.window or JoinWindow()
+        try:
+            window = stream.join.applied_to(window) if stream.join is not None else window
+        except FreshetError as error:
+            raise StreamProblem(("join",), error.message) from None
+        yield StreamPart(part, (inputs[part.child], inputs[part.parent]), window)
+
+
+def _input(
+    section: SourceSection | None, source: StreamSource, cut: LogicalSource | None, stream: Stream
+) -> StreamInput:
+    time = (section.time if section is not None else None) or stream.time
+    if cut is not None and time is None:
+        raise StreamProblem((), "'time' is missing: records need it (as: arrival takes the time at which they come)")
+    return StreamInput(
+        source,
+        cut,
+        time_reference=time.reference if time is not None else "",
+        time_form=time.form if time is not None else "iso",
+        files_per_batch=section.files_per_batch if section is not None else None,
+        records_per_batch=section.records_per_batch if section is not None else None,
+        whole_files=section.whole_files if section is not None else False,
+    )
+
+
+def _section(stream: Stream, triples_map: TriplesMap) -> SourceSection | None:
+    """What the pipeline file says of a triples map's source, if anything."""
+    for name in _names(triples_map):
+        if name in stream.sources:
+            return stream.sources[name]
+    return stream.source
+
+
+def _live(stream: Stream, triples_map: TriplesMap, section: SourceSection | None) -> StreamSource:
+    formulation, described = triples_map.source.formulation, triples_map.source.source
+    if section is not None:
+        if section.format is not None and _FORMATS.get(section.format) is not formulation:
+            message = f"it is {section.format}, but the references of {triples_map.name} are {formulation.value}"
+            path: KeyPath = ("source", "format") if section is stream.source else ("sources",)
+            raise StreamProblem(path, message)
+        return section.stream_source(formulation.value)
+    if isinstance(described, UnreadStream):
+        message = f"the mapping's source of {triples_map.name} cannot be read: {described.what}"
+        raise StreamProblem((), f"{message}; say in 'source' or 'sources' where else it is")
+    if isinstance(described, FileSource | DatabaseSource):
+        message = f"the mapping's source of {triples_map.name} is no stream: '{_called(described)}'"
+        raise StreamProblem((), f"{message}; say in 'source' or 'sources' where its records come from")
+    if isinstance(described, SocketSource) and formulation is Formulation.CSV:
+        return replace(described, delimiter="\n\n")  # each document has its header
+    return described
+
+
+def _stream(cut: LogicalSource) -> StreamSource:
+    assert not isinstance(cut.source, FileSource | DatabaseSource)
+    return cut.source
+
+
+def _check_names(stream: Stream, mapping: Mapping) -> None:
+    known = [name for each in mapping.triples_maps for name in _names(each)]
+    for name, section in stream.sources.items():
+        if section.format == TIMED:
+            raise StreamProblem(("sources", name, "format"), "timed N-Triples are not mapped")
+        if name not in known:
+            message = f"no triples map and no source of the mapping is called '{name}'"
+            raise StreamProblem(("sources", name), message + did_you_mean(name, list(dict.fromkeys(known))))
+
+
+def _names(triples_map: TriplesMap) -> list[str]:
+    """What a triples map's source may be called in the pipeline file."""
+    name = triples_map.name
+    short = name.rpartition("/")[2].rpartition("#")[2]
+    return list(dict.fromkeys([name, short, _called(triples_map.source.source)]))
+
+
+def _called(source: Source) -> str:
+    match source:
+        case KafkaSource(topic=topic) | MqttSource(topic=topic):
+            return topic
+        case SocketSource(host, port):
+            return f"{host}:{port}"
+        case FolderSource(folder, pattern):
+            return pattern or folder.name
+        case FileSource(path):
+            return path.name
+        case DatabaseSource(url):
+            return url
+        case UnreadStream(what):
+            return what

@@ -1,0 +1,76 @@
+"""Any live stream as a streaming DataFrame of documents: the text, where it came from, when it arrived (ms)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import singledispatch
+from pathlib import Path
+from typing import NamedTuple
+
+from pyspark.sql import DataFrame, SparkSession
+
+from freshet.rdf.errors import UnsupportedError
+from freshet.rml.sources import FolderSource, KafkaSource, MqttSource, SocketSource, StreamSource
+from freshet.spark import records
+from freshet.spark.live.kafka import kafka_documents
+from freshet.spark.live.mqtt import MqttDataSource, client_name
+from freshet.spark.live.spooled import MOST_RECORDS, SPOOL, SpooledSource
+from freshet.spark.live.tcp import TcpSource
+
+
+class Reading(NamedTuple):
+    """How a stream is read: where its spool is, how much a batch may take, whether another run may go on, and whether
+    a file is one document."""
+
+    spark: SparkSession
+    spool: Path
+    most_records: int | None = None
+    files_per_batch: int | None = None
+    lasting: bool = True
+    whole_files: bool = False
+
+
+@singledispatch
+def open_documents(source: StreamSource, reading: Reading) -> DataFrame:
+    """The documents of a stream."""
+    raise UnsupportedError(f"there is no way to read {source}")
+
+
+@open_documents.register
+def _folder(source: FolderSource, reading: Reading) -> DataFrame:
+    folder, pattern = str(source.folder), source.pattern
+    return records.lines(reading.spark, folder, pattern, reading.files_per_batch, whole=reading.whole_files)
+
+
+@open_documents.register
+def _kafka(source: KafkaSource, reading: Reading) -> DataFrame:
+    return kafka_documents(reading.spark, source, reading.most_records)
+
+
+@open_documents.register
+def _tcp(source: SocketSource, reading: Reading) -> DataFrame:
+    options = {"host": source.host, "port": str(source.port), "delimiter": source.delimiter}
+    return _spooled(TcpSource, options, reading)
+
+
+@open_documents.register
+def _mqtt(source: MqttSource, reading: Reading) -> DataFrame:
+    options = {
+        "host": source.host,
+        "port": str(source.port),
+        "topic": source.topic,
+        "quality": str(source.quality),
+        "tls": str(source.tls).lower(),
+        **{key: value for key, value in (("user", source.user), ("password", source.password)) if value is not None},
+    }
+    if reading.lasting:
+        options["client"] = source.client or client_name([source.host, source.topic, str(reading.spool)])
+    return _spooled(MqttDataSource, options, reading)
+
+
+def _spooled(kind: type[SpooledSource], options: Mapping[str, str], reading: Reading) -> DataFrame:
+    reading.spark.dataSource.register(kind)
+    reader = reading.spark.readStream.format(kind.name()).options(**options).option(SPOOL, str(reading.spool))
+    if reading.most_records is not None:
+        reader = reader.option(MOST_RECORDS, str(reading.most_records))
+    return reader.load()

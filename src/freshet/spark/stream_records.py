@@ -1,0 +1,119 @@
+"""Records of live sources with their event times: what streams map and join."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from freshet.rdf.errors import InputError
+from freshet.rml.model import Reference
+from freshet.rml.references import names_of, reference
+from freshet.rml.sources import FolderSource, Formulation, LogicalSource
+from freshet.rml.stream_inputs import ARRIVAL, StreamInput
+from freshet.spark import records
+from freshet.spark.csv_header import column_names, first_header
+from freshet.spark.event_time import milliseconds
+from freshet.spark.live.documents import not_text
+from freshet.spark.live.open import Reading, open_documents
+from freshet.spark.sources.documents import parse_documents
+
+
+class Wanted(NamedTuple):
+    """What is asked of records: references, of which ones the kinds too, and whether any record may be rejected."""
+
+    references: frozenset[Reference]
+    kinds: frozenset[Reference] = frozenset()
+    may_be_rejected: bool = True
+
+
+class TimedRecords(NamedTuple):
+    """Records with TIME and REASON; the references in `many` have arrays. `header` is that of CSV files in a folder."""
+
+    frame: DataFrame
+    many: frozenset[str]
+    header: str = ""
+
+
+def read_records(given: StreamInput, wanted: Wanted, reading: Reading, *, single: bool = True) -> TimedRecords | None:
+    """The records of a live source; None while there is no file to tell what the columns are.
+
+    `single` says that one header is enough for a folder of CSV files, since somebody looks at those of the files.
+    """
+    assert given.cut is not None
+    arrival = given.time_form == ARRIVAL
+    time = None if arrival else reference(given.time_reference, given.cut.formulation)
+    asked = wanted.references if time is None else wanted.references | {time}
+    header = ""
+    many: frozenset[str] = frozenset()
+    if _is_plain_json(given.cut, asked):
+        in_kernel = time is not None and given.time_form == "iso"
+        parsed = records.json_records(
+            open_documents(given.source, reading),
+            wanted.references if in_kernel else asked,
+            kinds=wanted.kinds,
+            time=time if in_kernel else None,
+            may_be_rejected=wanted.may_be_rejected or not in_kernel,
+        )
+    elif single and _is_csv_lines(given):
+        assert isinstance(given.source, FolderSource)
+        found = first_header(given.source.folder, given.source.pattern)
+        if found is None:
+            return None
+        header = found
+        _check_columns(column_names(header), asked, given.source)
+        lines = records.without_blank_lines(open_documents(given.source, reading))
+        parsed = records.csv_records(lines, header, column_names(header))
+    else:
+        documents = open_documents(given.source, reading._replace(whole_files=_takes_whole_files(given)))
+        read = parse_documents(documents, given.cut, sorted(each.text for each in asked))
+        parsed, many = read.frame, read.many
+    return TimedRecords(_timed(parsed, given, time, many), many, header)
+
+
+def _timed(parsed: DataFrame, given: StreamInput, time: Reference | None, many: frozenset[str]) -> DataFrame:
+    """Add TIME, and the reason where there is none."""
+    if time is None:
+        moment: Column = F.col(records.ARRIVED)
+    else:
+        text = records.field(time)
+        moment = milliseconds(F.get(text, F.lit(0)) if time.text in many else text, given.time_form)
+        if records.TIME in parsed.columns:
+            moment = F.coalesce(F.col(records.TIME), moment)
+    timed = parsed.withColumn(records.TIME, moment)
+    missing = F.when(F.col(records.TIME).isNull(), F.lit(f"no event time in {given.time_reference}"))
+    reasons = [F.col(records.REASON), missing]
+    if not isinstance(given.source, FolderSource):
+        reasons.insert(0, not_text(F.col(records.LINE)))
+    return timed.withColumn(records.REASON, F.coalesce(*reasons))
+
+
+def _is_plain_json(cut: LogicalSource, references: Iterable[Reference]) -> bool:
+    """Whether a kernel reads it whole: a document is a record, and references follow names, none into another."""
+    if cut.formulation is not Formulation.JSON or (cut.iterator or "$") != "$" or cut.nulls:
+        return False
+    paths = [names_of(each.text) for each in references]
+    if any(path is None for path in paths):
+        return False
+    known = {path for path in paths if path is not None}
+    return not any(path[:at] in known for path in known for at in range(1, len(path)))
+
+
+def _is_csv_lines(given: StreamInput) -> bool:
+    cut = given.cut
+    return isinstance(given.source, FolderSource) and cut is not None and cut.formulation is Formulation.CSV
+
+
+def _takes_whole_files(given: StreamInput) -> bool:
+    assert given.cut is not None
+    return given.whole_files or given.cut.formulation in (Formulation.XML, Formulation.CSV)
+
+
+def _check_columns(columns: list[str], references: Iterable[Reference], source: FolderSource) -> None:
+    for wanted in sorted(references, key=str):
+        if wanted.text not in columns:
+            raise InputError(
+                f"there is no column {wanted}; the header has {', '.join(columns)}", file=str(source.folder)
+            )

@@ -1,0 +1,137 @@
+"""Documents of each transport: all of them, once, also when the query stops and goes on."""
+
+from contextlib import contextmanager
+
+import pytest
+
+from freshet.rml.sources import KafkaSource, MqttSource, SocketSource
+from freshet.spark.live.documents import NOT_TEXT
+from freshet.spark.live.open import Reading, open_documents
+from freshet.spark.live.spooled import status
+from live_servers import LineServer, Mosquitto
+from waiting import wait_until
+
+
+class Taken:
+    """The rows that a query has taken so far."""
+
+    def __init__(self):
+        self.rows = []
+        self.query = None
+
+    def wait(self, count):
+        """Until there are so many, or the query has failed."""
+        wait_until(lambda: len(self.rows) >= count or self.query.exception(), seconds=40)
+        assert self.query.exception() is None
+        assert len(self.rows) == count
+
+    @property
+    def lines(self):
+        return [row.line for row in self.rows]
+
+    @contextmanager
+    def by(self, spark, source, folder, **reading):
+        documents = open_documents(source, Reading(spark, folder / "spool", **reading))
+        writer = documents.writeStream.foreachBatch(lambda batch, number: self.rows.extend(batch.collect()))
+        query = self.query = writer.option("checkpointLocation", str(folder / "spark")).start()
+        try:
+            yield query
+        finally:
+            query.stop()
+
+
+def numbered(first, last):
+    return [f'{{"n": {at}}}' for at in range(first, last)]
+
+
+def test_kafka(spark, kafka, tmp_path):
+    topic = kafka.topic("documents", 2)
+    kafka.send(topic, numbered(0, 5), partition=0)
+    taken = Taken()
+    source = KafkaSource(kafka.address, topic, "group")
+    with taken.by(spark, source, tmp_path, most_records=3):
+        taken.wait(5)
+    kafka.send(topic, [*numbered(5, 9), b"\xff\xfe"], partition=1)
+    with taken.by(spark, source, tmp_path) as query:
+        query.processAllAvailable()
+    assert sorted(taken.lines[:9]) == numbered(0, 9)
+    assert taken.lines[9].startswith(NOT_TEXT)
+    assert taken.rows[0].file == "kafka:documents/0/0"
+    assert taken.rows[5].file == "kafka:documents/1/0"
+    assert abs(taken.rows[0].arrived - taken.rows[5].arrived) < 120_000
+
+
+def test_tcp(spark, tmp_path):
+    server = LineServer()
+    taken = Taken()
+    source = SocketSource("127.0.0.1", server.port)
+    with taken.by(spark, source, tmp_path):
+        server.send('{"n": 0}\n{"n": 1}\r\n\n{"n"')
+        taken.wait(2)
+        server.send(": 2}\n")
+        taken.wait(3)
+        server.hang_up()
+        wait_until(lambda: "has closed the connection" in status(tmp_path / "spool"))
+        server.send('{"n": 3}\n{"cut of')  # it has come again
+        server.hang_up()
+        taken.wait(5)
+    server.stop()
+    assert taken.lines == [*numbered(0, 4), '{"cut of']
+    assert taken.rows[4].file == f"tcp:127.0.0.1:{server.port}/4"
+
+
+def test_what_is_in_the_spool_is_taken_after_a_restart_without_the_peer(spark, tmp_path):
+    server = LineServer()
+    taken = Taken()
+    source = SocketSource("127.0.0.1", server.port)
+    with taken.by(spark, source, tmp_path, most_records=2):
+        server.send("".join(line + "\n" for line in numbered(0, 7)))
+        wait_until(lambda: len(taken.rows) >= 2)
+    server.stop()
+    with taken.by(spark, source, tmp_path) as query:
+        query.processAllAvailable()
+        wait_until(lambda: "cannot connect" in status(tmp_path / "spool"))
+    # A batch that was cut off in the middle comes again: the batch log of a pipeline tells by its number.
+    assert list(dict.fromkeys(taken.lines)) == numbered(0, 7)
+
+
+def test_mqtt(spark, mosquitto, tmp_path):
+    taken = Taken()
+    source = MqttSource("127.0.0.1", "rooms/+/temperature", mosquitto.port)
+    with taken.by(spark, source, tmp_path) as query:
+        # The session is there once the subscription is.
+        wait_until(lambda: (tmp_path / "spool" / "status").exists())
+        mosquitto.publish("rooms/1/temperature", numbered(0, 100))
+        mosquitto.publish("rooms/1/other", ["not asked for"])
+        taken.wait(100)
+        assert query.isActive
+    mosquitto.publish("rooms/2/temperature", numbered(100, 150))  # nobody listens: the broker keeps them
+    with taken.by(spark, source, tmp_path):
+        taken.wait(150)
+    assert taken.lines == numbered(0, 150)
+    assert taken.rows[120].file == "mqtt:rooms/2/temperature/120"
+
+
+@pytest.fixture
+def own_mosquitto(tmp_path):
+    (tmp_path / "broker").mkdir()
+    broker = Mosquitto(tmp_path / "broker")
+    yield broker
+    broker.stop()
+
+
+def test_mqtt_broker_that_comes_late_and_goes_in_the_middle(spark, own_mosquitto, tmp_path):
+    taken = Taken()
+    source = MqttSource("127.0.0.1", "t", own_mosquitto.port)
+    with taken.by(spark, source, tmp_path):
+        wait_until(lambda: "cannot connect to the MQTT broker" in status(tmp_path / "spool"))
+        own_mosquitto.start()
+        wait_until(lambda: status(tmp_path / "spool") == "")
+        own_mosquitto.publish("t", numbered(0, 10))
+        taken.wait(10)
+        own_mosquitto.stop()
+        wait_until(lambda: status(tmp_path / "spool") != "")
+        own_mosquitto.start()
+        own_mosquitto.publish("t", numbered(10, 20))
+        taken.wait(20)
+    assert taken.lines == numbered(0, 20)

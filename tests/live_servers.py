@@ -1,0 +1,235 @@
+"""A real Kafka broker and a real Mosquitto, started by the tests, on free ports of this machine."""
+
+from __future__ import annotations
+
+import base64
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+import uuid
+from collections.abc import Iterable
+from pathlib import Path
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+from paho.mqtt.client import Client
+from paho.mqtt.enums import CallbackAPIVersion
+
+from freshet.rdf.errors import InputError
+from freshet.spark.live.packages import Package, cache_folder, fetch
+from required import lacking
+
+_KAFKA = Package("org.apache.kafka", "kafka_2.13", "4.1.1")
+_PROPERTIES = """
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+controller.listener.names=CONTROLLER
+inter.broker.listener.name=PLAINTEXT
+log.dirs={logs}
+offsets.topic.replication.factor=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+group.initial.rebalance.delay.ms=0
+auto.create.topics.enable=false
+"""
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+def answers(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), 0.5).close()
+    except OSError:
+        return False
+    return True
+
+
+def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    end = time.monotonic() + 90
+    while not answers(port):
+        assert process.poll() is None, log.read_text()[-2000:]
+        assert time.monotonic() < end, log.read_text()[-2000:]
+        time.sleep(0.05)
+
+
+class KafkaBroker:
+    """One node in KRaft mode: broker and controller in one process, its log in a folder of the test."""
+
+    def __init__(self, folder: Path) -> None:
+        if shutil.which("java") is None:
+            lacking("kafka", "there is no Java")
+        try:
+            jars = fetch([_KAFKA], cache_folder() / f"kafka-broker-{_KAFKA.version}")
+        except InputError as error:
+            lacking("kafka", str(error))
+        self._folder = folder
+        self.port, controller = free_port(), free_port()
+        self.address = f"127.0.0.1:{self.port}"
+        self._properties = folder / "server.properties"
+        self._properties.write_text(_PROPERTIES.format(port=self.port, controller=controller, logs=folder / "logs"))
+        path = ":".join(map(str, jars))
+        small = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"]
+        self._java = ["java", "-Xmx256m", *small, "-cp", path]
+        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        subprocess.run(
+            [*self._java, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(self._properties)],
+            check=True,
+            capture_output=True,
+        )
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        log = self._folder / "broker.log"
+        with log.open("ab") as output:
+            self._process = subprocess.Popen(
+                [*self._java, "kafka.Kafka", str(self._properties)], stdout=output, stderr=output
+            )
+        wait_for(self.port, self._process, log)
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.send_signal(signal.SIGTERM)
+            try:
+                self._process.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            self._process = None
+
+    def topic(self, name: str, partitions: int = 1) -> str:
+        """Make a topic."""
+        admin = AdminClient({"bootstrap.servers": self.address})
+        admin.create_topics([NewTopic(name, partitions, 1)])[name].result(timeout=30)
+        return name
+
+    def send(self, topic: str, messages: Iterable[str | bytes], partition: int | None = None) -> None:
+        producer = Producer({"bootstrap.servers": self.address})
+        where = {} if partition is None else {"partition": partition}
+        for message in messages:
+            producer.produce(topic, message, **where)
+        assert producer.flush(30) == 0
+
+    def messages(self, topic: str) -> list[tuple[bytes | None, bytes, dict[str, str]]]:
+        """Key, value and headers of all messages of a topic of one partition, committed ones only."""
+        consumer = Consumer(
+            {"bootstrap.servers": self.address, "group.id": uuid.uuid4().hex, "isolation.level": "read_committed"}
+        )
+        try:
+            place = TopicPartition(topic, 0, 0)
+            _, end = consumer.get_watermark_offsets(place, timeout=30)
+            consumer.assign([place])
+            found = []
+            while consumer.position([place])[0].offset < end:
+                message = consumer.poll(5)
+                if message is None:
+                    break
+                assert message.error() is None, message.error()
+                headers = {key: value.decode() for key, value in message.headers() or []}
+                found.append((message.key(), message.value(), headers))
+            return found
+        finally:
+            consumer.close()
+
+
+class Mosquitto:
+    """A broker of Debian's package, with its sessions on disk so that they outlive a restart."""
+
+    def __init__(self, folder: Path) -> None:
+        self._program = _mosquitto()
+        self._folder = folder
+        self.port = free_port()
+        self._settings = folder / "mosquitto.conf"
+        lines = [
+            f"listener {self.port} 127.0.0.1",
+            "allow_anonymous true",
+            "persistence true",
+            "max_queued_messages 0",  # by default a session keeps a thousand, and the rest is dropped
+            f"persistence_location {folder}/",
+            *(["user root"] if os.geteuid() == 0 else []),
+        ]
+        self._settings.write_text("\n".join(lines) + "\n")
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        log = self._folder / "mosquitto.log"
+        with log.open("ab") as output:
+            self._process = subprocess.Popen([self._program, "-c", str(self._settings)], stdout=output, stderr=output)
+        wait_for(self.port, self._process, log)
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(timeout=20)
+            self._process = None
+
+    def publish(self, topic: str, messages: Iterable[str | bytes]) -> None:
+        """Send messages at quality 1, and wait until the broker has them."""
+        client = Client(CallbackAPIVersion.VERSION2)
+        client.connect("127.0.0.1", self.port)
+        client.loop_start()
+        for sent in [client.publish(topic, message, qos=1) for message in messages]:
+            sent.wait_for_publish(timeout=30)
+        client.disconnect()
+        client.loop_stop()
+
+
+def _mosquitto() -> str:
+    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"])
+    if (found := shutil.which("mosquitto", path=path)) is not None:
+        return found
+    if os.geteuid() != 0 or shutil.which("apt-get") is None:
+        lacking("mqtt", "mosquitto is not installed, and this user cannot install it")
+    for command in (["apt-get", "update"], ["apt-get", "install", "-y", "--no-install-recommends", "mosquitto"]):
+        subprocess.run(
+            command, capture_output=True, check=False, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        )
+    if (found := shutil.which("mosquitto", path=path)) is None:
+        lacking("mqtt", "mosquitto cannot be installed")
+    return found
+
+
+class LineServer:
+    """A TCP server that sends texts to whoever connects: those given so far, then what is given later, each once."""
+
+    def __init__(self, port: int = 0) -> None:
+        self._listener = socket.create_server(("127.0.0.1", port))
+        self.port = self._listener.getsockname()[1]
+        self._peer: socket.socket | None = None
+        self._connected = threading.Event()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                self._peer, _ = self._listener.accept()
+            except OSError:
+                return
+            self._connected.set()
+
+    def send(self, text: str | bytes) -> None:
+        assert self._connected.wait(120), "nobody has connected"
+        assert self._peer is not None
+        self._peer.sendall(text.encode() if isinstance(text, str) else text)
+
+    def hang_up(self) -> None:
+        assert self._connected.wait(120), "nobody has connected"
+        assert self._peer is not None
+        self._connected.clear()
+        self._peer.close()
+
+    def stop(self) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)  # a thread that waits in accept would take one more
+        self._listener.close()
+        if self._peer is not None:
+            self._peer.close()

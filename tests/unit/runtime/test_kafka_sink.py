@@ -1,0 +1,71 @@
+"""Reports to a topic: each once, whatever is in it already."""
+
+import json
+
+from freshet.results.report import Report
+from freshet.runtime.kafka_sink import KafkaSink
+from freshet.runtime.session import Session
+from freshet.spark.live.topics import Place, TopicToWrite
+
+
+class Topic:
+    """A topic in memory."""
+
+    def __init__(self):
+        self.written = []
+        self.flushed = 0
+
+    def newest(self, query):
+        return max((place for name, place, _ in self.written if name == query), default=None)
+
+    def write(self, query, place, value):
+        self.written.append((query, place, json.loads(value)["time"]))
+
+    def flush(self):
+        self.flushed = len(self.written)
+
+    def close(self):
+        assert self.flushed == len(self.written)
+
+
+def reports_at(*times: int) -> tuple[Session, list[Report]]:
+    session, found = Session(), []
+    session.register(
+        "PREFIX : <http://e/> REGISTER RSTREAM <q> AS SELECT ?s FROM NAMED WINDOW <w> ON :s [RANGE PT1S STEP PT1S]"
+        " WHERE { WINDOW <w> { ?s ?p ?o } }",
+        on_report=found.append,
+    )
+    for time in times:
+        session.push("http://e/s", f"{time - 1}\t<http://e/a> <http://e/b> <http://e/c> .\n")
+    session.finish()
+    assert [report.time_ms for report in found] == list(times)
+    return session, found
+
+
+def test_a_run_that_goes_on_writes_what_is_not_there():
+    session, (first, second, third) = reports_at(1000, 2000, 3000)
+    topic = Topic()
+    sink = KafkaSink(TopicToWrite("b", "t"), "q", session.dictionary, resume=False)
+    sink.open(topic)
+    for report in (first, second, second):
+        sink.deliver(report)
+    sink.close()
+    again = KafkaSink(TopicToWrite("b", "t"), "q", session.dictionary, resume=True)
+    again.open(topic)
+    again.pass_over(first)
+    for report in (second, second, second, third):
+        again.deliver(report)
+    again.close()
+    places = [Place(1000, 0), Place(2000, 0), Place(2000, 1), Place(2000, 2), Place(3000, 0)]
+    assert topic.written == [("q", place, place.time_ms) for place in places]
+
+
+def test_a_first_run_does_not_look():
+    session, (report,) = reports_at(1000)
+    topic = Topic()
+    topic.written.append(("q", Place(9000, 0), 9000))
+    sink = KafkaSink(TopicToWrite("b", "t"), "q", session.dictionary, resume=False)
+    sink.open(topic)
+    sink.deliver(report)
+    sink.close()
+    assert topic.written[1:] == [("q", Place(1000, 0), 1000)]

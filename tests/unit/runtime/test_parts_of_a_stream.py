@@ -1,0 +1,110 @@
+"""Batches of several parts of one stream: nothing is late because another part is ahead."""
+
+import pyarrow as pa
+import pytest
+
+from freshet.rdf.batch import Layout
+from freshet.runtime.batch_log import BatchLog
+from freshet.runtime.ingest import Ingest, StreamIntake
+from freshet.runtime.metrics import Metrics
+from freshet.runtime.session import Session
+from waiting import wait_until
+
+IRI = "http://e/s"
+LAYOUT = Layout(((0, 1, 2),), (("", ""),) * 3)
+QUERY = """
+PREFIX : <http://e/> REGISTER RSTREAM <q> AS SELECT ?s FROM NAMED WINDOW <w> ON :s [RANGE PT1S STEP PT1S]
+WHERE { WINDOW <w> { ?s :p ?o } }
+"""
+
+
+def batch(*times: int) -> pa.Table:
+    texts = [f"<http://e/{time}>" for time in times]
+    columns = {"time": times, "arrived": times, "text_0": texts, "text_1": ["<http://e/p>"] * len(times)}
+    return pa.table({**columns, "text_2": texts}, schema=SCHEMA)
+
+
+SCHEMA = pa.schema([("time", pa.int64()), ("arrived", pa.int64()), *((f"text_{k}", pa.string()) for k in range(3))])
+
+
+class Stream:
+    """A stream of two parts, and the closes that were reported."""
+
+    def __init__(self, idle_ms: int | None, log: BatchLog | None = None, lateness_ms: int = 0) -> None:
+        self.session = Session()
+        self.session.stream(IRI, lateness_ms=lateness_ms, held=True)
+        self.metrics = Metrics(["s"])
+        self.ingest = Ingest(self.session.engine, self.metrics, log)
+        self.reports: list[tuple[int, list[str]]] = []
+        self.session.register(QUERY, on_report=self._report)
+        names = ("s.1", "s.2")
+        self.ingest.open({name: StreamIntake(name, IRI, LAYOUT, "s", lateness_ms) for name in names}, {IRI: idle_ms})
+        self._number = dict.fromkeys(names, 0 if log is None else -1)
+
+    def _report(self, report) -> None:
+        found = sorted(row["s"].value.removeprefix("http://e/") for row in self.session.bindings(report))
+        self.reports.append((report.time_ms, found))
+
+    def send(self, part: str, *times: int, number: int | None = None) -> None:
+        at = self._number[part] if number is None else number
+        self._number[part] = at + 1
+        self.ingest.batch(part, at, batch(*times), records=len(times), rejected=0, seconds=0.0)
+
+
+def test_the_part_behind_is_not_late():
+    stream = Stream(None)
+    stream.send("s.1", 100, 1500, 9000)
+    stream.send("s.2", 200, 1600)
+    stream.send("s.2", 1700, 5000)
+    stream.ingest.finish()
+    assert stream.reports == [
+        (1000, ["100", "200"]),
+        (2000, ["1500", "1600", "1700"]),
+        (6000, ["5000"]),
+        (10000, ["9000"]),
+    ]
+    assert stream.metrics.snapshot().late == 0
+
+
+def test_what_is_behind_all_parts_is_late():
+    stream = Stream(None, lateness_ms=500)
+    stream.send("s.1", 100, 3000)
+    stream.send("s.2", 4000)
+    stream.send("s.2", 2400, 2500)
+    stream.ingest.finish()
+    assert stream.metrics.snapshot().late == 1
+    assert stream.reports == [(1000, ["100"]), (3000, ["2500"]), (4000, ["3000"]), (5000, ["4000"])]
+
+
+def test_a_silent_part_does_not_hold_back_for_ever():
+    stream = Stream(300)
+    stream.send("s.1", 100, 2500)
+    assert stream.reports == []
+    wait_until(lambda: stream.reports == [(1000, ["100"])], seconds=20)
+    stream.ingest.close()
+
+
+def test_a_run_goes_on_with_all_parts(tmp_path):
+    first = Stream(None, BatchLog(tmp_path))
+    first.send("s.1", 100, 3500, number=0)
+    first.send("s.2", 200, 1500, number=0)
+    first.ingest.close()
+    assert first.reports == [(1000, ["100", "200"])]
+    again = Stream(None, BatchLog(tmp_path))
+    again.send("s.2", 200, 1500, number=0)  # Spark repeats it
+    again.send("s.2", 1600, 2500, number=1)
+    again.send("s.1", 5000, number=1)
+    again.ingest.finish()
+    assert again.reports[-5:] == [
+        (1000, ["100", "200"]), (2000, ["1500", "1600"]), (3000, ["2500"]), (4000, ["3500"]), (6000, ["5000"]),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("empty", ["s.1", "s.2"])
+def test_an_empty_batch_says_nothing_of_time(empty):
+    stream = Stream(None)
+    stream.send(empty)
+    stream.send("s.1", 100, 2500)
+    stream.send("s.2", 2600)
+    stream.ingest.finish()
+    assert stream.reports == [(1000, ["100"]), (3000, ["2500", "2600"])]

@@ -1,0 +1,210 @@
+"""Streams of a pipeline file with live sources: what is read from where, and what is wrong, with its place."""
+
+from pathlib import Path
+
+import pytest
+
+from freshet.rml.parts import JoinPart, Part
+from freshet.rml.reader import read_mapping
+from freshet.rml.sources import FolderSource, KafkaSource, MqttSource, SocketSource
+from freshet.rml.windows import JoinWindow, WindowKind
+from freshet.runtime.pipeline_file import PipelineErrors, read_pipeline
+from freshet.runtime.stream_parts import stream_parts
+
+PREFIXES = """
+@prefix rml: <http://semweb.mmlab.be/ns/rml#> . @prefix ql: <http://semweb.mmlab.be/ns/ql#> .
+@prefix rr: <http://www.w3.org/ns/r2rml#> . @prefix rmls: <http://semweb.mmlab.be/ns/rmls#> .
+@prefix : <http://example.org/> . @base <http://example.org/> .
+"""
+SPEED_AND_FLOW = (
+    PREFIXES
+    + """
+_:speed a rmls:KafkaStream ; rmls:broker "b:9092" ; rmls:groupId "1" ; rmls:topic "ndwspeed" .
+_:flow a rmls:KafkaStream ; rmls:broker "b:9092" ; rmls:groupId "1" ; rmls:topic "ndwflow" .
+<Join> a rmls:JoinConfigMap ; rmls:joinType rmls:TumblingJoin .
+<Speed> rml:logicalSource [ rml:source _:speed ; rml:referenceFormulation ql:JSONPath ; rml:iterator "$" ] ;
+  rr:subjectMap [ rr:template "http://example.org/{id}" ; rr:class :Speed ] ;
+  rr:predicateObjectMap [ rr:predicate :flow ; rr:objectMap [
+    rr:parentTriplesMap <Flow> ; rmls:joinConfig <Join> ; rmls:windowType rmls:Tumbling ;
+    rr:joinCondition [ rr:child "id,at" ; rr:parent "id,at" ] ] ] .
+<Flow> rml:logicalSource [ rml:source _:flow ; rml:referenceFormulation ql:JSONPath ; rml:iterator "$" ] ;
+  rr:subjectMap [ rr:template "http://example.org/flow/{id}" ] .
+"""
+)
+ONE = (
+    PREFIXES
+    + """
+<One> rml:logicalSource [ rml:source SOURCE ; rml:referenceFormulation ql:FORM ] ;
+  rr:subjectMap [ rr:template "http://example.org/{id}" ; rr:class :One ] .
+"""
+)
+QUERY = """
+  q:
+    text: |
+      PREFIX : <http://example.org/>
+      REGISTER RSTREAM <q> AS SELECT ?s FROM NAMED WINDOW <w> ON :s [RANGE PT1S STEP PT1S]
+      WHERE { WINDOW <w> { ?s ?p ?o } }
+"""
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def write(stream: str, mapping: str = SPEED_AND_FLOW) -> Path:
+        (tmp_path / "m.ttl").write_text(mapping)
+        lines = "".join(f"    {line}\n" for line in stream.strip().splitlines())
+        file = tmp_path / "pipeline.yaml"
+        file.write_text(f"streams:\n  s:\n    iri: http://example.org/s\n{lines}queries:{QUERY}")
+        return file
+
+    return write
+
+
+def parts(file: Path):
+    stream = read_pipeline(file).streams["s"]
+    return stream_parts(stream, read_mapping(stream.mapping) if stream.mapping else None)
+
+
+def problem(file: Path) -> str:
+    with pytest.raises(PipelineErrors) as caught:
+        read_pipeline("pipeline.yaml")
+    (line,) = str(caught.value).splitlines()
+    return line
+
+
+def test_a_mapping_that_describes_its_sources(write):
+    own, speed, joined = parts(write("mapping: m.ttl\ntime: {reference: at}"))
+    flow = KafkaSource("b:9092", "ndwflow", "1")
+    assert (type(own.part), own.inputs[0].source, own.part.triples) == (Part, flow, ()), "it tells of bad records"
+    assert speed.inputs[0].source == KafkaSource("b:9092", "ndwspeed", "1")
+    assert isinstance(joined.part, JoinPart)
+    assert [given.source for given in joined.inputs] == [speed.inputs[0].source, flow]
+    assert joined.window == JoinWindow(WindowKind.TUMBLING)
+    assert [given.time_reference for given in joined.inputs] == ["at", "at"]
+
+
+def test_some_sources_are_elsewhere(write):
+    for name in ("Flow", "ndwflow"):
+        given = (
+            f"mapping: m.ttl\ntime: {{reference: at}}\nsources:\n  {name}:\n"
+            "    mqtt: {host: h, topic: t, quality: 0}\n    time: {as: arrival}"
+        )
+        *_, joined = parts(write(given))
+        assert joined.inputs[0].source == KafkaSource("b:9092", "ndwspeed", "1")
+        assert joined.inputs[1].source == MqttSource("h", "t", quality=0)
+        assert (joined.inputs[1].time_form, joined.inputs[1].time_reference) == ("arrival", "")
+
+
+def test_one_source_stands_for_all(write):
+    *own, joined = parts(
+        write("mapping: m.ttl\ntime: {as: arrival}\nsource: {socket: {host: h, port: 7}, format: json}")
+    )
+    assert len(own) == 1, "two triples maps of one source are one part"
+    assert [given.source for given in joined.inputs] == [SocketSource("h", 7)] * 2
+
+
+def test_windows_of_the_pipeline_file(write):
+    given = "mapping: m.ttl\ntime: {reference: at}\njoin: {window: dynamic, size: 3s, upper: 4s, grow_below: 0.2}"
+    *_, joined = parts(write(given))
+    assert joined.window == JoinWindow(WindowKind.DYNAMIC, size=3000, upper=4000, grow_below=0.2)
+    *_, joined = parts(
+        write("mapping: m.ttl\ntime: {as: arrival}\njoin: {window: dynamic-count, size: 9, lower: 1, upper: 99}")
+    )
+    assert (joined.window.kind, joined.window.size, joined.window.upper) == (WindowKind.DYNAMIC_COUNT, 9, 99)
+
+
+def test_csv_documents_of_a_socket_end_with_an_empty_line(write):
+    csv = ONE.replace("FORM", "CSV").replace("SOURCE", '"x"')
+    stream = "mapping: m.ttl\ntime: {as: arrival}\nsource: {socket: {host: h, port: 7}, format: csv}"
+    assert parts(write(stream, csv))[0].inputs[0].source.delimiter == "\n\n"
+    described = '[ a rmls:TCPSocketStream ; rmls:hostName "h" ; rmls:port "7" ]'
+    csv = ONE.replace("FORM", "CSV").replace("SOURCE", described)
+    assert parts(write("mapping: m.ttl\ntime: {as: arrival}", csv))[0].inputs[0].source.delimiter == "\n\n"
+
+
+def test_timed_triples_come_from_anywhere(write):
+    (part,) = parts(write("source: {kafka: {brokers: [a, b], topic: t, start: latest}, format: timed-ntriples}"))
+    assert part.part is None
+    assert part.inputs[0].source == KafkaSource("a,b", "t", start="latest")
+
+
+def test_how_a_source_is_read(write, tmp_path):
+    (tmp_path / "in").mkdir()
+    json = ONE.replace("FORM", "JSONPath").replace("SOURCE", '"x"')
+    stream = (
+        "mapping: m.ttl\ntime: {as: arrival}\nsource: {folder: in, format: json, whole_files: true, pattern: '*.j'}"
+    )
+    (part,) = parts(write(stream, json))
+    assert part.inputs[0].source == FolderSource(tmp_path / "in", "*.j")
+    assert part.inputs[0].whole_files
+
+
+FILE = ONE.replace("FORM", "JSONPath").replace("SOURCE", '"x.json"')
+PUSHED = ONE.replace("FORM", "JSONPath").replace(
+    "SOURCE", '[ a rmls:TCPSocketStream ; rmls:hostName "h" ; rmls:port "7" ; rmls:type "PUSH" ]'
+)
+ARRIVALS = "mapping: m.ttl\ntime: {as: arrival}\n"
+WRONG = {
+    "no source at all": ("time: {as: arrival}", FILE, "2:3: 'source' is missing in 's'"),
+    "two places": (
+        ARRIVALS + "source: {kafka: {brokers: b, topic: t}, mqtt: {host: h, topic: t}, format: json}",
+        FILE, "6:5: one of folder, kafka, mqtt, socket says where the stream is, not 'kafka' and 'mqtt'",
+    ),
+    "no place": (
+        "mapping: m.ttl\ntime: {as: arrival}\nsource: {format: json}", FILE,
+        "6:5: one of folder, kafka, mqtt, socket says where the stream is",
+    ),
+    "no topic": (
+        "mapping: m.ttl\ntime: {as: arrival}\nsource: {kafka: {brokers: b}, format: json}", FILE,
+        "6:14: 'topic' is missing in 'kafka'",
+    ),
+    "a misspelt key": (
+        "mapping: m.ttl\ntime: {as: arrival}\nsource: {kafka: {broker: b, topic: t}, format: json}", FILE,
+        "6:22: unknown key 'broker'; did you mean 'brokers'?",
+    ),
+    "no port": (
+        "mapping: m.ttl\ntime: {as: arrival}\nsource: {socket: {host: h, port: 99999}, format: json}", FILE,
+        "6:38: 99999 is not a port",
+    ),
+    "files of Kafka": (
+        ARRIVALS + "source: {kafka: {brokers: b, topic: t}, format: json, files_per_batch: 3}",
+        FILE, "6:59: 'files_per_batch' is for folders",
+    ),
+    "another format": (
+        "mapping: m.ttl\ntime: {as: arrival}\nsource: {kafka: {brokers: b, topic: t}, format: xml}", FILE,
+        "6:45: it is xml, but the references of One are JSONPath",
+    ),
+    "a time without a reference": (
+        "mapping: m.ttl\ntime: {as: iso}\nsource: {kafka: {brokers: b, topic: t}, format: json}", FILE,
+        "5:5: 'reference' is missing in 'time'",
+    ),
+    "no time": (
+        "mapping: m.ttl\nsource: {kafka: {brokers: b, topic: t}, format: json}", FILE,
+        "2:3: 'time' is missing in 's': json records need it",
+    ),
+    "a file is no stream": (
+        "mapping: m.ttl\ntime: {as: arrival}", FILE,
+        "2:3: the mapping's source of One is no stream: 'x.json';"
+        " say in 'source' or 'sources' where its records come from",
+    ),
+    "a socket that others connect to": (
+        "mapping: m.ttl\ntime: {as: arrival}", PUSHED,
+        "2:3: the mapping's source of One cannot be read: a TCP socket that others connect to (h:7, rmls:type PUSH);"
+        " say in 'source' or 'sources' where else it is",
+    ),
+    "a source that is none": (
+        "mapping: m.ttl\ntime: {as: arrival}\nsources: {ndwflaw: {socket: {host: h, port: 7}}}", SPEED_AND_FLOW,
+        "6:15: no triples map and no source of the mapping is called 'ndwflaw'; did you mean 'ndwflow'?",
+    ),
+    "limits of a window": (
+        "mapping: m.ttl\ntime: {as: arrival}\njoin: {window: dynamic, lower: 9s}", SPEED_AND_FLOW,
+        "6:5: the sizes of a DynamicWindow do not ascend from at least 1: lower 9000, size 2000, upper 5000",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_has_its_place(write, name):
+    stream, mapping, expected = WRONG[name]
+    assert problem(write(stream, mapping)) == f"pipeline.yaml:{expected}"
