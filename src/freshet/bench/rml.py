@@ -16,8 +16,6 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from freshet.bench.figures import Baseline, Figure
@@ -58,13 +56,13 @@ def rml_figures(records: int = RECORDS, peer_records: int = PEER_RECORDS) -> Seq
             for join in (False, True):
                 (place / _mapping_name(join)).write_text(mapping_text(place, iterator, join=join))
         rates = _our_rates(home, records)
-        theirs = {join: _peer_rate(python, peer, join, peer_records) if python else None for join in (False, True)}
+        theirs = {join: _peer_rate(python, peer, join, peer_records) for join in (False, True) if python is not None}
     return [
         Figure(
             f"rml_records_per_second_{'with' if join else 'without'}_join",
             rates[join],
             "records/s",
-            Baseline(f"{MORPH_KGC} with its start", theirs[join]) if theirs[join] else None,
+            Baseline(f"{MORPH_KGC} with its start", theirs[join]) if join in theirs else None,
         )
         for join in (False, True)
     ]
