@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from freshet.rdf.errors import InputError
 from freshet.rml.mapping_graph import MappingGraph, Value
 from freshet.rml.vocabulary import short
-from freshet.rml.windows import JoinWindow, WindowKind
+from freshet.rml.windows import JoinWindow, WindowKind, default_window, window_with
 from freshet.syntax.durations import duration_ms, unit_duration_ms
 
 _SIZES = {"windowSize": "size", "lowerLimit": "lower", "upperLimit": "upper"}
@@ -22,7 +23,7 @@ _JOIN_TYPES = {
     "VCTWindowJoin": WindowKind.DYNAMIC,
 }
 _IN_CONFIG = {
-    *(f"rmls:{name}" for name in (*_SIZES, *_COSTS, "joinType", "windowType", "listSize", "sizingPolicy")),
+    *(f"rmls:{name}" for name in (*_SIZES, *_COSTS, "joinType", "windowType", "listSize", "idleTime", "sizingPolicy")),
 }
 # Commas inside of these belong to the reference itself.
 _NO_LIST = re.compile(r"""[\[\]()'"]""")
@@ -33,36 +34,32 @@ def read_window(graph: MappingGraph, node: Value) -> JoinWindow | None:
     config = graph.optional(node, "rmls:joinConfig")
     kind = graph.optional(node, "rmls:windowType")
     if config is None:
-        return None if kind is None else JoinWindow(_kind(graph, kind))
+        return None if kind is None else default_window(_kind(graph, kind))
     graph.only(config, _IN_CONFIG)
     kind = kind or graph.optional(config, "rmls:windowType")
-    given: dict[str, object] = {}
+    chosen = WindowKind.DYNAMIC
     if kind is not None:
-        given["kind"] = _kind(graph, kind)
+        chosen = _kind(graph, kind)
     elif graph.get(config, "rmls:joinType"):
-        given["kind"] = _join_type(graph, graph.single(config, "rmls:joinType"))
-    counted = given.get("kind") is WindowKind.DYNAMIC_COUNT
+        chosen = _join_type(graph, graph.single(config, "rmls:joinType"))
+    given: dict[str, object] = {}
     for name, field in _SIZES.items():
         if (text := graph.text(config, f"rmls:{name}")) is not None:
+            counted = chosen is WindowKind.DYNAMIC_COUNT
             given[field] = _number(graph, name, text) if counted else _milliseconds(graph, name, text)
     for name, field in _COSTS.items():
         if (text := graph.text(config, f"rmls:{name}")) is not None:
             given[field] = _cost(graph, name, text)
     if (text := graph.text(config, "rmls:listSize")) is not None:
         given["list_size"] = _number(graph, "listSize", text)
+    if (text := graph.text(config, "rmls:idleTime")) is not None:
+        given["idle_ms"] = _milliseconds(graph, "idleTime", text)
     if (text := graph.text(config, "rmls:sizingPolicy")) is not None:
         given["policy"] = text
-    return _checked(graph, JoinWindow(**given))  # type: ignore[arg-type]
-
-
-def _checked(graph: MappingGraph, window: JoinWindow) -> JoinWindow:
-    if not 0 < window.lower <= window.upper:
-        raise graph.wrong(f"has a window whose limits are {window.lower} and {window.upper}")
-    if window.size <= 0 or window.list_size <= 0:
-        raise graph.wrong("has a window or a list of no size")
-    if window.grow_below > window.shrink_above:
-        raise graph.wrong("has a window that grows at a cost above the one at which it shrinks")
-    return window
+    try:
+        return window_with(default_window(chosen), given)
+    except InputError as error:
+        raise graph.wrong(f"has a window that cannot be: {error}") from None
 
 
 def _kind(graph: MappingGraph, value: Value) -> WindowKind:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from freshet.rdf.errors import InputError
@@ -32,9 +33,8 @@ class JoinWindow:
     shrink_above: float = 1.2  # the cost of the lists above which a window is halved ...
     grow_below: float = 0.8  # ... and below which it is doubled
     list_size: float = 2  # what the length of a key's list is first measured against
-    idle_ms: int = (
-        10_000  # a key of which nothing came for so long is forgotten; the longest that a window by count waits
-    )
+    # A key of which nothing came for so long is forgotten; the longest that a window by count waits.
+    idle_ms: int = 10_000
     policy: str | None = None  # MODULE:NAME of a sizing policy in place of algorithm 1
 
     def __post_init__(self) -> None:
@@ -59,3 +59,12 @@ def default_window(kind: WindowKind) -> JoinWindow:
     if kind is WindowKind.DYNAMIC_COUNT:
         return JoinWindow(kind, size=2, lower=2, upper=1_024, idle_ms=5_000)
     return JoinWindow(kind, size=2_000) if kind in FIXED else JoinWindow(kind)
+
+
+def window_with(window: JoinWindow, given: Mapping[str, object]) -> JoinWindow:
+    """A window with other parameters. Whoever gives limits but no first size has one between them."""
+    if "size" not in given and window.kind not in FIXED:
+        lower, upper = given.get("lower", window.lower), given.get("upper", window.upper)
+        assert isinstance(lower, int) and isinstance(upper, int)
+        given = {**given, "size": min(max(window.size, lower), upper)}
+    return replace(window, **given)  # type: ignore[arg-type]

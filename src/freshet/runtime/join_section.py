@@ -3,12 +3,11 @@ mapping."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from freshet.rml.windows import JoinWindow, WindowKind, default_window
+from freshet.rml.windows import JoinWindow, WindowKind, default_window, window_with
 from freshet.runtime.durations import setting_ms
 from freshet.runtime.section import Section, duration
 
@@ -46,4 +45,4 @@ class JoinSection(Section):
         given = {key: value for key, value in self.model_dump(exclude={"window"}).items() if value is not None}
         if self.window is not None and _KINDS[self.window] is not window.kind:
             window = default_window(_KINDS[self.window])  # sizes of another kind mean something else
-        return replace(window, **given)
+        return window_with(window, given)

@@ -42,16 +42,20 @@ def test_a_windowed_join_is_a_part_of_its_own(tmp_path):
 @pytest.mark.parametrize(
     ("config", "window"),
     [
-        ("rmls:joinType rmls:TumblingJoin", JoinWindow(WindowKind.TUMBLING)),
+        ("rmls:joinType rmls:TumblingJoin", JoinWindow(WindowKind.TUMBLING, size=2_000)),
         ("rmls:windowType rmls:Sliding ; rmls:windowSize 'PT3S'", JoinWindow(WindowKind.SLIDING, size=3_000)),
         (
             "rmls:windowType rmls:LosslessWindow ; rmls:lowerLimit 20 ; rmls:upperLimit '1s' ; rmls:shrinkAbove 2.5 ;"
             " rmls:growBelow 0.25 ; rmls:listSize 8 ; rmls:sizingPolicy 'm:f'",
-            JoinWindow(WindowKind.LOSSLESS, 2_000, 20, 1_000, 2.5, 0.25, 8, "m:f"),
+            JoinWindow(WindowKind.LOSSLESS, 1_000, 20, 1_000, 2.5, 0.25, 8, policy="m:f"),
         ),
         (
             "rmls:windowType rmls:DynamicCountWindow ; rmls:lowerLimit 2 ; rmls:upperLimit 64",
-            JoinWindow(WindowKind.DYNAMIC_COUNT, lower=2, upper=64),
+            JoinWindow(WindowKind.DYNAMIC_COUNT, size=2, lower=2, upper=64, idle_ms=5_000),
+        ),
+        (
+            "rmls:windowType rmls:DynamicWindow ; rmls:upperLimit '300ms' ; rmls:idleTime '2s'",
+            JoinWindow(WindowKind.DYNAMIC, size=300, upper=300, idle_ms=2_000),
         ),
     ],
 )
@@ -66,7 +70,7 @@ def test_parameters(tmp_path, config, window):
         ("rmls:joinType rmls:PigeonJoin", "PigeonJoin"),
         ("rmls:windowType rmls:Pigeon", "Pigeon"),
         ("rmls:windowSize 'soon'", "soon"),
-        ("rmls:lowerLimit 10 ; rmls:upperLimit 5", "limits"),
+        ("rmls:lowerLimit 10 ; rmls:upperLimit 5", "ascend"),
         ("rmls:pigeon 5", "pigeon"),
         ("rmls:shrinkAbove 1 ; rmls:growBelow 2", "grows"),
     ],
@@ -79,7 +83,7 @@ def test_what_is_wrong_is_named(tmp_path, config, word):
 
 def test_a_parent_without_a_condition_is_of_the_same_record(tmp_path):
     file = tmp_path / "mapping.ttl"
-    text = MAPPING.replace("CONFIG", "rmls:windowSize 1").replace("WINDOW", "")
+    text = MAPPING.replace("CONFIG", "rmls:windowSize 1000").replace("WINDOW", "")
     start, end = text.index("rr:joinCondition"), text.index("] ] ] .")
     file.write_text(text[:start] + text[end + 1 :], encoding="utf-8")
     (part,) = parts_of(read_mapping(file))
