@@ -38,12 +38,19 @@ def _windows() -> Sequence[Figure]:
     return windows_figures()
 
 
+def _rml() -> Sequence[Figure]:
+    from freshet.bench.rml import rml_figures
+
+    return rml_figures()
+
+
 BENCHMARKS: dict[str, Callable[[], Sequence[Figure]]] = {
     "pipeline": _pipeline,
     "oneshot": _oneshot,
     "operators": _operators,
     "index": _index,
     "windows": _windows,
+    "rml": _rml,
 }
 
 

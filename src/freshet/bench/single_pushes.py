@@ -1,8 +1,10 @@
 """One element at a time through a join of two windows, each push evaluated before the next.
 
 The windows are over two streams whose elements take turns, one a millisecond, and hold some 500 rows each; an element
-meets one row of the other window on average. RSP-QL's windows close at every millisecond, CQELS-QL's move with every
-element.
+meets one row of the other window on average. RSP-QL's windows close at every millisecond, so that every push is an
+evaluation, or (open) not at all while it is timed; CQELS-QL's move with every element. On top of the join stands
+nothing, a FILTER over both windows or over one, DISTINCT, or fewer variables than are joined: then what goes counts
+too.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count, islice
 from statistics import median
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,41 +40,62 @@ _BASE = "http://example.org/"
 _STREAMS = (_BASE + "s", _BASE + "t")
 _PREDICATES = (_BASE + "p", _BASE + "q")
 
-RSP_QL = """
+_RSP_QL = """
 PREFIX : <http://example.org/>
-REGISTER ISTREAM <closing> AS SELECT ?a ?b ?c
-FROM NAMED WINDOW <w> ON :s [RANGE PT1S STEP PT0.001S]
-FROM NAMED WINDOW <v> ON :t [RANGE PT1S STEP PT0.001S]
-WHERE { WINDOW <w> { ?a :p ?b } WINDOW <v> { ?b :q ?c } }
+REGISTER {output} <closing> AS SELECT {select}
+FROM NAMED WINDOW <w> ON :s [RANGE PT1S STEP {step}]
+FROM NAMED WINDOW <v> ON :t [RANGE PT1S STEP {step}]
+WHERE {{ WINDOW <w> {{ ?a :p ?b }} WINDOW <v> {{ ?b :q ?c }} }}
 """
-CQELS_QL = """
+_CQELS_QL = """
 PREFIX : <http://example.org/>
-SELECT ?a ?b ?c WHERE { STREAM :s [RANGE 1000ms] { ?a :p ?b } STREAM :t [RANGE 1000ms] { ?b :q ?c } }
+SELECT {select} WHERE {{
+    STREAM :s [RANGE 1000ms] {{ ?a :p ?b }} STREAM :t [RANGE 1000ms] {{ ?b :q ?c }} {where}
+}}
 """
+
+
+class Variant(NamedTuple):
+    """A query under its figure's name, and whether the pushes that are timed make it report."""
+
+    name: str
+    query: str
+    reports: bool = True
+
+
+VARIANTS = (
+    Variant("push_closing_windows", _RSP_QL.format(output="ISTREAM", select="?a ?b ?c", step="PT0.001S")),
+    Variant("push_closing_windows_rstream", _RSP_QL.format(output="RSTREAM", select="?a ?b ?c", step="PT0.001S")),
+    Variant("push_open_windows", _RSP_QL.format(output="ISTREAM", select="?a ?b ?c", step="PT1H"), reports=False),
+    Variant("push_arrival_windows", _CQELS_QL.format(select="?a ?b ?c", where="")),
+    Variant("push_arrival_windows_filter", _CQELS_QL.format(select="?a ?b ?c", where="FILTER(?a != ?c)")),
+    Variant("push_arrival_windows_leaf_filter", _CQELS_QL.format(select="?a ?b ?c", where="FILTER(?a != :k1)")),
+    Variant("push_arrival_windows_distinct", _CQELS_QL.format(select="DISTINCT ?a ?c", where="")),
+    Variant("push_arrival_windows_projected", _CQELS_QL.format(select="?a ?c", where="")),
+)
 
 Push = Callable[[str, Elements], object]
 
 
 def push_figures(pushes: int = PUSHES) -> Sequence[Figure]:
-    """The median microseconds of a push, for each kind of window."""
+    """The median microseconds of a push, for each kind of window and of what stands on top of the join."""
     baseline = Baseline(FROM_SCRATCH, _from_scratch_microseconds())
-    return [
-        Figure(f"{name}_microseconds", microseconds, "µs", baseline)
-        for name, microseconds in (
-            ("push_closing_windows", _session_microseconds(RSP_QL, pushes)),
-            ("push_arrival_windows", _session_microseconds(CQELS_QL, pushes)),
-            ("push_batch_of_one", _batch_of_one_microseconds(pushes)),
-        )
-    ]
+    medians = {variant.name: _session_microseconds(variant, pushes) for variant in VARIANTS}
+    medians["push_batch_of_one"] = _batch_of_one_microseconds(pushes)
+    return [Figure(f"{name}_microseconds", taken, "µs", baseline) for name, taken in medians.items()]
 
 
-def _session_microseconds(query: str, pushes: int) -> float:
+def _session_microseconds(variant: Variant, pushes: int) -> float:
     session = Session()
-    reports: list[Report] = []
-    session.register(query, on_report=reports.append)
+    rows: list[int] = []
+
+    def take(report: Report) -> None:
+        rows.append(len(report.rows))
+
+    session.register(variant.query, on_report=take)
     found = _median_microseconds(session.push, session.dictionary, pushes)
-    if not reports:
-        raise FreshetError(f"the pushes of a benchmark gave no report for {query}")
+    if bool(rows) != variant.reports:
+        raise FreshetError(f"the pushes of {variant.name} gave {len(rows)} reports")
     return found
 
 

@@ -90,7 +90,8 @@ def _write(file: BinaryIO, statements: Iterator[Statement]) -> int:
     things: list[pa.Array] = []
     for subjects, predicate, objects in statements:
         lines.append(_joined(subjects, f" <{predicate}> ", objects, " .\n").cast(pa.large_string()))
-        things.append((objects if predicate in _SAID_WITH_OBJECT else subjects).cast(pa.large_string()))
+        thing = objects if predicate in _SAID_WITH_OBJECT and not isinstance(objects, str) else subjects
+        things.append(thing.cast(pa.large_string()))
     order = pc.sort_indices(pa.chunked_array(things))
     every = pa.chunked_array(lines)
     for start in range(0, len(order), CHUNK):

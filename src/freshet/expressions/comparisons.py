@@ -1,6 +1,7 @@
 """`=`, `!=`, `<`, `<=`, `>`, `>=` and sameTerm over columns (SPARQL 1.1, 17.3 and 17.4.1).
 
-Inline ids are compared by their bits. Other terms need their values, strings their text; only rows that do pay for it.
+Inline ids are compared by their bits, other terms by their values as far as these are known. What has never been asked
+for is read, and strings need their text; only then is everything looked at again.
 Literals of two known datatypes are different; where one has an unknown datatype or an ill-typed form and they are not
 the same term, it is an error, as it is for a moment without time zone that may be the other one.
 """
@@ -59,7 +60,7 @@ def compare(batch: Batch, operator: str, left: Column, right: Column) -> Truths:
     left_ids = UNBOUND if isinstance(left, Values) else batch.ids(left)
     right_ids = UNBOUND if isinstance(right, Values) else batch.ids(right)
     if not computed:
-        codes, unfinished = compare_ids(left_ids, right_ids, outcomes)
+        codes, unfinished = compare_ids(left_ids, right_ids, outcomes, batch.table.known)
         if not unfinished:
             return Truths(codes)
     codes, unfinished = compare_values(batch.values(left), left_ids, batch.values(right), right_ids, outcomes)

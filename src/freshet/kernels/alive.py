@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from freshet.kernels.index import BLOCK, _find, _look, _read
+from freshet.kernels.index import BLOCK, _find, _look
 from freshet.kernels.jit import njit
 from freshet.kernels.lives import BIRTH, DEATH, LINK_WIDTH, LINKS, OLDER
+from freshet.kernels.prefetch import fetch, fetch_rows
 
 # Columns of a step of a probing order; behind them, for every key column, the leaf and the column of its value.
 LEAF = 0
@@ -36,9 +37,9 @@ def _entries(index, values, step, pointers, count):
             if found[at] < 0:
                 found[at], _ = _find(index, keys, at, tags[at])
             entries[first + at] = found[at]
-        _read(index.counts, found, length, tags)
+        fetch_rows(index.counts, found, length)
         for at in range(length):
-            most += tags[at] if found[at] >= 0 else 0
+            most += index.counts[found[at]] if found[at] >= 0 else 0
     return entries, most
 
 
@@ -55,25 +56,23 @@ def _extend(index, rings, records, values, step, ties, pointers, moments, count)
     births = np.empty(most, np.int64)
     rows = np.empty(BLOCK, np.int64)
     origins = np.empty(BLOCK, np.int64)
-    row_births = np.empty(BLOCK, np.int64)
     hits = 0
     for first in range(0, count, BLOCK):
         length = min(BLOCK, count - first)
-        _read(rings.heads, entries[first : first + length], length, rows)
+        fetch_rows(rings.heads, entries[first:], length)
         walking = 0
-        for at in range(length):
-            row = rows[at]
+        for at in range(first, first + length):
+            row = np.int64(rings.heads[max(entries[at], 0)])
             rows[walking] = row
-            origins[walking] = first + at
-            walking += entries[first + at] >= 0 and row >= 0
+            origins[walking] = at
+            walking += (entries[at] >= 0) & (row >= 0)
+            fetch(records, max(row, 0) * records.shape[1])
         while walking > 0:
-            for place in range(walking):
-                row_births[place] = records[rows[place], BIRTH]
             further = 0
             for place in range(walking):
                 row, at = rows[place], origins[place]
                 moment = moments[at]
-                if row_births[place] < moment + ties and records[row, DEATH] > moment:
+                if records[row, BIRTH] < moment + ties and records[row, DEATH] > moment:
                     for other in range(pointers.shape[1]):
                         extended[hits, other] = pointers[at, other]
                     extended[hits, leaf] = row
@@ -81,6 +80,7 @@ def _extend(index, rings, records, values, step, ties, pointers, moments, count)
                     hits += 1
                 rows[further] = records[row, older]
                 origins[further] = at
+                fetch(records, max(rows[further], 0) * records.shape[1])
                 further += rows[further] >= 0
             walking = further
     return extended, births, hits

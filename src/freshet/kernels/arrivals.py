@@ -86,10 +86,11 @@ def window_starts(plans, instants, moments, offsets, numbers):
 
 
 @njit
-def match_arrivals(plans, times, subjects, predicates, objects, moments, offsets, numbers):
+def match_arrivals(plans, times, subjects, predicates, objects, moments, offsets, numbers, kept_out):
     """The elements that match each leaf's pattern, leaf after leaf: keys (leaf, then variables), moments, places.
 
-    The last result says where each leaf's arrivals begin and end.
+    `kept_out` says which elements do not count for which leaf, or has no rows. The last result says where each leaf's
+    arrivals begin and end.
     """
     leaves = plans.streams.shape[0]
     most = 0
@@ -115,6 +116,8 @@ def match_arrivals(plans, times, subjects, predicates, objects, moments, offsets
             ):
                 continue
             if first_of_predicate == 0 and p != s:
+                continue
+            if kept_out.shape[0] > 0 and kept_out[leaf, at]:
                 continue
             if first_of_object < 2 and o != (s if first_of_object == 0 else p):
                 continue
@@ -144,14 +147,16 @@ class Arrived(NamedTuple):
 
 
 @njit
-def gather_arrivals(plans, clocks, times, subjects, predicates, objects, offsets, numbers):
+def gather_arrivals(plans, clocks, times, subjects, predicates, objects, offsets, numbers, kept_out):
     """A batch of elements of several streams as arrivals; the three steps above in one call.
 
     Then `numbers` counts the batch too.
     """
     instants, moments = merge_instants(times, offsets, clocks)
     starts = window_starts(plans, instants, moments, offsets, numbers)
-    keys, seen, places, ends = match_arrivals(plans, times, subjects, predicates, objects, moments, offsets, numbers)
+    keys, seen, places, ends = match_arrivals(
+        plans, times, subjects, predicates, objects, moments, offsets, numbers, kept_out
+    )
     for stream in range(numbers.shape[0]):
         numbers[stream] += offsets[stream + 1] - offsets[stream]
     return Arrived(keys, seen, places, ends, starts, instants)

@@ -1,4 +1,4 @@
-"""Bags of rows on a ring index over all their columns: equal rows are a ring, and one of them is taken out by value."""
+"""Bags of rows: on a ring index over all their columns, where equal rows are a ring, and small ones as they stand."""
 
 import numpy as np
 
@@ -27,3 +27,26 @@ def ring_pop(index, ring, keys):
             index.sizes[IDLE] += 1
         rows[at] = row
     return rows
+
+
+@njit
+def bag_less(rows, others):
+    """The rows that are left when each of `others` has struck out one that is equal to it; for few of both."""
+    struck = np.zeros(rows.shape[0], np.bool_)
+    left = rows.shape[0]
+    for other in range(others.shape[0]):
+        for row in range(rows.shape[0]):
+            same = not struck[row]
+            for column in range(rows.shape[1]):
+                same &= rows[row, column] == others[other, column]
+            if same:
+                struck[row] = True
+                left -= 1
+                break
+    kept = np.empty((left, rows.shape[1]), np.int64)
+    at = 0
+    for row in range(rows.shape[0]):
+        if not struck[row]:
+            kept[at] = rows[row]
+            at += 1
+    return kept

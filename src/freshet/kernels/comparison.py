@@ -21,9 +21,11 @@ from freshet.kernels.values import (
     OTHER,
     STRING,
     TIME_LOCAL,
+    UNKNOWN,
     inline_exact,
     inline_kind,
     inline_real,
+    value_of,
 )
 
 FALSE = 0
@@ -139,8 +141,24 @@ def compare_terms(left_kind, left_high, left_low, left_real, right_kind, right_h
 
 
 @njit
-def compare_ids(left, right, outcomes):
-    """The truth of a comparison as far as ids tell, and whether an outcome of TEXT or DICTIONARY is left."""
+def _compare_known(table, left, right):
+    """The code of two ids by their values in a table; DICTIONARY where it does not have them."""
+    ids, kinds, highs, lows, reals = table
+    left_kind, left_high, left_low, left_real = value_of(ids, kinds, highs, lows, reals, left)
+    right_kind, right_high, right_low, right_real = value_of(ids, kinds, highs, lows, reals, right)
+    if left_kind == UNKNOWN or right_kind == UNKNOWN:
+        return DICTIONARY
+    return compare_terms(
+        left_kind, left_high, left_low, left_real, right_kind, right_high, right_low, right_real, left == right
+    )
+
+
+@njit
+def compare_ids(left, right, outcomes, table):
+    """The truth of a comparison as far as ids tell, and whether an outcome of TEXT or DICTIONARY is left.
+
+    `table` is a table of values as a plain tuple: ids, kinds, high, low, reals.
+    """
     count = max(left.size, right.size)
     left_step, right_step = np.int64(left.size > 1), np.int64(right.size > 1)
     truths = np.empty(count, np.uint8)
@@ -152,6 +170,8 @@ def compare_ids(left, right, outcomes):
             code = FAILED
         elif left_id < 0 and right_id < 0:
             code = _compare_inline(left_id, right_id)
+        if code == DICTIONARY:
+            code = _compare_known(table, left_id, right_id)
         truth = outcomes[code]
         truths[row] = truth
         unfinished |= truth > TRUE

@@ -6,9 +6,8 @@ is filled without hashing anything again. An entry keeps its number while its ke
 serve as row pointers. Keys whose counter has fallen to zero stay until `index_sweep` deletes them in one batch; a
 key that comes again before that gets its old entry back.
 
-Most of an index's time goes into waiting for memory. Rows go in blocks, and what a block needs is read beforehand in
-loops that do one access each and nothing else: so the waits of a block overlap, and what follows finds it in the cache.
-Such a loop must stay as short as it is. One that hashes as well, or decides by what it reads, waits four times longer.
+Most of an index's time goes into waiting for memory. Rows go in blocks, and what a block needs is asked for beforehand:
+so the waits of a block overlap, and what follows finds it in the cache.
 """
 
 from typing import NamedTuple
@@ -16,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from freshet.kernels.jit import njit
+from freshet.kernels.prefetch import fetch, fetch_rows
 
 # Places in `IndexArrays.sizes`.
 USED = 0  # entries ever handed out, the live ones and those in `free` below this number
@@ -77,28 +77,24 @@ def _look(index, keys, first, stop, tags, entries):
     """Hash a block of keys and look each up: its entry, or -1 where it is not there, or (hardly ever) not seen."""
     table, known = index.table, index.keys
     mask = table.shape[0] - 1
+    width = known.shape[1]
     count = stop - first
     for at in range(count):
         tags[at] = _key_hash(keys, first + at)
+        fetch(table, tags[at] & mask)
     for at in range(count):
-        entries[at] = table[tags[at] & mask]
-    for at in range(count):
-        place, slot, tag = tags[at] & mask, entries[at], tags[at]
+        tag = tags[at]
+        place = tag & mask
+        slot = table[place]
         while slot >= 0 and slot >> 32 != tag:
             place = (place + 1) & mask
             slot = table[place]
         entries[at] = slot & 0xFFFFFFFF if slot >= 0 else -1
+        fetch(known, max(entries[at], 0) * width)
     for column in range(keys.shape[1]):
         for at in range(count):
             entry = entries[at]
             entries[at] = entry if known[max(entry, 0), column] == keys[first + at, column] else -1
-
-
-@njit
-def _read(array, places, count, found):
-    """Read an array at some places of a block; where a place is negative, at 0."""
-    for at in range(count):
-        found[at] = array[max(places[at], 0)]
 
 
 @njit
@@ -147,11 +143,10 @@ def index_add(index, keys):
     fresh = np.empty(keys.shape[0], np.bool_)
     tags = np.empty(BLOCK, np.int64)
     found = np.empty(BLOCK, np.int64)
-    seen = np.empty(BLOCK, np.int32)
     for first in range(0, keys.shape[0], BLOCK):
         stop = min(first + BLOCK, keys.shape[0])
         _look(index, keys, first, stop, tags, found)
-        _read(counts, found, stop - first, seen)
+        fetch_rows(counts, found, stop - first)
         for row in range(first, stop):
             entry = found[row - first]
             if entry < 0:
@@ -170,11 +165,10 @@ def index_find(index, keys):
     entries = np.empty(keys.shape[0], np.int32)
     tags = np.empty(BLOCK, np.int64)
     found = np.empty(BLOCK, np.int64)
-    seen = np.empty(BLOCK, np.int32)
     for first in range(0, keys.shape[0], BLOCK):
         stop = min(first + BLOCK, keys.shape[0])
         _look(index, keys, first, stop, tags, found)
-        _read(counts, found, stop - first, seen)
+        fetch_rows(counts, found, stop - first)
         for row in range(first, stop):
             entry = found[row - first]
             if entry < 0:
@@ -188,11 +182,10 @@ def index_release(index, entries):
     """Count each entry once less. Gives the entries whose counter fell to zero."""
     counts = index.counts
     dead = np.empty(entries.shape[0], np.int32)
-    seen = np.empty(BLOCK, np.int32)
     found = 0
     for first in range(0, entries.shape[0], BLOCK):
         block = entries[first : first + BLOCK]
-        _read(counts, block, block.shape[0], seen)
+        fetch_rows(counts, block, block.shape[0])
         for entry in block:
             counts[entry] -= 1
             dead[found] = entry
@@ -208,11 +201,10 @@ def index_take(index, keys):
     taken = np.zeros(keys.shape[0], np.bool_)
     tags = np.empty(BLOCK, np.int64)
     found = np.empty(BLOCK, np.int64)
-    seen = np.empty(BLOCK, np.int32)
     for first in range(0, keys.shape[0], BLOCK):
         stop = min(first + BLOCK, keys.shape[0])
         _look(index, keys, first, stop, tags, found)
-        _read(counts, found, stop - first, seen)
+        fetch_rows(counts, found, stop - first)
         for row in range(first, stop):
             entry = found[row - first]
             if entry < 0:
@@ -232,14 +224,13 @@ def index_sweep(old_table, index):
     table, counts, unused = index.table, index.counts, index.free
     mask = table.shape[0] - 1
     entries = np.empty(BLOCK, np.int64)
-    seen = np.empty(BLOCK, np.int32)
     for first in range(0, old_table.shape[0], BLOCK):
         block = old_table[first : first + BLOCK]  # tables are longer than a block, and both are powers of two
         for at in range(BLOCK):
             entries[at] = block[at] & 0xFFFFFFFF if block[at] >= 0 else -1
-        _read(counts, entries, BLOCK, seen)
+        fetch_rows(counts, entries, BLOCK)
         for at in range(BLOCK):
-            if entries[at] >= 0 and seen[at] > 0:
+            if entries[at] >= 0 and counts[entries[at]] > 0:
                 place = (block[at] >> 32) & mask
                 while table[place] >= 0:
                     place = (place + 1) & mask
@@ -262,7 +253,6 @@ def ring_link(index, ring, rows, values, columns):
     keys = np.empty((BLOCK, width), np.int64)
     tags = np.empty(BLOCK, np.int64)
     found = np.empty(BLOCK, np.int64)
-    seen = np.empty(BLOCK, np.int32)
     for first in range(0, rows.shape[0], BLOCK):
         count = min(BLOCK, rows.shape[0] - first)
         for column in range(width):
@@ -270,8 +260,8 @@ def ring_link(index, ring, rows, values, columns):
                 keys[at, column] = values[rows[first + at], columns[column]]
         _look(index, keys, 0, count, tags, found)
         for at in range(count):
-            seen[at] = known[max(found[at], 0), width] & ROW_MASK if found[at] >= 0 else -1
-        _read(newer, seen, count, seen)
+            if found[at] >= 0:
+                fetch(newer, known[found[at], width] & ROW_MASK)
         for at in range(count):
             row = rows[first + at]
             entry = found[at]
@@ -295,18 +285,14 @@ def ring_unlink(index, ring, rows):
     """Take rows out of their rings, each in constant time and without a look-up."""
     known, sizes = index.keys, index.sizes
     older, newer, entries = ring
-    last = known.shape[1] - 1
-    places = np.empty(BLOCK, np.int32)
-    seen = np.empty(BLOCK, np.int32)
+    width = known.shape[1]
+    last = width - 1
     for first in range(0, rows.shape[0], BLOCK):
         block = rows[first : first + BLOCK]
-        count = block.shape[0]
-        _read(entries, block, count, places)
-        for at in range(count):
-            seen[at] = known[places[at], last]
-        for ends, others in ((newer, older), (older, newer)):
-            _read(ends, block, count, places)
-            _read(others, places, count, seen)
+        for row in block:
+            fetch(known, np.int64(entries[row]) * width)
+            fetch(older, max(newer[row], 0))
+            fetch(newer, max(older[row], 0))
         for row in block:
             entry, before, after = entries[row], older[row], newer[row]
             word = known[entry, last] - ONE_ROW
@@ -341,14 +327,14 @@ def _walk(older, places, rows, fronts, lengths, active):
 @njit
 def _born_before(lefts, rows, born, before):
     """Keep the pairs whose rows were born before a step; says how many there are."""
-    dates = np.empty(BLOCK, np.int64)
     kept = 0
     for first in range(0, rows.shape[0], BLOCK):
         count = min(BLOCK, rows.shape[0] - first)
-        _read(born, rows[first:], count, dates)
-        for at in range(count):
-            lefts[kept], rows[kept] = lefts[first + at], rows[first + at]
-            kept += dates[at] < before
+        fetch_rows(born, rows[first:], count)
+        for at in range(first, first + count):
+            row = rows[at]
+            lefts[kept], rows[kept] = lefts[at], row
+            kept += born[row] < before
     return kept
 
 

@@ -4,7 +4,7 @@ For one row the call costs more than what it does. So arrays come in plain tuple
 tuple takes longer to be recognised), and results go into arrays that the caller has (an array takes longer to hand back
 than a number).
 
-`leaf` is IndexArrays and `born`; `ring` is IndexArrays, RingArrays and `columns`.
+`leaf` is IndexArrays and `born`; `ring` is IndexArrays, RingArrays, `columns` and room for a key.
 """
 
 import numpy as np
@@ -32,29 +32,38 @@ def _ring(arrays):
 
 
 @njit
-def leaf_turn(leaf, keys, number, leaving, rows, fresh, dead):
-    """Count keys, and note in which step new ones came; then count the rows that leave once less.
+def leaf_turn(leaf, waiting, first_waiting, coming, inside, first_inside, end_inside, leaving, number, fresh, dead):
+    """Let the first rows of a queue in: count their keys, and note in which step new ones came. Then let the first of
+    those inside out: count them once less.
 
-    Fills in the rows of all keys, the new ones and those that are dead; gives how many are new and how many dead.
+    Both queues are (positions, values) from a place on; `inside` has rows for values, and gets those that come at its
+    end. Fills in the rows that are new and those that are dead, and gives how many these are.
     """
-    entries, new = index_add(_index(leaf), keys)
-    born = leaf[5]
+    index, born = _index(leaf), leaf[5]
+    positions, keys = waiting
+    positions_inside, rows_inside = inside
+    entries, new = index_add(index, keys[first_waiting : first_waiting + coming])
     found = 0
-    for at in range(entries.shape[0]):
-        rows[at] = entries[at]
+    for at in range(coming):
+        positions_inside[end_inside + at] = positions[first_waiting + at]
+        rows_inside[end_inside + at] = entries[at]
         if new[at]:
             born[entries[at]] = number
             fresh[found] = entries[at]
             found += 1
-    gone = index_release(_index(leaf), leaving)
+    gone = index_release(index, rows_inside[first_inside : first_inside + leaving])
     dead[: gone.shape[0]] = gone
     return found, gone.shape[0]
 
 
 @njit
-def leaf_turn_linked(leaf, ring, keys, number, leaving, rows, fresh, dead):
+def leaf_turn_linked(
+    leaf, ring, waiting, first_waiting, coming, inside, first_inside, end_inside, leaving, number, fresh, dead
+):
     """`leaf_turn` for a leaf with one index, in which the new rows are put and from which the dead are taken."""
-    found, gone = leaf_turn(leaf, keys, number, leaving, rows, fresh, dead)
+    found, gone = leaf_turn(
+        leaf, waiting, first_waiting, coming, inside, first_inside, end_inside, leaving, number, fresh, dead
+    )
     ring_link(_index(ring), _ring(ring), fresh[:found], leaf[1], ring[8])
     ring_unlink(_index(ring), _ring(ring), dead[:gone])
     return found, gone

@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from freshet.kernels.index import BLOCK, FREE, IDLE, USED, _entry_of, _key_hash, _look, _read
+from freshet.kernels.index import BLOCK, FREE, IDLE, USED, _entry_of, _key_hash, _look
 from freshet.kernels.jit import njit
+from freshet.kernels.prefetch import fetch, fetch_rows
 
 OPEN = 2**62  # the death of a row that is alive
 
@@ -32,6 +33,8 @@ BASE = 0  # where the leaf's circle begins in `places` and `inside`
 ROOM = 1  # how long it is, a power of two
 FIRST = 2  # arrivals that have left, ever
 END = 3  # arrivals that have come, ever
+
+_AHEAD = 16  # how many departures ahead their rows are asked for
 
 # Columns of `RingLinks.sizes`.
 ROWS = 0
@@ -68,14 +71,16 @@ class Batch(NamedTuple):
 
 
 @njit
-def _rows_of(index, keys):
-    """The row of each key, made where there is none."""
+def _rows_of(index, keys, beside):
+    """The row of each key, made where there is none. What stands `beside` a row is read next."""
     rows = np.empty(keys.shape[0], np.int32)
     tags = np.empty(BLOCK, np.int64)
     found = np.empty(BLOCK, np.int64)
     for first in range(0, keys.shape[0], BLOCK):
         stop = min(first + BLOCK, keys.shape[0])
         _look(index, keys, first, stop, tags, found)
+        fetch_rows(index.counts, found, stop - first)
+        fetch_rows(beside, found, stop - first)
         for at in range(first, stop):
             row = found[at - first]
             rows[at] = row if row >= 0 else _entry_of(index, keys, at, tags[at - first])
@@ -111,7 +116,7 @@ def lives_step(index, life, keys, moments, places, ends, starts, first):
 
     Rows that were out at the moment they came are neither born nor dead.
     """
-    rows = _rows_of(index, keys)
+    rows = _rows_of(index, keys, life.records)
     leaves, steps = starts.shape
     held = np.int64(0)
     for leaf in range(leaves):
@@ -152,6 +157,9 @@ def lives_step(index, life, keys, moments, places, ends, starts, first):
                 at += 1
             while head < end and oldest < starts[leaf, step]:
                 row = np.int64(life.inside[base + (head & mask)])
+                soon = np.int64(life.inside[base + ((head + _AHEAD) & mask)])  # whatever stands there
+                fetch(index.counts, soon)
+                fetch(life.records, soon * life.records.shape[1])
                 head += 1
                 oldest = life.places[base + (head & mask)]
                 index.counts[row] -= 1
@@ -184,7 +192,6 @@ def link_born(index, rings, records, values, rows, ends, only):
     keys = np.zeros((BLOCK, 1 + width), np.int64)
     tags = np.empty(BLOCK, np.int64)
     found = np.empty(BLOCK, np.int64)
-    near = np.empty(BLOCK, np.int64)  # only read, to have in the cache what the last loop changes
     for leaf in range(rings.slots.shape[0]):
         for slot in range(rings.slots.shape[1]):
             number = rings.slots[leaf, slot]
@@ -199,10 +206,11 @@ def link_born(index, rings, records, values, rows, ends, only):
                         source = rings.columns[number, column]
                         keys[at, 1 + column] = values[rows[first + at], 1 + source] if source >= 0 else 0
                 _look(index, keys, 0, count, tags, found)
-                _read(index.counts, found, count, near)
-                _read(rings.heads, found, count, near)
+                fetch_rows(index.counts, found, count)
+                fetch_rows(rings.heads, found, count)
                 for at in range(count):
-                    near[at] = records[max(near[at], 0), links + NEWER]
+                    if found[at] >= 0:
+                        fetch(records, max(np.int64(rings.heads[found[at]]), 0) * records.shape[1] + links)
                 for at in range(count):
                     row = np.int64(rows[first + at])
                     entry = found[at]

@@ -53,6 +53,23 @@ def pointers_add(results, pointers):
 
 
 @njit
+def unlink_result(results, slot):
+    """Drop the result of a slot."""
+    for leaf in range(results.heads.shape[0]):
+        older, newer = results.older[leaf, slot], results.newer[leaf, slot]
+        if newer >= 0:
+            results.older[leaf, newer] = older
+        else:
+            results.heads[leaf, results.pointers[slot, leaf]] = older
+        if older >= 0:
+            results.newer[leaf, older] = newer
+    results.alive[slot] = False
+    results.free[results.sizes[FREE]] = slot
+    results.sizes[FREE] += 1
+    results.sizes[LIVE] -= 1
+
+
+@njit
 def pointers_invalidate(results, leaf, rows):
     """Drop every result that points to one of the rows of a leaf. Gives the pointers of what was dropped."""
     dropped = np.empty(results.sizes[LIVE], np.int32)
@@ -63,21 +80,10 @@ def pointers_invalidate(results, leaf, rows):
         slot = results.heads[leaf, row]
         while slot >= 0:
             following = results.older[leaf, slot]
-            for other in range(results.heads.shape[0]):
-                older, newer = results.older[other, slot], results.newer[other, slot]
-                if newer >= 0:
-                    results.older[other, newer] = older
-                else:
-                    results.heads[other, results.pointers[slot, other]] = older
-                if older >= 0:
-                    results.newer[other, older] = newer
-            results.alive[slot] = False
-            results.free[results.sizes[FREE]] = slot
-            results.sizes[FREE] += 1
+            unlink_result(results, slot)
             dropped[found] = slot
             found += 1
             slot = following
-    results.sizes[LIVE] -= found
     gone = np.empty((found, results.pointers.shape[1]), np.int32)
     for at in range(found):
         for column in range(gone.shape[1]):

@@ -33,7 +33,7 @@ class HeapArrays(NamedTuple):
 @njit
 def entries_of(index, keys):
     """The entry of each key, made where there is none; counters are left as they are."""
-    return _rows_of(index, keys)
+    return _rows_of(index, keys, index.counts)
 
 
 @njit

@@ -165,24 +165,27 @@ def _slot(ids, term_id):
 
 
 @njit
+def value_of(ids, kinds, highs, lows, reals, term_id):
+    """Kind, high, low and real of an id, as a table has them; of kind UNKNOWN where it does not."""
+    if term_id < 0:
+        return inline_term(term_id)
+    if term_id > 0:
+        slot = _slot(ids, term_id)
+        if ids[slot] == term_id:
+            return kinds[slot], highs[slot], lows[slot], reals[slot]
+        return UNKNOWN, np.int64(0), np.uint64(0), np.float64(0)
+    return NOTHING, np.int64(0), np.uint64(0), np.float64(0)
+
+
+@njit
 def look_up(table, term_ids):
     """The values of ids, and how many of them the table does not have (kind UNKNOWN)."""
     values = new_values(term_ids.size)
+    known = table.values
     unknown = 0
     for row in range(term_ids.size):
-        term_id = term_ids[row]
-        kind, high, low, real = NOTHING, np.int64(0), np.uint64(0), np.float64(0)
-        if term_id < 0:
-            kind, high, low, real = inline_term(term_id)
-        elif term_id > 0:
-            slot = _slot(table.ids, term_id)
-            if table.ids[slot] == term_id:
-                kind = table.values.kinds[slot]
-                high, low = table.values.high[slot], table.values.low[slot]
-                real = table.values.reals[slot]
-            else:
-                kind = UNKNOWN
-                unknown += 1
+        kind, high, low, real = value_of(table.ids, known.kinds, known.high, known.low, known.reals, term_ids[row])
+        unknown += kind == UNKNOWN
         values.kinds[row] = kind
         values.high[row] = high
         values.low[row] = low

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from freshet.algebra.windows import WindowOperator
 from freshet.kernels.arrivals import Arrived
@@ -78,6 +80,11 @@ class ArrivalLeaves:
     def values(self) -> Ids:
         """One row a leaf row: the leaf's number, then the values of its variables."""
         return self.row_entries.keys
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """All arrays, as `freshet.kernels.small_batches` takes them."""
+        return (*self.row_entries.arrays, *self.life, *self.ring_entries.arrays, *self.rings)
 
     @property
     def row_capacity(self) -> int:

@@ -15,15 +15,18 @@ from freshet.algebra.nodes import StreamOperator
 from freshet.expressions.evaluate import evaluate, test
 from freshet.kernels.arrivals import Arrived
 from freshet.native.arrival_leaf import SPARE_ROOM, ArrivalLeaf, ArrivalLeaves
-from freshet.native.arrival_plan import ArrivalPlan
-from freshet.native.arrival_source import ArrivalSource
-from freshet.native.one_way_index import Ids
+from freshet.native.arrival_plan import ArrivalPlan, Computed, RowStep
+from freshet.native.arrival_source import NOTHING_OUT, ArrivalSource, Ready
+from freshet.native.one_way_index import Ids, Mask
 from freshet.native.operators.arrival_distinct import ArrivalDistinctOp, TimedRows
 from freshet.native.operators.arrival_join import ArrivalJoinOp, Timed
 from freshet.native.plan import PlanCondition
 from freshet.native.r2s.bags import bag_difference
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
+
+# A condition on a leaf alone: the leaf, its stream, the condition, and where elements have the variables it reads.
+_Guard = tuple[int, int, PlanCondition, list[tuple[str, int]]]
 
 
 class ArrivalQuery:
@@ -47,9 +50,24 @@ class ArrivalQuery:
         ]
         inside = [condition for conditions in self._leaf_conditions for condition in conditions]
         self._steps = (*(condition for condition in plan.conditions if condition not in inside), *plan.steps)
-        self._is_plain = not (self._join.keeps_results or plan.conditions or plan.steps)
         self._needed = set(plan.variables).union(*(variables_of(step.expression) for step in self._steps))
-        self._homes = self._join.homes(plan.variables)
+        # For small batches: the columns that the join is asked for, what each step reads of them, those to put out.
+        made = {step.variable for step in self._steps if isinstance(step, Computed)}
+        columns = [name for name in dict.fromkeys((*plan.variables, *sorted(self._needed))) if name not in made]
+        self._homes = self._join.homes(columns)
+        self._row_steps: list[tuple[RowStep, list[tuple[str, int]]]] = []
+        for step in self._steps:
+            scope = step.scope if isinstance(step, PlanCondition) else columns
+            read = variables_of(step.expression).intersection(scope).intersection(columns)
+            self._row_steps.append((step, [(name, 1 + columns.index(name)) for name in read]))
+            columns += [step.variable] if isinstance(step, Computed) else []
+        places = [0, *(1 + columns.index(name) for name in plan.variables)]
+        self._places = None if places == list(range(1 + len(columns))) else np.array(places)
+        self._guards: list[_Guard] = [
+            (at, self._source.plans.streams.item(at), condition, _element_places(leaf, condition))
+            for at, (leaf, conditions) in enumerate(zip(leaves, self._leaf_conditions, strict=True))
+            for condition in conditions
+        ]
         self._few = SPARE_ROOM // len(leaves)
         self._nothing = TimedRows(np.empty((0, len(plan.variables)), np.int64), np.empty(0, np.int64))
 
@@ -71,12 +89,12 @@ class ArrivalQuery:
         ready = self._source.ready(watermark_ms)
         if ready is None:
             return self._nothing
-        if self._is_plain and len(ready.elements.times) <= self._few:
-            return TimedRows(*self._join.pass_through(self._source, ready, self._homes))
+        if len(ready.elements.times) <= self._few:
+            return self._pass_through(ready)
         arrived = self._source.gather(ready)
         self._leaves.step(self._filtered(arrived), self._source.first)
         born, died = self._join.step(self._source.first, len(self._source.instants))
-        came, went = self._solutions(born), self._solutions(died)
+        came, went = self._solutions(born), self._solutions(died)  # with times for moments
         self._leaves.end_step()
         if self._distinct is not None:
             came, went = self._distinct.step(came, went)
@@ -84,7 +102,51 @@ class ArrivalQuery:
             came, went = went, came
         if self._lossy and self._distinct is None:
             came = _less(came, went)
-        return TimedRows(came.rows, self._source.times(came.moments))
+        return came
+
+    def _pass_through(self, ready: Ready) -> TimedRows:
+        """The same for a small batch. Rows have their time in front."""
+        kept_out = self._kept_out(ready) if self._guards else NOTHING_OUT
+        if not self._join.keeps_results:
+            rows = self._stepped(self._join.pass_through(self._source, ready, kept_out, self._homes))
+            return self._nothing if len(rows) == 0 else TimedRows(rows[:, 1:].copy(), rows[:, 0])
+        came, went = map(self._stepped, self._join.pass_through_kept(self._source, ready, kept_out, self._homes))
+        if not (len(came) or len(went)):
+            return self._nothing
+        if self._distinct is not None:
+            came, went = self._distinct.few(came, went)
+        if self._plan.output is StreamOperator.DSTREAM:
+            came, went = went, came
+        if self._lossy and self._distinct is None:
+            came = bag_difference(came, went)
+        return self._nothing if len(came) == 0 else TimedRows(came[:, 1:].copy(), came[:, 0])
+
+    def _kept_out(self, ready: Ready) -> Mask:
+        """Which elements a condition on a leaf alone keeps out of it."""
+        kept_out = NOTHING_OUT
+        for leaf, stream, condition, places in self._guards:
+            first, end = ready.offsets.item(stream), ready.offsets.item(stream + 1)
+            if end == first:
+                continue
+            columns = {name: ready.elements[place][first:end] for name, place in places}
+            passed = test(condition.expression, columns, end - first, self._dictionary)
+            if np.count_nonzero(passed) == end - first:
+                continue
+            if kept_out is NOTHING_OUT:
+                kept_out = np.zeros((len(self._leaves.leaves), len(ready.elements.times)), np.bool_)
+            kept_out[leaf, first:end] |= ~passed
+        return kept_out
+
+    def _stepped(self, rows: Ids) -> Ids:
+        """Results of a small batch, filtered, extended and projected."""
+        for step, places in self._row_steps if len(rows) else ():
+            columns = {name: rows[:, at].copy() for name, at in places}
+            if isinstance(step, PlanCondition):
+                keep = test(step.expression, columns, len(rows), self._dictionary)
+                rows = rows if np.count_nonzero(keep) == len(rows) else rows[keep]
+            else:
+                rows = np.column_stack((rows, evaluate(step.expression, columns, len(rows), self._dictionary)))
+        return rows if self._places is None else rows.take(self._places, axis=1)
 
     def _filtered(self, arrived: Arrived) -> Arrived:
         """Without the arrivals that a condition on their leaf alone keeps out."""
@@ -123,7 +185,7 @@ class ArrivalQuery:
         for at, name in enumerate(self._plan.variables):
             if name in columns:
                 rows[:, at] = columns[name]
-        return TimedRows(rows, moments)
+        return TimedRows(rows, self._source.times(moments))
 
 
 def by_time(solutions: TimedRows) -> Iterator[tuple[int, Ids]]:
@@ -137,6 +199,13 @@ def by_time(solutions: TimedRows) -> Iterator[tuple[int, Ids]]:
     cuts = np.flatnonzero(times[1:] != times[:-1]) + 1
     for first, end in zip([0, *cuts.tolist()], [*cuts.tolist(), len(times)], strict=True):
         yield times.item(first), solutions.rows[first:end]
+
+
+def _element_places(leaf: ArrivalLeaf, condition: PlanCondition) -> list[tuple[str, int]]:
+    read = variables_of(condition.expression) & condition.scope
+    return [
+        (name, 1 + places[0]) for name, places in zip(leaf.names, leaf.pattern.columns, strict=True) if name in read
+    ]
 
 
 def _less(rows: TimedRows, others: TimedRows) -> TimedRows:

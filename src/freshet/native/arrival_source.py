@@ -31,6 +31,8 @@ from freshet.native.stream import joined
 from freshet.rdf.elements import Elements
 from freshet.rdf.terms import Iri
 
+NOTHING_OUT = np.empty((0, 0), np.bool_)  # no element is kept out of any leaf
+
 _NONE = np.empty(0, np.int64)
 
 
@@ -71,18 +73,21 @@ class ArrivalSource:
     def __init__(self, leaves: Sequence[ArrivalLeaf]) -> None:
         self.streams = list(dict.fromkeys(_stream(leaf) for leaf in leaves if leaf.window is not None))
         self.plans = _plans(leaves, self.streams)
+        self.plain_plans = tuple(self.plans)
         self.numbers = np.zeros(len(self.streams) + 1, np.int64)  # of elements that have been taken
         self.first = 0
         self.steps = 0  # how many moments the last batch had
         self.instants = _NONE
-        self._waiting = {stream: WaitingElements() for stream in self.streams}
+        self._waiting = [WaitingElements() for _ in self.streams]
+        self._waiting_of = dict(zip(self.streams, self._waiting, strict=True))
+        self._single_offsets: dict[int, Ids] = {}
         self._stored = WaitingElements()
         self._reads_stored = any(leaf.window is None for leaf in leaves)
 
     def receive(self, stream: str, elements: Elements) -> None:
         """Elements of a stream, none before a time that has been taken."""
         if len(elements.times):
-            self._waiting[stream].push(elements)
+            self._waiting_of[stream].push(elements)
 
     def stored(self, elements: Elements) -> None:
         """Triples of the stored graph; one is seen from the first instant on that is not before its time."""
@@ -100,26 +105,36 @@ class ArrivalSource:
         self.steps = 0
         parts: list[Elements] = []
         ends = [0]
+        end = 0
         last_ms = BEFORE_ALL_TIME
-        for waiting in self._waiting.values():
-            part = waiting.release(until_ms)
-            if part is None:
-                ends.append(ends[-1])
-                continue
-            parts.append(part)
-            ends.append(ends[-1] + len(part.times))
-            last_ms = max(last_ms, part.times.item(-1))
+        for waiting in self._waiting:
+            if waiting.from_ms < until_ms and (part := waiting.release(until_ms)) is not None:
+                parts.append(part)
+                end += len(part.times)
+                last_ms = max(last_ms, part.times.item(-1))
+            ends.append(end)
         if not parts:
             return None
-        stored = self._stored.release(last_ms + 1)
+        stored = self._stored.release(last_ms + 1) if self._reads_stored else None
         if stored is not None:
             parts.append(stored)
-        ends.append(ends[-1] + (0 if stored is None else len(stored.times)))
-        return Ready(parts[0] if len(parts) == 1 else joined(parts), np.array(ends))
+            end += len(stored.times)
+        ends.append(end)
+        return Ready(parts[0] if len(parts) == 1 else joined(parts), self._offsets(ends))
+
+    def _offsets(self, ends: list[int]) -> Ids:
+        if ends[-1] > 1:
+            return np.array(ends)
+        single = self._single_offsets.get(stream := ends.index(1))
+        if single is None:  # the same for every single element of a stream
+            single = self._single_offsets[stream] = np.array(ends)
+        return single
 
     def gather(self, ready: Ready) -> Arrived:
         """A batch as arrivals at the leaves."""
-        arrived: Arrived = gather_arrivals(self.plans, len(self.streams), *ready.elements, ready.offsets, self.numbers)
+        arrived: Arrived = gather_arrivals(
+            self.plans, len(self.streams), *ready.elements, ready.offsets, self.numbers, NOTHING_OUT
+        )
         self.instants = arrived.instants
         self.steps = len(arrived.instants)
         return arrived

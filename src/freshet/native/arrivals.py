@@ -26,67 +26,75 @@ class Arrivals(Generic[Value]):
     def __init__(self, dtype: type[Value], shape: tuple[int, ...] = ()) -> None:
         self._times = np.empty(_FIRST_CAPACITY, np.int64)
         self._values: NDArray[Value] = np.empty((_FIRST_CAPACITY, *shape), dtype)
-        self._first = self._end = 0
+        self.first = self.end = 0
         self.first_time = AFTER_ALL_TIME  # the time of the first row
 
     def __len__(self) -> int:
-        return self._end - self._first
+        return self.end - self.first
 
     @property
     def times(self) -> Ids:
-        return self._times[self._first : self._end]
+        return self._times[self.first : self.end]
 
     @property
     def values(self) -> NDArray[Value]:
-        return self._values[self._first : self._end]
+        return self._values[self.first : self.end]
 
     def append(self, times: Ids, values: NDArray[Value]) -> None:
         if len(times) == 0:
             return
-        earlier = len(self) > 0 and times[0] < self._times[self._end - 1]
-        if self._end + len(times) > len(self._times):
-            self._make_room(len(times))
-        back = slice(self._end, self._end + len(times))
+        earlier = len(self) > 0 and times[0] < self._times[self.end - 1]
+        self.make_room(len(times))
+        back = slice(self.end, self.end + len(times))
         self._times[back] = times
         self._values[back] = values
-        self._end = back.stop
+        self.end = back.stop
         if earlier:
             order = np.argsort(self.times, kind="stable")
             self.times[:] = self.times[order]
             self.values[:] = self.values[order]
-        self.first_time = self._times.item(self._first)
+        self.first_time = self._times.item(self.first)
 
     def append_one(self, time: int, values: Sequence[int]) -> None:
         """One row at the back, not before what is there."""
-        end = self._end
+        end = self.end
         if end == len(self._times):
             self._make_room(1)
-            end = self._end
+            end = self.end
         self._times[end] = time
         if self._values.ndim == 1:
             self._values[end] = values[0]
         else:
             for column, value in enumerate(values):  # numbers one by one are quicker than as a row
                 self._values[end, column] = value
-        if end == self._first:
+        if end == self.first:
             self.first_time = time
-        self._end = end + 1
+        self.end = end + 1
 
     def count_before(self, time_ms: int) -> int:
         """How many rows at the front have a time before `time_ms`."""
         if self.first_time >= time_ms:
             return 0
-        second = self._first + 1
-        if second == self._end or self._times.item(second) >= time_ms:
+        second = self.first + 1
+        if second == self.end or self._times.item(second) >= time_ms:
             return 1
-        return 1 + int(self._times[second : self._end].searchsorted(time_ms))
+        return 1 + int(self._times[second : self.end].searchsorted(time_ms))
 
-    def take(self, count: int) -> tuple[Ids, NDArray[Value]]:
-        """Take rows from the front."""
-        first = self._first
-        self._first = stop = first + count
-        self.first_time = self._times.item(stop) if stop < self._end else AFTER_ALL_TIME
-        return self._times[first:stop], self._values[first:stop]
+    @property
+    def arrays(self) -> tuple[Ids, NDArray[Value]]:
+        """The times and values, from `first` up to, not including, `end`, for kernels that read and add some."""
+        return self._times, self._values
+
+    def make_room(self, more: int) -> None:
+        """See that `more` rows can be written behind the end."""
+        if self.end + more > len(self._times):
+            self._make_room(more)
+
+    def move(self, taken: int, added: int) -> None:
+        """Rows were taken from the front, and written behind the end."""
+        self.first += taken
+        self.end += added
+        self.first_time = self._times.item(self.first) if self.first < self.end else AFTER_ALL_TIME
 
     def _make_room(self, more: int) -> None:
         """Move what is there to the front, of larger arrays where these are more than half full."""
@@ -96,6 +104,6 @@ class Arrivals(Generic[Value]):
             capacity = 2 * (there + more)
             self._times = np.empty(capacity, np.int64)
             self._values = np.empty((capacity, *values.shape[1:]), values.dtype)
-        self._times[:there] = times[self._first : self._end]
-        self._values[:there] = values[self._first : self._end]
-        self._first, self._end = 0, there
+        self._times[:there] = times[self.first : self.end]
+        self._values[:there] = values[self.first : self.end]
+        self.first, self.end = 0, there

@@ -26,6 +26,7 @@ from freshet.native.operators.left_join import LeftJoinOp
 from freshet.native.operators.multiway_join import MultiwayJoinOp
 from freshet.native.operators.negation import NegationOp
 from freshet.native.operators.ordered import OrderedOp
+from freshet.native.operators.pair_join import PairJoinOp, is_pair
 from freshet.native.operators.parameters import ParametersOp
 from freshet.native.operators.project import ProjectOp
 from freshet.native.operators.scan import ScanOp
@@ -126,7 +127,8 @@ class Builder:
     @_made.register
     def _(self, node: PlanProject, wanted: Names) -> Operator:
         names = wanted & node.names
-        return ProjectOp(self.build(node.child, names & node.child.names), names)
+        child = self.build(node.child, names & node.child.names)
+        return child if isinstance(child, PairJoinOp) else ProjectOp(child, names)  # which has no others
 
     @_made.register
     def _(self, node: PlanDistinct, wanted: Names) -> Operator:
@@ -180,6 +182,8 @@ class Builder:
         ordered = sorted(inputs, key=_stays)
         needed = wanted.union(*(frozenset(variables_of(each.expression)) & each.scope for each in conditions))
         made = [self._input(node, needed | _names_of(ordered, but=at)) for at, node in enumerate(ordered)]
+        if not conditions and is_pair(made):
+            return PairJoinOp(made, wanted)
         return MultiwayJoinOp(made, conditions, wanted, self.dictionary)
 
     def _pairs(

@@ -37,7 +37,7 @@ class Forgetting:
         self._answers.add(answer)
 
     def is_due(self) -> bool:
-        return len(self._dictionary) >= self._limit and not self._dictionary.pins.count
+        return not self._dictionary.pins.count and len(self._dictionary) >= self._limit
 
     def sweep(self, *holders: object) -> int:
         """Drop what neither the holders nor living answers have; says how many terms that were."""

@@ -6,12 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from freshet.kernels.few_rows import leaf_turn_few
 from freshet.kernels.leaf import leaf_turn, leaf_turn_linked
 from freshet.native.arrivals import Arrivals
 from freshet.native.choice import Choice
 from freshet.native.one_way_index import Ids, Mask, OneWayIndex, Rows
 from freshet.native.ring_index import RingIndex
 from freshet.rdf.elements import Elements
+
+FEW_ROWS = 16  # are gone through one by one
+_SPARE_ROWS = 16
 
 _NO_ROWS = np.empty(0, np.int32)
 
@@ -67,7 +71,8 @@ class LeafBuffer:
         self._rows = OneWayIndex(len(pattern.columns))
         self.born = np.zeros(self.row_capacity, np.int64)
         self._arrays = (*self._rows.arrays, self.born)  # see `freshet.kernels.leaf`
-        self._rows_out = self._fresh_out = self._dead_out = _NO_ROWS
+        self._fresh_out = self._dead_out = _NO_ROWS
+        self._spare = 0  # how many rows more fit for certain
         self._waiting = Arrivals(np.int64, (len(pattern.columns),))
         self._inside = Arrivals(np.int32)
         self._indexes: dict[tuple[int, ...], RingIndex] = {}
@@ -139,35 +144,35 @@ class LeafBuffer:
         self._number = number
         waiting, inside = self._waiting, self._inside
         if waiting.first_time < first:  # came between two windows
-            waiting.take(waiting.count_before(first))
-        positions, keys = waiting.take(waiting.count_before(last))
-        leaving = inside.take(inside.count_before(first))[1]
-        self._turn(keys, leaving, number)
-        if not self._expires:
-            return
-        if len(keys) == 1:
-            inside.append_one(positions.item(0), (self._rows_out.item(0),))
-        else:
-            inside.append(positions, self._rows_out[: len(keys)])
-
-    def _turn(self, keys: Ids, leaving: Rows, number: int) -> None:
-        """Let keys in and rows out."""
-        self._make_room(len(keys), len(leaving))
-        rows, fresh, dead = self._rows_out, self._fresh_out, self._dead_out
+            waiting.move(waiting.count_before(first), 0)
+        coming, leaving = waiting.count_before(last), inside.count_before(first)
+        if coming > self._spare or leaving > len(self._dead_out):
+            self._make_room(coming, leaving)
+        self._spare -= coming
+        inside.make_room(coming)
+        queues = (waiting.arrays, waiting.first, coming, inside.arrays, inside.first, inside.end, leaving)
+        fresh, dead = self._fresh_out, self._dead_out
         if len(self._indexes) == 1:
             (index,) = self._indexes.values()
-            index.make_room(len(keys), len(self.born))
-            found, gone = leaf_turn_linked(self._arrays, index.arrays, keys, number, leaving, rows, fresh, dead)
+            turn = leaf_turn_few if coming + leaving <= FEW_ROWS else leaf_turn_linked
+            found, gone = turn(self._arrays, index.arrays, *queues, number, fresh, dead)
             index.rows += found - gone
         else:
-            found, gone = leaf_turn(self._arrays, keys, number, leaving, rows, fresh, dead)
+            found, gone = leaf_turn(self._arrays, *queues, number, fresh, dead)
             for index in self._indexes.values():
                 index.link(fresh[:found], self.values)
                 index.unlink(dead[:gone])
         self._fresh, self._dead = fresh[:found], dead[:gone]
+        waiting.move(coming, 0)
+        if self._expires:
+            inside.move(leaving, coming)
+        elif coming:  # nothing leaves, so nobody has to know when what came
+            self._inside = Arrivals(np.int32)
 
-    def _make_room(self, more: int, leaving: int) -> None:
-        self._rows.make_room(more)
+    def _make_room(self, coming: int, leaving: int) -> None:
+        """See that so many rows fit, and some to come, so that steps of a few rows seldom have to look for room."""
+        self._spare = coming + _SPARE_ROWS
+        self._rows.make_room(self._spare)
         arrays = self._rows.arrays
         if arrays.table is not self._arrays[0]:  # it is another one whenever any of them is
             if len(self.born) < self.row_capacity:
@@ -175,8 +180,10 @@ class LeafBuffer:
                 born[: len(self.born)] = self.born
                 self.born = born
             self._arrays = (*arrays, self.born)
-        if len(self._rows_out) < more:
-            self._rows_out, self._fresh_out = np.empty(2 * more, np.int32), np.empty(2 * more, np.int32)
+        for index in self._indexes.values():
+            index.make_room(self._spare, len(self.born))
+        if len(self._fresh_out) < self._spare:
+            self._fresh_out = np.empty(2 * self._spare, np.int32)
         if len(self._dead_out) < leaving:
             self._dead_out = np.empty(2 * leaving, np.int32)
 
@@ -186,4 +193,5 @@ class LeafBuffer:
         if index is None:
             index = self._indexes[columns] = RingIndex(columns)
             index.link(self.live_rows(), self.values)
+            self._spare = 0  # of which it knows nothing yet
         return index

@@ -26,7 +26,7 @@ class ResultBuffer:
     """Rows of pointers, one column a leaf; the first `expiring` leaves can take results back."""
 
     def __init__(self, leaves: int, expiring: int) -> None:
-        self._arrays = PointerArrays(
+        self.arrays = PointerArrays(
             pointers=np.empty((_FIRST_CAPACITY, leaves), np.int32),
             alive=np.zeros(_FIRST_CAPACITY, np.bool_),
             heads=np.full((expiring, _FIRST_CAPACITY), -1, np.int32),
@@ -37,42 +37,43 @@ class ResultBuffer:
         )
 
     def __len__(self) -> int:
-        return int(self._arrays.sizes[LIVE])
+        return int(self.arrays.sizes[LIVE])
 
     @property
     def nbytes(self) -> int:
         """The memory that the arrays take."""
-        return int(sum(array.nbytes for array in self._arrays))
+        return int(sum(array.nbytes for array in self.arrays))
 
     @property
     def pointer_bytes(self) -> int:
         """The part of it that the pointers take; the rest is what finds the results of a row that goes."""
-        return int(self._arrays.pointers.nbytes)
+        return int(self.arrays.pointers.nbytes)
 
     def live(self) -> Pointers:
         """The pointers of all results."""
-        used = int(self._arrays.sizes[USED])
-        live: Pointers = self._arrays.pointers[:used][self._arrays.alive[:used]]
+        used = int(self.arrays.sizes[USED])
+        live: Pointers = self.arrays.pointers[:used][self.arrays.alive[:used]]
         return live
 
     def add(self, pointers: Pointers, row_capacities: Sequence[int]) -> None:
-        self._make_room(len(pointers), max(row_capacities, default=0))
-        pointers_add(self._arrays, pointers)
+        self.make_room(len(pointers), max(row_capacities, default=0))
+        pointers_add(self.arrays, pointers)
 
     def invalidate(self, leaf: int, rows: Rows) -> Pointers:
         """Drop the results that point to rows of a leaf; gives the pointers of what was dropped."""
         if len(rows) == 1 and self._is_unused(leaf, rows.item(0)):
-            return self._arrays.pointers[:0]
-        gone: Pointers = pointers_invalidate(self._arrays, leaf, rows)
+            return self.arrays.pointers[:0]
+        gone: Pointers = pointers_invalidate(self.arrays, leaf, rows)
         return gone
 
     def _is_unused(self, leaf: int, row: int) -> bool:
         """Whether no result points to a row: a look here is cheaper than the call of a kernel."""
-        heads = self._arrays.heads
+        heads = self.arrays.heads
         return bool(row >= heads.shape[1] or heads.item(leaf, row) < 0)
 
-    def _make_room(self, more: int, row_capacity: int) -> None:
-        pointers, alive, heads, older, newer, free, sizes = self._arrays
+    def make_room(self, more: int, row_capacity: int) -> None:
+        """See that `more` results fit, which point to rows with numbers below `row_capacity`."""
+        pointers, alive, heads, older, newer, free, sizes = self.arrays
         if heads.shape[1] >= row_capacity and sizes.item(USED) - sizes.item(FREE) + more <= len(alive):
             return
         if heads.shape[1] < row_capacity:
@@ -90,4 +91,4 @@ class ResultBuffer:
                 np.concatenate((chain, np.empty((chain.shape[0], added), np.int32)), axis=1) for chain in (older, newer)
             )
             free = np.concatenate((free, np.empty(added, np.int32)))
-        self._arrays = PointerArrays(pointers, alive, heads, older, newer, free, sizes)
+        self.arrays = PointerArrays(pointers, alive, heads, older, newer, free, sizes)

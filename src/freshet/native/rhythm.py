@@ -30,6 +30,10 @@ class Rhythm:
         self.following = tuple(window for window in windows if isinstance(window.window, FOLLOWING))
         self.arriving = tuple(window for window in windows if not isinstance(window, SlidingWindowContent))
         self.has_closes = bool(self.closing) or period_ms is not None
+        # The windows that close, by slide and start: those that have these in common close together.
+        self._beats: dict[tuple[int, int], list[WindowContent]] = {}
+        for window in self.closing:
+            self._beats.setdefault((window.slide_ms, window.start_ms), []).append(window)
         self.ended_at: int | None = None  # the watermark at the end of the streams
         self._next_arrival = NEVER  # when next an element makes a window move
         self.rests = True  # everything was empty at the last moment of its own, so nothing before it counts
@@ -51,14 +55,12 @@ class Rhythm:
     def wakes_at(self, passed_ms: int) -> int:
         """The first watermark after one that has been passed at which anything can close."""
         wake_ms = NEVER if self.period_ms is None else self._multiple_after(passed_ms)
-        for window in self.closing:
-            close_ms = window.close_after(passed_ms)
-            if close_ms < wake_ms:
-                wake_ms = close_ms
-        return wake_ms
+        return min(wake_ms, self._close_after(passed_ms))
 
     def next_moment(self, after: int) -> int:
         """The first moment after another at which a window moves or the queries are due; NEVER where there is none."""
+        if not self.arriving:
+            return self._next_close(time_of(after)) if self.has_closes else NEVER
         moment = NEVER
         for window in self.arriving:
             move = window.next_move()
@@ -72,7 +74,7 @@ class Rhythm:
     def moving(self, moment: int) -> Collection[WindowContent]:
         """The windows that move at the moment that comes next of all."""
         if not is_instant(moment):
-            return [window for window in self.closing if window.closes_at(time_of(moment))]
+            return self._closing_at(time_of(moment))
         if self._next_arrival != moment:
             return ()
         if len(self.following) == len(self.windows):
@@ -109,14 +111,28 @@ class Rhythm:
             first = min((window.next_move() for window in self.closing), default=NEVER)
             moment = min(first, close_at(close_ms))
         else:
-            for window in self.closing:
-                next_ms = window.close_after(time_ms)
-                if next_ms < close_ms:
-                    close_ms = next_ms
-            moment = close_at(close_ms)
-        if self._ended_before(moment) and not self._goes_on(time_of(moment)):
+            moment = close_at(min(close_ms, self._close_after(time_ms)))
+        if self.ended_at is not None and self._ended_before(moment) and not self._goes_on(time_of(moment)):
             return NEVER
         return moment
+
+    def _close_after(self, time_ms: int) -> int:
+        """The first close of a window later than a time; NEVER where none closes."""
+        soonest_ms = NEVER
+        for slide_ms, start_ms in self._beats:
+            close_ms = time_ms + slide_ms - (time_ms - start_ms) % slide_ms
+            if close_ms < soonest_ms:
+                soonest_ms = close_ms
+        return soonest_ms
+
+    def _closing_at(self, time_ms: int) -> list[WindowContent]:
+        found: list[WindowContent] = []
+        for (slide_ms, start_ms), windows in self._beats.items():
+            if (time_ms - start_ms) % slide_ms == 0:
+                if len(self._beats) == 1:
+                    return windows
+                found += windows
+        return found
 
     def _multiple_after(self, time_ms: int) -> int:
         assert self.period_ms is not None

@@ -32,7 +32,8 @@ class _RingKeys(OneWayIndex):
 class RingIndex:
     """Rows by key (some columns of a row), newest first, with a counter per key. Taking a row out is O(1).
 
-    `arrays` are those of the index, the rings and the columns, in one plain tuple (see `freshet.kernels.leaf`).
+    `arrays` are those of the index, the rings, the columns and a key to look up, in one plain tuple (see
+    `freshet.kernels.leaf`).
     """
 
     def __init__(self, columns: tuple[int, ...]) -> None:
@@ -40,7 +41,8 @@ class RingIndex:
         self._index = _RingKeys(len(columns) + 1)
         nothing = np.empty(0, np.int32)
         self._ring = RingArrays(nothing, nothing, nothing)
-        self.arrays = (*self._index.arrays, *self._ring, self._columns)
+        self._key = np.empty((1, len(columns)), np.int64)  # for kernels that look up row by row
+        self.arrays = (*self._index.arrays, *self._ring, self._columns, self._key)
         self._lefts, self._found = np.empty(_FIRST_PAIRS, np.int64), np.empty(_FIRST_PAIRS, np.int32)
         self._pairs = np.empty((_FIRST_PAIRS, 2), np.int32)
         self.rows = 0
@@ -63,7 +65,7 @@ class RingIndex:
             return
         if len(self._ring.entries) < row_capacity:
             self._ring = RingArrays(*(_grown(array, row_capacity) for array in self._ring))
-        self.arrays = (*self._index.arrays, *self._ring, self._columns)
+        self.arrays = (*self._index.arrays, *self._ring, self._columns, self._key)
 
     def pop(self, keys: Ids) -> Rows:
         """Take out the newest row of each key."""

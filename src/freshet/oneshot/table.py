@@ -36,7 +36,7 @@ class Table:
 
     def where(self, mask: NDArray[np.bool_]) -> Table:
         """The rows for which the mask is true."""
-        return self if mask.all() else self.take(np.flatnonzero(mask))
+        return self if np.count_nonzero(mask) == self.count else self.take(np.flatnonzero(mask))
 
     def only(self, names: Iterable[str]) -> Table:
         """The same rows with some of the columns."""

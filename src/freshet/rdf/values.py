@@ -7,6 +7,7 @@ dictionary; see `freshet.kernels.values` for what a value is.
 from __future__ import annotations
 
 import threading
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -44,6 +45,11 @@ class ValueTable:
 
     def __len__(self) -> int:
         return int(self._arrays.sizes[0])
+
+    @property
+    def known(self) -> tuple[NDArray[Any], ...]:
+        """The table as a plain tuple for kernels that compare: ids, kinds, high, low, reals."""
+        return (self._arrays.ids, *self._arrays.values)
 
     def constant(self, dictionary: Dictionary, term: Term) -> Ids:
         """The id of a term of a query, as a column of one row."""

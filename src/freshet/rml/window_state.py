@@ -36,7 +36,7 @@ from freshet.rml.cold_records import (
     whole_records,
 )
 from freshet.rml.sizing import checked_sizes, sizing_policy
-from freshet.rml.windows import FIXED, JoinWindow, WindowKind
+from freshet.rml.windows import FIXED, JoinWindow, WindowKind, default_window
 
 # The columns of records that are to be joined; those that are carried along stand behind them.
 KEY, TIME, TIE = "key", "time", "tie"
@@ -127,6 +127,18 @@ def take(
     keys = _key_table(texts, learned.windows).filter(pa.array(worth)).combine_chunks()
     kept = [_renumbered(side, np.cumsum(worth) - 1) for side in sides]
     return WindowState(kept[0], kept[1], keys, int(pairs.watermark), int(learned.first), learned.memory), step
+
+
+def warm(window: JoinWindow) -> None:
+    """Compile what the window needs, or take it from the cache of the kernels.
+
+    Spark's Python workers must find it there: several at once must not fill the cache.
+    """
+    kinds = {WindowKind.SLIDING, WindowKind.DYNAMIC} if window.kind is WindowKind.LOSSLESS else {window.kind}
+    nothing = pa.schema([(KEY, pa.string()), (TIME, pa.int64()), (TIE, pa.int64())])
+    for kind in kinds:
+        empty = empty_state(nothing, nothing, default_window(kind))
+        take(empty, nothing.empty_table(), nothing.empty_table(), 0, default_window(kind), 0)
 
 
 class _Clock(NamedTuple):

@@ -7,6 +7,7 @@ and no graphs: a triple that a mapping puts in named graphs is there once.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -15,15 +16,15 @@ from pyspark.sql import functions as F
 
 from freshet.rdf.batch import Frame, Layout, Slot
 from freshet.rdf.errors import UnsupportedError
-from freshet.rdf.terms import BlankNode, Iri, Literal, Term
+from freshet.rdf.terms import XSD_STRING, BlankNode, Iri, Literal, Term
 from freshet.rml import kinds
-from freshet.rml.model import EachRecord, Reference, Template, TermMap, TermType
+from freshet.rml.model import Call, EachRecord, Reference, Template, TermMap, TermType
 from freshet.rml.model import Mapping as RmlMapping
 from freshet.rml.parts import CHILD, PARENT, JoinPart, Part, Statement, parts_of, references_of
 from freshet.rml.sources import Formulation
 from freshet.spark import records
 from freshet.spark.functions import FunctionTable
-from freshet.spark.term_columns import Piece, Rendered, Renderer, Shape, fused, joined
+from freshet.spark.term_columns import Rendered, Renderer, Shape, fused, joined
 
 __all__ = ["CompiledMapping", "JoinPart", "Part", "compile_mapping", "compile_part", "parts_of", "shapes_of"]
 
@@ -133,7 +134,7 @@ def _compiled(
         for made in statements
         if wanted is None or not isinstance(iri := made.predicate.expression, Iri) or iri.value in wanted
     ]
-    frames = tuple(_frame(renderer.render(term)) for term in numbers)
+    frames = tuple(_frame(term, shapes, blank_scope) for term in numbers)
     layout = Layout(tuple(dict.fromkeys(triples)), frames)
     return CompiledMapping(tuple(numbers), layout, formulation, renderer)
 
@@ -144,29 +145,47 @@ def _constant(term: TermMap) -> Term | None:
     return None
 
 
-def _frame(rendered: Rendered) -> Frame:
-    """What stands before and after the text of a term in its key."""
-    if rendered.many:
+def _frame(term: TermMap, shapes: Mapping[str, Shape], blank_scope: str) -> Frame:
+    """What stands before and after the text of a term in its key. No columns are made: Spark may not run yet."""
+    if term.condition is not None:
         return "", ""
-    before, *_ = pieces = fused(rendered.pieces)
-    *rest, after = pieces
-    return before if isinstance(before, str) else "", after if isinstance(after, str) and rest else ""
+    if term.type is TermType.BLANK_NODE:
+        return f"_:{blank_scope}.", ""
+    parts = term.expression.parts if isinstance(term.expression, Template) else ()
+    first = parts[0] if parts and isinstance(parts[0], str) else ""
+    last = parts[-1] if len(parts) > 1 and isinstance(parts[-1], str) else ""
+    if term.type is not TermType.LITERAL:
+        absolute = re.match(r"[A-Za-z][A-Za-z0-9+.\-]*:", first) is not None
+        return (f"<{first}", f"{last}>") if absolute else ("<", ">")
+    if isinstance(term.language, str):
+        return f'"{first}', f'{last}"@{term.language.lower()}'
+    if isinstance(term.language, TermMap) or isinstance(term.datatype, TermMap) or isinstance(term.expression, Call):
+        return f'"{first}', ""
+    if term.datatype is None and isinstance(term.expression, Reference) and shapes[term.expression.side].kinds:
+        return '"', ""
+    if term.datatype is None or term.datatype == XSD_STRING:
+        return f'"{first}', f'{last}"'
+    return f'"{first}', f'{last}"^^<{term.datatype.value}>'
 
 
 def _text(rendered: Rendered, frame: Frame) -> Column:
     """What of a term's key differs between records; null where a reference gives nothing."""
+    before, after = frame
     if rendered.many:
-        before, after = frame
         (whole,) = rendered.pieces
         assert isinstance(whole, Column)
-        # The frame is of the term with one value: taken off again, so that arrays and texts have the same layout.
         return F.transform(whole, lambda key: F.substring(key, len(before) + 1, F.length(key) - len(before + after)))
-    pieces: tuple[Piece, ...] = fused(rendered.pieces)
-    if frame[0]:
-        pieces = pieces[1:]
-    if frame[1]:
-        pieces = pieces[:-1]
-    return joined(pieces)
+    first, *rest = fused(rendered.pieces)
+    if before:
+        assert isinstance(first, str)
+        assert first.startswith(before)
+        first = first.removeprefix(before)
+    *most, last = first, *rest
+    if after:
+        assert isinstance(last, str)
+        assert last.endswith(after)
+        last = last.removesuffix(after)
+    return joined((*most, last))
 
 
 def _with_many(shapes: Mapping[str, Shape], many: frozenset[str]) -> dict[str, Shape]:

@@ -22,7 +22,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 from freshet.rdf.errors import InputError
 from freshet.rml.sizing import sizing_policy
 from freshet.rml.window_bytes import STATE_FIELDS, packed, read_table, state_of, table_bytes, values_of
-from freshet.rml.window_state import KEY, OWN, TIE, TIME, WindowState, empty_state, take
+from freshet.rml.window_state import KEY, OWN, TIE, TIME, WindowState, empty_state, take, warm
 from freshet.rml.windows import JoinWindow, WindowKind
 from freshet.spark.buckets import even_buckets
 
@@ -59,6 +59,7 @@ def window_join(
     metrics `name`.
     """
     _check(child, parent, child_key, parent_key, time, window, lateness_ms, buckets)
+    warm(window)
     shuffled = int(child.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
     numbers = even_buckets(buckets, shuffled)
     dealt = _dealt(child, child_key, time, 0, numbers).unionAll(_dealt(parent, parent_key, time, 1, numbers))

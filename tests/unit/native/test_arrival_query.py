@@ -65,8 +65,10 @@ def expected(query, streams, stored, distinct, output):
     st.lists(st.integers(0, 31), max_size=6),
     st.booleans(),
     st.sampled_from([StreamOperator.ISTREAM, StreamOperator.DSTREAM]),
+    st.sampled_from([-1, 3, 1000]),
 )
-def test_reports_of_batches_are_those_of_instants(query, arrivals, stored, cuts, distinct, output):
+def test_reports_of_batches_are_those_of_instants(query, arrivals, stored, cuts, distinct, output, few):
+    """Batches of up to `few` elements go in one call."""
     leaves, variables, pairs = query
     streams = dict(zip(STREAMS, arrivals, strict=True))
     scope = frozenset(name for _, _, names in leaves for name in names)
@@ -76,6 +78,7 @@ def test_reports_of_batches_are_those_of_instants(query, arrivals, stored, cuts,
         ArrivalPlan(conditions, (), variables, distinct, output),
         Dictionary(),
     )
+    asked._few = few
     asked.stored(elements(stored))
     found = {}
     last = -1
@@ -90,12 +93,10 @@ def test_reports_of_batches_are_those_of_instants(query, arrivals, stored, cuts,
     assert found == expected(query, streams, stored, distinct, output)
 
 
-def plain_query(leaves):
-    """A query that puts out all variables of a join and does nothing else: one whose small batches go in one call."""
-    variables = tuple(sorted({name for leaf in leaves for name in leaf.names}))
-    asked = ArrivalQuery(leaves, ArrivalPlan((), (), variables, False, StreamOperator.ISTREAM), Dictionary())
-    assert asked._is_plain
-    return asked
+def join_query(leaves, put_out=None, *, distinct=False):
+    """A query that puts out all variables of a join or some, and does nothing else."""
+    variables = tuple(sorted({name for leaf in leaves for name in leaf.names})) if put_out is None else put_out
+    return ArrivalQuery(leaves, ArrivalPlan((), (), variables, distinct, StreamOperator.ISTREAM), Dictionary())
 
 
 def send(asked, few, batches):
@@ -112,7 +113,7 @@ def send(asked, few, batches):
 @given(cases, st.tuples(timed, timed), timed, st.lists(st.integers(0, 31), max_size=10), st.sampled_from([-1, 3, 1000]))
 def test_batches_in_one_call_give_what_instants_from_scratch_give(leaves, arrivals, stored, cuts, few):
     streams = dict(zip(STREAMS, arrivals, strict=True))
-    asked = plain_query([ArrivalLeaf(window, PATTERNS[predicate], names) for window, predicate, names in leaves])
+    asked = join_query([ArrivalLeaf(window, PATTERNS[predicate], names) for window, predicate, names in leaves])
     asked.stored(elements(stored))
     bounds = [-1, *sorted(cuts), 10**6]
     batches = [
@@ -126,9 +127,10 @@ def test_batches_in_one_call_give_what_instants_from_scratch_give(leaves, arriva
 
 @pytest.mark.parametrize("size", [1, 7, 60])
 @pytest.mark.parametrize("window", [TriplesWindow(Iri(STREAMS[0]), 300), RangeWindow(Iri(STREAMS[0]), 500)])
-def test_batches_in_one_call_give_what_four_calls_give_while_arrays_grow_and_are_swept(window, size):
+@pytest.mark.parametrize(("put_out", "distinct"), [(None, False), (("a", "c"), False), (("a", "c"), True)])
+def test_batches_in_one_call_give_what_four_calls_give_while_arrays_grow_and_are_swept(window, size, put_out, distinct):
     """A join of three leaves over terms of which half never come again."""
-    rng, total = np.random.default_rng(size), 6_000
+    rng, total = np.random.default_rng(size), 6_000 if put_out is None else 2_000
     leaves = [
         ArrivalLeaf(window, PATTERNS[PREDICATES[0]], ("a", "b")),
         ArrivalLeaf(TriplesWindow(Iri(STREAMS[1]), 200), PATTERNS[PREDICATES[1]], ("b", "c")),
@@ -147,6 +149,8 @@ def test_batches_in_one_call_give_what_four_calls_give_while_arrays_grow_and_are
         ]
         batches.append((parts, int(times[here[-1]])))  # the last instant may go on in the next batch
     batches.append(([], 10**9))
-    one_call, four_calls, both = (list(send(plain_query(leaves), few, batches)) for few in (10**9, -1, size))
+    one_call, four_calls, both = (
+        list(send(join_query(leaves, put_out, distinct=distinct), few, batches)) for few in (10**9, -1, size)
+    )
     assert one_call == four_calls == both
     assert len(one_call) > 100

@@ -17,7 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from freshet.kernels.running import entries_of, running_distinct
+from freshet.kernels.small_batches import distinct_through
 from freshet.native.accumulators import longer
+from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.native.one_way_index import Ids, OneWayIndex
 
 
@@ -29,7 +31,10 @@ class TimedRows(NamedTuple):
 
 
 class ArrivalDistinctOp:
-    """Follows a bag of rows: which appear at each moment that were not there before it, and which vanish."""
+    """Follows a bag of rows: which appear at each moment that were not there before it, and which vanish.
+
+    Moments are numbers or times, but the same throughout.
+    """
 
     def __init__(self, width: int) -> None:
         self._index = OneWayIndex(width)
@@ -38,11 +43,15 @@ class ArrivalDistinctOp:
     def __len__(self) -> int:
         return self._index.live
 
+    def few(self, came: Ids, went: Ids) -> tuple[Ids, Ids]:
+        """What appeared and what vanished in a small batch; all have their times in front."""
+        self._make_room(len(came))
+        appeared, vanished = distinct_through(tuple(self._index.arrays), self._stamps, came, went)
+        return appeared, vanished
+
     def step(self, entering: TimedRows, leaving: TimedRows) -> tuple[TimedRows, TimedRows]:
         """What appeared and what vanished in a batch."""
-        self._index.make_room(len(entering.moments))
-        if len(self._stamps) < self._index.capacity:
-            self._stamps = longer(self._stamps, self._index.capacity, -1)
+        self._make_room(len(entering.moments))
         arrays = self._index.arrays
         comes = entries_of(arrays, np.ascontiguousarray(entering.rows))
         goes = entries_of(arrays, np.ascontiguousarray(leaving.rows))
@@ -51,3 +60,8 @@ class ArrivalDistinctOp:
         )
         keys = self._index.keys
         return TimedRows(keys[appeared], appeared_moments), TimedRows(keys[vanished], vanished_moments)
+
+    def _make_room(self, more: int) -> None:
+        self._index.make_room(more)
+        if len(self._stamps) < self._index.capacity:
+            self._stamps = longer(self._stamps, self._index.capacity, BEFORE_ALL_TIME)

@@ -22,10 +22,10 @@ import numpy as np
 
 from freshet.kernels.alive import SOURCES, born_in_order, by_moment, column_of, join_born, result_deaths
 from freshet.kernels.lives import OPEN
-from freshet.kernels.small_batches import pass_through
+from freshet.kernels.small_batches import pass_through, pass_through_kept
 from freshet.native.arrival_leaf import ArrivalLeaves
 from freshet.native.arrival_source import ArrivalSource, Ready
-from freshet.native.one_way_index import Ids
+from freshet.native.one_way_index import Ids, Mask
 from freshet.native.result_buffer import Pointers, ResultBuffer
 
 _RANKED_ROWS = 256
@@ -78,26 +78,46 @@ class ArrivalJoinOp:
         died = self._died(born)
         return born, died if len(died.moments) < 2 else _in_order(*died, first, steps)
 
-    def pass_through(self, source: ArrivalSource, ready: Ready, homes: Ids) -> tuple[Ids, Ids]:
-        """Let a small batch in and out in one go: the results born, with columns as `homes` says, and their times."""
-        few = len(ready.elements.times)
-        leaves, orders = self._leaves, self._probing_orders(few)
-        leaves.make_room(few * len(self._names), few)
-        rows, times, source.steps = pass_through(
-            source.plans,
+    def pass_through(self, source: ArrivalSource, ready: Ready, kept_out: Mask, homes: Ids) -> Ids:
+        """Let a small batch in and out in one go: the results born, their times and then columns as `homes` says."""
+        orders = self._make_ready(ready)
+        rows: Ids
+        rows, source.steps = pass_through(
+            source.plain_plans,
             len(source.streams),
-            *ready.elements,
-            ready.offsets,
-            source.numbers,
-            leaves.row_entries.arrays,
-            leaves.life,
-            leaves.ring_entries.arrays,
-            leaves.rings,
+            (*ready.elements, ready.offsets, source.numbers, kept_out),
+            self._leaves.arrays,
             orders,
             homes,
             source.first,
         )
-        return rows, times
+        return rows
+
+    def pass_through_kept(self, source: ArrivalSource, ready: Ready, kept_out: Mask, homes: Ids) -> tuple[Ids, Ids]:
+        """As `pass_through`: the results that were born and those that died."""
+        orders = self._make_ready(ready)
+        born: Ids
+        died: Ids
+        born, died, left_over, source.steps = pass_through_kept(
+            source.plain_plans,
+            len(source.streams),
+            (*ready.elements, ready.offsets, source.numbers, kept_out),
+            self._leaves.arrays,
+            tuple(self.results.arrays),
+            orders,
+            homes,
+            source.first,
+        )
+        if len(left_over):
+            self.results.add(left_over, [self._leaves.row_capacity])
+        return born, died
+
+    def _make_ready(self, ready: Ready) -> Ids:
+        """See that a small batch fits; gives the probing orders."""
+        few = len(ready.elements.times)
+        orders = self._probing_orders(few)
+        self._leaves.make_room(few * len(self._names), few)
+        return orders
 
     def all(self, moment: int) -> Pointers:
         """Every result that is alive at the last moment, from scratch."""

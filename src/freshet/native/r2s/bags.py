@@ -6,17 +6,24 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from freshet.kernels.bags import bag_less
 from freshet.native.one_way_index import Ids, OneWayIndex
 from freshet.oneshot.table import Table
+
+_FEW_PAIRS = 256  # fewer are compared one by one sooner than an index is made
 
 
 def bag_difference(rows: Ids, others: Ids) -> Ids:
     """The rows that are left when each of `others` has struck out one that is equal to it."""
     if len(rows) == 0 or len(others) == 0:
         return rows
+    rows, others = np.ascontiguousarray(rows), np.ascontiguousarray(others)
+    if len(rows) * len(others) <= _FEW_PAIRS:
+        left: Ids = bag_less(rows, others)
+        return left
     counted = OneWayIndex(rows.shape[1])
-    counted.add(np.ascontiguousarray(others))
-    return rows[~counted.take(np.ascontiguousarray(rows))]
+    counted.add(others)
+    return rows[~counted.take(rows)]
 
 
 def table_difference(table: Table, other: Table, names: Sequence[str]) -> Table:

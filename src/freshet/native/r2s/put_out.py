@@ -9,6 +9,7 @@ import numpy as np
 from freshet.algebra.nodes import StreamOperator
 from freshet.native.change import Operator, Sequenced
 from freshet.native.one_way_index import Ids
+from freshet.native.operators.pair_join import PairJoinOp
 from freshet.native.plan import Plan, PlanOrdered
 from freshet.native.r2s.bags import as_rows, bag_difference
 
@@ -25,6 +26,8 @@ class Followed:
         self._root = root
         self._variables = plan.variables
         self._output = plan.output
+        self._keeps = plan.output is not StreamOperator.RSTREAM  # what came and went until it is asked for
+        self._pair = root if isinstance(root, PairJoinOp) and root.arrange(plan.variables) else None
         self._came: list[Ids] = []
         self._went: list[Ids] = []
         self._nothing = _no_rows(plan.variables)
@@ -32,14 +35,23 @@ class Followed:
         self._was_empty = True  # the evaluation before, by the rule of empty windows or since there was none
 
     def take_in(self, number: int) -> None:
-        change = self._root.changes(number)
-        if change:
+        if self._pair is not None:
+            came, went = self._pair.row_changes(number)
+        else:
+            change = self._root.changes(number)
+            if change and not self._keeps:
+                self._rows = None
+                return
+            came = as_rows(change.came, self._variables) if change.came.count else self._nothing
+            went = as_rows(change.went, self._variables) if change.went.count else self._nothing
+        if len(came):
             self._rows = None
-        if self._output is not StreamOperator.RSTREAM:
-            if change.came.count:
-                self._came.append(as_rows(change.came, self._variables))
-            if change.went.count:
-                self._went.append(as_rows(change.went, self._variables))
+            if self._keeps:
+                self._came.append(came)
+        if len(went):
+            self._rows = None
+            if self._keeps:
+                self._went.append(went)
 
     def put_out(self, *, empty: bool) -> Ids:
         if self._output is StreamOperator.RSTREAM:
@@ -57,11 +69,14 @@ class Followed:
 
     def _answer(self) -> Ids:
         if self._rows is None:
-            self._rows = as_rows(self._root.rows(), self._variables)
+            pair = self._pair
+            self._rows = as_rows(self._root.rows(), self._variables) if pair is None else pair.row_values()
         return self._rows
 
     def _taken(self, parts: list[Ids]) -> Ids:
-        rows = np.concatenate(parts) if len(parts) > 1 else parts[0] if parts else _no_rows(self._variables)
+        if not parts:
+            return self._nothing
+        rows = np.concatenate(parts) if len(parts) > 1 else parts[0]
         parts.clear()
         return rows
 

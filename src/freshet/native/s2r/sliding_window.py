@@ -26,9 +26,6 @@ class SlidingWindowContent(WindowContent):
         """The first close later than a time."""
         return time_ms + self.slide_ms - (time_ms - self.start_ms) % self.slide_ms
 
-    def closes_at(self, time_ms: int) -> bool:
-        return (time_ms - self.start_ms) % self.slide_ms == 0
-
     def next_move(self) -> int:
         """The first close that lets in an element which has come. (It closes before that, but only to lose some.)"""
         number = self.last

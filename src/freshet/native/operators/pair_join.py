@@ -1,0 +1,135 @@
+"""The join of two inputs on variables that both always bind, by increments, with a step in one call of a kernel.
+
+    Δ(R ⋈ S) = ΔR ⋈ S  ∪  (R + ΔR) ⋈ ΔS
+
+| R (?x ?y) | S (?y ?z)       | out                  |
+| --------- | --------------- | -------------------- |
+| + (1 2)   |                 |                      |
+|           | + (2 7)         | + (1 2 7)            |
+|           | + (2 8) - (2 7) | + (1 2 8), - (1 2 7) |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from freshet.kernels.few_rows import pair_step_few
+from freshet.kernels.pair_join import pair_step, pair_values
+from freshet.native.change import Change
+from freshet.native.inputs import Input
+from freshet.native.leaf_buffer import FEW_ROWS
+from freshet.native.one_way_index import Ids, Rows
+from freshet.native.result_buffer import ResultBuffer
+from freshet.native.ring_index import RingIndex
+from freshet.native.row_buffer import RowBuffer
+from freshet.oneshot.table import Table
+
+_EVERY_STEP = 2**62
+_FIRST_ROOM = 64  # rows; a step with more gets arrays of its own
+_NO_TABLE = Table({}, 0)
+_NOTHING = Change(_NO_TABLE, _NO_TABLE)
+_NONE = np.empty(0, np.int32)
+
+
+def is_pair(inputs: Sequence[Input]) -> bool:
+    """Whether there are two inputs, and what they share is bound in every row of both."""
+    if len(inputs) != 2:
+        return False
+    left, right = inputs
+    shared = set(left.names).intersection(right.names)
+    return shared <= left.certain and shared <= right.certain
+
+
+class PairJoinOp:
+    """A join of two, of which an input whose rows can go comes first.
+
+    Changes are to be had as tables, and as rows by those who would make rows of the tables.
+    """
+
+    def __init__(self, inputs: Sequence[Input], wanted: Iterable[str]) -> None:
+        left, right = inputs
+        self._inputs = (left, right)
+        self._buffers = (left.buffer, right.buffer)
+        self._followed = [each.buffer for each in inputs if isinstance(each.buffer, RowBuffer)]
+        self._results = ResultBuffer(2, sum(each.expires for each in inputs))
+        self._seen: int | None = None  # the last step it has taken in
+        shared = [name for name in left.names if name in right.names]
+        columns = [tuple(map(each.names.index, shared)) for each in inputs]
+        self._columns = (columns[0], columns[1])
+        self._keys = (np.array(columns[0], np.int64), np.array(columns[1], np.int64))
+        nobody = RingIndex(columns[0])
+        self._rings = [nobody, nobody]  # made when they are probed first
+        self._are_made = [False, False]
+        self.names: tuple[str, ...] = ()
+        self.arrange(tuple(name for name in wanted if name in left.names or name in right.names))
+
+    def arrange(self, names: tuple[str, ...]) -> bool:
+        """Give rows with these columns from now on, if it has them all."""
+        left, right = self._inputs
+        if not set(names) <= {*left.names, *right.names}:
+            return False
+        self.names = names
+        places = [(0, left.names.index(n)) if n in left.names else (1, right.names.index(n)) for n in names]
+        self._homes = np.array(places, np.int64).reshape(-1, 2)
+        self._nothing = np.empty((0, len(names)), np.int64)
+        self._out = self._room(_FIRST_ROOM)
+        self._pairs = np.empty((_FIRST_ROOM, 2), np.int32)
+        return True
+
+    def changes(self, number: int) -> Change:
+        came, went = self.row_changes(number)
+        return Change(self._table(came), self._table(went)) if len(came) or len(went) else _NOTHING
+
+    def rows(self) -> Table:
+        return self._table(self.row_values())
+
+    def row_changes(self, number: int) -> tuple[Ids, Ids]:
+        """What came and went, as rows."""
+        for buffer in self._followed:
+            buffer.follow(number)
+        since, self._seen = self._seen, number
+        left, right = self._buffers
+        if since is None:
+            return self._stepped(left.live_rows(), _NONE, _NONE, _NONE, _EVERY_STEP - 1)
+        return self._stepped(left.fresh(since), left.dead(since), right.fresh(since), right.dead(since), since)
+
+    def row_values(self) -> Ids:
+        """All that there is, as rows."""
+        left, right = self._buffers
+        rows: Ids = pair_values(self._results.arrays, left.values, right.values, self._homes)
+        return rows
+
+    def _stepped(
+        self, left_fresh: Rows, left_dead: Rows, right_fresh: Rows, right_dead: Rows, since: int
+    ) -> tuple[Ids, Ids]:
+        left = self._side(0, left_fresh, left_dead, probed=len(right_fresh) > 0)
+        right = self._side(1, right_fresh, right_dead, probed=len(left_fresh) > 0)
+        came, went = self._out
+        kept = tuple(self._results.arrays)
+        coming, going, lacking = 0, 0, 1
+        if len(left_fresh) + len(left_dead) + len(right_fresh) + len(right_dead) <= FEW_ROWS:
+            coming, going, lacking = pair_step_few(left, right, kept, self._homes, since, came, went, self._pairs)
+        if lacking:
+            coming, going, lacking = pair_step(left, right, kept, self._homes, since, came, went)
+        while lacking:
+            self._results.make_room(lacking, max(len(left[0]), len(right[0])))
+            kept, (came, went) = tuple(self._results.arrays), self._room(lacking)
+            coming, going, lacking = pair_step(left, right, kept, self._homes, since, came, went)
+        return came[:coming].copy() if coming else self._nothing, went[:going].copy() if going else self._nothing
+
+    def _side(self, at: int, fresh: Rows, dead: Rows, *, probed: bool) -> tuple[Any, ...]:
+        buffer = self._buffers[at]
+        if probed and not self._are_made[at]:
+            self._rings[at] = buffer.index_on(self._columns[at])
+            self._are_made[at] = True
+        return (buffer.values, buffer.born, fresh, dead, self._keys[at], *self._rings[at].arrays)
+
+    def _room(self, rows: int) -> tuple[Ids, Ids]:
+        shape = (rows, len(self.names))
+        return np.empty(shape, np.int64), np.empty(shape, np.int64)
+
+    def _table(self, rows: Ids) -> Table:
+        return Table({name: rows[:, at] for at, name in enumerate(self.names)}, len(rows))
