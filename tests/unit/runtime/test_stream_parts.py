@@ -198,7 +198,7 @@ WRONG = {
         "6:15: no triples map and no source of the mapping is called 'ndwflaw'; did you mean 'ndwflow'?",
     ),
     "limits of a window": (
-        "mapping: m.ttl\ntime: {as: arrival}\njoin: {window: dynamic, lower: 9s}", SPEED_AND_FLOW,
+        "mapping: m.ttl\ntime: {as: arrival}\njoin: {window: dynamic, lower: 9s, size: 2s}", SPEED_AND_FLOW,
         "6:5: the sizes of a DynamicWindow do not ascend from at least 1: lower 9000, size 2000, upper 5000",
     ),
 }  # fmt: skip

@@ -1,7 +1,7 @@
 """A spool gives back what it was given, by number, also after it was cut off anywhere."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from freshet.rdf.errors import InputError
@@ -43,6 +43,7 @@ def test_a_spool_opened_again_goes_on(tmp_path):
     assert again.tokens() == [f"{at}:x" for at in range(7)]
 
 
+@settings(deadline=None)  # it waits for the disk
 @given(cut=st.integers(1, 2000))
 def test_what_a_crash_tore_off_is_written_anew(tmp_path_factory, cut):
     folder = tmp_path_factory.mktemp("spool")
