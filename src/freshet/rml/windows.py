@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 from freshet.rdf.errors import InputError
 
@@ -61,10 +62,9 @@ def default_window(kind: WindowKind) -> JoinWindow:
     return JoinWindow(kind, size=2_000) if kind in FIXED else JoinWindow(kind)
 
 
-def window_with(window: JoinWindow, given: Mapping[str, object]) -> JoinWindow:
+def window_with(window: JoinWindow, given: Mapping[str, Any]) -> JoinWindow:
     """A window with other parameters. Whoever gives limits but no first size has one between them."""
     if "size" not in given and window.kind not in FIXED:
         lower, upper = given.get("lower", window.lower), given.get("upper", window.upper)
-        assert isinstance(lower, int) and isinstance(upper, int)
         given = {**given, "size": min(max(window.size, lower), upper)}
-    return replace(window, **given)  # type: ignore[arg-type]
+    return replace(window, **given)

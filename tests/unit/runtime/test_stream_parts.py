@@ -80,7 +80,7 @@ def test_a_mapping_that_describes_its_sources(write):
     assert speed.inputs[0].source == KafkaSource("b:9092", "ndwspeed", "1")
     assert isinstance(joined.part, JoinPart)
     assert [given.source for given in joined.inputs] == [speed.inputs[0].source, flow]
-    assert joined.window == JoinWindow(WindowKind.TUMBLING)
+    assert joined.window == JoinWindow(WindowKind.TUMBLING, size=2_000)
     assert [given.time_reference for given in joined.inputs] == ["at", "at"]
 
 
