@@ -24,6 +24,8 @@ def check_files(document: Document, pipeline: Pipeline | None, streams: Mapping[
                 yield document.value_error(place, f"there is no folder {shown(folder)}", hint)
         if stream.mapping is not None:
             yield from _absent_file(document, ("streams", name, "mapping"), stream.mapping)
+        if stream.functions is not None:
+            yield from _absent_file(document, ("streams", name, "functions"), stream.functions)
 
 
 def _sections(name: str, stream: Stream) -> Iterator[tuple[KeyPath, SourceSection]]:
@@ -100,8 +102,9 @@ def check_streams(document: Document, streams: Mapping[str, Stream]) -> Iterator
         first.setdefault(stream.iri, name)
         problems = list(_check_parts(document, name, stream))
         yield from problems
-        if not problems and stream.mapping is not None and stream.mapping.is_file():
-            yield from _check_mapping(document, name, stream, stream.mapping)
+        files = [file for file in (stream.mapping, stream.functions) if file is not None]
+        if not problems and stream.mapping is not None and all(file.is_file() for file in files):
+            yield from _check_mapping(document, name, stream)
 
 
 def _check_parts(document: Document, name: str, stream: Stream) -> Iterator[InputError]:
@@ -113,7 +116,7 @@ def _check_parts(document: Document, name: str, stream: Stream) -> Iterator[Inpu
         for _, message in time_problems(stream.time):
             yield document.key_error(("streams", name, "time"), message)
     if stream.source is not None and stream.source.format == TIMED:
-        for key in ("mapping", "time", "sources", "join"):
+        for key in ("mapping", "functions", "time", "sources", "join"):
             if getattr(stream, key):
                 message = f"timed-ntriples says all by itself: '{key}' does not belong here"
                 yield document.key_error(("streams", name, key), message)
@@ -131,16 +134,15 @@ def _check_parts(document: Document, name: str, stream: Stream) -> Iterator[Inpu
                 yield document.key_error(("streams", name), message)
 
 
-def _check_mapping(document: Document, name: str, stream: Stream, path: Path) -> Iterator[FreshetError]:
-    from freshet.rml.reader import read_mapping
+def _check_mapping(document: Document, name: str, stream: Stream) -> Iterator[FreshetError]:
     from freshet.runtime.stream_parts import StreamProblem, stream_parts
 
     try:
-        stream_parts(stream, read_mapping(path))
+        stream_parts(stream)
     except StreamProblem as problem:
         yield document.key_error(("streams", name, *problem.path), problem.message)
     except FreshetError as error:
-        error.file = shown(path)
+        error.file = shown(Path(error.file)) if error.file else error.file
         yield error
 
 

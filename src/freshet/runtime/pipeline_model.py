@@ -75,14 +75,15 @@ class Stream(Section):
     """A named stream: source, mapping to RDF, event time, allowed lateness, and what the stored graph absorbs of it.
 
     A mapping may describe its sources itself; `source` stands for all of them, `sources` for some, by the name of a
-    triples map, a topic or a file. `join` changes the windows of joins. Of several sources one that is silent for
-    longer than `idle` does not hold the others back.
+    triples map, a topic or a file. `functions` is a Python file with functions that the mapping calls. `join` changes
+    the windows of joins. Of several sources one that is silent for longer than `idle` does not hold the others back.
     """
 
     iri: IriText
     source: SourceSection | None = None
     sources: dict[str, SourceSection] = Field(default_factory=dict)
     mapping: FilePath | None = None
+    functions: FilePath | None = None
     time: EventTime | None = None
     lateness_ms: Annotated[int, BeforeValidator(duration)] = Field(default=0, alias="lateness")
     idle_ms: Annotated[int, BeforeValidator(duration)] = Field(default=10_000, alias="idle", gt=0)

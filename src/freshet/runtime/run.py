@@ -25,7 +25,7 @@ from freshet.runtime.pipeline_model import KafkaSink as KafkaSinkSection
 from freshet.runtime.progress import Progress, progress, summary
 from freshet.runtime.session import QueryFailure, Session
 from freshet.runtime.sinks import FileSink, Sink
-from freshet.runtime.stream_parts import StreamPart, stream_parts
+from freshet.runtime.stream_parts import stream_parts, user_functions
 from freshet.runtime.warming import warm_kernels
 from freshet.spark.live.topics import TopicToWrite
 
@@ -67,7 +67,7 @@ class PipelineRun:
         self._looks = 0
         self.session = session = Session(on_failure=self._failed)
         session.load(*pipeline.graph)
-        self._parts = {name: _parts(stream) for name, stream in pipeline.streams.items()}
+        self._parts = {name: stream_parts(stream) for name, stream in pipeline.streams.items()}
         for name, stream in pipeline.streams.items():
             held = len(self._parts[name]) > 1
             session.stream(stream.iri, lateness_ms=stream.lateness_ms, absorb=_absorbed(stream), held=held)
@@ -199,6 +199,7 @@ class PipelineRun:
                     wanted=self.session.engine.wanted_predicates(stream.iri),
                     lateness_ms=stream.lateness_ms,
                     window=part.window,
+                    functions=user_functions(stream),
                 )
             )
 
@@ -228,12 +229,6 @@ class PipelineRun:
             else:
                 made.append(ViewSink(self._view, self.session))
         return made
-
-
-def _parts(stream: Stream) -> list[StreamPart]:
-    from freshet.rml.reader import read_mapping
-
-    return stream_parts(stream, read_mapping(stream.mapping) if stream.mapping else None)
 
 
 class ViewSink:

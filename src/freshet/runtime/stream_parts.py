@@ -7,8 +7,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from freshet.rdf.errors import FreshetError
+from freshet.rml.functions import FUNCTIONS
 from freshet.rml.model import Mapping, TriplesMap
 from freshet.rml.parts import JoinPart, Part, parts_of
+from freshet.rml.reader import read_mapping
 from freshet.rml.sources import (
     DatabaseSource,
     FileSource,
@@ -23,6 +25,7 @@ from freshet.rml.sources import (
     UnreadStream,
 )
 from freshet.rml.stream_inputs import StreamInput
+from freshet.rml.user_functions import UserFunction, load_functions
 from freshet.rml.windows import JoinWindow
 from freshet.runtime.form_problems import did_you_mean
 from freshet.runtime.pipeline_model import Stream
@@ -48,11 +51,18 @@ class StreamPart(NamedTuple):
     window: JoinWindow | None = None
 
 
-def stream_parts(stream: Stream, mapping: Mapping | None) -> list[StreamPart]:
+def user_functions(stream: Stream) -> dict[str, UserFunction]:
+    """The functions that a stream's mapping may call beside Freshet's own."""
+    return load_functions(stream.functions) if stream.functions is not None else {}
+
+
+def stream_parts(stream: Stream) -> list[StreamPart]:
     """The parts of a stream. A StreamProblem says what the pipeline file has to say differently."""
-    if mapping is None:
+    if stream.mapping is None:
         assert stream.source is not None
         return [StreamPart(None, (_input(stream.source, stream.source.stream_source(None), None, stream),))]
+    own = {iri: function.declared for iri, function in user_functions(stream).items()}
+    mapping = read_mapping(stream.mapping, functions={**FUNCTIONS, **own})
     _check_names(stream, mapping)
     sections: dict[LogicalSource, SourceSection | None] = {}
     maps = []

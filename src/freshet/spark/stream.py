@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -18,9 +19,11 @@ from freshet.rml.model import Reference
 from freshet.rml.parts import CHILD, PARENT, JoinPart, Part, references_in
 from freshet.rml.sources import FolderSource
 from freshet.rml.stream_inputs import StreamInput
+from freshet.rml.user_functions import UserFunction
 from freshet.rml.windows import JoinWindow
 from freshet.spark import records
 from freshet.spark.csv_header import files_with_other_header
+from freshet.spark.functions import FunctionTable
 from freshet.spark.live.open import Reading, open_documents
 from freshet.spark.live.trouble import trouble_of
 from freshet.spark.mapping import CompiledMapping, compile_part
@@ -53,6 +56,7 @@ class StreamSpec:
     wanted: frozenset[str] | None = None
     lateness_ms: int = 0
     window: JoinWindow | None = None
+    functions: Mapping[str, UserFunction] = field(default_factory=dict)
 
 
 class EncodedStream:
@@ -65,7 +69,7 @@ class EncodedStream:
         if spec.part is None:
             self.layout = Layout(((0, 1, 2),), (("", ""),) * 3)
         else:
-            self._mapping = compile_part(spec.part, spec.wanted, spec.blank_scope)
+            self._mapping = compile_part(spec.part, spec.wanted, spec.blank_scope, FunctionTable(spec.functions))
             self.layout = self._mapping.layout
 
     def start(

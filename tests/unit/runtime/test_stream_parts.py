@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from freshet.rml.parts import JoinPart, Part
-from freshet.rml.reader import read_mapping
 from freshet.rml.sources import FolderSource, KafkaSource, MqttSource, SocketSource
 from freshet.rml.windows import JoinWindow, WindowKind
 from freshet.runtime.pipeline_file import PipelineErrors, read_pipeline
@@ -63,7 +62,7 @@ def write(tmp_path: Path, monkeypatch):
 
 def parts(file: Path):
     stream = read_pipeline(file).streams["s"]
-    return stream_parts(stream, read_mapping(stream.mapping) if stream.mapping else None)
+    return stream_parts(stream)
 
 
 def problem(file: Path) -> str:
@@ -196,6 +195,10 @@ WRONG = {
     "a source that is none": (
         "mapping: m.ttl\ntime: {as: arrival}\nsources: {ndwflaw: {socket: {host: h, port: 7}}}", SPEED_AND_FLOW,
         "6:15: no triples map and no source of the mapping is called 'ndwflaw'; did you mean 'ndwflow'?",
+    ),
+    "functions that are not there": (
+        "mapping: m.ttl\ntime: {as: arrival}\nfunctions: f.py", SPEED_AND_FLOW,
+        "6:16: there is no file f.py",
     ),
     "limits of a window": (
         "mapping: m.ttl\ntime: {as: arrival}\njoin: {window: dynamic, lower: 9s, size: 2s}", SPEED_AND_FLOW,

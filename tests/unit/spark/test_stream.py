@@ -12,10 +12,12 @@ from freshet.kernels.event_time import UNREAD, read_time
 from freshet.rdf.batch import elements_of
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import term_key
+from freshet.rml.functions import FUNCTIONS as KNOWN_FUNCTIONS
 from freshet.rml.parts import parts_of
 from freshet.rml.reader import read_mapping
 from freshet.rml.sources import FolderSource
 from freshet.rml.stream_inputs import StreamInput
+from freshet.rml.user_functions import load_functions
 from freshet.spark.event_time import milliseconds
 from freshet.spark.live.open import Reading
 from freshet.spark.stream import EncodedStream, StreamSpec
@@ -43,6 +45,22 @@ TEMPLATES = """
   rr:predicateObjectMap
     [ rr:predicate :level ; rr:objectMap [ rml:reference "level" ; rr:datatype xsd:decimal ] ] .
 """
+FUNCTIONS = """
+import pyarrow.compute as pc
+from freshet.rml.user_functions import mapping_function
+
+@mapping_function("http://example.org/shout", ["http://example.org/text"], "http://example.org/out")
+def shout(text):
+    return pc.binary_join_element_wise(pc.utf8_upper(text), "!", "")
+"""
+SHOUTED = """
+@prefix rml: <http://w3id.org/rml/> .
+@prefix : <http://example.org/> .
+<#Reading> rml:logicalSource [ rml:source "s" ; rml:referenceFormulation rml:FORM ] ;
+  rml:subjectMap [ rml:template "http://example.org/{id}" ] ;
+  rml:predicateObjectMap [ rml:predicate :label ; rml:objectMap [ rml:functionExecution [
+    rml:function :shout ; rml:input [ rml:parameter :text ; rml:inputValueMap [ rml:reference "label" ] ] ] ] ] .
+"""
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 
 
@@ -50,12 +68,16 @@ TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 def run(spark, tmp_path):
     """Runs a stream over files with these contents; gives its timed triples and its rejects, both sorted."""
 
-    def run(form, *, time_form="epoch_ms", mapping=MAPPING, **files):
+    def run(form, *, time_form="epoch_ms", mapping=MAPPING, functions="", **files):
         folder = tmp_path / "in"
         folder.mkdir()
         for name, content in files.items():
             (folder / f"{name}.{form}").write_bytes(content if isinstance(content, bytes) else content.encode())
-        stream = EncodedStream(_spec(tmp_path, form, time_form, mapping))
+        users = {}
+        if functions:
+            (tmp_path / "functions.py").write_text(functions)
+            users = load_functions(tmp_path / "functions.py")
+        stream = EncodedStream(_spec(tmp_path, form, time_form, mapping, users))
         dictionary, triples, counts = Dictionary(), [], []
 
         def on_batch(name, number, table, *, records, rejected, seconds):
@@ -80,13 +102,26 @@ def run(spark, tmp_path):
     return run
 
 
-def _spec(folder, form, time_form="epoch_ms", content=MAPPING):
+def test_a_user_s_function_runs_in_a_stream(run):
+    triples, rejects = run(
+        "json",
+        mapping=SHOUTED,
+        functions=FUNCTIONS,
+        a='{"at": 1, "id": "a", "label": "hey"}\n{"at": 2, "id": "b"}\n{"at": 3, "id": "c", "label": "é"}\n',
+    )
+    label = "<http://example.org/label>"
+    assert triples == [(1, "<http://example.org/a>", label, '"HEY!"'), (3, "<http://example.org/c>", label, '"É!"')]
+    assert rejects == []
+
+
+def _spec(folder, form, time_form="epoch_ms", content=MAPPING, users=None):
     mapping = folder / "mapping.ttl"
     mapping.write_text(content.replace("FORM", "JSONPath" if form == "json" else "CSV"))
     time = "$.at" if form == "json" else "at"
-    (part,) = parts_of(read_mapping(mapping))
+    declared = {iri: user.declared for iri, user in (users or {}).items()}
+    (part,) = parts_of(read_mapping(mapping, functions={**KNOWN_FUNCTIONS, **declared}))
     given = StreamInput(FolderSource(folder / "in"), part.source, time, time_form)
-    return StreamSpec("s", (given,), part)
+    return StreamSpec("s", (given,), part, functions=users or {})
 
 
 def test_a_json_record_makes_its_triples(run):
