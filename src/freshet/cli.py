@@ -97,11 +97,12 @@ def map_(
     ] = None,
 ) -> None:
     """Map files and databases to RDF with an RML mapping. The exit status is 1 where records were rejected."""
-    from freshet.spark.map_run import MapOptions, run_map
+    from freshet.spark.map_run import MapOptions, check_map, run_map
     from freshet.spark.session import spark_session
 
     beside = Path() if output is None else output.parent
     options = MapOptions(output, format.value, rejects or beside / "rejects", base, functions, distinct)
+    check_map(mapping, options)  # before the seconds that Spark needs to start
     spark = spark_session()
     try:
         done = run_map(spark, mapping, options)

@@ -57,9 +57,18 @@ class MapSummary(NamedTuple):
     rejects: Path
 
 
+def check_map(mapping_file: Path, options: MapOptions) -> None:
+    """Raise what is wrong with a mapping and its options, without Spark."""
+    load_mapping(mapping_file, options, _users(options))
+
+
+def _users(options: MapOptions) -> dict[str, UserFunction]:
+    return load_functions(options.functions) if options.functions else {}
+
+
 def run_map(spark: SparkSession, mapping_file: Path, options: MapOptions) -> MapSummary:
     """Map all records of a mapping's sources."""
-    users = load_functions(options.functions) if options.functions else {}
+    users = _users(options)
     mapping = load_mapping(mapping_file, options, users)
     return _Run(spark, mapping, options, FunctionTable(users)).run()
 
