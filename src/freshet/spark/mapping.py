@@ -61,10 +61,10 @@ class CompiledMapping:
         """Whether every record that can be read makes its terms; otherwise some may make what is no IRI."""
         return all(self.renderer.render(term).reason is None for term in self.terms)
 
-    def encode(self, parsed: DataFrame, many: frozenset[str] = frozenset()) -> DataFrame:
+    def encode(self, parsed: DataFrame, many: Mapping[str, frozenset[str]] | None = None) -> DataFrame:
         """Add `text_k` for every term, and the reason where a record makes something that is no IRI.
 
-        References in `many` have arrays, and so have the texts of terms that use them.
+        References in `many`, of each side of a join its own, have arrays, and so have the texts of terms that use them.
         """
         renderer = replace(self.renderer, shapes=_with_many(self.renderer.shapes, many)) if many else self.renderer
         rendered = [renderer.render(term) for term in self.terms]
@@ -188,8 +188,8 @@ def _text(rendered: Rendered, frame: Frame) -> Column:
     return joined((*most, last))
 
 
-def _with_many(shapes: Mapping[str, Shape], many: frozenset[str]) -> dict[str, Shape]:
-    return {side: shape._replace(many=many) for side, shape in shapes.items()}
+def _with_many(shapes: Mapping[str, Shape], many: Mapping[str, frozenset[str]]) -> dict[str, Shape]:
+    return {side: shape._replace(many=many[side]) for side, shape in shapes.items()}
 
 
 def _needs_kind(term: TermMap) -> bool:

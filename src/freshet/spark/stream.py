@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from freshet.rdf.batch import Layout
-from freshet.rml.model import Reference
+from freshet.rml.model import Expression
 from freshet.rml.parts import CHILD, PARENT, JoinPart, Part, references_in
 from freshet.rml.sources import FolderSource
 from freshet.rml.stream_inputs import StreamInput
@@ -30,6 +30,7 @@ from freshet.spark.mapping import CompiledMapping, compile_part
 from freshet.spark.rejects import write_rejects
 from freshet.spark.running import RunningStream
 from freshet.spark.stream_records import TimedRecords, Wanted, read_records
+from freshet.spark.term_columns import Shape, joined
 from freshet.spark.timed_lines import timed_records
 from freshet.spark.window_join import CHILD_PREFIX, PARENT_PREFIX, window_join
 
@@ -152,25 +153,28 @@ class EncodedStream:
             one_line = isinstance(given.source, FolderSource) and not given.whole_files
             return self._shipped(timed_records(documents, self.spec.blank_scope, one_line=one_line))
         if isinstance(self.spec.part, JoinPart):
-            found: TimedRecords | None = self._joined(self.spec.part, mapping, readings)
-        else:
-            wanted = Wanted(mapping.references, mapping.kinds, not mapping.always_fits)
-            found = read_records(self.spec.inputs[0], wanted, readings[0])
+            frame, many = self._joined(self.spec.part, mapping, readings)
+            return self._shipped(mapping.encode(frame, many))
+        wanted = Wanted(mapping.references, mapping.kinds, not mapping.always_fits)
+        found = read_records(self.spec.inputs[0], wanted, readings[0])
         if found is None:
             return None
         self._header = found.header
-        return self._shipped(mapping.encode(found.frame, found.many))
+        return self._shipped(mapping.encode(found.frame, {"": found.many}))
 
-    def _joined(self, part: JoinPart, mapping: CompiledMapping, readings: list[Reading]) -> TimedRecords:
-        """Pairs of records. Of those that cannot be read the parts of their own sources tell."""
-        sides = [
-            self._side(CHILD, [each.child for each in part.conditions], mapping, 0, readings[0]),
-            self._side(PARENT, [each.parent for each in part.conditions], mapping, 1, readings[1]),
-        ]
+    def _joined(
+        self, part: JoinPart, mapping: CompiledMapping, readings: list[Reading]
+    ) -> tuple[DataFrame, dict[str, frozenset[str]]]:
+        """Pairs of records, and which references of each side have arrays.
+
+        Of records that cannot be read the parts of their own sources tell.
+        """
+        child = self._side(CHILD, [each.child for each in part.conditions], mapping, 0, readings[0])
+        parent = self._side(PARENT, [each.parent for each in part.conditions], mapping, 1, readings[1])
         keys = [_key_name(at) for at in range(len(part.conditions))]
         pairs = window_join(
-            sides[0].frame,
-            sides[1].frame,
+            child.frame,
+            parent.frame,
             child_key=keys,
             parent_key=keys,
             time=records.TIME,
@@ -186,23 +190,26 @@ class EncodedStream:
                 records.REASON: F.lit(None).cast("string"),
             }
         )
-        return TimedRecords(frame, sides[0].many | sides[1].many)
+        return frame, {CHILD: child.many, PARENT: parent.many}
 
-    def _side(self, side: str, keys: list[object], mapping: CompiledMapping, at: int, reading: Reading) -> TimedRecords:
-        """The records of one side of a join, with a column for each key."""
-        plain = [Reference(each.text) for key in keys for each in references_in(key)]  # type: ignore[arg-type]
+    def _side(
+        self, side: str, keys: list[Expression], mapping: CompiledMapping, at: int, reading: Reading
+    ) -> TimedRecords:
+        """The records of one side of a join, with a column for each key: what a condition's expression gives."""
+        compared = frozenset(each for key in keys for each in references_in(key))
         own = frozenset(replace(each, side="") for each in mapping.references if each.side == side)
         kinds = frozenset(replace(each, side="") for each in mapping.kinds if each.side == side)
-        found = read_records(self.spec.inputs[at], Wanted(own | frozenset(plain), kinds), reading, single=False)
+        found = read_records(self.spec.inputs[at], Wanted(own | compared, kinds), reading, single=False)
         assert found is not None
         frame = found.frame.where(F.col(records.REASON).isNull())
-        for number, key in enumerate(plain):
-            text = records.field(key)
-            several = F.explode(F.array_distinct(text)) if key.text in found.many else text
-            frame = frame.withColumn(_key_name(number), several)
+        renderer = replace(mapping.renderer, shapes={"": Shape(found.many)})  # of keys the kinds do not matter
+        for number, key in enumerate(keys):
+            made = renderer.texts(key)
+            text = joined(made.pieces)
+            frame = frame.withColumn(_key_name(number), F.explode(F.array_distinct(text)) if made.many else text)
         names = {records.column_name(each) for each in own} | {records.kind_name(each) for each in kinds}
         kept = [records.quoted(name) for name in frame.columns if name in names]
-        places = [records.TIME, records.ARRIVED, records.FILE, *map(_key_name, range(len(plain)))]
+        places = [records.TIME, records.ARRIVED, records.FILE, *map(_key_name, range(len(keys)))]
         return TimedRecords(frame.select(*places, *kept), found.many & {each.text for each in own})
 
 

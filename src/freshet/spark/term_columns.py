@@ -107,8 +107,8 @@ class Renderer:
         raise UnsupportedError("a node of its own for each record cannot be a value")
 
     def texts(self, expression: Expression) -> Rendered:
-        """The same, an array where a reference has several values."""
-        several: list[Expression] = [each for each in dict.fromkeys(references_in(expression)) if self._is_many(each)]
+        """The same, an array where a reference or a function has several values."""
+        several = self._several(TermMap(TermType.LITERAL, expression))
         if not several:
             return Rendered((self.text(expression),))
         return Rendered((self._each(several, lambda inner: inner.text(expression)),), True)
