@@ -118,8 +118,21 @@ class Ingest:
                 if number <= self._log.last_batch(name):
                     return
                 self._write(stream, number, table)
+            if (parts := self._parts.get(stream.iri)) is not None:
+                parts.comes(name)
             seconds += time.perf_counter() - began
             self._waiting.put(_Batch(stream, table, records, rejected, seconds))
+
+    def part_is(self, name: str, doing: str) -> None:
+        """Hear what a part of a stream does: whether it `waits` for data, `works` on some, or has `ended`."""
+        if (parts := self._parts.get(self._streams[name].iri)) is not None:
+            match doing:
+                case "waits":
+                    parts.waits(name)
+                case "works":
+                    parts.works(name)
+                case "ended":
+                    parts.ended(name)
 
     def check(self) -> None:
         """Raise what went wrong with a batch, if anything did."""
@@ -160,6 +173,7 @@ class Ingest:
             if batch is None:
                 return
             self._attempt(self._take, batch)
+            self._attempt(self._pass_silent_parts)  # others may be held back while batches come without a pause
 
     def _attempt(self, step: Callable[..., None], *arguments: object) -> None:
         """After an error there is only room to be made, so that nobody waits for ever."""
@@ -170,7 +184,7 @@ class Ingest:
                 self._error = error
 
     def _pass_silent_parts(self) -> None:
-        """Let streams go on that a part has held back which has been silent for long enough."""
+        """Let streams go on that a part has held back which has ended or been silent for long enough."""
         for iri, parts in self._parts.items():
             level = parts.level()
             if level is not None and level > self._engine.streams[iri].watermark_ms:
@@ -184,6 +198,8 @@ class Ingest:
         arrived = batch.table.column("arrived").to_numpy()
         self._arrived_ms = int(arrived.min()) if len(arrived) else None
         self._push(batch.stream, batch.table)
+        if (parts := self._parts.get(batch.stream.iri)) is not None:
+            parts.came(batch.stream.name)
         self._flush()
         if self._log is not None:
             self._trim(self._log)

@@ -151,6 +151,7 @@ class PipelineRun:
             if (trouble := stream.trouble()) != self._troubles.get(stream.name, ""):
                 self._troubles[stream.name] = trouble
                 self._view.note(f"stream {stream.name}: {trouble or 'can be read again'}")
+            self.ingest.part_is(stream.name, stream.doing())
         self._count_late()
 
     def _count_late(self, *, now: bool = False) -> None:

@@ -76,6 +76,19 @@ class RunningStream:
     def active(self) -> bool:
         return self._begin is not None or (self._query is not None and self._query.isActive)
 
+    def doing(self) -> str:
+        """`waits` where the source was looked at and there is nothing new; `ended`; `works` while the query starts, has
+        a batch, or cannot reach its source; empty while it looks whether there is something new."""
+        if not self.active:
+            return "ended"
+        query = self._query
+        if self._begin is not None or query is None or self._last_trouble:
+            return "works"
+        status = query.status
+        if status["isTriggerActive"]:
+            return "works" if status["isDataAvailable"] else ""
+        return "waits" if status["message"].startswith("Waiting") else "works"
+
     def trouble(self) -> str:
         """What keeps the stream from being read, as it was found at most a second ago."""
         now = time.monotonic()

@@ -22,24 +22,89 @@ def test_the_part_that_is_least_far_says_how_far():
     assert marks.level() == 70
 
 
+def waiting(marks, clock, seconds, *parts):
+    """Parts that are seen to wait, again and again."""
+    for _ in range(round(seconds * 10)):
+        for part in parts:
+            marks.waits(part)
+        clock.now += 0.1
+    for part in parts:
+        marks.waits(part)
+
+
 def test_a_silent_part_holds_back_for_a_while_only():
     clock = Clock()
     marks = PartWatermarks(["a", "b"], 10_000, clock=clock)
     marks.moved("a", 50)
-    clock.now += 9.9
+    waiting(marks, clock, 9.8, "b")
     marks.moved("a", 60)
     assert marks.level() is None
-    clock.now += 0.1
+    waiting(marks, clock, 0.3, "b")
     assert marks.level() == 60
+    marks.comes("b")
     marks.moved("b", 40)
+    marks.came("b")
     assert marks.level() == 40
-    clock.now += 10
+    waiting(marks, clock, 10.1, "a", "b")
     assert marks.level() == 60, "nobody is awaited: nobody holds back"
+
+
+def test_a_part_that_has_not_looked_at_its_source_holds_back():
+    clock = Clock()
+    marks = PartWatermarks(["a", "b"], 10_000, clock=clock)
+    marks.moved("a", 50)
+    clock.now += 600
+    assert marks.level() is None, "its query has not started"
+    marks.works("b")
+    clock.now += 600
+    assert marks.level() is None
+    marks.comes("b")
+    clock.now += 600
+    marks.moved("b", 10)
+    marks.came("b")
+    assert marks.level() == 10
+
+
+def test_time_at_work_is_no_silence():
+    clock = Clock()
+    marks = PartWatermarks(["a", "b"], 10_000, clock=clock)
+    for part, mark in (("a", 50), ("b", 10)):
+        marks.moved(part, mark)
+    waiting(marks, clock, 9, "b")
+    marks.works("b")  # a batch, or its source is away
+    clock.now += 60
+    waiting(marks, clock, 9, "b")
+    assert marks.level() == 10
+    clock.now += 60  # nobody has looked
+    assert marks.level() == 10
+    marks.comes("b")  # an empty batch
+    clock.now += 60
+    assert marks.level() == 10
+    marks.came("b")
+    waiting(marks, clock, 9, "b")
+    assert marks.level() == 10
+    waiting(marks, clock, 2, "b")
+    assert marks.level() == 50
+
+
+def test_a_part_that_has_ended_does_not_hold_back():
+    marks = PartWatermarks(["a", "b", "c"], None)
+    marks.moved("a", 50)
+    marks.comes("b")
+    marks.ended("b")
+    marks.ended("c")
+    assert marks.level() is None, "something is on its way"
+    marks.moved("b", 20)
+    assert marks.level() == 20
+    marks.came("b")
+    assert marks.level() == 50
+    marks.works("b")  # it has started again
+    assert marks.level() == 20
 
 
 def test_nothing_has_come_from_anybody():
     clock = Clock()
     marks = PartWatermarks(["a"], 5, clock=clock)
     assert marks.level() is None
-    clock.now += 1
+    waiting(marks, clock, 1, "a")
     assert marks.level() is None

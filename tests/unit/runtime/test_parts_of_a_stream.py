@@ -1,5 +1,7 @@
 """Batches of several parts of one stream: nothing is late because another part is ahead."""
 
+import time
+
 import pyarrow as pa
 import pytest
 
@@ -30,16 +32,22 @@ SCHEMA = pa.schema([("time", pa.int64()), ("arrived", pa.int64()), *((f"text_{k}
 class Stream:
     """A stream of two parts, and the closes that were reported."""
 
-    def __init__(self, idle_ms: int | None, log: BatchLog | None = None, lateness_ms: int = 0) -> None:
+    def __init__(
+        self, idle_ms: int | None, log: BatchLog | None = None, lateness_ms: int = 0, other: bool = False
+    ) -> None:
         self.session = Session()
         self.session.stream(IRI, lateness_ms=lateness_ms, held=True)
-        self.metrics = Metrics(["s"])
+        self.metrics = Metrics(["s", "o"])
         self.ingest = Ingest(self.session.engine, self.metrics, log)
         self.reports: list[tuple[int, list[str]]] = []
         self.session.register(QUERY, on_report=self._report)
         names = ("s.1", "s.2")
-        self.ingest.open({name: StreamIntake(name, IRI, LAYOUT, "s", lateness_ms) for name in names}, {IRI: idle_ms})
-        self._number = dict.fromkeys(names, 0 if log is None else -1)
+        intakes = {name: StreamIntake(name, IRI, LAYOUT, "s", lateness_ms) for name in names}
+        if other:
+            self.session.stream("http://e/o")
+            intakes["o"] = StreamIntake("o", "http://e/o", LAYOUT, "o")
+        self.ingest.open(intakes, {IRI: idle_ms})
+        self._number = dict.fromkeys(intakes, 0 if log is None else -1)
 
     def _report(self, report) -> None:
         found = sorted(row["s"].value.removeprefix("http://e/") for row in self.session.bindings(report))
@@ -79,9 +87,38 @@ def test_what_is_behind_all_parts_is_late():
 def test_a_silent_part_does_not_hold_back_for_ever():
     stream = Stream(300)
     stream.send("s.1", 100, 2500)
+    stream.ingest.part_is("s.2", "works")
+    time.sleep(0.8)
     assert stream.reports == []
+
+    def reported():
+        stream.ingest.part_is("s.2", "waits")
+        return stream.reports == [(1000, ["100"])]
+
+    wait_until(reported, seconds=20)
+    stream.ingest.close()
+
+
+def test_a_part_that_has_ended_lets_the_others_go_on():
+    stream = Stream(None)
+    stream.send("s.1", 100, 2500)
+    stream.ingest.part_is("s.2", "ended")
     wait_until(lambda: stream.reports == [(1000, ["100"])], seconds=20)
     stream.ingest.close()
+
+
+def test_batches_of_one_stream_do_not_keep_another_from_going_on():
+    """Its silent part is passed also where the queue is never empty."""
+    stream = Stream(1, other=True)
+    stream.send("s.1", 100, 2500)
+    stream.ingest.part_is("s.2", "waits")
+    time.sleep(0.01)
+    stream.ingest.part_is("s.2", "waits")
+    end = time.monotonic() + 20
+    while not stream.reports and time.monotonic() < end:
+        stream.send("o", 100)
+    stream.ingest.close()
+    assert stream.reports == [(1000, ["100"])]
 
 
 def test_a_run_goes_on_with_all_parts(tmp_path):
