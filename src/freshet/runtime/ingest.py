@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import queue
 import threading
 import time
@@ -29,7 +30,7 @@ _LOOK_SECONDS = 0.25
 @dataclass(frozen=True, slots=True)
 class StreamIntake:
     """A stream, or a part of one: as batches name it (`name`), as queries name it (`iri`), as the pipeline file names
-    it (`stream`), and how its triples are made.
+    it (`stream`), how its triples are made, and what of (`made_from`).
     """
 
     name: str
@@ -37,6 +38,12 @@ class StreamIntake:
     layout: Layout
     stream: str
     lateness_ms: int = 0
+    made_from: str = ""
+
+    @property
+    def fingerprint(self) -> str:
+        """What must be the same for a run to go on with the batches and Spark's state of an earlier one."""
+        return hashlib.blake2b(f"{self.layout!r}\n{self.made_from}".encode(), digest_size=16).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +103,9 @@ class Ingest:
         self._restoring = True
         for entry, table in self._log.tables():
             stream = self._streams.get(entry.stream)
-            if stream is None or entry.layout != fingerprint(stream.layout):
+            if stream is None or entry.layout != stream.fingerprint:
                 raise InputError(
-                    f"the checkpoint was made with another mapping of the stream {entry.stream}:"
+                    f"the checkpoint was made with another mapping, source or window of the stream {entry.stream}:"
                     " choose a new checkpoint folder"
                 )
             for iri, watermark_ms in entry.watermarks.items():
@@ -267,7 +274,7 @@ class Ingest:
                 sequence=self._log.next_sequence,
                 stream=stream.name,
                 batch=number,
-                layout=fingerprint(stream.layout),
+                layout=stream.fingerprint,
                 last_ms=last_time(table),
                 watermarks={iri: state.watermark_ms for iri, state in self._engine.streams.items()},
                 passed=self._engine.passed(),
@@ -290,8 +297,3 @@ class Ingest:
 def shown_rows(report: Report, dictionary: Dictionary) -> list[list[str]]:
     """The first few rows of a report, as text for the eye."""
     return [[show_term(term) for term in dictionary.decode_many(row)] for row in report.shown.rows[:KEPT_ROWS]]
-
-
-def fingerprint(layout: Layout) -> str:
-    """What must be the same for a batch to be read again."""
-    return repr(layout)

@@ -1,8 +1,8 @@
 """Reports as messages of a Kafka topic, each there once, also after a restart.
 
-A message says whose it is and which: its key is the query, its headers have the query, the time of the report and its
-number among those of that time. A run that goes on looks for the newest message of its query, and writes only what
-comes after it.
+A message says whose it is and which: its key is the query, its headers have the run (one name for all runs of a
+checkpoint), the query, the time of the report and its number among those of that time. A run that goes on looks for the
+newest message of its name and query, and writes only what comes after it.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from freshet.spark.live.topics import Place, TopicToWrite
 class Writer(Protocol):
     """What brings messages to a topic."""
 
-    def newest(self, query: str) -> Place | None:
-        """The place of the newest report of a query in the topic; None where there is none."""
+    def newest(self, run: str, query: str) -> Place | None:
+        """The place of the newest report of a run's query in the topic; None where there is none."""
 
-    def write(self, query: str, place: Place, value: bytes) -> None: ...
+    def write(self, run: str, query: str, place: Place, value: bytes) -> None: ...
     def flush(self) -> None:
         """Wait until everything is in the topic; an error where it cannot be."""
 
@@ -31,8 +31,9 @@ class Writer(Protocol):
 class KafkaSink:
     """A sink whose writer is there once Spark is."""
 
-    def __init__(self, topic: TopicToWrite, query: str, dictionary: Dictionary, *, resume: bool) -> None:
+    def __init__(self, topic: TopicToWrite, query: str, dictionary: Dictionary, *, run: str, resume: bool) -> None:
         self.topic = topic
+        self._run = run
         self._query = query
         self._dictionary = dictionary
         self._resume = resume
@@ -43,13 +44,14 @@ class KafkaSink:
     def open(self, writer: Writer) -> None:
         self._writer = writer
         if self._resume:
-            self._last = writer.newest(self._query)
+            self._last = writer.newest(self._run, self._query)
 
     def deliver(self, report: Report) -> None:
         assert self._writer is not None, "the sink is not open"
         place = self._place(report)
         if self._last is None or place > self._last:
-            self._writer.write(self._query, place, report_json(report, self._dictionary).rstrip(b"\n"))
+            value = report_json(report, self._dictionary).rstrip(b"\n")
+            self._writer.write(self._run, self._query, place, value)
 
     def pass_over(self, report: Report) -> None:
         self._place(report)

@@ -23,6 +23,7 @@ from freshet.runtime.pipeline_file import read_pipeline
 from freshet.runtime.pipeline_model import ContinuousQuery, FilesSink, Pipeline, Stream
 from freshet.runtime.pipeline_model import KafkaSink as KafkaSinkSection
 from freshet.runtime.progress import Progress, progress, summary
+from freshet.runtime.run_id import run_id
 from freshet.runtime.session import QueryFailure, Session
 from freshet.runtime.sinks import FileSink, Sink
 from freshet.runtime.stream_parts import stream_parts, user_functions
@@ -74,6 +75,7 @@ class PipelineRun:
         log = BatchLog(pipeline.checkpoint / "batches") if pipeline.checkpoint else None
         resume = log is not None and bool(log.entries)
         self.ingest = Ingest(session.engine, metrics, log)
+        self._run_id = run_id(pipeline.checkpoint)
         for name, query in pipeline.queries.items():
             file = str(query.file) if query.file else None
             registered = session.register(
@@ -206,7 +208,7 @@ class PipelineRun:
 
     def _intake(self, name: str, encoded: EncodedStream) -> StreamIntake:
         stream = self._pipeline.streams[name]
-        return StreamIntake(encoded.spec.name, stream.iri, encoded.layout, name, stream.lateness_ms)
+        return StreamIntake(encoded.spec.name, stream.iri, encoded.layout, name, stream.lateness_ms, encoded.made_from)
 
     def _uses_kafka(self) -> bool:
         inputs = [given for parts in self._parts.values() for part in parts for given in part.inputs]
@@ -225,8 +227,9 @@ class PipelineRun:
                 made.append(FileSink(sink.folder, self.session.dictionary, resume=resume))
             elif isinstance(sink, KafkaSinkSection):
                 topic = TopicToWrite(",".join(sink.kafka.brokers), sink.kafka.topic, tuple(sink.kafka.options.items()))
-                self._kafka_sinks.append(KafkaSink(topic, name, self.session.dictionary, resume=resume))
-                made.append(self._kafka_sinks[-1])
+                to_topic = KafkaSink(topic, name, self.session.dictionary, run=self._run_id, resume=resume)
+                self._kafka_sinks.append(to_topic)
+                made.append(to_topic)
             else:
                 made.append(ViewSink(self._view, self.session))
         return made

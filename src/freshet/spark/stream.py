@@ -17,7 +17,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from freshet.rdf.batch import Layout
 from freshet.rml.model import Expression
 from freshet.rml.parts import CHILD, PARENT, JoinPart, Part, references_in
-from freshet.rml.sources import FolderSource
+from freshet.rml.sources import FolderSource, KafkaSource, MqttSource
 from freshet.rml.stream_inputs import StreamInput
 from freshet.rml.user_functions import UserFunction
 from freshet.rml.windows import JoinWindow
@@ -72,6 +72,21 @@ class EncodedStream:
         else:
             self._mapping = compile_part(spec.part, spec.wanted, spec.blank_scope, FunctionTable(spec.functions))
             self.layout = self._mapping.layout
+
+    @property
+    def made_from(self) -> str:
+        """What a checkpoint depends on beside the layout: the records, what is referred to in them, and how they join.
+
+        Where a source is (a folder, brokers, a host) may change; whoever moves it brings its data along.
+        """
+        inputs = [_described(given) for given in self.spec.inputs]
+        terms = () if self._mapping is None else self._mapping.terms
+        part = self.spec.part
+        join = (part.conditions, self._window(part)) if isinstance(part, JoinPart) else None
+        return repr((inputs, terms, join))
+
+    def _window(self, part: JoinPart) -> JoinWindow:
+        return self.spec.window or part.window or JoinWindow()
 
     def start(
         self,
@@ -178,7 +193,7 @@ class EncodedStream:
             child_key=keys,
             parent_key=keys,
             time=records.TIME,
-            window=self.spec.window or part.window or JoinWindow(),
+            window=self._window(part),
             lateness_ms=self.spec.lateness_ms,
         )
         arrived = F.greatest(f"`{CHILD_PREFIX}{records.ARRIVED}`", f"`{PARENT_PREFIX}{records.ARRIVED}`")
@@ -211,6 +226,13 @@ class EncodedStream:
         kept = [records.quoted(name) for name in frame.columns if name in names]
         places = [records.TIME, records.ARRIVED, records.FILE, *map(_key_name, range(len(keys)))]
         return TimedRecords(frame.select(*places, *kept), found.many & {each.text for each in own})
+
+
+def _described(given: StreamInput) -> tuple[object, ...]:
+    cut, source = given.cut, given.source
+    topic = source.topic if isinstance(source, KafkaSource | MqttSource) else None
+    cutting = None if cut is None else (str(cut.formulation), cut.iterator, sorted(cut.nulls), sorted(cut.namespaces))
+    return type(source).__name__, topic, cutting, given.time_reference, given.time_form, given.whole_files
 
 
 def _key_name(number: int) -> str:

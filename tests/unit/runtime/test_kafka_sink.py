@@ -4,6 +4,7 @@ import json
 
 from freshet.results.report import Report
 from freshet.runtime.kafka_sink import KafkaSink
+from freshet.runtime.run_id import run_id
 from freshet.runtime.session import Session
 from freshet.spark.live.topics import Place, TopicToWrite
 
@@ -15,11 +16,11 @@ class Topic:
         self.written = []
         self.flushed = 0
 
-    def newest(self, query):
-        return max((place for name, place, _ in self.written if name == query), default=None)
+    def newest(self, run, query):
+        return max((place for *whose, place, _ in self.written if whose == [run, query]), default=None)
 
-    def write(self, query, place, value):
-        self.written.append((query, place, json.loads(value)["time"]))
+    def write(self, run, query, place, value):
+        self.written.append((run, query, place, json.loads(value)["time"]))
 
     def flush(self):
         self.flushed = len(self.written)
@@ -45,27 +46,45 @@ def reports_at(*times: int) -> tuple[Session, list[Report]]:
 def test_a_run_that_goes_on_writes_what_is_not_there():
     session, (first, second, third) = reports_at(1000, 2000, 3000)
     topic = Topic()
-    sink = KafkaSink(TopicToWrite("b", "t"), "q", session.dictionary, resume=False)
+    sink = KafkaSink(TopicToWrite("b", "t"), "q", session.dictionary, run="r", resume=False)
     sink.open(topic)
     for report in (first, second, second):
         sink.deliver(report)
     sink.close()
-    again = KafkaSink(TopicToWrite("b", "t"), "q", session.dictionary, resume=True)
+    again = KafkaSink(TopicToWrite("b", "t"), "q", session.dictionary, run="r", resume=True)
     again.open(topic)
     again.pass_over(first)
     for report in (second, second, second, third):
         again.deliver(report)
     again.close()
     places = [Place(1000, 0), Place(2000, 0), Place(2000, 1), Place(2000, 2), Place(3000, 0)]
-    assert topic.written == [("q", place, place.time_ms) for place in places]
+    assert topic.written == [("r", "q", place, place.time_ms) for place in places]
 
 
 def test_a_first_run_does_not_look():
     session, (report,) = reports_at(1000)
     topic = Topic()
-    topic.written.append(("q", Place(9000, 0), 9000))
-    sink = KafkaSink(TopicToWrite("b", "t"), "q", session.dictionary, resume=False)
+    topic.written.append(("r", "q", Place(9000, 0), 9000))
+    sink = KafkaSink(TopicToWrite("b", "t"), "q", session.dictionary, run="r", resume=False)
     sink.open(topic)
     sink.deliver(report)
     sink.close()
-    assert topic.written[1:] == [("q", Place(1000, 0), 1000)]
+    assert topic.written[1:] == [("r", "q", Place(1000, 0), 1000)]
+
+
+def test_what_another_run_has_written_does_not_count():
+    session, (report,) = reports_at(1000)
+    topic = Topic()
+    topic.written.append(("older", "q", Place(9000, 0), 9000))
+    sink = KafkaSink(TopicToWrite("b", "t"), "q", session.dictionary, run="r", resume=True)
+    sink.open(topic)
+    sink.deliver(report)
+    sink.close()
+    assert topic.written[1:] == [("r", "q", Place(1000, 0), 1000)]
+
+
+def test_all_runs_of_a_checkpoint_have_one_name(tmp_path):
+    first = run_id(tmp_path)
+    assert run_id(tmp_path) == first
+    (tmp_path / "other").mkdir()
+    assert len({first, run_id(tmp_path / "other"), run_id(None), run_id(None)}) == 4

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 from freshet.rdf.batch import Layout
+from freshet.rdf.errors import InputError
 from freshet.runtime.batch_log import BatchLog
 from freshet.runtime.ingest import Ingest, StreamIntake
 from freshet.runtime.metrics import Metrics
@@ -33,7 +34,12 @@ class Stream:
     """A stream of two parts, and the closes that were reported."""
 
     def __init__(
-        self, idle_ms: int | None, log: BatchLog | None = None, lateness_ms: int = 0, other: bool = False
+        self,
+        idle_ms: int | None,
+        log: BatchLog | None = None,
+        lateness_ms: int = 0,
+        other: bool = False,
+        made_from: str = "",
     ) -> None:
         self.session = Session()
         self.session.stream(IRI, lateness_ms=lateness_ms, held=True)
@@ -42,7 +48,7 @@ class Stream:
         self.reports: list[tuple[int, list[str]]] = []
         self.session.register(QUERY, on_report=self._report)
         names = ("s.1", "s.2")
-        intakes = {name: StreamIntake(name, IRI, LAYOUT, "s", lateness_ms) for name in names}
+        intakes = {name: StreamIntake(name, IRI, LAYOUT, "s", lateness_ms, made_from) for name in names}
         if other:
             self.session.stream("http://e/o")
             intakes["o"] = StreamIntake("o", "http://e/o", LAYOUT, "o")
@@ -145,3 +151,12 @@ def test_an_empty_batch_says_nothing_of_time(empty):
     stream.send("s.2", 2600)
     stream.ingest.finish()
     assert stream.reports == [(1000, ["100"]), (3000, ["2500", "2600"])]
+
+
+def test_a_checkpoint_of_other_records_is_refused(tmp_path):
+    first = Stream(None, BatchLog(tmp_path), made_from="a window of 5 s")
+    first.send("s.1", 100, number=0)
+    first.ingest.close()
+    Stream(None, BatchLog(tmp_path), made_from="a window of 5 s").ingest.close()
+    with pytest.raises(InputError, match=r"another mapping, source or window of the stream s\.1"):
+        Stream(None, BatchLog(tmp_path), made_from="a window of 7 s")

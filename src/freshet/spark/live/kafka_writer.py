@@ -14,7 +14,7 @@ from freshet.rdf.errors import InputError
 from freshet.spark.live.kafka import check_brokers
 from freshet.spark.live.topics import Place, TopicToWrite
 
-_HEADERS = ("freshet-query", "freshet-time", "freshet-sequence")
+_HEADERS = ("freshet-run", "freshet-query", "freshet-time", "freshet-sequence")
 _SECONDS = 30
 _STEP = 200  # messages to look at in one go, from the end of a partition backwards
 
@@ -45,9 +45,9 @@ class KafkaWriter:
             settings.put(key, value)
         return settings
 
-    def write(self, query: str, place: Place, value: bytes) -> None:
+    def write(self, run: str, query: str, place: Place, value: bytes) -> None:
         record = self._kafka.clients.producer.ProducerRecord(self._topic.topic, query.encode(), value)
-        for name, text in zip(_HEADERS, (query, str(place.time_ms), str(place.number)), strict=True):
+        for name, text in zip(_HEADERS, (run, query, str(place.time_ms), str(place.number)), strict=True):
             record.headers().add(name, text.encode())
         self._sent.append(self._producer.send(record))
 
@@ -66,8 +66,8 @@ class KafkaWriter:
     def close(self) -> None:
         self._producer.close()
 
-    def newest(self, query: str) -> Place | None:
-        """Look through the topic from its end, all partitions, until a report of the query is found."""
+    def newest(self, run: str, query: str) -> Place | None:
+        """Look through the topic from its end, all partitions, until a report of the run's query is found."""
         bytes_class = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
         settings = {"key.deserializer": bytes_class, "value.deserializer": bytes_class, "group.id": "freshet-sink"}
         consumer = self._kafka.clients.consumer.KafkaConsumer(
@@ -78,25 +78,26 @@ class KafkaWriter:
                 self._kafka.common.TopicPartition(self._topic.topic, each.partition())
                 for each in consumer.partitionsFor(self._topic.topic) or []
             ]
-            return max((found for each in places if (found := self._newest_in(consumer, each, query))), default=None)
+            found = [self._newest_in(consumer, each, (run, query)) for each in places]
+            return max((each for each in found if each is not None), default=None)
         finally:
             consumer.close()
 
-    def _newest_in(self, consumer: Any, partition: Any, query: str) -> Place | None:
+    def _newest_in(self, consumer: Any, partition: Any, whose: tuple[str, str]) -> Place | None:
         only = self._jvm.java.util.Collections.singletonList(partition)
         consumer.assign(only)
         first = int(consumer.beginningOffsets(only).get(partition))
         end = int(consumer.endOffsets(only).get(partition))
         while end > first:
             start = max(first, end - _STEP)
-            found = [place for key, place in self._read(consumer, partition, start, end) if key == query]
+            found = [place for key, place in self._read(consumer, partition, start, end) if key == whose]
             if found:
                 return max(found)
             end = start
         return None
 
-    def _read(self, consumer: Any, partition: Any, start: int, end: int) -> list[tuple[str, Place]]:
-        """The reports between two offsets; messages of others have no such headers."""
+    def _read(self, consumer: Any, partition: Any, start: int, end: int) -> list[tuple[tuple[str, str], Place]]:
+        """The reports between two offsets, each with its run and query; messages of others have no such headers."""
         consumer.seek(partition, start)
         deadline = time.monotonic() + _SECONDS
         found = []
@@ -106,6 +107,6 @@ class KafkaWriter:
             for record in consumer.poll(self._jvm.java.time.Duration.ofMillis(500)).records(partition):
                 headers = [record.headers().lastHeader(name) for name in _HEADERS]
                 if int(record.offset()) < end and all(each is not None for each in headers):
-                    query, time_ms, number = (bytes(each.value()).decode() for each in headers)
-                    found.append((query, Place(int(time_ms), int(number))))
+                    run, query, time_ms, number = (bytes(each.value()).decode() for each in headers)
+                    found.append(((run, query), Place(int(time_ms), int(number))))
         return found

@@ -1,0 +1,25 @@
+"""A name for all runs that go on from one checkpoint, so that what they have written is told from that of others."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+
+from freshet.rdf.errors import InputError
+
+
+def run_id(checkpoint: Path | None) -> str:
+    """The name that is kept in a checkpoint, made by its first run; without a checkpoint nobody goes on."""
+    made = uuid.uuid4().hex
+    if checkpoint is None:
+        return made
+    file = checkpoint / "run-id"
+    try:
+        if file.exists():
+            return file.read_text()
+        unfinished = file.with_suffix(".unfinished")
+        unfinished.write_text(made)
+        unfinished.rename(file)
+    except OSError as error:
+        raise InputError(f"the checkpoint cannot be written: {error.strerror}", file=str(file)) from error
+    return made
