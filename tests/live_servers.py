@@ -173,12 +173,12 @@ class Mosquitto:
             self._process.wait(timeout=20)
             self._process = None
 
-    def publish(self, topic: str, messages: Iterable[str | bytes]) -> None:
+    def publish(self, topic: str, messages: Iterable[str | bytes], *, retain: bool = False) -> None:
         """Send messages at quality 1, and wait until the broker has them."""
         client = Client(CallbackAPIVersion.VERSION2)
         client.connect("127.0.0.1", self.port)
         client.loop_start()
-        for sent in [client.publish(topic, message, qos=1) for message in messages]:
+        for sent in [client.publish(topic, message, qos=1, retain=retain) for message in messages]:
             sent.wait_for_publish(timeout=30)
         client.disconnect()
         client.loop_stop()

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 import pytest
 
 from freshet.rml.sources import KafkaSource, MqttSource, SocketSource
+from freshet.spark.live.connector import add_connector
 from freshet.spark.live.documents import NOT_TEXT
 from freshet.spark.live.open import Reading, open_documents
 from freshet.spark.live.spooled import status
@@ -44,7 +45,8 @@ def numbered(first, last):
     return [f'{{"n": {at}}}' for at in range(first, last)]
 
 
-def test_kafka(spark, kafka, tmp_path):
+def test_kafka(spark, kafka, connector, tmp_path):
+    add_connector(spark)
     topic = kafka.topic("documents", 2)
     kafka.send(topic, numbered(0, 5), partition=0)
     taken = Taken()

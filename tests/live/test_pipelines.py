@@ -145,7 +145,7 @@ def json_mapping(iterator='rml:iterator "$"'):
     return MAPPING.replace("FORM", "JSONPath").replace("ITERATOR", iterator)
 
 
-def test_kafka_to_kafka(spark, kafka, tmp_path):
+def test_kafka_to_kafka(spark, kafka, connector, tmp_path):
     """Twice: the second run goes on where the first was, and writes nothing that is there."""
     topic, out = kafka.topic("json"), kafka.topic("reports")
     sinks = f"[{{files: out}}, {{kafka: {{brokers: '{kafka.address}', topic: {out}}}}}]"
@@ -195,7 +195,7 @@ def test_a_socket_with_csv_documents(spark, tmp_path):
     assert counted(world.reports()) == {close: whole[close] for close in list(whole)[:3]}
 
 
-def test_a_mapping_describes_its_sources_and_joins_them(spark, kafka, tmp_path):
+def test_a_mapping_describes_its_sources_and_joins_them(spark, kafka, connector, tmp_path):
     """Two topics, whose records wait for each other; the mapping says where they are (appendix A of seed 002)."""
     speed, flow = kafka.topic("speed"), kafka.topic("flow")
     mapping = (
@@ -253,7 +253,7 @@ def start(world):
     )
 
 
-def test_a_killed_run_neither_loses_nor_repeats(kafka, mosquitto, tmp_path):
+def test_a_killed_run_neither_loses_nor_repeats(kafka, connector, mosquitto, tmp_path):
     """Two streams, of which one is spooled; killed with all its processes in the middle of things."""
     topic, out = kafka.topic("killed"), kafka.topic("killed-reports")
     streams = stream(
@@ -296,7 +296,7 @@ def own_kafka(tmp_path):
     broker.stop()
 
 
-def test_a_broker_that_comes_late_and_goes_in_the_middle(spark, own_kafka, tmp_path):
+def test_a_broker_that_comes_late_and_goes_in_the_middle(spark, connector, own_kafka, tmp_path):
     source = f"{{kafka: {{brokers: '{own_kafka.address}', topic: t}}, format: json}}"
     world = World(tmp_path, stream(source, mapping="m.ttl", time=TIME), m=json_mapping())
     view = Notes()
@@ -316,7 +316,7 @@ def test_a_broker_that_comes_late_and_goes_in_the_middle(spark, own_kafka, tmp_p
     assert counted(world.reports()) == {close: whole[close] for close in list(whole)[:4]}
 
 
-def test_a_broker_that_is_not_there_is_an_error_where_the_input_is_to_end(spark, tmp_path):
+def test_a_broker_that_is_not_there_is_an_error_where_the_input_is_to_end(spark, connector, tmp_path):
     source = "{kafka: {brokers: '127.0.0.1:1', topic: t}, format: json}"
     world = World(tmp_path, stream(source, mapping="m.ttl", time=TIME), m=json_mapping())
     with pytest.raises(Exception, match="the stream readings cannot be read: no Kafka broker answers"):

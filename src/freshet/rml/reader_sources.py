@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -18,6 +17,7 @@ from freshet.rml.sources import (
     LogicalSource,
     Source,
 )
+from freshet.rml.stream_sources import read_stream_source
 from freshet.rml.vocabulary import short
 
 _IN_LOGICAL_SOURCE = {
@@ -106,7 +106,7 @@ def _source(graph: MappingGraph, node: Value, source: Value) -> Source:
         place = next((found for each in graph.get(source, "dcat:distribution") for found in _urls(graph, each)), None)
     if place is not None:
         return _file(graph, node, source, file_path(graph, place.value, None))
-    stream = _stream(graph, source)
+    stream = read_stream_source(source, graph.full, graph.file)
     if stream is None:
         kinds = ", ".join(sorted(graph.types(source))) or "without a type"
         raise graph.refused(f"a source that is no file, database or stream ({kinds})")
@@ -115,15 +115,6 @@ def _source(graph: MappingGraph, node: Value, source: Value) -> Source:
 
 def _urls(graph: MappingGraph, distribution: Value) -> list[Value]:
     return graph.get(distribution, "dcat:downloadURL", "dcat:accessURL")
-
-
-def _stream(graph: MappingGraph, source: Value) -> Source | None:
-    try:
-        streams = importlib.import_module("freshet.rml.stream_sources")
-    except ModuleNotFoundError:
-        return None
-    found: Source | None = streams.read_stream_source(source, graph.full, graph.file)
-    return found
 
 
 def _file(graph: MappingGraph, node: Value, source: Value, path: Path) -> FileSource:

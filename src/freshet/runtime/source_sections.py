@@ -34,7 +34,11 @@ class KafkaSection(Section):
 
 
 class MqttSection(Section):
-    """A topic filter at an MQTT broker. `client` names the session, which the broker keeps between runs."""
+    """A topic filter at an MQTT broker.
+
+    The session that the broker keeps between runs is called `client`, with the name of the stream's part and the number
+    of its input behind it.
+    """
 
     host: str
     topic: str
@@ -68,7 +72,7 @@ class SourceSection(Section):
     """One of a folder, a Kafka topic, an MQTT topic and a TCP server, and how it is read.
 
     A folder's files are read oldest first, each once: `pattern` picks files by name, and `whole_files` says that each
-    is one document. `files_per_batch` and `records_per_batch` bound what one micro-batch takes.
+    is one document. `files_per_batch` and `records_per_batch` (200,000 by default) bound what one micro-batch takes.
     """
 
     folder: FilePath | None = None

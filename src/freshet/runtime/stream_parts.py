@@ -24,7 +24,7 @@ from freshet.rml.sources import (
     StreamSource,
     UnreadStream,
 )
-from freshet.rml.stream_inputs import StreamInput
+from freshet.rml.stream_inputs import RECORDS_PER_BATCH, StreamInput
 from freshet.rml.user_functions import UserFunction, load_functions
 from freshet.rml.windows import JoinWindow
 from freshet.runtime.form_problems import did_you_mean
@@ -106,9 +106,16 @@ def _input(
         time_reference=time.reference if time is not None else "",
         time_form=time.form if time is not None else "iso",
         files_per_batch=section.files_per_batch if section is not None else None,
-        records_per_batch=section.records_per_batch if section is not None else None,
+        records_per_batch=_most_records(section, source),
         whole_files=section.whole_files if section is not None else False,
     )
+
+
+def _most_records(section: SourceSection | None, source: StreamSource) -> int | None:
+    if isinstance(source, FolderSource):
+        return None
+    given = section.records_per_batch if section is not None else None
+    return RECORDS_PER_BATCH if given is None else given
 
 
 def _section(stream: Stream, triples_map: TriplesMap) -> SourceSection | None:

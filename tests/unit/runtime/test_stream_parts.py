@@ -72,6 +72,15 @@ def problem(file: Path) -> str:
     return line
 
 
+def test_a_batch_has_a_bound_also_where_nobody_says_so(write):
+    given = [part.inputs[0] for part in parts(write("mapping: m.ttl\ntime: {reference: at}"))]
+    assert {each.records_per_batch for each in given} == {200_000}
+    socket = "source: {socket: {host: h, port: 1}, format: json%s}\nmapping: m.ttl\ntime: {reference: at}"
+    one = ONE.replace("SOURCE", '"x"').replace("FORM", "JSONPath")
+    assert [part.inputs[0].records_per_batch for part in parts(write(socket % "", one))] == [200_000]
+    assert [part.inputs[0].records_per_batch for part in parts(write(socket % ", records_per_batch: 7", one))] == [7]
+
+
 def test_a_mapping_that_describes_its_sources(write):
     own, speed, joined = parts(write("mapping: m.ttl\ntime: {reference: at}"))
     flow = KafkaSource("b:9092", "ndwflow", "1")

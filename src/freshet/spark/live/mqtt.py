@@ -23,6 +23,7 @@ from freshet.spark.live.spool import Document, Spool
 from freshet.spark.live.spooled import Receiver, SpooledSource
 
 _LOOK_SECONDS = 0.1
+_SUBSCRIBED = "subscribed"
 _MOST_AT_ONCE = 10_000
 _REMEMBERED = 1_000  # more than a broker has under way, and far fewer than there are packet numbers
 
@@ -82,6 +83,10 @@ class MqttReceiver(Receiver):
     def _place(self) -> str:
         return f"the MQTT broker {self._host}:{self._port}"
 
+    @property
+    def _subscription(self) -> str:
+        return f"{self._quality} {self._topic}"
+
     def _client(self) -> Client:
         client = Client(
             CallbackAPIVersion.VERSION2,
@@ -105,10 +110,14 @@ class MqttReceiver(Receiver):
     ) -> None:
         if reason.is_failure:
             self._lost = f"{self._place} refuses the connection: {reason}"
-        elif flags.session_present:
-            self._begin()  # the subscription is still there; to subscribe again would bring retained messages again
-        else:
-            client.subscribe(self._topic, self._quality)
+            return
+        before = self.noted(_SUBSCRIBED) if flags.session_present else ""
+        if before == self._subscription:
+            self._begin()  # it is still there; to subscribe again would bring retained messages again
+            return
+        if before:
+            client.unsubscribe(before.partition(" ")[2])
+        client.subscribe(self._topic, self._quality)  # the session may be there without it, or with another one
 
     def _on_subscribe(
         self, client: Client, data: Any, number: int, reasons: list[ReasonCode], properties: Properties | None
@@ -116,6 +125,7 @@ class MqttReceiver(Receiver):
         if any(reason.is_failure for reason in reasons):
             self._lost = f"{self._place} refuses the topic {self._topic}: {reasons[0]}"
         else:
+            self.note(_SUBSCRIBED, self._subscription)
             self._begin()
 
     def _on_message(self, client: Client, data: Any, message: MQTTMessage) -> None:

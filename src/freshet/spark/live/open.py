@@ -64,8 +64,15 @@ def _mqtt(source: MqttSource, reading: Reading) -> DataFrame:
         **{key: value for key, value in (("user", source.user), ("password", source.password)) if value is not None},
     }
     if reading.lasting:
-        options["client"] = source.client or client_name([source.host, source.topic, str(reading.spool)])
+        options["client"] = session_name(source, reading.spool)
     return _spooled(MqttDataSource, options, reading)
+
+
+def session_name(source: MqttSource, spool: Path) -> str:
+    """The name of the session: a broker lets one connection only have it, so each part and input has its own."""
+    if source.client is None:
+        return client_name([source.host, source.topic, str(spool)])
+    return f"{source.client}-{spool.parent.name}-{spool.name}"
 
 
 def _spooled(kind: type[SpooledSource], options: Mapping[str, str], reading: Reading) -> DataFrame:

@@ -13,6 +13,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
+from freshet.rdf.errors import InputError
 from freshet.spark.live.spool import Segment, Spool, read_documents
 
 SPOOL, MOST_RECORDS = "spool", "recordsPerBatch"
@@ -29,7 +30,7 @@ class Receiver:
 
     def __init__(self, spool: Spool, folder: Path) -> None:
         self.spool = spool
-        self._status = folder / _STATUS
+        self._folder = folder
         self.stopped = threading.Event()
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="freshet-receiver", daemon=True)
@@ -57,7 +58,23 @@ class Receiver:
     def connected(self) -> None:
         """Say that the peer is there."""
         self._wait = _FIRST_WAIT_SECONDS
-        self._status.write_text("")
+        self.note(_STATUS, "")
+
+    def note(self, name: str, text: str) -> None:
+        """Write a text beside the spool. Where that cannot be done nothing can be received either."""
+        try:
+            (self._folder / name).write_text(text)
+        except OSError as error:
+            reason = f"what is received cannot be written: {error.strerror or error}"
+            self._error = InputError(reason, file=str(self._folder))
+            self.stopped.set()
+
+    def noted(self, name: str) -> str:
+        """What was written, empty where there is nothing."""
+        try:
+            return (self._folder / name).read_text()
+        except OSError:
+            return ""
 
     def _run(self) -> None:
         self._wait = _FIRST_WAIT_SECONDS
@@ -65,7 +82,7 @@ class Receiver:
             try:
                 self.receive()
             except OSError as error:
-                self._status.write_text(f"{error.strerror or error}; trying again")
+                self.note(_STATUS, f"{error.strerror or error}; trying again")
             except BaseException as error:
                 self._error = error
                 return

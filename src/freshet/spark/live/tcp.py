@@ -21,11 +21,15 @@ _CONNECT_SECONDS, _LOOK_SECONDS = 10.0, 0.2
 
 
 class TcpReceiver(Receiver):
-    """Cuts what comes at a delimiter. The end of a connection ends a document too."""
+    """Cuts what comes at a delimiter. A peer that closes the connection in order ends a document too.
+
+    What has come of a document when the connection breaks or the run stops is half a document, and is not kept.
+    Lines may end with CR and LF, in the delimiter too.
+    """
 
     def __init__(self, spool: Spool, folder: Path, *, host: str, port: int, delimiter: bytes) -> None:
         super().__init__(spool, folder)
-        self._host, self._port, self._delimiter = host, port, delimiter
+        self._host, self._port, self._delimiter = host, port, delimiter.replace(b"\r\n", b"\n")
         self._ended = False
 
     def receive(self) -> None:
@@ -37,21 +41,17 @@ class TcpReceiver(Receiver):
             peer.settimeout(_LOOK_SECONDS)
             self.connected()
             rest = b""
-            try:
-                while not self.stopped.is_set():
-                    try:
-                        chunk = peer.recv(_CHUNK_BYTES)
-                    except TimeoutError:
-                        continue
-                    if not chunk:
-                        self._keep([rest])
-                        rest = b""
-                        self._ended = True
-                        raise ConnectionError(f"{self._host}:{self._port} has closed the connection")
-                    *whole, rest = self._cut(rest, chunk)
-                    self._keep(whole)
-            finally:
-                self._keep([rest])  # half a document is better seen among the rejects than not at all
+            while not self.stopped.is_set():
+                try:
+                    chunk = peer.recv(_CHUNK_BYTES)
+                except TimeoutError:
+                    continue
+                if not chunk:
+                    self._keep([rest])
+                    self._ended = True
+                    raise ConnectionError(f"{self._host}:{self._port} has closed the connection")
+                *whole, rest = self._cut(rest, chunk)
+                self._keep(whole)
 
     def at_end(self) -> bool:
         return self._ended

@@ -4,9 +4,16 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
+from pathlib import Path
 from random import Random
 
+from paho.mqtt.client import Client
+from paho.mqtt.enums import CallbackAPIVersion
+
+from freshet.rml.sources import MqttSource
 from freshet.spark.live.mqtt import MqttReceiver
+from freshet.spark.live.open import session_name
 from freshet.spark.live.spool import Spool, read_documents
 from waiting import wait_until
 
@@ -26,9 +33,9 @@ time.sleep(600)
 """
 
 
-def receiver(folder, port):
+def receiver(folder, port, topic="many/+", client="killed"):
     return MqttReceiver(
-        Spool(folder), folder, host="127.0.0.1", port=port, topic="many/+", quality=1, client="killed",
+        Spool(folder), folder, host="127.0.0.1", port=port, topic=topic, quality=1, client=client,
         login=None, tls=False, quiet_ms=2000,
     )  # fmt: skip
 
@@ -60,11 +67,57 @@ def test_a_killed_receiver_neither_loses_nor_repeats(mosquitto, tmp_path):
     last.start()
     wait_until(last.at_end)
     last.stop()
-    end = last.spool.end
-    found = [
-        line
-        for batch in read_documents(last.spool.between(0, end), 0, end)
-        for line in batch.column("line").to_pylist()
-    ]
+    found = documents(last)
     last.spool.close()
     assert sorted(found, key=int) == [f"{at}" for at in range(COUNT)]
+
+
+def documents(receiver):
+    end = receiver.spool.end
+    batches = read_documents(receiver.spool.between(0, end), 0, end)
+    return [line for batch in batches for line in batch.column("line").to_pylist()]
+
+
+@contextmanager
+def listening(folder, port, topic):
+    """A receiver once it listens."""
+    (folder / "status").unlink(missing_ok=True)
+    made = receiver(folder, port, topic, client="changing")
+    made.start()
+    wait_until(lambda: (folder / "status").exists())
+    try:
+        yield made
+    finally:
+        made.stop()
+        made.spool.close()
+
+
+def test_a_session_is_subscribed_to_the_topic_that_is_asked_for(mosquitto, tmp_path):
+    """Also one that the broker has kept with another topic, or without any; what is retained comes once."""
+    folder = tmp_path / "spool"
+    session = Client(CallbackAPIVersion.VERSION2, client_id="changing", clean_session=False)
+    session.connect("127.0.0.1", mosquitto.port)
+    session.loop_start()
+    wait_until(session.is_connected)
+    session.disconnect()
+    session.loop_stop()
+    mosquitto.publish("first/kept", ["kept"], retain=True)
+    with listening(folder, mosquitto.port, "first/+") as first:
+        mosquitto.publish("first/a", ["a"])
+        wait_until(lambda: documents(first) == ["kept", "a"])
+    mosquitto.publish("first/a", ["b"])
+    with listening(folder, mosquitto.port, "first/+") as again:
+        mosquitto.publish("first/a", ["c"])
+        wait_until(lambda: len(documents(again)) >= 4)
+        assert documents(again) == ["kept", "a", "b", "c"]
+    with listening(folder, mosquitto.port, "second") as other:
+        mosquitto.publish("first/a", ["not asked for any more"])
+        mosquitto.publish("second", ["d"])
+        wait_until(lambda: len(documents(other)) >= 5)
+        assert documents(other)[4:] == ["d"]
+
+
+def test_every_input_of_every_part_has_a_session_of_its_own():
+    source = MqttSource("h", "t", client="mine")
+    names = {session_name(source, Path("spool") / part / at) for part in ("s.1", "s.2") for at in "01"}
+    assert names == {"mine-s.1-0", "mine-s.1-1", "mine-s.2-0", "mine-s.2-1"}
