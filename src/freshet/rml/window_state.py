@@ -35,7 +35,7 @@ from freshet.rml.cold_records import (
     cooled,
     whole_records,
 )
-from freshet.rml.sizing import checked_sizes, sizing_policy
+from freshet.rml.sizing import checked_sizes, load_policy
 from freshet.rml.windows import FIXED, JoinWindow, WindowKind, default_window
 
 # The columns of records that are to be joined; those that are carried along stand behind them.
@@ -239,7 +239,7 @@ def _adaptive(
     pairs, ended = adaptive_pairs(*rows, windows, _sizing(window, state.first), *clock)
     if not window.policy:
         return pairs, _Learned(windows, state.first, state.memory)
-    first, sizes, memory = checked_sizes(sizing_policy(window.policy), ended, window, state.memory)
+    first, sizes, memory = checked_sizes(load_policy(window.policy), ended, window, state.memory)
     windows.sizes[ended.keys] = sizes
     return pairs, _Learned(windows, first, memory)
 

@@ -20,7 +20,7 @@ from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessor
 from pyspark.sql.types import LongType, StructField, StructType
 
 from freshet.rdf.errors import InputError
-from freshet.rml.sizing import sizing_policy
+from freshet.rml.sizing import load_policy
 from freshet.rml.window_bytes import STATE_FIELDS, packed, read_table, state_of, table_bytes, values_of
 from freshet.rml.window_state import KEY, OWN, TIE, TIME, WindowState, empty_state, take, warm
 from freshet.rml.windows import JoinWindow, WindowKind
@@ -87,7 +87,7 @@ def _check(
     if lateness_ms < 0 or buckets < 1:
         raise InputError(f"a join needs a lateness of at least 0 and a bucket: {lateness_ms} ms, {buckets} buckets")
     if window.policy:
-        sizing_policy(window.policy)
+        load_policy(window.policy)
     spark = child.sparkSession
     if spark.conf.get("spark.sql.streaming.stateStore.providerClass") != ROCKSDB:
         raise InputError(

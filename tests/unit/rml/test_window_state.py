@@ -14,7 +14,7 @@ from freshet.bench.window_ticks import Blocks
 from freshet.kernels.join_windows import Ended
 from freshet.rdf.errors import InputError
 from freshet.rml.cold_records import HOT
-from freshet.rml.sizing import Floats, Sizes, sizing_policy, waits
+from freshet.rml.sizing import Floats, Sizes, load_policy, waits
 from freshet.rml.window_bytes import state_of, values_of
 from freshet.rml.window_state import KEY, TIE, TIME, Step, WindowState, empty_state, take
 from freshet.rml.windows import JoinWindow, WindowKind, default_window
@@ -161,7 +161,7 @@ def double(ended: Ended, window: JoinWindow, memory: Floats) -> Sizes:
 
 def test_a_policy_of_the_user_sizes_the_windows() -> None:
     window = JoinWindow(size=10, lower=1, upper=35, policy=f"{__name__}:double", idle_ms=10_000)
-    assert sizing_policy(f"{__name__}:double") is double
+    assert load_policy(f"{__name__}:double") is double
     state = empty_state(SCHEMA, SCHEMA, window)
     sizes = []
     for moment in (0, 100, 200, 300):
@@ -206,7 +206,7 @@ def test_waits_grow_when_nothing_is_found() -> None:
 )
 def test_a_policy_that_is_not_there(name: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        sizing_policy(name)
+        load_policy(name)
 
 
 @pytest.mark.parametrize(
