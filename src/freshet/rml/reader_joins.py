@@ -12,6 +12,7 @@ from freshet.rml.windows import JoinWindow, WindowKind, default_window, window_w
 from freshet.syntax.durations import duration_ms, unit_duration_ms
 
 _SIZES = {"windowSize": "size", "lowerLimit": "lower", "upperLimit": "upper"}
+_TIMES = {"idleTime": "idle_ms", "silentTime": "silent_ms"}
 _COSTS = {"shrinkAbove": "shrink_above", "growBelow": "grow_below"}
 _JOIN_TYPES = {
     "TumblingJoin": WindowKind.TUMBLING,
@@ -24,7 +25,7 @@ _JOIN_TYPES = {
     "VCTWindowJoin": WindowKind.DYNAMIC,
 }
 _IN_CONFIG = {
-    *(f"rmls:{name}" for name in (*_SIZES, *_COSTS, "joinType", "windowType", "listSize", "idleTime", "sizingPolicy")),
+    *(f"rmls:{name}" for name in (*_SIZES, *_COSTS, *_TIMES, "joinType", "windowType", "listSize", "sizingPolicy")),
 }
 # Commas inside of these belong to the reference itself.
 _NO_LIST = re.compile(r"""[\[\]()'"]""")
@@ -53,8 +54,9 @@ def read_window(graph: MappingGraph, node: Value) -> JoinWindow | None:
             given[field] = _cost(graph, name, text)
     if (text := graph.text(config, "rmls:listSize")) is not None:
         given["list_size"] = _number(graph, "listSize", text)
-    if (text := graph.text(config, "rmls:idleTime")) is not None:
-        given["idle_ms"] = _milliseconds(graph, "idleTime", text)
+    for name, field in _TIMES.items():
+        if (text := graph.text(config, f"rmls:{name}")) is not None:
+            given[field] = _milliseconds(graph, name, text)
     if (policy := graph.text(config, "rmls:sizingPolicy")) is not None:
         given["policy"] = policy
     try:

@@ -57,8 +57,8 @@ def window_join(
     Both have a column `time`: event time, in milliseconds. The result has the columns of both, prefixed, and as `time`
     the later of the two times. Keys are equal where all their texts are; null never is. Records that are behind the
     watermark (the smaller of the largest times of both sides, less the lateness; a side that is silent does not count)
-    meet nothing. How many there were in a micro-batch, how many records came without a time, and what waits after it, is
-    in the progress of the streaming query, as the observed metrics `name`.
+    meet nothing. How many there were in a micro-batch, how many records came without a time, and what waits after it,
+    is in the progress of the streaming query, as the observed metrics `name`.
     """
     _check(child, parent, child_key, parent_key, time, window, lateness_ms, buckets)
     warm(window)
