@@ -55,7 +55,7 @@ def test_a_windowed_join_is_a_part_of_its_own(tmp_path):
             JoinWindow(WindowKind.DYNAMIC_COUNT, size=2, lower=2, upper=64, idle_ms=5_000),
         ),
         (
-            "rmls:windowType rmls:DynamicWindow ; rmls:upperLimit '300ms' ; rmls:idleTime '2s' ; rmls:silentTime 'PT1M'",
+            "rmls:windowType rmls:DynamicWindow ; rmls:upperLimit '300ms' ; rmls:idleTime '2s' ; rmls:silentTime '1m'",
             JoinWindow(WindowKind.DYNAMIC, size=300, upper=300, idle_ms=2_000, silent_ms=60_000),
         ),
     ],
