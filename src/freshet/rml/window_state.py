@@ -272,10 +272,12 @@ def _met(table: pa.Table, rows: Ids) -> pa.Table:
 def _waiting(table: pa.Table, batch: _Batch, pairs: Pairs, side: int) -> pa.Table:
     """The rows of a side that wait on."""
     rows = _rows(batch, pairs.waiting, side)
-    if AHEAD in table.column_names:
-        ahead = np.isin(np.arange(len(table)), _rows(batch, pairs.ahead, side)).astype(np.int64)
-        table = table.set_column(table.column_names.index(AHEAD), AHEAD, pa.array(ahead))
-    return table.take(pa.array(rows))
+    waiting = table.take(pa.array(rows))
+    if AHEAD not in table.column_names:
+        return waiting
+    ahead = np.zeros(len(table), np.int64)
+    ahead[batch.places[pairs.ahead & (batch.sides == side)]] = 1
+    return waiting.set_column(table.column_names.index(AHEAD), AHEAD, pa.array(ahead[rows]))
 
 
 def _whole_step(children: pa.Table, parents: pa.Table, batch: _Batch, pairs: Pairs, store: ColdStore) -> Step:
