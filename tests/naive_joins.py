@@ -38,17 +38,61 @@ def punctual(records: Iterable[Record], lateness: int) -> list[Record]:
     return kept
 
 
+def reached_after(batches: Sequence[Sequence[Record]], window: JoinWindow, lateness: int) -> list[int | None]:
+    """The time up to which both sides are known after each batch: the smaller of their largest times, where a side that
+    has brought nothing in time while the largest time of all grew by more than the limit is not asked."""
+    reached: list[int | None] = []
+    newest: dict[int, int] = {}
+    heard: dict[int, int] = {}
+    now: int | None = None
+    for batch in batches:
+        for record in batch:
+            newest[record.side] = max(record.time, newest.get(record.side, record.time))
+        front = max(newest.values())
+        for side in (CHILD, PARENT):
+            in_time = [each for each in batch if each.side == side and (now is None or each.time >= now - lateness)]
+            if in_time or side not in heard:
+                heard[side] = front
+        asked = [side for side in (CHILD, PARENT) if front <= heard[side] + window.silent_limit_ms]
+        if all(side in newest for side in asked):
+            known = min(newest[side] for side in asked)
+            now = known if now is None else max(now, known)
+        reached.append(now)
+    return reached
+
+
+def in_batches(batches: Sequence[Sequence[Record]], window: JoinWindow, lateness: int) -> Found:
+    """What a window finds in batches, the records of each in the order of their times."""
+    kept: list[Record] = []
+    twin = Algorithm1(window, lateness)
+    late = 0
+    before: int | None = None
+    for batch, reached in zip(batches, reached_after(batches, window, lateness), strict=True):
+        punctual_ones = [each for each in batch if before is None or each.time >= before - lateness]
+        late += len(batch) - len(punctual_ones)
+        kept += punctual_ones
+        twin.take(punctual_ones, reached)
+        before = reached
+    if window.kind in (WindowKind.DYNAMIC, WindowKind.DYNAMIC_COUNT):
+        return Found(twin.pairs, late)
+    return Found(every_pair(kept, window), late)
+
+
 def brute_force(records: Sequence[Record], window: JoinWindow, lateness: int) -> Found:
     """Every child beside every parent."""
     kept = punctual(records, lateness)
-    pairs = Counter(
+    return Found(every_pair(kept, window), len(records) - len(kept))
+
+
+def every_pair(kept: Sequence[Record], window: JoinWindow) -> Counter[tuple[str, str]]:
+    """Every child beside every parent, whenever they come."""
+    return Counter(
         (child.name, parent.name)
         for child in kept
         for parent in kept
         if (child.side, parent.side) == (CHILD, PARENT) and child.key == parent.key
         if _meet(child.time, parent.time, window)
     )
-    return Found(pairs, len(records) - len(kept))
 
 
 def _meet(one: int, other: int, window: JoinWindow) -> bool:
@@ -82,12 +126,38 @@ class Algorithm1:
         self.subwindows: dict[str, Subwindow] = {}
         self.pairs: Counter[tuple[str, str]] = Counter()
         self.late = 0
+        self.ahead: list[Record] = []
 
     def arrive(self, record: Record) -> None:
         if self._watermark is not None and record.time < self._watermark:
             self.late += 1
             return
         self.advance(record.time)
+        self._enter(record)
+
+    def take(self, batch: Sequence[Record], reached: int | None) -> None:
+        """A batch, of which what is beyond `reached` only enters what is open; the rest of it comes again."""
+        coming = sorted([*self.ahead, *batch], key=lambda each: (each.time, each.side, int(each.name[1:])))
+        self.ahead = []
+        for record in coming:
+            if reached is not None and record.time <= reached:
+                self.arrive(record)
+                continue
+            if reached is not None:
+                self.advance(reached)
+            subwindow = self.subwindows.get(record.key)
+            if subwindow and subwindow.count and record.time - self._lateness < self._end(subwindow):
+                self._enter(record)
+            else:
+                self.ahead.append(record)
+        if reached is not None:
+            self.advance(reached)
+
+    def _end(self, subwindow: Subwindow) -> int:
+        by_count = self._window.kind is WindowKind.DYNAMIC_COUNT
+        return subwindow.opened + (self._window.idle_ms if by_count else subwindow.size)
+
+    def _enter(self, record: Record) -> None:
         window = self._window
         fresh = Subwindow(window.size, [window.list_size, window.list_size])
         subwindow = self.subwindows.setdefault(record.key, fresh)
@@ -109,9 +179,7 @@ class Algorithm1:
         moved = newest - self._lateness
         self._watermark = moved if self._watermark is None else max(moved, self._watermark)
         for key, subwindow in list(self.subwindows.items()):
-            by_count = self._window.kind is WindowKind.DYNAMIC_COUNT
-            end = subwindow.opened + (self._window.idle_ms if by_count else subwindow.size)
-            if subwindow.count and self._watermark >= end:
+            if subwindow.count and self._watermark >= self._end(subwindow):
                 self._evict(subwindow)
             if not subwindow.count and self._watermark >= subwindow.newest + self._window.idle_ms:
                 del self.subwindows[key]
@@ -165,4 +233,19 @@ def cut(random: Random, records: list[Record]) -> list[list[Record]]:
         last = first + random.choice([1, 2, 7, 30, 200])
         batches.append(records[first:last])
         first = last
+    return batches
+
+
+def apart(random: Random, records: Sequence[Record]) -> list[list[Record]]:
+    """Batches in which each side has got as far as it likes, as where both have a backlog: their own order is kept."""
+    sides = [[record for record in records if record.side == side] for side in (CHILD, PARENT)]
+    paces = [random.choice([1, 3, 10, 40]) for _ in sides]
+    batches = []
+    while any(sides):
+        batch = []
+        for side, pace in enumerate(paces):
+            count = random.randint(1, pace)
+            batch += sides[side][:count]
+            sides[side] = sides[side][count:]
+        batches.append(batch)
     return batches

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from freshet.bench.ndw_streams import KEY, START_MS, Ids, Streams
 from freshet.rml import window_state
+from freshet.rml.join_clock import NEVER, Times
 from freshet.rml.window_state import Step, WindowState, empty_state, take
 from freshet.rml.windows import JoinWindow
 
@@ -66,9 +67,8 @@ def ticks(
     for number in range(len(flow_cuts) - 1):
         flow_first, flow_last = flow_cuts[number : number + 2]
         speed_first, speed_last = speed_cuts[number : number + 2]
-        ends = [times[0][:flow_last][-1:], times[1][:speed_last][-1:]]
-        newest = int(np.concatenate([*ends, [start_ms]]).max())
         parts = flow.slice(flow_first, flow_last - flow_first), speed.slice(speed_first, speed_last - speed_first)
+        newest = Times(*(int(part[window_state.TIME][-1].as_py()) if len(part) else NEVER for part in parts))
         state, step = take(state, parts[0], parts[1], newest, window, 0, blocks)
         yield Tick(state, step)
 

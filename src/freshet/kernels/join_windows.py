@@ -4,6 +4,9 @@ Records are rows of arrays: the number of the key, the event time, the side. The
 waiting already, the others come in the order of the rows. Each arrival first moves the watermark (its own time less the
 lateness; never back), then ends what the watermark has passed, then meets what waits on the other side. What is behind
 the watermark is late: it is counted and meets nothing.
+
+Where one side is ahead of the other, its records move the watermark only up to `reached`, the time up to which both
+sides are known.
 """
 
 from typing import NamedTuple
@@ -18,11 +21,13 @@ NOTHING = -1
 
 
 class Pairs(NamedTuple):
-    """What a batch gave: rows that met, which rows wait on, the watermark after it, how many rows were late."""
+    """What a batch gave: rows that met, which rows wait on, which of them are ahead of every subwindow that can be open
+    yet, the watermark after it, how many rows were late."""
 
     children: np.ndarray
     parents: np.ndarray
     waiting: np.ndarray
+    ahead: np.ndarray
     watermark: int
     late: int
 
@@ -90,10 +95,10 @@ def _meet(one, other, size, tumbling):
 
 
 @njit
-def fixed_pairs(keys, times, sides, held, key_count, size, tumbling, watermark, lateness, newest):
+def fixed_pairs(keys, times, sides, held, key_count, size, tumbling, watermark, lateness, reached):
     """The pairs of a window of one size: tumbling, or sliding over each record.
 
-    `newest` is the largest time that was seen anywhere by the end of the batch.
+    `reached` is the time up to which both sides are known at the end of the batch.
     """
     rows = keys.shape[0]
     heads = np.full(2 * key_count, NOTHING, np.int64)
@@ -107,7 +112,7 @@ def fixed_pairs(keys, times, sides, held, key_count, size, tumbling, watermark, 
                 late += 1
                 waiting[row] = False
                 continue
-            watermark = _advance(watermark, times[row], lateness)
+            watermark = _advance(watermark, min(times[row], reached), lateness)
             before, place = NOTHING, heads[own ^ 1]
             while place >= 0:
                 after = following[place]
@@ -127,10 +132,11 @@ def fixed_pairs(keys, times, sides, held, key_count, size, tumbling, watermark, 
                 place = after
         following[row] = heads[own]
         heads[own] = row
-    watermark = _advance(watermark, newest, lateness)
+    watermark = _advance(watermark, reached, lateness)
     for row in range(rows):
         waiting[row] = waiting[row] and not _passed(times[row], size, tumbling, watermark)
-    return Pairs(children[:found].copy(), parents[:found].copy(), waiting, watermark, late)
+    ahead = np.zeros(rows, np.bool_)
+    return Pairs(children[:found].copy(), parents[:found].copy(), waiting, ahead, watermark, late)
 
 
 @inlined
@@ -193,17 +199,20 @@ def _forget(key, windows, sizing):
 
 
 @njit
-def adaptive_pairs(keys, times, sides, held, windows, sizing, watermark, lateness, newest):
+def adaptive_pairs(keys, times, sides, held, windows, sizing, watermark, lateness, reached):
     """The pairs of subwindows that adapt: what is in a key's subwindow meets everything that comes into it.
 
     A subwindow opens with a record and ends when the watermark has moved by its size from there, or when it has as many
-    records as its size says and both sides have one. Gives the pairs and the subwindows that ended; changes `windows`.
+    records as its size says and both sides have one. A record that is beyond `reached` can enter the subwindow that is
+    open, but neither end it nor open one, as the other side may still bring records between: it stays ahead, and is to
+    come again as an arrival. Gives the pairs and the subwindows that ended; changes `windows`.
     """
     rows, key_count = keys.shape[0], windows.sizes.shape[0]
     heads = np.full(2 * key_count, NOTHING, np.int64)
     counts = np.zeros(2 * key_count, np.int64)
     epochs = np.zeros(key_count, np.int64)
-    row_epochs = np.empty(rows, np.int64)
+    row_epochs = np.full(rows, NOTHING, np.int64)
+    ahead = np.zeros(rows, np.bool_)
     following = np.full(rows, NOTHING, np.int64)
     children, parents, found, late, ends = np.empty(rows + 16, np.int64), np.empty(rows + 16, np.int64), 0, 0, 0
     most = rows + key_count
@@ -219,10 +228,14 @@ def adaptive_pairs(keys, times, sides, held, windows, sizing, watermark, latenes
         if row >= held:
             if times[row] < watermark:
                 late += 1
-                row_epochs[row] = NOTHING
                 continue
-            watermark = _advance(watermark, times[row], lateness)
+            watermark = _advance(watermark, min(times[row], reached), lateness)
             count = counts[2 * key] + counts[2 * key + 1]
+            if times[row] > reached:
+                own = times[row] - lateness
+                if count == 0 or _over(key, count, windows, sizing.by_count, sizing.idle_ms, own):
+                    ahead[row] = True
+                    continue
             if _over(key, count, windows, sizing.by_count, sizing.idle_ms, watermark):
                 _end(key, heads, counts, epochs, windows, sizing, ended, ends)
                 ends += 1
@@ -250,15 +263,15 @@ def adaptive_pairs(keys, times, sides, held, windows, sizing, watermark, latenes
         if row >= held and sizing.by_count and _full(counts[2 * key], counts[2 * key + 1], windows.sizes[key], sizing):
             _end(key, heads, counts, epochs, windows, sizing, ended, ends)
             ends += 1
-    watermark = _advance(watermark, newest, lateness)
+    watermark = _advance(watermark, reached, lateness)
     for key in range(key_count):
         if _over(key, counts[2 * key] + counts[2 * key + 1], windows, sizing.by_count, sizing.idle_ms, watermark):
             _end(key, heads, counts, epochs, windows, sizing, ended, ends)
             ends += 1
     waiting = np.empty(rows, np.bool_)
     for row in range(rows):
-        waiting[row] = row_epochs[row] == epochs[keys[row]]
-    pairs = Pairs(children[:found].copy(), parents[:found].copy(), waiting, watermark, late)
+        waiting[row] = ahead[row] or row_epochs[row] == epochs[keys[row]]
+    pairs = Pairs(children[:found].copy(), parents[:found].copy(), waiting, ahead, watermark, late)
     return pairs, Ended(
         ended.keys[:ends].copy(),
         ended.sizes[:ends].copy(),

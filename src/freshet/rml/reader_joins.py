@@ -6,11 +6,13 @@ import re
 
 from freshet.rdf.errors import InputError
 from freshet.rml.mapping_graph import MappingGraph, Value
+from freshet.rml.sizing import load_policy
 from freshet.rml.vocabulary import short
 from freshet.rml.windows import JoinWindow, WindowKind, default_window, window_with
 from freshet.syntax.durations import duration_ms, unit_duration_ms
 
 _SIZES = {"windowSize": "size", "lowerLimit": "lower", "upperLimit": "upper"}
+_TIMES = {"idleTime": "idle_ms", "silentTime": "silent_ms"}
 _COSTS = {"shrinkAbove": "shrink_above", "growBelow": "grow_below"}
 _JOIN_TYPES = {
     "TumblingJoin": WindowKind.TUMBLING,
@@ -23,7 +25,7 @@ _JOIN_TYPES = {
     "VCTWindowJoin": WindowKind.DYNAMIC,
 }
 _IN_CONFIG = {
-    *(f"rmls:{name}" for name in (*_SIZES, *_COSTS, "joinType", "windowType", "listSize", "idleTime", "sizingPolicy")),
+    *(f"rmls:{name}" for name in (*_SIZES, *_COSTS, *_TIMES, "joinType", "windowType", "listSize", "sizingPolicy")),
 }
 # Commas inside of these belong to the reference itself.
 _NO_LIST = re.compile(r"""[\[\]()'"]""")
@@ -52,11 +54,14 @@ def read_window(graph: MappingGraph, node: Value) -> JoinWindow | None:
             given[field] = _cost(graph, name, text)
     if (text := graph.text(config, "rmls:listSize")) is not None:
         given["list_size"] = _number(graph, "listSize", text)
-    if (text := graph.text(config, "rmls:idleTime")) is not None:
-        given["idle_ms"] = _milliseconds(graph, "idleTime", text)
-    if (text := graph.text(config, "rmls:sizingPolicy")) is not None:
-        given["policy"] = text
+    for name, field in _TIMES.items():
+        if (text := graph.text(config, f"rmls:{name}")) is not None:
+            given[field] = _milliseconds(graph, name, text)
+    if (policy := graph.text(config, "rmls:sizingPolicy")) is not None:
+        given["policy"] = policy
     try:
+        if policy is not None:
+            load_policy(policy)
         return window_with(default_window(chosen), given)
     except InputError as error:
         raise graph.wrong(f"has a window that cannot be: {error}") from None
@@ -76,8 +81,13 @@ def _join_type(graph: MappingGraph, value: Value) -> WindowKind:
     return _JOIN_TYPES[name]
 
 
+def _is_whole(text: str) -> bool:
+    """Whether a text is a number in the digits that durations are written in; `isdigit` takes ² for one too."""
+    return text.isascii() and text.isdecimal()
+
+
 def _number(graph: MappingGraph, name: str, text: str) -> int:
-    if not text.isdigit():
+    if not _is_whole(text):
         raise graph.wrong(f"has {text} as {name}, where a whole number is wanted")
     return int(text)
 
@@ -90,7 +100,7 @@ def _cost(graph: MappingGraph, name: str, text: str) -> float:
 
 
 def _milliseconds(graph: MappingGraph, name: str, text: str) -> int:
-    if text.isdigit():
+    if _is_whole(text):
         return int(text)
     try:
         return duration_ms(text) if text[:1] in ("P", "p") else unit_duration_ms(text)

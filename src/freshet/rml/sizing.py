@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import importlib
 from functools import cache
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from freshet.kernels.join_windows import Ended
 from freshet.rdf.errors import InputError
 from freshet.rml.windows import JoinWindow
+
+if TYPE_CHECKING:  # whoever reads a mapping does not want the kernels
+    from freshet.kernels.join_windows import Ended
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
@@ -60,14 +62,14 @@ def waits(ended: Ended, window: JoinWindow, memory: Floats) -> Sizes:
 
 
 @cache
-def sizing_policy(name: str) -> SizingPolicy:
-    """The policy that `MODULE:NAME` names."""
+def load_policy(name: str) -> SizingPolicy:
+    """The policy that `MODULE:NAME` names; an InputError where there is none."""
     module_name, _, attribute = name.partition(":")
     if not module_name or not attribute:
         raise InputError(f"a sizing policy is written MODULE:NAME, not {name!r}")
     try:
         module = importlib.import_module(module_name)
-    except ImportError as error:
+    except Exception as error:  # a module of the user's own can fail in any way
         raise InputError(f"the sizing policy {name} cannot be imported: {error}") from error
     policy = getattr(module, attribute, None)
     if not callable(policy):

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from freshet.kernels.join_windows import NEVER
+from freshet.rml.join_clock import JoinClock, Times
 from freshet.rml.window_state import KEY, TIME, WindowState
 
 # What a state store keeps of a bucket.
@@ -17,7 +18,7 @@ STATE_FIELDS = (
     ("children", "BINARY"),
     ("parents", "BINARY"),
     ("keys", "BINARY"),
-    ("watermark", "BIGINT"),
+    ("clock", "BINARY"),
     ("first", "BIGINT"),
     ("memory", "BINARY"),
 )
@@ -69,16 +70,19 @@ def packed(batch: pa.RecordBatch, side: int, numbers: Sequence[int]) -> pa.Recor
     )
 
 
-def values_of(state: WindowState) -> tuple[bytes, bytes, bytes, int, int, bytes]:
+def values_of(state: WindowState) -> tuple[bytes, bytes, bytes, bytes, int, bytes]:
     """The values of STATE_FIELDS."""
     tables = (table_bytes(table) for table in (state.children, state.parents, state.keys))
     children, parents, keys = tables
-    return children, parents, keys, state.watermark, state.first, state.memory.astype(np.float64).tobytes()
+    clock = np.array([*state.clock.newest, *state.clock.heard, state.clock.reached], np.int64).tobytes()
+    return children, parents, keys, clock, state.first, state.memory.astype(np.float64).tobytes()
 
 
 def state_of(values: Sequence[Any]) -> WindowState:
     """The state that these values of STATE_FIELDS are of."""
-    children, parents, keys, watermark, first, memory = values
+    children, parents, keys, clock, first, memory = values
     child_table, parent_table, key_table = (read_table(bytes(table)) for table in (children, parents, keys))
+    times = np.frombuffer(bytes(clock), np.int64).tolist()
+    join_clock = JoinClock(Times(*times[:2]), Times(*times[2:4]), times[4])
     remembered = np.frombuffer(bytes(memory), np.float64)
-    return WindowState(child_table, parent_table, key_table, watermark, first, remembered)
+    return WindowState(child_table, parent_table, key_table, join_clock, first, remembered)

@@ -35,12 +35,15 @@ from freshet.rml.cold_records import (
     cooled,
     whole_records,
 )
-from freshet.rml.sizing import checked_sizes, sizing_policy
+from freshet.rml.join_clock import JoinClock, Times, moved
+from freshet.rml.sizing import checked_sizes, load_policy
 from freshet.rml.windows import FIXED, JoinWindow, WindowKind, default_window
 
 # The columns of records that are to be joined; those that are carried along stand behind them.
 KEY, TIME, TIE = "key", "time", "tie"
 OWN = (KEY, TIME, TIE)
+# In windows that adapt: 1 for records that have not entered a subwindow yet, as their side is ahead of the other.
+AHEAD = "ahead"
 
 Ids = NDArray[np.int64]
 
@@ -63,7 +66,7 @@ class WindowState:
     children: pa.Table
     parents: pa.Table
     keys: pa.Table
-    watermark: int
+    clock: JoinClock
     first: int
     memory: NDArray[np.float64]
 
@@ -80,19 +83,19 @@ def empty_state(child: pa.Schema, parent: pa.Schema, window: JoinWindow) -> Wind
     """The state before anything came, for records with these columns."""
     keys = _key_table(pa.array([], pa.string()), _fresh(0, window, window.size))
     children, parents = (_held(schema, window).empty_table() for schema in (child, parent))
-    return WindowState(children, parents, keys, int(NEVER), window.size, np.empty(0))
+    return WindowState(children, parents, keys, JoinClock(), window.size, np.empty(0))
 
 
 def take(
     state: WindowState,
     children: pa.Table,
     parents: pa.Table,
-    newest: int,
+    newest: Times,
     window: JoinWindow,
     lateness_ms: int,
     store: ColdStore | None = None,
 ) -> tuple[WindowState, Step]:
-    """The state after a batch, and what the batch gave. `newest` is the largest time seen anywhere by now.
+    """The state after a batch, and what the batch gave. `newest` has the largest times of the batch in all buckets.
 
     The records of a batch arrive in the order of their times. A lossless window needs a store for what is cold.
     """
@@ -101,14 +104,18 @@ def take(
     children = _joined(state.children, children, numbers[:new_children])
     parents = _joined(state.parents, parents, numbers[new_children:])
     batch = _arrivals(children, len(state.children), parents, len(state.parents))
-    clock = _Clock(state.watermark, lateness_ms, newest)
+    after = moved(state.clock, newest, lateness_ms, window.silent_limit_ms)
+    clock = _Clock(state.clock.watermark(lateness_ms), lateness_ms, after.reached)
     if window.kind in FIXED:
         pairs = _fixed(batch, len(texts), window, clock)
         learned = _Learned(_fresh(len(texts), window, window.size), state.first, state.memory)
         worth = np.zeros(len(texts), np.bool_)
     else:
-        hot = _hot(batch, children, parents) if window.kind is WindowKind.LOSSLESS else np.ones(len(batch.keys), bool)
-        pairs, learned = _adaptive(_part(batch, hot), len(texts), window, clock, state)
+        hot, own_clock = np.ones(len(batch.keys), bool), clock
+        if window.kind is WindowKind.LOSSLESS:
+            # What is at hand is a matter of cost: the side that is ahead need not be held for the other.
+            hot, own_clock = _hot(batch, children, parents), clock._replace(reached=after.front)
+        pairs, learned = _adaptive(_part(batch, hot), len(texts), window, own_clock, state)
         worth = _worth(learned, window, int(pairs.watermark))
     if window.kind is WindowKind.LOSSLESS:
         assert store is not None
@@ -119,14 +126,12 @@ def take(
         sides = _cooled(children, parents, batch, pairs.waiting, stays_hot, store)
     else:
         rows = batch.places[pairs.children], batch.places[pairs.parents]
-        step = Step(children.take(pa.array(rows[0])), parents.take(pa.array(rows[1])), int(pairs.late))
-        sides = [
-            table.take(pa.array(_rows(batch, pairs.waiting, side))) for side, table in enumerate((children, parents))
-        ]
+        step = Step(_met(children, rows[0]), _met(parents, rows[1]), int(pairs.late))
+        sides = [_waiting(table, batch, pairs, side) for side, table in enumerate((children, parents))]
     worth[batch.keys[pairs.waiting]] = True
     keys = _key_table(texts, learned.windows).filter(pa.array(worth)).combine_chunks()
     kept = [_renumbered(side, np.cumsum(worth) - 1) for side in sides]
-    return WindowState(kept[0], kept[1], keys, int(pairs.watermark), int(learned.first), learned.memory), step
+    return WindowState(kept[0], kept[1], keys, after, int(learned.first), learned.memory), step
 
 
 def warm(window: JoinWindow) -> None:
@@ -138,15 +143,15 @@ def warm(window: JoinWindow) -> None:
     nothing = pa.schema([(KEY, pa.string()), (TIME, pa.int64()), (TIE, pa.int64())])
     for kind in kinds:
         empty = empty_state(nothing, nothing, default_window(kind))
-        take(empty, nothing.empty_table(), nothing.empty_table(), 0, default_window(kind), 0)
+        take(empty, nothing.empty_table(), nothing.empty_table(), Times(), default_window(kind), 0)
 
 
 class _Clock(NamedTuple):
-    """The watermark before a batch, the lateness, and the largest time seen by its end."""
+    """The watermark before a batch, the lateness, and the time up to which both sides are known by its end."""
 
     watermark: int
     lateness_ms: int
-    newest: int
+    reached: int
 
 
 class _Learned(NamedTuple):
@@ -158,7 +163,7 @@ class _Learned(NamedTuple):
 
 
 class _Batch(NamedTuple):
-    """The rows of both sides as the kernels want them: those that were held, then the new ones in their order."""
+    """The rows of both sides as the kernels want them: those that were held, then those that come in their order."""
 
     keys: Ids
     times: Ids
@@ -168,8 +173,10 @@ class _Batch(NamedTuple):
 
 
 def _held(schema: pa.Schema, window: JoinWindow) -> pa.Schema:
-    """The columns of records that wait: the number of a key in place of its text; where it is, if it can be cold."""
-    own = (*OWN, BLOCK, ROW) if window.kind is WindowKind.LOSSLESS else OWN
+    """The columns of records that wait: the number of a key in place of its text; where it is, if it can be cold;
+    whether it is in a subwindow, if it may have to wait for one."""
+    more = () if window.kind in FIXED else (BLOCK, ROW) if window.kind is WindowKind.LOSSLESS else (AHEAD,)
+    own = (*OWN, *more)
     rest = [field for field in schema if field.name not in OWN]
     return pa.schema([*(pa.field(name, pa.int64()) for name in own), *rest])
 
@@ -192,6 +199,7 @@ def _joined(held: pa.Table, new: pa.Table, numbers: Ids) -> pa.Table:
     """Those that wait and those that come, as one table."""
     columns = {name: new.column(name) for name in new.column_names}
     columns |= {KEY: pa.array(numbers), BLOCK: pa.array(np.full(len(new), HOT)), ROW: pa.array(np.zeros(len(new), int))}
+    columns |= {AHEAD: pa.array(np.ones(len(new), np.int64))}
     arrays = [columns[field.name].cast(field.type) for field in held.schema]
     return pa.concat_tables([held, pa.Table.from_arrays(arrays, schema=held.schema)])
 
@@ -204,12 +212,13 @@ def _arrivals(children: pa.Table, held_children: int, parents: pa.Table, held_pa
     both = [np.concatenate((_column(children, name), _column(parents, name))) for name in OWN]
     sides = np.repeat(np.array((CHILD, PARENT), np.int64), (len(children), len(parents)))
     places = np.concatenate((np.arange(len(children)), np.arange(len(parents))))
-    is_new = places >= np.where(sides == CHILD, held_children, held_parents)
+    comes = places >= np.where(sides == CHILD, held_children, held_parents)
+    if AHEAD in children.column_names:
+        comes = np.concatenate((_column(children, AHEAD), _column(parents, AHEAD))) == 1
     keys, times, ties = both
     # Ties are broken by what the records are, so that a batch that is repeated after a failure gives the same.
-    order = np.lexsort((ties, sides, np.where(is_new, times, NEVER), is_new))
-    held = held_children + held_parents
-    return _Batch(keys[order], times[order], sides[order], places[order], held)
+    order = np.lexsort((ties, sides, np.where(comes, times, NEVER), comes))
+    return _Batch(keys[order], times[order], sides[order], places[order], int((~comes).sum()))
 
 
 def _part(batch: _Batch, rows: NDArray[np.bool_]) -> _Batch:
@@ -239,7 +248,7 @@ def _adaptive(
     pairs, ended = adaptive_pairs(*rows, windows, _sizing(window, state.first), *clock)
     if not window.policy:
         return pairs, _Learned(windows, state.first, state.memory)
-    first, sizes, memory = checked_sizes(sizing_policy(window.policy), ended, window, state.memory)
+    first, sizes, memory = checked_sizes(load_policy(window.policy), ended, window, state.memory)
     windows.sizes[ended.keys] = sizes
     return pairs, _Learned(windows, first, memory)
 
@@ -254,6 +263,21 @@ def _worth(learned: _Learned, window: JoinWindow, watermark: int) -> NDArray[np.
 def _rows(batch: _Batch, chosen: NDArray[np.bool_], side: int) -> Ids:
     """The rows of a side's table that are chosen, in order."""
     return np.sort(batch.places[chosen & (batch.sides == side)])
+
+
+def _met(table: pa.Table, rows: Ids) -> pa.Table:
+    return table.take(pa.array(rows)).drop_columns([name for name in (AHEAD,) if name in table.column_names])
+
+
+def _waiting(table: pa.Table, batch: _Batch, pairs: Pairs, side: int) -> pa.Table:
+    """The rows of a side that wait on."""
+    rows = _rows(batch, pairs.waiting, side)
+    waiting = table.take(pa.array(rows))
+    if AHEAD not in table.column_names:
+        return waiting
+    ahead = np.zeros(len(table), np.int64)
+    ahead[batch.places[pairs.ahead & (batch.sides == side)]] = 1
+    return waiting.set_column(table.column_names.index(AHEAD), AHEAD, pa.array(ahead[rows]))
 
 
 def _whole_step(children: pa.Table, parents: pa.Table, batch: _Batch, pairs: Pairs, store: ColdStore) -> Step:

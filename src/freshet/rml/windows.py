@@ -37,10 +37,14 @@ class JoinWindow:
     # A key of which nothing came for so long is forgotten; the longest that a window by count waits.
     idle_ms: int = 10_000
     policy: str | None = None  # MODULE:NAME of a sizing policy in place of algorithm 1
+    # How far a side may get ahead of one that brings nothing until it waits for it no more; None: `silent_limit_ms`.
+    silent_ms: int | None = None
 
     def __post_init__(self) -> None:
         if self.size < 1:
             raise InputError(f"the size of a {self.kind} is at least 1, not {self.size}")
+        if self.silent_ms is not None and self.silent_ms < 1:
+            raise InputError(f"the time after which a side counts as silent is at least 1 ms, not {self.silent_ms}")
         if self.kind in FIXED:
             if self.policy:
                 raise InputError(f"a {self.kind} window has one size, so it takes no sizing policy")
@@ -53,6 +57,16 @@ class JoinWindow:
             raise InputError(f"the cost below which a {self.kind} grows is above the one where it shrinks: {limits}")
         if self.list_size < 1 or self.idle_ms < 1:
             raise InputError(f"list size and idle time of a {self.kind} are at least 1")
+
+    @property
+    def silent_limit_ms(self) -> int:
+        """How far a side may get ahead of one that brings nothing: unless told, as long as a key may be idle, and no
+        less than records can be apart and meet."""
+        if self.silent_ms is not None:
+            return self.silent_ms
+        if self.kind is WindowKind.DYNAMIC_COUNT:
+            return self.idle_ms
+        return max(self.idle_ms, self.size if self.kind in FIXED else self.upper)
 
 
 def default_window(kind: WindowKind) -> JoinWindow:

@@ -2,8 +2,9 @@
 
 Records are dealt out by their keys to a few hash buckets. Before the shuffle each Arrow batch becomes one row a bucket,
 with the bucket's records as Arrow IPC bytes; a stateful processor is called once a bucket and batch, and finds the
-pairs of all its keys in one kernel call (`rml/window_state.py`). Every bucket also hears the largest event time of
-every batch, so the watermark is that of both streams together, and what waits is let go even where nothing more comes.
+pairs of all its keys in one kernel call (`rml/window_state.py`). Every bucket also hears the largest event times of
+both sides in every batch, so all have the same watermark (`rml/join_clock.py`), and what waits is let go even where
+nothing more comes.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessor
 from pyspark.sql.types import LongType, StructField, StructType
 
 from freshet.rdf.errors import InputError
-from freshet.rml.sizing import sizing_policy
+from freshet.rml.join_clock import Times
+from freshet.rml.sizing import load_policy
 from freshet.rml.window_bytes import STATE_FIELDS, packed, read_table, state_of, table_bytes, values_of
 from freshet.rml.window_state import KEY, OWN, TIE, TIME, WindowState, empty_state, take, warm
 from freshet.rml.windows import JoinWindow, WindowKind
@@ -54,9 +56,9 @@ def window_join(
 
     Both have a column `time`: event time, in milliseconds. The result has the columns of both, prefixed, and as `time`
     the later of the two times. Keys are equal where all their texts are; null never is. Records that are behind the
-    watermark (the largest time seen less the lateness) meet nothing. How many there were in a micro-batch, how many
-    records came without a time, and what waits after it, is in the progress of the streaming query, as the observed
-    metrics `name`.
+    watermark (the smaller of the largest times of both sides, less the lateness; a side that is silent does not count)
+    meet nothing. How many there were in a micro-batch, how many records came without a time, and what waits after it,
+    is in the progress of the streaming query, as the observed metrics `name`.
     """
     _check(child, parent, child_key, parent_key, time, window, lateness_ms, buckets)
     warm(window)
@@ -87,7 +89,7 @@ def _check(
     if lateness_ms < 0 or buckets < 1:
         raise InputError(f"a join needs a lateness of at least 0 and a bucket: {lateness_ms} ms, {buckets} buckets")
     if window.policy:
-        sizing_policy(window.policy)
+        load_policy(window.policy)
     spark = child.sparkSession
     if spark.conf.get("spark.sql.streaming.stateStore.providerClass") != ROCKSDB:
         raise InputError(
@@ -170,16 +172,16 @@ class _Processor(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:
         packs: tuple[list[pa.Table], list[pa.Table]] = ([], [])
-        newest, untimed = None, 0
+        newest, untimed = [*Times()], 0
         for row in rows:
-            newest = row.newest if newest is None else max(newest, row.newest)
+            newest[row.side] = max(newest[row.side], row.newest)
             untimed += row.untimed
             packs[row.side].append(read_table(row.records, self._schemas[row.side]))
-        assert newest is not None
         children, parents = (
             pa.concat_tables([schema.empty_table(), *packs[side]]) for side, schema in enumerate(self._schemas)
         )
-        state, step = take(self._before(), children, parents, newest, self._window, self._lateness_ms, self._cold)
+        times = Times(*newest)
+        state, step = take(self._before(), children, parents, times, self._window, self._lateness_ms, self._cold)
         values = values_of(state)
         self._state.update(values)
         size = sum(len(value) for value in values if isinstance(value, bytes))

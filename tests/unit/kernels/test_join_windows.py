@@ -128,3 +128,22 @@ def test_algorithm_1_worked_by_hand() -> None:
         assert windows.sizes.tolist() == [size]
         assert windows.limits.tolist() == [[child_limit, parent_limit]]
         watermark, clock = int(found.watermark), clock + 10_000
+
+
+def test_a_record_ahead_enters_what_is_open_and_opens_nothing() -> None:
+    """Both sides are known up to 10: of the children at 30 and 70, one falls into the subwindow from 0 to 50."""
+    windows = KeyWindows(
+        np.zeros(2, np.int64),
+        np.full(2, 50, np.int64),
+        np.full((2, 2), 8.0),
+        np.full(2, NEVER, np.int64),
+        np.full(2, NOTHING, np.int64),
+    )
+    sizing = Sizing(False, True, 50, 50, 50, 1.2, 0.8, 8.0, 1_000_000)
+    keys, times = np.array((0, 0, 0, 1), np.int64), np.array((0, 30, 70, 70), np.int64)
+    sides = np.array((1, 0, 0, 0), np.int64)
+    found, ended = adaptive_pairs(keys, times, sides, 0, windows, sizing, int(NEVER), 0, 10)
+    assert (found.children.tolist(), found.parents.tolist()) == ([1], [0])
+    assert (found.waiting.tolist(), found.ahead.tolist()) == ([True] * 4, [False, False, True, True])
+    assert (int(found.watermark), int(found.late), len(ended.keys)) == (10, 0, 0)
+    assert windows.opened[0] == 0

@@ -8,6 +8,7 @@ from freshet.rml.parts import JoinPart, Part, parts_of
 from freshet.rml.reader import read_mapping
 from freshet.rml.windows import JoinWindow, WindowKind
 
+WAITS = "freshet.rml.sizing:waits"
 MAPPING = """
 @prefix rr: <http://www.w3.org/ns/r2rml#> . @prefix rml: <http://semweb.mmlab.be/ns/rml#> .
 @prefix rmls: <http://semweb.mmlab.be/ns/rmls#> . @prefix ql: <http://semweb.mmlab.be/ns/ql#> .
@@ -46,16 +47,16 @@ def test_a_windowed_join_is_a_part_of_its_own(tmp_path):
         ("rmls:windowType rmls:Sliding ; rmls:windowSize 'PT3S'", JoinWindow(WindowKind.SLIDING, size=3_000)),
         (
             "rmls:windowType rmls:LosslessWindow ; rmls:lowerLimit 20 ; rmls:upperLimit '1s' ; rmls:shrinkAbove 2.5 ;"
-            " rmls:growBelow 0.25 ; rmls:listSize 8 ; rmls:sizingPolicy 'm:f'",
-            JoinWindow(WindowKind.LOSSLESS, 1_000, 20, 1_000, 2.5, 0.25, 8, policy="m:f"),
+            f" rmls:growBelow 0.25 ; rmls:listSize 8 ; rmls:sizingPolicy '{WAITS}'",
+            JoinWindow(WindowKind.LOSSLESS, 1_000, 20, 1_000, 2.5, 0.25, 8, policy=WAITS),
         ),
         (
             "rmls:windowType rmls:DynamicCountWindow ; rmls:lowerLimit 2 ; rmls:upperLimit 64",
             JoinWindow(WindowKind.DYNAMIC_COUNT, size=2, lower=2, upper=64, idle_ms=5_000),
         ),
         (
-            "rmls:windowType rmls:DynamicWindow ; rmls:upperLimit '300ms' ; rmls:idleTime '2s'",
-            JoinWindow(WindowKind.DYNAMIC, size=300, upper=300, idle_ms=2_000),
+            "rmls:windowType rmls:DynamicWindow ; rmls:upperLimit '300ms' ; rmls:idleTime '2s' ; rmls:silentTime '1m'",
+            JoinWindow(WindowKind.DYNAMIC, size=300, upper=300, idle_ms=2_000, silent_ms=60_000),
         ),
     ],
 )
@@ -72,7 +73,12 @@ def test_parameters(tmp_path, config, window):
         ("rmls:windowSize 'soon'", "soon"),
         ("rmls:lowerLimit 10 ; rmls:upperLimit 5", "ascend"),
         ("rmls:pigeon 5", "pigeon"),
+        ("rmls:silentTime 0", "silent is at least 1 ms"),
         ("rmls:shrinkAbove 1 ; rmls:growBelow 2", "grows"),
+        ("rmls:windowSize '²'", "has ² as windowSize"),
+        ("rmls:listSize '٣'", "has ٣ as listSize"),
+        ("rmls:sizingPolicy 'no.such.module:waits'", "no.such.module:waits cannot be imported"),
+        ("rmls:sizingPolicy 'freshet.rml.sizing:pigeon'", "no function pigeon"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path, config, word):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -14,11 +15,12 @@ from freshet.bench.window_ticks import Blocks
 from freshet.kernels.join_windows import Ended
 from freshet.rdf.errors import InputError
 from freshet.rml.cold_records import HOT
-from freshet.rml.sizing import Floats, Sizes, sizing_policy, waits
+from freshet.rml.join_clock import NEVER, Times
+from freshet.rml.sizing import Floats, Sizes, load_policy, waits
 from freshet.rml.window_bytes import state_of, values_of
 from freshet.rml.window_state import KEY, TIE, TIME, Step, WindowState, empty_state, take
-from freshet.rml.windows import JoinWindow, WindowKind, default_window
-from naive_joins import CHILD, PARENT, Found, Record, cut, random_records
+from freshet.rml.windows import FIXED, JoinWindow, WindowKind, default_window
+from naive_joins import CHILD, PARENT, Found, Record, apart, cut, random_records
 
 SMALL = {
     WindowKind.TUMBLING: JoinWindow(WindowKind.TUMBLING, size=40),
@@ -39,8 +41,12 @@ def step(
     state: WindowState, batch: list[Record], window: JoinWindow, lateness: int, blocks: Blocks | None = None
 ) -> tuple[WindowState, Step]:
     sides = [table([record for record in batch if record.side == side]) for side in (CHILD, PARENT)]
-    newest = max(record.time for record in batch)
-    return take(state, sides[0], sides[1], newest, window, lateness, blocks or Blocks())
+    return take(state, sides[0], sides[1], newest_of(batch), window, lateness, blocks or Blocks())
+
+
+def newest_of(batch: list[Record]) -> Times:
+    times = [[record.time for record in batch if record.side == side] for side in (CHILD, PARENT)]
+    return Times(*(max(each, default=NEVER) for each in times))
 
 
 def pairs_of(gave: Step) -> Counter[tuple[str, str]]:
@@ -84,9 +90,10 @@ def test_any_batches_give_what_the_twin_finds(kind: WindowKind, lateness: int) -
     seen = late = 0
     for seed in range(40):
         random = Random(seed)
-        batches = cut(random, random_records(random, disorder=random.choice([0, 20, 60])))
+        records = random_records(random, disorder=random.choice([0, 20, 60]))
+        batches = random.choice([cut, apart])(random, records)
         found, _ = through_state(batches, window, lateness)
-        assert found == naive_joins.naive(as_taken(batches), window, lateness)
+        assert found == naive_joins.in_batches(batches, window, lateness)
         seen += found.pairs.total()
         late += found.late
     assert seen > 300
@@ -103,6 +110,37 @@ def test_batches_do_not_matter_to_streams_in_order(kind: WindowKind) -> None:
         assert one == many
 
 
+@pytest.mark.parametrize("kind", [kind for kind in SMALL if kind is not WindowKind.DYNAMIC_COUNT])
+@pytest.mark.parametrize("silent_ms", [1, 10**9])
+def test_it_does_not_matter_which_side_is_ahead(kind: WindowKind, silent_ms: int) -> None:
+    """Sides that are in order, each as far as it likes: as if all had come in the order of their times.
+
+    Each brings something until it has nothing more, so however little silence is waited for, none falls into it.
+    """
+    window, seen = replace(SMALL[kind], silent_ms=silent_ms), 0
+    for seed in range(60):
+        random = Random(seed)
+        records = as_taken([random_records(random, disorder=0)])
+        found, _ = through_state(apart(random, records), window, 0)
+        assert found == naive_joins.naive(records, window, 0)
+        assert found.late == 0
+        seen += found.pairs.total()
+    assert seen > 1_000
+
+
+@pytest.mark.parametrize("kind", SMALL)
+def test_a_backlog_of_which_one_side_has_fewer_records_loses_nothing(kind: WindowKind) -> None:
+    """A child a second, ten parents a second, a hundred of each a batch: the children get far ahead at once."""
+    window = default_window(kind)
+    children = [Record(f"k{at}", 1_000 * at, CHILD, f"r{at}") for at in range(300)]
+    parents = [
+        Record(f"k{at // 10}" if at % 10 == 3 else "none", 100 * at, PARENT, f"r{10_000 + at}") for at in range(3_000)
+    ]
+    batches = [children[at : at + 100] + parents[at : at + 100] for at in range(0, 3_000, 100)]
+    found, _ = through_state(batches, window, 0)
+    assert found == Found(Counter({(f"r{at}", f"r{10_003 + 10 * at}"): 1 for at in range(300)}), 0)
+
+
 @pytest.mark.parametrize("kind", SMALL)
 def test_nothing_is_kept_of_what_has_fallen_silent(kind: WindowKind) -> None:
     records = [record for record in random_records(Random(3), disorder=10) if record.side == CHILD]
@@ -112,7 +150,8 @@ def test_nothing_is_kept_of_what_has_fallen_silent(kind: WindowKind) -> None:
         was_cold |= bool(blocks.tables)
     assert state.records > 0
     assert was_cold == (kind is WindowKind.LOSSLESS)
-    state, _ = take(state, table([]), table([]), records[-1].time + 10_000, SMALL[kind], 0, blocks)
+    later = Times(records[-1].time + 30_000, NEVER)
+    state, _ = take(state, table([]), table([]), later, SMALL[kind], 0, blocks)
     assert (state.records, len(state.keys), len(blocks.tables)) == (0, 0, 0)
 
 
@@ -126,6 +165,46 @@ def test_a_stream_of_one_side_does_not_pile_up() -> None:
             state, _ = step(state, batch, window, 0, blocks)
             held.append((state.records, len(state.keys), state.children.nbytes))
         assert max(held[20:]) <= max(held[:20])
+
+
+LONGEST_SECONDS = {kind: 2 if kind in FIXED else 5 for kind in WindowKind}
+
+
+@pytest.mark.parametrize("silent", [CHILD, PARENT])
+@pytest.mark.parametrize("kind", WindowKind)
+def test_a_side_that_falls_silent_is_waited_for_but_not_for_ever(kind: WindowKind, silent: int) -> None:
+    window = default_window(kind)
+    state, blocks = empty_state(SCHEMA, SCHEMA, window), Blocks()
+    held, watermarks = [], []
+    for second in range(60):
+        batch = [Record(f"k{at}", 1_000 * second + at, 1 - silent, f"r{at}") for at in range(50)]
+        if second < 10 or second == 40:
+            batch.append(Record("k1", 1_000 * second + 900, silent, "r99"))
+        state, gave = step(state, batch, window, 0, blocks)
+        assert gave.late == 0
+        held.append(state.records)
+        watermarks.append(state.clock.watermark(0))
+    limit, longest = window.silent_limit_ms // 1_000, LONGEST_SECONDS[kind]
+    assert watermarks[9 + limit] <= 9_900
+    assert watermarks[9 + limit + 2] == 1_000 * (9 + limit + 2) + 49
+    assert max(held) <= 50 * (longest + limit + 2)
+    assert max(held[25:40]) <= 50 * (longest + 1)  # what the window holds, as if nothing was waited for
+
+
+def test_a_side_that_comes_back_with_old_times_does_not_hold_the_other() -> None:
+    """It is late: it would meet nothing, and what waits would grow as long as it goes on."""
+    window = JoinWindow(WindowKind.SLIDING, size=1_000, silent_ms=5_000)
+    state = empty_state(SCHEMA, SCHEMA, window)
+    late, held = 0, []
+    for second in range(60):
+        batch = [Record("k", 1_000 * second, CHILD, f"r{second}")]
+        if second == 0 or second > 20:
+            batch.append(Record("k", second, PARENT, f"r{second}"))
+        state, gave = step(state, batch, window, 0)
+        late += gave.late
+        held.append(state.records)
+    assert late == 39
+    assert max(held[10:]) == 2
 
 
 def test_a_lossless_window_holds_little_at_hand() -> None:
@@ -161,12 +240,12 @@ def double(ended: Ended, window: JoinWindow, memory: Floats) -> Sizes:
 
 def test_a_policy_of_the_user_sizes_the_windows() -> None:
     window = JoinWindow(size=10, lower=1, upper=35, policy=f"{__name__}:double", idle_ms=10_000)
-    assert sizing_policy(f"{__name__}:double") is double
+    assert load_policy(f"{__name__}:double") is double
     state = empty_state(SCHEMA, SCHEMA, window)
     sizes = []
     for moment in (0, 100, 200, 300):
         state, _ = step(state_of(values_of(state)), [Record("a", moment, CHILD, "r1")], window, 0)
-        state, _ = take(state, table([]), table([]), moment + 50, window, 0)
+        state, _ = take(state, table([]), table([]), Times(moment + 50, moment + 50), window, 0)
         sizes.append(state.keys["sizes"].to_pylist())
     assert sizes == [[20], [35], [35], [35]]
     assert state.memory.tolist() == [8]
@@ -206,7 +285,7 @@ def test_waits_grow_when_nothing_is_found() -> None:
 )
 def test_a_policy_that_is_not_there(name: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        sizing_policy(name)
+        load_policy(name)
 
 
 @pytest.mark.parametrize(
