@@ -19,9 +19,8 @@ MAPPING = """
 def test_files_are_mapped_and_bad_records_kept(tmp_path):
     (tmp_path / "rooms.ttl").write_text(MAPPING)
     (tmp_path / "rooms.csv").write_text("room,name\n1,one\n2\n3,three\n")
-    done = in_another_process(
-        "map", "-m", tmp_path / "rooms.ttl", "-o", tmp_path / "out" / "rooms.nt", "--format", "nt"
-    )
+    out = tmp_path / "out" / "rooms.nt"
+    done = in_another_process("map", "-m", tmp_path / "rooms.ttl", "-o", out, "--format", "nt")
     assert done.status == 1, done.err
     assert out.read_text().splitlines() == [
         '<http://example.org/room/1> <http://example.org/name> "one" .',

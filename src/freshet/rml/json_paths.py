@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from typing import TYPE_CHECKING
 
 import orjson
 
+from freshet.kernels.json_values import DEEPEST
 from freshet.rdf.errors import InputError
 
 if TYPE_CHECKING:
@@ -99,13 +102,24 @@ def _requoted(quote: re.Match[str]) -> str:
     return {"\\\\": "\\\\", "\\'": "'"}.get(quote.group(), '\\"')
 
 
+@cache
+def _environment() -> jsonpath.JSONPathEnvironment:
+    """Paths go as deep as documents may be; each step down is a few calls in Python."""
+    import jsonpath
+
+    environment = jsonpath.JSONPathEnvironment(strict=True)
+    environment.max_recursion_depth = DEEPEST + 1
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), 20 * DEEPEST))
+    return environment
+
+
 def _compiled(text: str) -> jsonpath.JSONPath:
     path = text.strip()
     import jsonpath  # most mappings do without, and workers of Spark start sooner
 
     absolute = path if path.startswith("$") else f"${'' if path.startswith('[') else '.'}{path}"
     try:
-        compiled = jsonpath.compile(absolute, strict=True)
+        compiled = _environment().compile(absolute)
     except (jsonpath.JSONPathError, ValueError) as error:
         raise InputError(f"{text} is no JSONPath: {str(error).splitlines()[0]}") from None
     if not isinstance(compiled, jsonpath.JSONPath):

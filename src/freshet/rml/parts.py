@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from freshet.rdf.errors import UnsupportedError
+from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.rdf.terms import RDF_TYPE
 from freshet.rml.model import (
     Call,
@@ -92,6 +92,12 @@ def parts_of(mapping: Mapping) -> list[Part | JoinPart]:
                 continue
             parent = maps[made.parent]
             if not made.conditions:
+                if parent.source != triples_map.source:
+                    raise InputError(
+                        f"the triples map {triples_map.name} refers to {parent.name}, which has another source,"
+                        " without a join condition",
+                        file=mapping.file,
+                    )
                 subject = replace(parent.subject, targets=made.targets)
                 statements += (Statement(triples_map.subject, predicate, subject, graph) for graph in graphs)
                 continue

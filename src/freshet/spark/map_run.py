@@ -116,7 +116,9 @@ class _Run:
                 seen += counts.records if isinstance(part, Part) else 0
                 if counts.rejected:
                     self._write_rejects(part, Path(folder) / f"{number}-rejects", number)
-            for target, folders in self._outputs.items():
+            for number, (target, folders) in enumerate(self._outputs.items()):
+                if options.distinct and folders:
+                    folders = [self._each_once(folders, Path(folder) / f"distinct-{number}")]
                 out = target or (options.output and Target(str(options.output), options.format))
                 write_output(folders, out or None, options.format)
         return MapSummary(seen, rejected, options.rejects)
@@ -135,14 +137,17 @@ class _Run:
                     observed, F.count(F.lit(1)).alias("records"), F.count(records.REASON).alias("rejected")
                 )
             lines = frame.where(F.col(LINES) != "").select(LINES)
-            if self._options.distinct:
-                single = lines.select(F.explode(F.split(LINES, "\n")).alias(LINES))
-                lines = single.distinct().orderBy(LINES)
             lines.write.text(str(place))
             counts = counts or _Counts(observed.get["records"], observed.get["rejected"])
             self._outputs.setdefault(target, []).append(place)
         assert counts is not None
         return counts
+
+    def _each_once(self, folders: list[Path], place: Path) -> Path:
+        """The lines of all parts of an output, each once, sorted."""
+        lines = self._spark.read.text([str(folder) for folder in folders])
+        lines.distinct().orderBy("value").write.text(str(place))
+        return place
 
     def _write_rejects(self, part: Part | JoinPart, folder: Path, number: int) -> None:
         """Read once more what was rejected, with its text: most runs have none, and need not carry it along."""
@@ -197,7 +202,8 @@ class _Run:
             F.col(f"`{CHILD} {_KEY} {number}`") == F.col(f"`{PARENT} {_KEY} {number}`")
             for number in range(len(part.conditions))
         ]
-        pairs = sides[CHILD].join(sides[PARENT], on, "inner")
+        # Spark cannot tell how much comes out of a file: left alone it takes every side for small, and collects it.
+        pairs = sides[CHILD].join(sides[PARENT].hint("merge"), on, "inner")
         pairs = pairs.sortWithinPartitions(F.col(f"`{CHILD} {_ORDER}`"), F.col(f"`{PARENT} {_ORDER}`"))
         places = {
             records.REASON: F.lit(None).cast("string"),

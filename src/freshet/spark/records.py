@@ -97,14 +97,24 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def csv_records(records: DataFrame, header: str, columns: list[str]) -> DataFrame:
-    """CSV lines parsed to all columns of the header, as text; lines equal to the header are passed over."""
+def csv_records(records: DataFrame, header: str, columns: list[str], nulls: Iterable[str]) -> DataFrame:
+    """CSV lines parsed to all columns of the header, as text; lines equal to the header are passed over.
+
+    An empty field is an empty text, unless the empty text is one of those that stand for nothing.
+    """
     schema = ", ".join([f"{quoted(name)} STRING" for name in columns] + [f"{_CORRUPT} STRING"])
-    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
+    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT, "escape": '"'}
     parsed = records.where(F.col(LINE) != header).withColumn(_PARSED, F.from_csv(F.col(LINE), F.lit(schema), options))
-    reason = F.when(F.col(_PARSED)[_CORRUPT].isNotNull(), F.lit(f"not a CSV record of {len(columns)} fields"))
-    fields = {column_name(Reference(name)): F.col(_PARSED).getField(name) for name in columns}
-    return parsed.withColumns({REASON: reason, **fields})
+    ragged = F.when(F.col(_PARSED)[_CORRUPT].isNotNull(), F.lit(f"not a CSV record of {len(columns)} fields"))
+    reason = F.coalesce(F.when(~F.is_valid_utf8(F.col(LINE)), F.lit("not UTF-8 text")), ragged)
+    fields = {column_name(Reference(name)): _csv_field(name, sorted(nulls)) for name in columns}
+    return parsed.withColumn(REASON, reason).withColumns(fields)
+
+
+def _csv_field(name: str, nulls: list[str]) -> Column:
+    text = F.coalesce(F.col(_PARSED).getField(name), F.lit(""))
+    good = F.col(REASON).isNull()
+    return F.when(good & ~text.isin(nulls) if nulls else good, text)
 
 
 def column_name(reference: Reference) -> str:

@@ -65,7 +65,7 @@ def read_records(given: StreamInput, wanted: Wanted, reading: Reading, *, single
         header = found
         _check_columns(column_names(header), asked, given.source)
         lines = records.without_blank_lines(open_documents(given.source, reading))
-        parsed = records.csv_records(lines, header, column_names(header))
+        parsed = records.csv_records(lines, header, column_names(header), given.cut.nulls)
     else:
         documents = open_documents(given.source, reading._replace(whole_files=_takes_whole_files(given)))
         read = parse_documents(documents, given.cut, sorted(each.text for each in asked))

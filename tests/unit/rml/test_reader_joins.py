@@ -91,7 +91,11 @@ def test_a_parent_without_a_condition_is_of_the_same_record(tmp_path):
     file = tmp_path / "mapping.ttl"
     text = MAPPING.replace("CONFIG", "rmls:windowSize 1000").replace("WINDOW", "")
     start, end = text.index("rr:joinCondition"), text.index("] ] ] .")
-    file.write_text(text[:start] + text[end + 1 :], encoding="utf-8")
+    without = text[:start] + text[end + 1 :]
+    file.write_text(without, encoding="utf-8")
+    with pytest.raises(InputError, match="#Speed refers to #Flow, which has another source"):
+        parts_of(read_mapping(file))
+    file.write_text(without.replace("flow.json", "speed.json"), encoding="utf-8")
     (part,) = parts_of(read_mapping(file))
     assert isinstance(part, Part)
     assert part.triples[0].object.expression.parts[1] == Reference("id")

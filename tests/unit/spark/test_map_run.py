@@ -84,6 +84,17 @@ def test_each_statement_once_and_sorted(spark, world):
     assert len(lines) == 4
 
 
+def test_a_statement_of_two_sources_is_there_once(spark, world):
+    second = PEOPLE.replace("people.json", "more.json").replace("<P>", "<More>")
+    (world / "mapping.ttl").write_text(HEAD + PEOPLE + second + CITIES, encoding="utf-8")
+    (world / "people.json").write_text('{"id": 2, "page": "urn:a"}\n{"id": 1, "page": "urn:a"}\n')
+    (world / "more.json").write_text('{"id": 1, "page": "urn:a"}\n{"id": 3, "page": "urn:a"}\n')
+    _, found = run(spark, world, distinct=True)
+    lines = found.decode().splitlines()
+    assert lines == sorted(set(lines))
+    assert len(lines) == 6
+
+
 def test_turtle(spark, world):
     (world / "people.json").write_text('{"id": 1, "page": "urn:a"}\n')
     _, found = run(spark, world, format="ttl")

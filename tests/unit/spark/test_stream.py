@@ -102,6 +102,22 @@ def run(spark, tmp_path):
     return run
 
 
+def test_lines_that_are_no_text_are_rejects(run):
+    triples, rejects = run("json", mapping=TEMPLATES, a=b'{"at": 1, "id": "\xff", "name": "n", "level": 1}\n\xfe\xfe\n')
+    assert triples == []
+    assert [(reject["line"], reject["record"]) for reject in rejects] == [
+        (1, '{"at": 1, "id": "\ufffd", "name": "n", "level": 1}'),
+        (2, "\ufffd\ufffd"),
+    ]
+
+
+def test_csv_lines_that_are_no_text_are_rejects(run):
+    triples, rejects = run("csv", mapping=TEMPLATES, a=b"at,id,name,level\n1,a,\xff,5\n2,b,n,6\n")
+    level = "<http://example.org/level>"
+    assert triples == [(2, "<http://example.org/b/n>", level, '"6"^^<http://www.w3.org/2001/XMLSchema#decimal>')]
+    assert [(reject["line"], reject["reason"]) for reject in rejects] == [(2, "not UTF-8 text")]
+
+
 def test_a_user_s_function_runs_in_a_stream(run):
     triples, rejects = run(
         "json",

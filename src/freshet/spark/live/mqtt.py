@@ -25,7 +25,7 @@ from freshet.spark.live.spooled import Receiver, SpooledSource
 _LOOK_SECONDS = 0.1
 _SUBSCRIBED = "subscribed"
 _MOST_AT_ONCE = 10_000
-_REMEMBERED = 1_000  # more than a broker has under way, and far fewer than there are packet numbers
+_REMEMBERED = 65_535  # as many as there are packet numbers: a broker may have them all under way
 
 
 class MqttReceiver(Receiver):

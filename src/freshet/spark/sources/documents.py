@@ -60,7 +60,7 @@ def parsed_batch(batch: pa.RecordBatch, shape: Shape, parse: Parse, keep: bool) 
     """The records of a batch of documents."""
     there = pc.not_equal(pc.ascii_trim_whitespace(pc.fill_null(batch.column(records.LINE), "")), "")
     batch = batch.filter(there) if there.false_count else batch
-    columns, owners, reasons = parse(batch.column(records.LINE))
+    columns, owners, reasons = _parsed(batch.column(records.LINE), shape, parse)
     beside = batch.select([records.LINE, records.FILE, records.ARRIVED])
     if owners.size != len(batch) or (owners != np.arange(len(batch))).any():
         beside = beside.take(pa.array(owners))
@@ -69,6 +69,28 @@ def parsed_batch(batch: pa.RecordBatch, shape: Shape, parse: Parse, keep: bool) 
         rejected, nothing = pc.is_valid(reasons), pa.scalar(None, pa.string())
         lines, files = pc.if_else(rejected, lines, nothing), pc.if_else(rejected, files, nothing)
     return shape.batch(Found(columns, reasons, lines, files, arrived))
+
+
+def _parsed(documents: pa.Array, shape: Shape, parse: Parse) -> Parsed:
+    """What is found in documents; those that are no UTF-8, which Spark lets pass, are rejected."""
+    broken = np.zeros(len(documents), np.bool_)
+    try:
+        documents.validate(full=True)
+    except pa.ArrowInvalid:
+        broken = np.array([_is_broken(document) for document in documents.view(pa.binary()).to_pylist()])
+    if not broken.any():
+        return parse(documents)
+    columns, owners, reasons = parse(documents.filter(pa.array(~broken)))
+    rejected = dict.fromkeys(np.flatnonzero(broken).tolist(), "not UTF-8 text")
+    return _with_rejected(shape, columns, np.flatnonzero(~broken)[owners], rejected, reasons)
+
+
+def _is_broken(document: bytes) -> bool:
+    try:
+        document.decode()
+    except UnicodeDecodeError:
+        return True
+    return False
 
 
 def parser_of(source: LogicalSource, plan: Plan, header: list[str] | None = None) -> tuple[Shape, Parse]:
@@ -179,9 +201,15 @@ def _whole(column: pa.ChunkedArray) -> pa.Array:
     return joined if isinstance(joined, pa.Array) else pa.concat_arrays(joined.chunks)
 
 
-def _with_rejected(shape: Shape, columns: list[Column], owners: NDArray[np.int64], rejected: dict[int, str]) -> Parsed:
+def _with_rejected(
+    shape: Shape,
+    columns: list[Column],
+    owners: NDArray[np.int64],
+    rejected: dict[int, str],
+    found_reasons: pa.Array | None = None,
+) -> Parsed:
     """What is found, and a record for each document that is rejected."""
-    reasons = pa.nulls(owners.size, pa.string())
+    reasons = pa.nulls(owners.size, pa.string()) if found_reasons is None else found_reasons
     if not rejected:
         return columns, owners, reasons
     empty = shape.nothing(len(rejected))

@@ -176,11 +176,11 @@ def _cut_by_library(iterator: str, documents: Ranges) -> Cut:
             (document,) = parsed((data, starts[number : number + 1], ends[number : number + 1]))
             if starts[number] == ends[number]:
                 raise ValueError
-        except ValueError:
+            found = [json.dumps(value, ensure_ascii=False).encode() for value in compiled.findall(document)]
+        except (ValueError, RecursionError):  # no JSON, or deeper than any document should be
             good.append(False)
             continue
         good.append(True)
-        found = [json.dumps(value, ensure_ascii=False).encode() for value in compiled.findall(document)]
         owners += [number] * len(found)
         texts += found
     lengths = np.array([len(text) for text in texts], np.int64)
