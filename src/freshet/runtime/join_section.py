@@ -38,6 +38,7 @@ class JoinSection(Section):
     grow_below: float | None = Field(default=None, ge=0)
     list_size: float | None = Field(default=None, ge=1)
     idle_ms: Annotated[int | None, BeforeValidator(duration)] = Field(default=None, alias="idle", gt=0)
+    silent_ms: Annotated[int | None, BeforeValidator(duration)] = Field(default=None, alias="silent", gt=0)
     policy: str | None = None
 
     def applied_to(self, window: JoinWindow) -> JoinWindow:

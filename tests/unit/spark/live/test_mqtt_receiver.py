@@ -17,7 +17,8 @@ from freshet.spark.live.open import session_name
 from freshet.spark.live.spool import Spool, read_documents
 from waiting import wait_until
 
-COUNT = 3000
+PARTS = 3
+COUNT = 2000  # in each part
 PROGRAM = """
 import sys, time
 from pathlib import Path
@@ -51,25 +52,25 @@ def test_a_killed_receiver_neither_loses_nor_repeats(mosquitto, tmp_path):
     wait_until(lambda: (folder / "status").exists())
     first.stop()
     first.spool.close()
-    publisher = threading.Thread(
-        target=lambda: mosquitto.publish("many/things", (f"{at}" for at in range(COUNT))), daemon=True
-    )
-    publisher.start()
-    for _ in range(3):
-        before = size(folder)
+    for part in range(PARTS):
+        before, numbers = size(folder), range(part * COUNT, (part + 1) * COUNT)
+        publisher = threading.Thread(
+            target=lambda numbers=numbers: mosquitto.publish("many/things", map(str, numbers)), daemon=True
+        )
+        publisher.start()
         process = subprocess.Popen([sys.executable, "-c", PROGRAM, str(folder), str(mosquitto.port)])
         wait_until(lambda before=before: size(folder) > before)
         time.sleep(random.random() / 20)
         process.kill()
         process.wait()
-    publisher.join(60)
+        publisher.join(60)
     last = receiver(folder, mosquitto.port)
     last.start()
     wait_until(last.at_end)
     last.stop()
     found = documents(last)
     last.spool.close()
-    assert sorted(found, key=int) == [f"{at}" for at in range(COUNT)]
+    assert sorted(found, key=int) == [f"{at}" for at in range(PARTS * COUNT)]
 
 
 def documents(receiver):
