@@ -14,11 +14,15 @@ from waiting import wait_until
 
 
 class Taken:
-    """The rows that a query has taken so far."""
+    """The rows that a query has taken so far. A batch that was not committed comes again under its number."""
 
     def __init__(self):
-        self.rows = []
+        self.batches = {}
         self.query = None
+
+    @property
+    def rows(self):
+        return [row for number in sorted(self.batches) for row in self.batches[number]]
 
     def wait(self, count):
         """Until there are so many, or the query has failed."""
@@ -33,7 +37,9 @@ class Taken:
     @contextmanager
     def by(self, spark, source, folder, **reading):
         documents = open_documents(source, Reading(spark, folder / "spool", **reading))
-        writer = documents.writeStream.foreachBatch(lambda batch, number: self.rows.extend(batch.collect()))
+        writer = documents.writeStream.foreachBatch(
+            lambda batch, number: self.batches.update({number: batch.collect()})
+        )
         query = self.query = writer.option("checkpointLocation", str(folder / "spark")).start()
         try:
             yield query

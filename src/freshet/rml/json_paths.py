@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
@@ -104,13 +106,23 @@ def _requoted(quote: re.Match[str]) -> str:
 
 @cache
 def _environment() -> jsonpath.JSONPathEnvironment:
-    """Paths go as deep as documents may be; each step down is a few calls in Python."""
+    """Paths go as deep as documents may be."""
     import jsonpath
 
     environment = jsonpath.JSONPathEnvironment(strict=True)
     environment.max_recursion_depth = DEEPEST + 1
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), 20 * DEEPEST))
     return environment
+
+
+@contextmanager
+def deep_enough() -> Iterator[None]:
+    """Paths are followed in here: Python lets calls go as deep as documents may be."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, 20 * DEEPEST))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 def _compiled(text: str) -> jsonpath.JSONPath:

@@ -16,7 +16,7 @@ from freshet.kernels.json_paths import INDEX, NAME, WILDCARD, PathSteps
 from freshet.kernels.json_values import BOOLEAN, ESCAPED, INTEGER, NESTED, NOTHING, REAL, STRING
 from freshet.rdf.arrow import Ranges, numbers, strings
 from freshet.rml.json_lines import first_word, path_tree, read_ranges
-from freshet.rml.json_paths import JsonPath, Step, Wildcard
+from freshet.rml.json_paths import JsonPath, Step, Wildcard, deep_enough
 
 Column = tuple[pa.Array, pa.Array]  # texts and kinds; lists of them where a path may find several values
 
@@ -180,7 +180,8 @@ def parsed(records: Ranges) -> Iterator[Any]:
 
 
 def _found(path: JsonPath, compiled: Any, records: list[Any]) -> tuple[NDArray[np.int64], Column]:
-    found = [[] if record is None else compiled.findall(record) for record in records]
+    with deep_enough():
+        found = [[] if record is None else compiled.findall(record) for record in records]
     firsts = np.concatenate([[0], np.cumsum([len(values) for values in found], dtype=np.int64)])
     values = [as_text(value) for each in found for value in each]
     texts = pa.array([text for text, _ in values], pa.string())

@@ -178,7 +178,10 @@ CASES = {
     "unknown key with nothing like it": (
         "lateness: 2s",
         "zzz: 2s",
-        ["8:5: unknown key 'zzz'; known here: iri, source, sources, mapping, time, lateness, idle, join, absorb"],
+        [
+            "8:5: unknown key 'zzz'; known here: iri, source, sources, mapping, functions, time, lateness, idle, join,"
+            " absorb"
+        ],
     ),
     "unknown key in a source": (
         "folder: in/traffic",

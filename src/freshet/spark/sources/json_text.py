@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from freshet.kernels.json_paths import PathSteps
 from freshet.rdf.arrow import Ranges, numbers
-from freshet.rml.json_paths import read_path
+from freshet.rml.json_paths import deep_enough, read_path
 from freshet.rml.json_records import Column, JsonReferences, find, parsed, path_steps
 from freshet.spark.sources.columns import DEFAULT_LIMITS, ROWS, Found, Limits, Shape
 from freshet.spark.sources.texts import Places, as_bytes, broken_pieces, pieces, where, with_broken, with_last
@@ -176,7 +176,8 @@ def _cut_by_library(iterator: str, documents: Ranges) -> Cut:
             (document,) = parsed((data, starts[number : number + 1], ends[number : number + 1]))
             if starts[number] == ends[number]:
                 raise ValueError
-            found = [json.dumps(value, ensure_ascii=False).encode() for value in compiled.findall(document)]
+            with deep_enough():
+                found = [json.dumps(value, ensure_ascii=False).encode() for value in compiled.findall(document)]
         except (ValueError, RecursionError):  # no JSON, or deeper than any document should be
             good.append(False)
             continue
