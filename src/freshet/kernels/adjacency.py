@@ -11,7 +11,9 @@ plus one, so that 0, which everything is filled with, means none.
 
 A slot of a table is `tag << 32 | number + 1`, 0 where it is free; the tag is a hash of 31 bits, whose highest bits say
 where the search begins. A table has as many rows as there are shards: each is filled by one thread, and a search stays
-within its row. Entry numbers are dealt out to the shards in turns.
+within its row. Entry numbers are dealt out to the shards in turns. Beside the table of a direction's keys there is a
+filter, small enough for the cache: a bit for every quarter of a slot, set where a key's tag points. Most keys that a
+reader asks for have no appended rows, and the filter says so.
 
 One writer (or one for each shard) appends while others read. A reader has a limit, the number of rows that are its own:
 those below it never change but for the link of a chain's last row, which goes from 0 to a row beyond the limit. So what
@@ -24,7 +26,7 @@ import numpy as np
 
 from freshet.kernels.jit import njit
 from freshet.kernels.prefetch import fetch
-from freshet.kernels.sorted_triples import find_range, narrow_range
+from freshet.kernels.sorted_triples import find_range, first_place, narrow_range
 
 BLOCK = 64
 ELSEWHERE = -2  # a row that another shard looks after
@@ -66,14 +68,25 @@ def triple_tag(subject, group, object):
 
 
 @njit
+def bits_of(size):
+    """The exponent of a power of two."""
+    bits = 0
+    while size > 1:
+        bits += 1
+        size >>= 1
+    return bits
+
+
+@njit
+def filter_shift(table):
+    """How far a tag is shifted to be the number of its bit in the filter."""
+    return max(0, tag_shift(table) - 2)
+
+
+@njit
 def tag_shift(table):
     """How far a tag is shifted to be the first place of its search."""
-    shift = 31
-    size = table.size
-    while size > 1:
-        shift -= 1
-        size >>= 1
-    return shift
+    return 31 - bits_of(table.size)
 
 
 @njit
@@ -113,25 +126,27 @@ def _in_base(base, subject, group, object):
 
 
 @njit
-def mark_fresh(base, table, used, out, into, times, first_row, subjects, groups, objects, new_times, shard):
-    """Where in `table` each new triple has been entered; KNOWN where it is there already, ELSEWHERE in other shards.
+def mark_fresh(places, base, table, used, out, into, times, first_row, subjects, groups, objects, new_times, shard):
+    """Enter triples in `table`, and say where: KNOWN where one is there already, ELSEWHERE in another shard.
 
     Triple i is entered as row first_row + i; `settle` says later which it is. A triple that comes again has the
     earliest of its times. `used` counts what each shard has in the table.
     """
-    places = np.empty(subjects.size, np.int64)
     tags = np.empty(BLOCK, np.int64)
     slots = table.reshape(table.size)
-    shift, mask = tag_shift(table), table.shape[1] - 1
+    shift, shard_shift, mask = tag_shift(table), bits_of(table.shape[1]), table.shape[1] - 1
     for begin in range(0, subjects.size, BLOCK):
         size = min(BLOCK, subjects.size - begin)
         for j in range(size):
             tags[j] = triple_tag(subjects[begin + j], groups[begin + j], objects[begin + j])
             fetch(slots, tags[j] >> shift)
+            if base.groups.size > 0 and base.groups[groups[begin + j]] >= 0:
+                there = base.groups[groups[begin + j]]
+                fetch(base.slots, first_place(base.firsts[there], base.shifts[there], subjects[begin + j]))
         for j in range(size):
             i = begin + j
             at = tags[j] >> shift
-            if at // (mask + 1) != shard:
+            if at >> shard_shift != shard:
                 places[i] = ELSEWHERE
                 continue
             if _in_base(base, subjects[i], groups[i], objects[i]):
@@ -156,29 +171,53 @@ def mark_fresh(base, table, used, out, into, times, first_row, subjects, groups,
                 slots[at] = tags[j] << 32 | (first_row + i + 1)
                 places[i] = at
                 used[shard] += 1
-    return places
 
 
 @njit
-def settle(table, places, rows, times, new_times):
-    """Enter the rows that fresh triples have got in the table of triples, and their times."""
+def number_fresh(places, first_row):
+    """The rows that new triples get, -1 for those that are there already, and how many are new.
+
+    `places` has what `mark_fresh` says for each shard.
+    """
+    rows = np.empty(places.shape[1], np.int64)
+    count = 0
+    for i in range(rows.size):
+        rows[i] = -1
+        for shard in range(places.shape[0]):
+            if places[shard, i] >= 0:
+                rows[i] = first_row + count
+                count += 1
+    return rows, count
+
+
+@njit
+def settle(table, places, rows, first_row):
+    """Enter the rows that fresh triples have got in the table of triples."""
     slots = table.reshape(table.size)
     for i in range(places.size):
-        if places[i] >= 0:
+        if places[i] >= 0 and rows[i] != first_row + i:
             at = places[i]
             slots[at] = (slots[at] & ~LOW) | (rows[i] + 1)
+
+
+@njit
+def set_times(times, rows, new_times):
+    """The times of new rows."""
+    for i in range(rows.size):
+        if rows[i] >= 0:
             times[rows[i]] = new_times[i]
 
 
 @njit
-def link_rows(table, entries, nodes, used, different, shard, keys, groups, others, rows):
+def link_rows(table, filter, entries, nodes, used, different, shard, keys, groups, others, rows):
     """Append rows to the chains of their keys; rows[i] is -1 where there is nothing to append.
 
     `used` has the number of entries of each shard, `different` the number of keys of each group, for each shard.
     """
     slots = table.reshape(table.size)
     shards = table.shape[0]
-    shift, mask = tag_shift(table), table.shape[1] - 1
+    shift, shard_shift, mask = tag_shift(table), bits_of(table.shape[1]), table.shape[1] - 1
+    bit_shift = filter_shift(table)
     tags = np.empty(BLOCK, np.int64)
     for begin in range(0, keys.size, BLOCK):
         size = min(BLOCK, keys.size - begin)
@@ -193,7 +232,7 @@ def link_rows(table, entries, nodes, used, different, shard, keys, groups, other
             i = begin + j
             row = rows[i]
             at = tags[j] >> shift
-            if row < 0 or at // (mask + 1) != shard:
+            if row < 0 or at >> shard_shift != shard:
                 continue
             nodes[row, 0] = others[i]
             nodes[row, 1] = groups[i] << 32
@@ -210,10 +249,12 @@ def link_rows(table, entries, nodes, used, different, shard, keys, groups, other
                 entries[entry, 1] = groups[i] << 32 | 1
                 entries[entry, 2] = (row + 1) << 32 | (row + 1)
                 entries[entry, 0] = keys[i]
+                bit = tags[j] >> bit_shift
+                filter[bit >> 6] |= np.int64(1) << (bit & 63)
                 slots[at] = tags[j] << 32 | (entry + 1)
             else:
                 word = entries[entry, 2]
-                nodes[(word & LOW) - 1, 1] += row + 1  # its link was 0
+                nodes[(word & LOW) - 1, 1] = groups[i] << 32 | (row + 1)
                 entries[entry, 1] += 1
                 entries[entry, 2] = (word & ~LOW) | (row + 1)
 
@@ -245,3 +286,14 @@ def refill(table, larger):
             while free[at] != 0:
                 at = (at & ~mask) | ((at + 1) & mask)
             free[at] = slots[i]
+
+
+@njit
+def refill_filter(table, filter):
+    """Set the bits of all keys of a table in a filter that is empty."""
+    slots = table.reshape(table.size)
+    shift = filter_shift(table)
+    for i in range(slots.size):
+        if slots[i] != 0:
+            bit = (slots[i] >> 32) >> shift
+            filter[bit >> 6] |= np.int64(1) << (bit & 63)

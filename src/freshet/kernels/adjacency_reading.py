@@ -14,7 +14,7 @@ BLOCK = 64
 
 
 @njit
-def _seek_entry(slots, mask, shift, entries, limit, tag, key, group):
+def seek_entry(slots, mask, shift, entries, limit, tag, key, group):
     """The entry of a key, or -1 where the reader has no row of it."""
     at = tag >> shift
     while slots[at] != 0:
@@ -31,7 +31,7 @@ def _seek_entry(slots, mask, shift, entries, limit, tag, key, group):
 def count_chain(table, entries, limit, key, group):
     """How many rows a key has; perhaps some more than the reader sees."""
     slots = table.reshape(table.size)
-    entry = _seek_entry(slots, table.shape[1] - 1, tag_shift(table), entries, limit, key_tag(key, group), key, group)
+    entry = seek_entry(slots, table.shape[1] - 1, tag_shift(table), entries, limit, key_tag(key, group), key, group)
     return entries[entry, 1] & LOW if entry >= 0 else np.int64(0)
 
 
@@ -110,7 +110,7 @@ def _seek_entries(table, entries, limit, keys, groups, every):
                 room = 2 * room + every
                 numbers, found = _longer(numbers, room), _longer(found, room)
             for group in range(every):
-                entry = _seek_entry(slots, mask, shift, entries, limit, key_tag(keys[i], group), keys[i], group)
+                entry = seek_entry(slots, mask, shift, entries, limit, key_tag(keys[i], group), keys[i], group)
                 if entry >= 0:
                     numbers[end], found[end] = i, entry
                     total += entries[entry, 1] & LOW
@@ -126,7 +126,7 @@ def _seek_entries(table, entries, limit, keys, groups, every):
             group = groups[i if groups.size > 1 else 0]
             if group < 0:
                 continue
-            entry = _seek_entry(slots, mask, shift, entries, limit, tags[j], keys[i], group)
+            entry = seek_entry(slots, mask, shift, entries, limit, tags[j], keys[i], group)
             if entry >= 0:
                 numbers[end], found[end] = i, entry
                 total += entries[entry, 1] & LOW

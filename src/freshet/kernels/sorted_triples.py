@@ -29,12 +29,12 @@ class Directory(NamedTuple):
 
 
 @njit
-def _place(first, shift, key):
+def first_place(first, shift, key):
     return first + (np.int64((np.uint64(key) * SPREAD) >> np.uint64(shift)) << 1)
 
 
 @njit
-def _search(slots, first, shift, at, key):
+def search(slots, first, shift, at, key):
     """The range of a key, sought from the index `at` on: `start << 32 | count`, or 0."""
     stop = first + (np.int64(2) << (64 - shift))
     while slots[at] != key and slots[at] != 0:
@@ -67,7 +67,7 @@ def fill_directory(slots, firsts, shifts, keys, bounds):
             key = keys[start]
             while row < bounds[group + 1] and keys[row] == key:
                 row += 1
-            at = _place(first, shift, key)
+            at = first_place(first, shift, key)
             while slots[at] != 0:
                 at += 2
                 if at == stop:
@@ -79,7 +79,7 @@ def fill_directory(slots, firsts, shifts, keys, bounds):
 @njit
 def find_range(slots, first, shift, key):
     """The range of one key in the table of its group, as `start << 32 | count`."""
-    return _search(slots, first, shift, _place(first, shift, key), key)
+    return search(slots, first, shift, first_place(first, shift, key), key)
 
 
 @njit
@@ -92,11 +92,11 @@ def find_ranges(slots, first, shift, keys):
     for begin in range(0, keys.size, BLOCK):
         size = min(BLOCK, keys.size - begin)
         for i in range(size):
-            places[i] = _place(first, shift, keys[begin + i])
+            places[i] = first_place(first, shift, keys[begin + i])
             seen[i] = slots[places[i]]
         for i in range(size):
             key = keys[begin + i]
-            found = slots[places[i] + 1] if seen[i] == key else _search(slots, first, shift, places[i], key)
+            found = slots[places[i] + 1] if seen[i] == key else search(slots, first, shift, places[i], key)
             ranges[begin + i] = found
             total += found & _COUNT_MASK
     return ranges, total

@@ -6,7 +6,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from freshet.kernels.adjacency import SortedBase, find_groups, link_groups, link_rows, mark_fresh, settle
+from freshet.kernels.adjacency import (
+    SortedBase,
+    find_groups,
+    link_groups,
+    link_rows,
+    mark_fresh,
+    number_fresh,
+    set_times,
+    settle,
+)
 from freshet.rdf.elements import Elements
 from freshet.rdf.triples import Ids
 from freshet.store.appended_arrays import Chains, no_rows, with_predicates, with_room
@@ -39,10 +48,11 @@ class Appended:
         groups = self._groups_of(predicates)
         self._arrays = arrays = with_room(self._arrays, self.rows, times.size)
         times = times.copy()
-        places = np.full((arrays.triples.shape[0], times.size), -1, np.int64)
+        places = np.empty((arrays.triples.shape[0], times.size), np.int64)
 
         def mark(shard: int) -> None:
-            places[shard] = mark_fresh(
+            mark_fresh(
+                places[shard],
                 self._in_base,
                 arrays.triples,
                 arrays.triples_used,
@@ -58,19 +68,21 @@ class Appended:
             )
 
         self._each_shard(mark)
-        fresh = places.max(axis=0) >= 0
-        rows = np.where(fresh, self.rows - 1 + np.cumsum(fresh), -1)
+        rows, fresh = number_fresh(places, self.rows)
 
         def link(shard: int) -> None:
-            settle(arrays.triples, places[shard], rows, arrays.times, times)
+            if fresh < times.size:  # else every row is where it was entered
+                settle(arrays.triples, places[shard], rows, self.rows)
             _link(arrays.out, shard, subjects, groups, objects, rows)
             _link(arrays.into, shard, objects, groups, subjects, rows)
             done(shard)
 
         self._each_shard(link)
+        set_times(arrays.times, rows, times)
         link_groups(arrays.along, arrays.groups.ends, groups, rows)
-        self.rows += int(np.count_nonzero(fresh))
-        return rows
+        self.rows += int(fresh)
+        found: Ids = rows
+        return found
 
     def view(self) -> AppendedView:
         """What is there now, for readers."""
@@ -100,5 +112,15 @@ class Appended:
 
 def _link(chains: Chains, shard: int, keys: Ids, groups: Ids, others: Ids, rows: Ids) -> None:
     link_rows(
-        chains.table, chains.entries, chains.nodes, chains.used, chains.different, shard, keys, groups, others, rows
+        chains.table,
+        chains.filter,
+        chains.entries,
+        chains.nodes,
+        chains.used,
+        chains.different,
+        shard,
+        keys,
+        groups,
+        others,
+        rows,
     )

@@ -7,11 +7,13 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from freshet.kernels.adjacency import enter_groups, refill
+from freshet.kernels.adjacency import enter_groups, refill, refill_filter
 from freshet.rdf.triples import Ids
 
 _FIRST_ROWS = 1 << 10
 _FIRST_GROUPS = 1 << 6
+_LONG = 1 << 20
+_SLOTS_A_WORD = 16  # four bits of the filter a slot
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -20,6 +22,7 @@ class Chains(NamedTuple):
     """One direction: the rows of each key of a vertex and a predicate; `freshet.kernels.adjacency` has the layout."""
 
     table: Ids
+    filter: Ids
     entries: Ids
     nodes: Ids
     used: Ids  # entries of each shard
@@ -54,7 +57,7 @@ class AppendedArrays(NamedTuple):
     def index_bytes(self) -> int:
         """Bytes of what finds the triples."""
         return self.triples.nbytes + sum(
-            chains.table.nbytes + chains.entries.itemsize * 3 * int(chains.used.sum())
+            chains.table.nbytes + chains.filter.nbytes + chains.entries.itemsize * 3 * int(chains.used.sum())
             for chains in (self.out, self.into)
         )
 
@@ -102,6 +105,7 @@ def with_predicates(arrays: AppendedArrays, count: int, predicates: Ids) -> Appe
 def _no_chains(shards: int) -> Chains:
     return Chains(
         np.zeros((shards, 2 * _FIRST_ROWS), np.int64),
+        np.zeros(shards * 2 * _FIRST_ROWS // _SLOTS_A_WORD, np.int64),
         np.zeros((_FIRST_ROWS, 3), np.int64),
         np.zeros((_FIRST_ROWS, 2), np.int64),
         np.zeros(shards, np.int64),
@@ -111,8 +115,13 @@ def _no_chains(shards: int) -> Chains:
 
 def _chains_with_room(chains: Chains, rows: int, more: int) -> Chains:
     entries = int(chains.used.max()) + more
+    table, filter = _grown_table(chains.table, entries), chains.filter
+    if table is not chains.table:
+        filter = np.zeros(table.size // _SLOTS_A_WORD, np.int64)
+        refill_filter(table, filter)
     return chains._replace(
-        table=_grown_table(chains.table, entries),
+        table=table,
+        filter=filter,
         entries=_grown(chains.entries, len(chains.table) * entries),
         nodes=_grown(chains.nodes, rows + more),
     )
@@ -137,7 +146,9 @@ def _grown_table(table: Ids, needed: int) -> Ids:
 def _grown(array: NDArray[Number], needed: int) -> NDArray[Number]:
     if needed <= len(array):
         return array
-    longer = np.zeros((_size(needed), *array.shape[1:]), array.dtype)
+    # what is not used yet takes no memory: a long array may well become much longer, to be copied seldom
+    length = _size(needed) if needed < _LONG else 4 * _size(needed)
+    longer = np.zeros((length, *array.shape[1:]), array.dtype)
     longer[: len(array)] = array
     return longer
 

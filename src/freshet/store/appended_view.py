@@ -30,12 +30,13 @@ NOTHING_FOUND: Found = (_NOTHING, _NO_TRIPLES)
 class AppendedView:
     """A prefix of the appended rows. The rest may come while it is read."""
 
-    __slots__ = ("_arrays", "_group_arrays", "_groups", "rows")
+    __slots__ = ("_arrays", "_chains_along", "_group_arrays", "_groups", "rows")
 
     def __init__(self, arrays: AppendedArrays, rows: int, groups: Mapping[int, int]) -> None:
         self._arrays = arrays
         self._groups = groups  # grows; what came after the view has no row in it
         self._group_arrays: dict[int, Ids] = {}
+        self._chains_along: dict[int, tuple[int, int]] = {}
         self.rows = rows
 
     def count(self, subject: int, predicate: int, object: int) -> int:
@@ -105,6 +106,14 @@ class AppendedView:
             return self.probe(ANY, predicates, np.full(groups.size, objects, np.int64))
         return self._probe_predicates(predicates)
 
+    def group(self, predicate: int) -> int | None:
+        """The number that a predicate goes by here."""
+        return self._groups.get(predicate)
+
+    def chains(self, key: int) -> Chains:
+        """The rows by subject (0) or by object (2)."""
+        return self._arrays.out if key == SUBJECT else self._arrays.into
+
     def triples(self, first: int = 0) -> Triples:
         """All triples, or those from a row on, in the order in which they came."""
         out, into = (chains.nodes[first : self.rows] for chains in (self._arrays.out, self._arrays.into))
@@ -173,10 +182,14 @@ class AppendedView:
 
     def _group_rows(self, group: int) -> tuple[int, int]:
         """The first row of a group, and how many it has: perhaps some more than are in the view; -1 and 0 for none."""
-        ends = self._arrays.groups.ends
-        if group >= len(ends) or not 0 < ends[group, 0] <= self.rows:
-            return -1, 0
-        return int(ends[group, 0]) - 1, min(int(ends[group, 2]), self.rows)
+        found = self._chains_along.get(group)
+        if found is None:
+            found = -1, 0
+            ends = self._arrays.groups.ends
+            if group < len(ends) and 0 < ends[group, 0] <= self.rows:
+                found = int(ends[group, 0]) - 1, min(int(ends[group, 2]), self.rows)
+            self._chains_along[group] = found
+        return found
 
 
 def _column(ids: Column) -> Ids:

@@ -31,6 +31,7 @@ _ALWAYS = 1  # the one predicate of the order that says so
 _VIEWED = 1 << 10  # rows from which on a column of one predicate is not written out
 
 Found = tuple[Ids, Ids, Ids, Ids]
+Group = tuple[int, int, int]
 
 
 class SortedTriples:
@@ -78,6 +79,10 @@ class SortedTriples:
             return int(rows)
         found = find_range(self.arrays.slots, first, shift, key)
         return int(found if second == ANY else narrow_range(self.arrays.seconds, found, second))
+
+    def group(self, predicate: int) -> Group | None:
+        """The rows of a predicate as a range, and its table in the directory: where it begins, and its shift."""
+        return self._groups.get(predicate)
 
     def rows(self, predicate: int, found: int) -> Triples:
         """The triples of a predicate's range, without copying them."""

@@ -1,0 +1,165 @@
+"""Batches of several streams come while others read: a snapshot has whole batches, the first ones of each stream."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from freshet.rdf.elements import Elements
+from freshet.rdf.errors import InputError
+from freshet.rdf.triples import ANY, DEFAULT_GRAPH
+from freshet.store.dataset import DatasetSnapshot, StoredDataset
+from freshet.store.snapshots import SnapshotPlan
+
+STREAMS = ("a", "b", "c")
+ROWS = 300  # of a batch
+BATCHES = 60  # of each stream
+
+
+def batch_of(stream: int, number: int) -> Elements:
+    """Every triple says which batch of which stream it is of; subjects are shared, so that chains are long."""
+    row = np.arange(ROWS, dtype=np.int64)
+    subjects = 1 + row % 20
+    objects = 10_000_000 * (stream + 1) + 1_000 * number + row
+    return Elements(np.full(ROWS, number, np.int64), subjects, np.full(ROWS, 7 + stream, np.int64), objects)
+
+
+def check_prefix(snapshot: DatasetSnapshot) -> None:
+    """Each stream's triples are those of its first batches, which the vector timestamp tells."""
+    graph = snapshot.graph(DEFAULT_GRAPH)
+    for at, stream in enumerate(STREAMS):
+        last = snapshot.vector_timestamp.get(stream, 0)
+        expected = np.concatenate([np.empty(0, np.int64), *(batch_of(at, n).objects for n in range(1, last + 1))])
+        assert np.array_equal(np.sort(graph.match(ANY, 7 + at, ANY).objects), np.sort(expected))
+        numbers, found = graph.probe(np.arange(1, 21), 7 + at, ANY)
+        assert (found.subjects == numbers + 1).all()
+        assert np.array_equal(np.sort(found.objects), np.sort(expected))
+    assert len(graph) == 1 + ROWS * sum(snapshot.vector_timestamp.values())
+
+
+@pytest.mark.parametrize("shards", [1, 4])
+def test_readers_see_whole_batches_while_they_come(shards: int) -> None:
+    stored = StoredDataset(shards=shards)
+    stored.load(np.array([1]), np.array([2]), np.array([3]))
+    failures: list[BaseException] = []
+    taken: list[DatasetSnapshot] = []
+    done = threading.Event()
+
+    def absorb(stream: int) -> None:
+        for number in range(1, BATCHES + 1):
+            stored.absorb(batch_of(stream, number), STREAMS[stream])
+            if number % 20 == 0:
+                stored.load(np.array([1]), np.array([2]), np.array([3]), graph=100 * stream + number)
+
+    def read() -> None:
+        try:
+            while not done.is_set():
+                snapshot = stored.snapshot()
+                taken.append(snapshot)
+                check_prefix(snapshot)
+        except BaseException as error:
+            failures.append(error)
+
+    check_prefix(stored.snapshot())  # compiled before threads begin
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    writers = [threading.Thread(target=absorb, args=(stream,)) for stream in range(len(STREAMS))]
+    for thread in (*readers, *writers):
+        thread.start()
+    for thread in writers:
+        thread.join()
+    done.set()
+    for thread in readers:
+        thread.join()
+    stored.stop()
+    assert not failures, failures[0]
+    assert stored.vector_timestamp() == dict.fromkeys(STREAMS, BATCHES)
+    check_prefix(stored.snapshot())
+    for snapshot in taken[:: max(1, len(taken) // 20)]:  # as they were, though everything came since
+        check_prefix(snapshot)
+    numbers = [snapshot.number for snapshot in taken]
+    assert len(set(numbers)) > 1, "nothing was read while batches came"
+
+
+def test_nobody_waits_for_who_changes_the_store() -> None:
+    stored = StoredDataset()
+    stored.load(np.array([1]), np.array([2]), np.array([3]))
+    assert stored.snapshot().graph(DEFAULT_GRAPH).count(1, 2, ANY) == 1
+    inside, leave = threading.Event(), threading.Event()
+
+    def change() -> None:
+        with stored.changing:
+            stored.absorb(batch_of(0, 1), "a")
+            inside.set()
+            leave.wait(30)
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    assert inside.wait(30)
+    began = time.monotonic()
+    snapshot = stored.snapshot()
+    assert len(snapshot.graph(DEFAULT_GRAPH)) == 1, "what belongs together is not visible before its end"
+    assert snapshot.vector_timestamp == {}
+    assert time.monotonic() - began < 10
+    leave.set()
+    thread.join()
+    assert stored.vector_timestamp() == {"a": 1}
+    assert len(stored.snapshot().graph(DEFAULT_GRAPH)) == 1 + ROWS
+
+
+def test_a_plan_numbers_snapshots() -> None:
+    plan = SnapshotPlan(shards=2, most_snapshots=3)
+    first = plan.begin("a")
+    assert (first.number, first.snapshot) == (1, 1)
+    assert plan.stable() == {}
+    assert plan.planned() == {0: {}, 1: {"a": 1}}
+    plan.finished(0, first)
+    assert plan.local(0) == {"a": 1}
+    assert plan.local(1) == {}
+    assert plan.local_minimum("a") == 0
+    with pytest.raises(AssertionError):
+        plan.end(first)
+    plan.finished(1, first)
+    plan.end(first)
+    assert plan.stable() == {"a": 1}
+    for stream in ("b", "a"):  # a stream that comes while others run
+        batch = plan.begin(stream)
+        plan.finished(0, batch)
+        plan.finished(1, batch)
+        plan.end(batch)
+    assert plan.stable() == {"a": 2, "b": 1}
+    plan.changed()
+    assert plan.stable_number == 4
+    assert plan.planned() == {2: {"a": 1, "b": 1}, 3: {"a": 2, "b": 1}, 4: {"a": 2, "b": 1}}
+
+
+def test_settings_that_cannot_be() -> None:
+    with pytest.raises(InputError, match="at least 2"):
+        StoredDataset(most_snapshots=1)
+    with pytest.raises(InputError, match="power of two"):
+        StoredDataset(shards=3)
+
+
+def test_snapshots_that_are_alive() -> None:
+    stored = StoredDataset()
+    held = [stored.snapshot()]
+    for number in range(1, 6):
+        stored.absorb(batch_of(0, number), "a")
+        if number == 2:
+            held.append(stored.snapshot())
+    assert stored.alive() == {0, 2, 4, 5}
+    with held.pop(0) as oldest:
+        assert len(oldest.graph(DEFAULT_GRAPH)) == 0
+    del oldest
+    held.clear()
+    assert stored.alive() == {4, 5}
+
+
+def test_counting_goes_on_after_a_checkpoint() -> None:
+    stored = StoredDataset(shards=2)
+    stored.restore({"a": 41, "b": 3})
+    stored.absorb(batch_of(0, 42), "a")
+    assert stored.vector_timestamp() == {"a": 42, "b": 3}
+    stored.stop()
