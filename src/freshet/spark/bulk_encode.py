@@ -1,0 +1,111 @@
+"""The first step of a bulk load: files are cut into stretches, and tasks turn each into ids, beside terms and keys.
+
+A task writes what it read as Parquet into a folder of the load's own: `triples` and `terms`, a file of each for a
+block. Nothing is agreed on between tasks: an id is the hash of its key (docs/decisions/0002).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+from freshet.rdf.arrow import numbers
+from freshet.rdf.blocks import Block, Stretch, read_blocks
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.errors import InputError
+from freshet.rdf.reading import is_compressed, is_line_format, rdf_format
+
+TRIPLES, TERMS = "triples", "terms"
+
+
+class Encoded(NamedTuple):
+    """What a task found in a stretch; `problem` is what is wrong with it, its lines counted from the stretch's start."""
+
+    file: str
+    statements: int
+    lines: int
+    problem: tuple[str, int | None, int | None, str | None] | None
+
+
+def check_files(files: Sequence[Path]) -> None:
+    """Raise what is wrong with the names of files: before the seconds that Spark needs to start."""
+    for file in files:
+        rdf_format(file)
+        if not file.is_file():
+            raise InputError("is a folder" if file.is_dir() else "there is no such file", file=str(file))
+
+
+def cut_files(files: Sequence[Path], scope: str, stretch_bytes: int) -> list[Stretch]:
+    """The stretches of files. What is compressed or has no lines is one stretch."""
+    stretches = []
+    for number, file in enumerate(files):
+        path, own = str(file), f"{scope}x{number}"
+        if is_compressed(file) or not is_line_format(rdf_format(file)):
+            stretches.append(Stretch(path, own))
+            continue
+        size = file.stat().st_size
+        pieces = max(1, -(-size // stretch_bytes))
+        bounds = [size * piece // pieces for piece in range(pieces + 1)]
+        stretches += [Stretch(path, own, start, end) for start, end in zip(bounds, bounds[1:], strict=False)]
+    return stretches
+
+
+def encode(spark: SparkSession, stretches: Sequence[Stretch], staging: Path, hash_bits: int) -> int:
+    """Encode all stretches; gives the number of statements. The first bad line of the first bad file is raised."""
+    for name in (TRIPLES, TERMS):
+        (staging / name).mkdir(parents=True)
+    folder = str(staging)
+
+    def task(numbered: tuple[int, Stretch]) -> Encoded:
+        return _encode_stretch(*numbered, Path(folder), hash_bits)
+
+    numbered = list(enumerate(stretches))
+    found = spark.sparkContext.parallelize(numbered, max(1, len(numbered))).map(task).collect()
+    lines: dict[str, int] = {}
+    for each in found:
+        before = lines.get(each.file, 0)
+        if each.problem is not None:
+            message, line, column, hint = each.problem
+            place = None if line is None else before + line
+            raise InputError(message, file=each.file, line=place, column=column, hint=hint)
+        lines[each.file] = before + each.lines
+    return sum(each.statements for each in found)
+
+
+def _encode_stretch(number: int, stretch: Stretch, folder: Path, hash_bits: int) -> Encoded:
+    statements = lines = 0
+    try:
+        for place, block in enumerate(read_blocks(stretch, hash_bits=hash_bits)):
+            write_block(block, folder, f"{number:06}-{place:06}.parquet")
+            statements += block.quads.subjects.size
+            lines += block.lines
+    except InputError as error:
+        return Encoded(stretch.path, 0, 0, (error.message, error.line, error.column, error.hint))
+    return Encoded(stretch.path, statements, lines, None)
+
+
+def write_block(block: Block, folder: Path, name: str) -> None:
+    """Write a block's triples and terms."""
+    subjects, predicates, objects, graphs = (numbers(column) for column in block.quads)
+    triples = pa.table([graphs, subjects, predicates, objects], names=["graph", "subject", "predicate", "object"])
+    write_table(triples, folder / TRIPLES / name)
+    write_table(_terms(block.dictionary), folder / TERMS / name)
+
+
+def write_table(table: pa.Table, path: Path) -> None:
+    """Write a table as a file that is there whole or not at all; what one task left, another may write again."""
+    unfinished = path.with_name(f".{path.name}")
+    pq.write_table(table, unfinished, compression="none", use_dictionary=False, write_statistics=False)
+    unfinished.replace(path)
+
+
+def _terms(dictionary: Dictionary) -> pa.Table:
+    slots = dictionary.arrays.slots
+    ids = np.ascontiguousarray(slots[::2][slots[::2] != 0])
+    return pa.table([numbers(ids), dictionary.keys(ids)], names=["id", "key"])
