@@ -1,7 +1,7 @@
 """Reads an RDF file, or a stretch of one, in blocks that each have a dictionary of their own: what loading tasks run.
 
 Memory follows the block and not the file. An id is the hash of its term's key wherever it is computed, so that blocks
-agree on their ids without asking each other, unless two keys have one hash: who puts blocks together must look for that.
+agree on their ids without asking each other, unless two keys have one hash: who puts blocks together looks for that.
 """
 
 from __future__ import annotations
@@ -16,7 +16,16 @@ import pyoxigraph
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
 from freshet.rdf.line_parser import LineParser
-from freshet.rdf.reading import Quads, is_line_format, line_pieces, nquads_pieces, opened, placed, rdf_format, scan_nquads
+from freshet.rdf.reading import (
+    Quads,
+    is_line_format,
+    line_pieces,
+    nquads_pieces,
+    opened,
+    placed,
+    rdf_format,
+    scan_nquads,
+)
 from freshet.rdf.statement_scan import StatementScan
 
 BLOCK_BYTES = 64 << 20
@@ -79,9 +88,7 @@ def _line_blocks(stretch: Stretch, quads: bool, hash_bits: int, block_bytes: int
         yield Block(Quads(*scan.columns()[1:]), dictionary, scan.lines)
 
 
-def _document_blocks(
-    stretch: Stretch, form: pyoxigraph.RdfFormat, hash_bits: int, block_bytes: int
-) -> Iterator[Block]:
+def _document_blocks(stretch: Stretch, form: pyoxigraph.RdfFormat, hash_bits: int, block_bytes: int) -> Iterator[Block]:
     path = Path(stretch.path)
     dictionary, taken = Dictionary(hash_bits), 0
     columns: list[tuple[np.ndarray[tuple[int], np.dtype[np.int64]], ...]] = []
@@ -102,7 +109,5 @@ def _document_blocks(
         yield _joined(columns, dictionary)
 
 
-def _joined(
-    columns: list[tuple[np.ndarray[tuple[int], np.dtype[np.int64]], ...]], dictionary: Dictionary
-) -> Block:
+def _joined(columns: list[tuple[np.ndarray[tuple[int], np.dtype[np.int64]], ...]], dictionary: Dictionary) -> Block:
     return Block(Quads(*(np.concatenate(column) for column in zip(*columns, strict=True))), dictionary, 0)

@@ -51,8 +51,8 @@ class Quads(NamedTuple):
 def read_rdf(path: str | Path, dictionary: Dictionary, *, blank_scope: str | None = None) -> Quads:
     """The statements of an RDF file: Turtle, N-Triples, N-Quads, TriG or RDF/XML by its suffix.
 
-    `.gz`, `.bz2` or `.zst` may follow the suffix. Blank nodes belong to this reading of the file, or to the scope given.
-    Relative IRIs are resolved against the file's own address.
+    `.gz`, `.bz2` or `.zst` may follow the suffix. Blank nodes belong to this reading of the file, or to the scope that
+    is given. Relative IRIs are resolved against the file's own address.
     """
     path = Path(path)
     form = rdf_format(path)
@@ -172,9 +172,7 @@ def parse_rdf(
     return Quads(subjects, predicates, objects, graphs)
 
 
-def nquads_pieces(
-    source: bytes | BinaryIO, form: pyoxigraph.RdfFormat, file: str, base: str | None
-) -> Iterator[bytes]:
+def nquads_pieces(source: bytes | BinaryIO, form: pyoxigraph.RdfFormat, file: str, base: str | None) -> Iterator[bytes]:
     """A document in any format as N-Quads, some thousand at a time."""
     try:
         parser = pyoxigraph.parse(source, form, base_iri=base)

@@ -7,6 +7,7 @@ block. Nothing is agreed on between tasks: an id is the hash of its key (docs/de
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,7 +26,7 @@ TRIPLES, TERMS = "triples", "terms"
 
 
 class Encoded(NamedTuple):
-    """What a task found in a stretch; `problem` is what is wrong with it, its lines counted from the stretch's start."""
+    """What a task found in a stretch; `problem` is what is wrong there, its line counted from the stretch's start."""
 
     file: str
     statements: int
@@ -52,7 +53,7 @@ def cut_files(files: Sequence[Path], scope: str, stretch_bytes: int) -> list[Str
         size = file.stat().st_size
         pieces = max(1, -(-size // stretch_bytes))
         bounds = [size * piece // pieces for piece in range(pieces + 1)]
-        stretches += [Stretch(path, own, start, end) for start, end in zip(bounds, bounds[1:], strict=False)]
+        stretches += [Stretch(path, own, start, end) for start, end in pairwise(bounds)]
     return stretches
 
 

@@ -6,20 +6,24 @@ the parts together, makes the hash tables and commits. No triple and no term com
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 from pyspark.sql import SparkSession
 
-from freshet.rdf.errors import UnsupportedError
+from freshet.rdf.blocks import Stretch, read_blocks
+from freshet.rdf.errors import InputError, UnsupportedError
+from freshet.rdf.triples import Ids
 from freshet.spark import bulk_encode, bulk_orders, bulk_terms
-from freshet.spark.bulk_encode import TERMS, TRIPLES
-from freshet.store.graph_layout import HEAP, ORDERS, concatenate, write_directory, write_groups, write_slots
-from freshet.store.graph_manifest import Counts
+from freshet.spark.bulk_encode import TERMS, TRIPLES, write_block
 from freshet.store.graph_commit import LoadFolder
+from freshet.store.graph_layout import HEAP, ORDERS, Groups, concatenate, write_directory, write_groups, write_slots
+from freshet.store.graph_manifest import Counts
 
 _ROWS_A_PARTITION = 2_000_000
 _STRETCH_BYTES = 64 << 20
@@ -34,6 +38,9 @@ class LoadOptions:
     hash_bits: int = 63
 
 
+_DEFAULT = LoadOptions()
+
+
 class LoadSummary(NamedTuple):
     """What was read, and what the graph has now."""
 
@@ -41,11 +48,30 @@ class LoadSummary(NamedTuple):
     counts: Counts
 
 
+def check_load(files: Sequence[Path], output: Path) -> None:
+    """Raise what can be seen to be wrong without Spark."""
+    bulk_encode.check_files(files)
+    if output.exists() and not output.is_dir():
+        raise InputError("is a file; a graph directory is a folder", file=str(output))
+
+
+def warm() -> None:
+    """Have all that tasks call compiled before they start: several processes must not write compiled code at once."""
+    with tempfile.TemporaryDirectory(prefix="freshet-load-") as folder:
+        path = Path(folder, "warm.nq")
+        path.write_text('_:a <urn:p> "b"@EN <urn:g> .\n<urn:s> <urn:p> "1.5" .\n', encoding="utf-8")
+        for name in (TRIPLES, TERMS):
+            Path(folder, name).mkdir()
+        for block in read_blocks(Stretch(str(path), "w")):
+            write_block(block, Path(folder), "warm.parquet")
+        bulk_terms.warm()
+
+
 def load_files(
-    spark: SparkSession, files: Sequence[Path], output: Path, options: LoadOptions = LoadOptions()
+    spark: SparkSession, files: Sequence[Path], output: Path, options: LoadOptions = _DEFAULT
 ) -> LoadSummary:
     """Load RDF files into a graph directory, which is made, or gets what they have in addition."""
-    bulk_encode.check_files(files)
+    check_load(files, output)
     with LoadFolder(output) as folder:
         return _Load(spark, folder, options).run(files)
 
@@ -77,7 +103,7 @@ class _Load:
             self._spark, sources, ORDERS[0], self._staging, partitions, self._data / TRIPLES
         )
         again = bulk_orders.sort_order(self._spark, [self._data / TRIPLES], ORDERS[1], self._staging, partitions)
-        assert all((one == other).all() for one, other in zip(groups, again, strict=True)), "both orders have all triples"
+        assert np.array_equal(np.concatenate(groups), np.concatenate(again)), "both orders have all triples"
         self._write_dictionary(terms)
         with ThreadPoolExecutor(len(ORDERS)) as threads:
             directories = list(threads.map(lambda order: self._write_order(order, groups, partitions), ORDERS))
@@ -108,5 +134,9 @@ class _Load:
         ]
         write_slots(self._data, parts, [part.heap_bytes for part in terms.parts])
 
-    def _write_order(self, order: str, groups, partitions: int):
-        ...
+    def _write_order(self, order: str, groups: Groups, partitions: int) -> tuple[Ids, Ids]:
+        """Put the columns of an order together, and make its directory."""
+        for place, part in (("keys", bulk_orders.key_part), ("seconds", bulk_orders.second_part)):
+            parts = [part(self._staging, order, number) for number in range(partitions)]
+            concatenate([path for path in parts if path.exists()], self._data / f"{order}.{place}")
+        return write_directory(self._data, order, groups)

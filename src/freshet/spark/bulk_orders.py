@@ -106,7 +106,7 @@ class _PartWriter:
     def _write(self, columns: list[Ids]) -> None:
         graphs, predicates, *rest = columns
         for file, column in zip(self._files, rest, strict=True):
-            file.write(memoryview(np.ascontiguousarray(column)).cast("B"))
+            file.write(np.ascontiguousarray(column).data.cast("B"))
         changes = np.ones(graphs.size, np.bool_)
         changes[1:] = (graphs[1:] != graphs[:-1]) | (predicates[1:] != predicates[:-1])
         starts = np.flatnonzero(changes)

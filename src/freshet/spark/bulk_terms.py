@@ -6,6 +6,7 @@ same hash. Such terms are found here, as equal ids stand side by side; nothing i
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -21,7 +22,6 @@ from freshet.kernels.dictionary import LENGTH_BYTES
 from freshet.kernels.graph_files import wanted_ids, write_records
 from freshet.rdf.arrow import key_ranges, numbers, read_only
 from freshet.rdf.triples import Ids
-from freshet.spark.bulk_encode import TERMS
 
 _SCHEMA = "part INT, terms BIGINT, heap_bytes BIGINT, id BIGINT, key STRING"
 _ARROW = pa.schema(
@@ -77,6 +77,16 @@ def sort_terms(
     return SortedTerms(sorted(parts), [(row.id, row.key) for row in rows if row.id is not None])
 
 
+def warm() -> None:
+    """Have the kernels compiled that tasks call."""
+    batch = pa.RecordBatch.from_arrays([pa.array([1]), pa.array(["<urn:a>"])], names=["id", "key"])
+    with (
+        tempfile.TemporaryDirectory(prefix="freshet-load-") as folder,
+        _PartWriter(Path(folder), Path(folder), 0, 63) as out,
+    ):
+        list(out.add(batch))
+
+
 def _writer(table: str, folder: str, hash_bits: int) -> Callable[[Batches], Batches]:
     def write(batches: Batches) -> Batches:
         part = _partition()
@@ -94,7 +104,7 @@ def _partition() -> int:
     return context.partitionId()
 
 
-def _rows(*columns: list[int | None] | list[str | None]) -> pa.RecordBatch:
+def _rows(*columns: Sequence[int | str | None]) -> pa.RecordBatch:
     arrays = [pa.array(column, field.type) for column, field in zip(columns, _ARROW, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=_ARROW)
 
@@ -126,13 +136,13 @@ class _PartWriter:
         self._last = batch.slice(batch.num_rows - 1)
         if clashes.num_rows:
             count = clashes.num_rows
-            nothing: list[int | None] = [None] * count
+            nothing = [None] * count
             yield _rows([self._part] * count, nothing, nothing, *(column.to_pylist() for column in clashes.columns))
         if new.num_rows:
             self._write(new)
 
     def _new(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
-        """The terms that were not there before, and those that clash: their id is another's, or not what they ask for."""
+        """The terms that were not there before, and those that clash: an id is another's, or not the one asked for."""
         last = batch.slice(0, 0) if self._last is None else self._last
         both = pa.Table.from_batches([last, batch]).combine_chunks()
         ids, keys = both.column("id").to_numpy(), both.column("key").chunk(0)
@@ -163,13 +173,17 @@ class _PartWriter:
         write_records(read_only(data), starts, ends, heap, records)
         records += self.heap_bytes
         for file, column in zip(self._files, (heap, terms.column("id").to_numpy(), records), strict=True):
-            file.write(memoryview(np.ascontiguousarray(column)).cast("B"))
+            file.write(np.ascontiguousarray(column).data.cast("B"))
         self.terms += starts.size
         self.heap_bytes += heap.size
 
 
 def _chosen(table: pa.Table, mask: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> pa.RecordBatch:
     batches = table.filter(pa.array(mask)).combine_chunks().to_batches()
-    return batches[0] if batches else pa.RecordBatch.from_arrays(
-        [numbers(np.empty(0, np.int64)), pa.array([], pa.string())], names=["id", "key"]
+    return (
+        batches[0]
+        if batches
+        else pa.RecordBatch.from_arrays(
+            [numbers(np.empty(0, np.int64)), pa.array([], pa.string())], names=["id", "key"]
+        )
     )

@@ -1,8 +1,8 @@
 """The folder of a load while it runs, and how its result becomes the graph: all at once, or not at all.
 
-A load writes to a hidden folder inside the graph directory. To commit, the finished files are moved to a folder of their
-own and the manifest that names it takes the place of the one before. A load that is killed leaves a hidden folder, or a
-folder that no manifest names; the next load removes both.
+A load writes to a hidden folder inside the graph directory. To commit, the finished files are moved to a folder of
+their own, and the manifest that names it takes the place of the one before. A load that is killed leaves a hidden
+folder, or a folder that no manifest names; the next load removes both.
 """
 
 from __future__ import annotations
