@@ -43,7 +43,7 @@ def lines(count, subjects=100):
     """N-Triples with blank nodes far from each other, comments and empty lines."""
     yield "# a comment\n\n"
     for number in range(count):
-        yield f"<http://example.org/s{number % subjects}> <http://example.org/p{number % 7}> <http://e.org/{number}> .\n"
+        yield f"<http://example.org/s{number % subjects}> <http://example.org/p{number % 7}> <urn:o{number}> .\n"
         yield f'_:n{number % 50} <http://example.org/label> "l{number}" .\n'
         yield f'_:n{number % 50} <http://example.org/value> "{number}"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
 
