@@ -40,3 +40,26 @@ def wanted_ids(data, starts, ends, hash_mask, ids):
 def checksum(data):
     """XXH64 with seed 42 of all bytes."""
     return xxh64(data, 0, data.size)
+
+
+@leaf
+def _before(rows, row, others, other):
+    """Whether a row comes before another in the order of four columns."""
+    for column in range(4):
+        if rows[column, row] != others[column, other]:
+            return rows[column, row] < others[column, other]
+    return False
+
+
+@leaf
+def find_ranges_of_rows(rows, splitters, ranges):
+    """The range of each row (a column of `rows`): how many of the splitters, which are in order, are not after it."""
+    for row in range(rows.shape[1]):
+        low, high = np.int64(0), np.int64(splitters.shape[1])
+        while low < high:
+            middle = (low + high) >> 1
+            if _before(rows, row, splitters, middle):
+                high = middle
+            else:
+                low = middle + 1
+        ranges[row] = low

@@ -1,7 +1,7 @@
 """The first step of a bulk load: files are cut into stretches, and tasks turn each into ids, beside terms and keys.
 
-A task writes what it read as Parquet into a folder of the load's own: `triples` and `terms`, a file of each for a
-block. Nothing is agreed on between tasks: an id is the hash of its key (docs/decisions/0002).
+A task writes what it read into the folder of the load, a block at a time (`freshet.spark.bulk_blocks`). Nothing is
+agreed on between tasks: an id is the hash of its key (docs/decisions/0002).
 """
 
 from __future__ import annotations
@@ -11,27 +11,21 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from freshet.rdf.arrow import numbers
-from freshet.rdf.blocks import Block, Stretch, read_blocks
-from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.blocks import Stretch, read_blocks
 from freshet.rdf.errors import InputError
 from freshet.rdf.reading import is_compressed, is_line_format, rdf_format
-
-TRIPLES, TERMS = "triples", "terms"
+from freshet.spark.bulk_blocks import StagedBlock, stage_block
 
 
 class Encoded(NamedTuple):
     """What a task found in a stretch; `problem` is what is wrong there, its line counted from the stretch's start."""
 
     file: str
-    statements: int
     lines: int
-    problem: tuple[str, int | None, int | None, str | None] | None
+    blocks: list[StagedBlock]
+    problem: tuple[str, int | None, int | None, str | None] | None = None
 
 
 def check_files(files: Sequence[Path]) -> None:
@@ -57,10 +51,8 @@ def cut_files(files: Sequence[Path], scope: str, stretch_bytes: int) -> list[Str
     return stretches
 
 
-def encode(spark: SparkSession, stretches: Sequence[Stretch], staging: Path, hash_bits: int) -> int:
-    """Encode all stretches; gives the number of statements. The first bad line of the first bad file is raised."""
-    for name in (TRIPLES, TERMS):
-        (staging / name).mkdir(parents=True)
+def encode(spark: SparkSession, stretches: Sequence[Stretch], staging: Path, hash_bits: int) -> list[StagedBlock]:
+    """Encode all stretches. The first bad line of the first bad file is raised."""
     folder = str(staging)
 
     def task(numbered: tuple[int, Stretch]) -> Encoded:
@@ -68,7 +60,7 @@ def encode(spark: SparkSession, stretches: Sequence[Stretch], staging: Path, has
 
     numbered = list(enumerate(stretches))
     found = spark.sparkContext.parallelize(numbered, max(1, len(numbered))).map(task).collect()
-    lines: dict[str, int] = {}
+    lines: dict[str, int] = {}  # before the stretch
     for each in found:
         before = lines.get(each.file, 0)
         if each.problem is not None:
@@ -76,37 +68,15 @@ def encode(spark: SparkSession, stretches: Sequence[Stretch], staging: Path, has
             place = None if line is None else before + line
             raise InputError(message, file=each.file, line=place, column=column, hint=hint)
         lines[each.file] = before + each.lines
-    return sum(each.statements for each in found)
+    return [block for each in found for block in each.blocks]
 
 
 def _encode_stretch(number: int, stretch: Stretch, folder: Path, hash_bits: int) -> Encoded:
-    statements = lines = 0
+    staged, lines = [], 0
     try:
         for place, block in enumerate(read_blocks(stretch, hash_bits=hash_bits)):
-            write_block(block, folder, f"{number:06}-{place:06}.parquet")
-            statements += block.quads.subjects.size
+            staged.append(stage_block(block, folder, f"{number:06}-{place:06}"))
             lines += block.lines
     except InputError as error:
-        return Encoded(stretch.path, 0, 0, (error.message, error.line, error.column, error.hint))
-    return Encoded(stretch.path, statements, lines, None)
-
-
-def write_block(block: Block, folder: Path, name: str) -> None:
-    """Write a block's triples and terms."""
-    subjects, predicates, objects, graphs = (numbers(column) for column in block.quads)
-    triples = pa.table([graphs, subjects, predicates, objects], names=["graph", "subject", "predicate", "object"])
-    write_table(triples, folder / TRIPLES / name)
-    write_table(_terms(block.dictionary), folder / TERMS / name)
-
-
-def write_table(table: pa.Table, path: Path) -> None:
-    """Write a table as a file that is there whole or not at all; what one task left, another may write again."""
-    unfinished = path.with_name(f".{path.name}")
-    pq.write_table(table, unfinished, compression="none", use_dictionary=False, write_statistics=False)
-    unfinished.replace(path)
-
-
-def _terms(dictionary: Dictionary) -> pa.Table:
-    slots = dictionary.arrays.slots
-    ids = np.ascontiguousarray(slots[::2][slots[::2] != 0])
-    return pa.table([numbers(ids), dictionary.keys(ids)], names=["id", "key"])
+        return Encoded(stretch.path, 0, [], (error.message, error.line, error.column, error.hint))
+    return Encoded(stretch.path, lines, staged)

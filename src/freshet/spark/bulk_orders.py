@@ -1,32 +1,45 @@
-"""The third step of a bulk load: Spark sorts the triples, and tasks write them in sorted order, each once.
+"""The third step of a bulk load: tasks sort the triples, a range each, and write them in order, each once.
 
-Spark cuts the sorted rows into ranges, one a partition; a task gets the rows of a range in order and writes the columns
-of an order as parts that only have to be put one after another, and where it is asked to, a Parquet segment.
+A range goes from one row to another in the order of graph, predicate, key and second place, so that the parts which
+tasks write only have to be put one after another. Ranges are cut where a sample of the rows says, so that none is much
+larger than the others; a triple that came twice is in one range.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
 from freshet.rdf.arrow import numbers
 from freshet.rdf.triples import Ids
+from freshet.spark.bulk_blocks import SplitBlock, StagedBlock, read_range, split_block, splitters
 from freshet.store.graph_layout import ORDERS, Groups, groups_of
+from freshet.store.sorting import sorted_columns
 
 _NAMES = ("graph", "subject", "predicate", "object")
-_TRIPLES = ", ".join(f"{name} BIGINT" for name in _NAMES)
 TABLE = pa.schema([pa.field(name, pa.int64(), nullable=False) for name in _NAMES])
-_SCHEMA = "part INT, graph BIGINT, predicate BIGINT, rows BIGINT"
-_BY_PREDICATE = ("graph", "predicate")
 
-Batches = Iterator[pa.RecordBatch]
+
+class OrderPart(NamedTuple):
+    """A range that has been written: how many rows each group has in it."""
+
+    graphs: Ids
+    predicates: Ids
+    counts: Ids
+
+
+class _Range(NamedTuple):
+    """What a task sorts: of each block so many rows from a row on."""
+
+    order: str
+    number: int
+    blocks: list[tuple[str, int, int]]
 
 
 def key_part(folder: Path, order: str, part: int) -> Path:
@@ -37,89 +50,85 @@ def second_part(folder: Path, order: str, part: int) -> Path:
     return folder / f"{order}-seconds-{part:05}"
 
 
-def sort_order(
-    spark: SparkSession, sources: Sequence[Path], order: str, folder: Path, partitions: int, table: Path | None = None
-) -> Groups:
-    """Sort the triples in Parquet files, repeats left out; write the parts of an order to `folder`, and where a `table`
-    is given, Parquet segments to it. Gives the groups."""
-    if table is not None:
-        table.mkdir(parents=True, exist_ok=True)
-    second = ORDERS[1 - ORDERS.index(order)]
-    places = (*_BY_PREDICATE, order, second)
-    triples = spark.read.schema(_TRIPLES).parquet(*map(str, sources)).select(*places)
-    spread = triples.repartitionByRange(partitions, *places).sortWithinPartitions(*places)
-    writer = _writer(order, second, str(folder), None if table is None else str(table))
-    rows = spread.mapInArrow(writer, _SCHEMA).toArrow().sort_by("part")  # a stable sort: groups stay in their order
-    return groups_of(*(rows.column(name).to_numpy() for name in ("graph", "predicate", "rows")))
+def split(spark: SparkSession, blocks: Sequence[StagedBlock], folder: Path, ranges: int) -> list[SplitBlock]:
+    """Cut all blocks into ranges."""
+    nothing = np.empty((4, 0), np.int64)
+    sample = np.concatenate([nothing, *(block.sample for block in blocks)], axis=1)
+    by_order = {order: splitters(sample, order, ranges) for order in ORDERS}
+    place, names = str(folder), [block.name for block in blocks]
+
+    def task(name: str) -> SplitBlock:
+        return split_block(Path(place), name, by_order)
+
+    return spark.sparkContext.parallelize(names, max(1, len(names))).map(task).collect() if names else []
 
 
-def _writer(order: str, second: str, folder: str, table: str | None) -> Callable[[Batches], Batches]:
-    def write(batches: Batches) -> Batches:
-        context = TaskContext.get()
-        assert context is not None
-        part = context.partitionId()
-        with _PartWriter(order, second, Path(folder), table, part) as out:
-            for batch in batches:
-                out.add(batch)
-        yield out.groups()
+def sort_orders(
+    spark: SparkSession, blocks: Sequence[SplitBlock], folder: Path, table: Path, ranges: int
+) -> dict[str, Groups]:
+    """Sort all ranges of both orders; write their parts to `folder`, and Parquet segments to `table`. Gives groups."""
+    table.mkdir(parents=True, exist_ok=True)
+    work = [_Range(order, number, _slices(blocks, order, number)) for order in ORDERS for number in range(ranges)]
+    place, segments = str(folder), str(table)
 
-    return write
+    def task(one: _Range) -> OrderPart:
+        return _sort_range(one, Path(place), Path(segments))
+
+    found = spark.sparkContext.parallelize(work, len(work)).map(task).collect()
+    return {
+        order: groups_of(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        for order, parts in zip(ORDERS, (found[:ranges], found[ranges:]), strict=True)
+    }
 
 
-class _PartWriter:
-    """Writes a range of sorted triples, each once."""
+def warm(block: SplitBlock, folder: Path) -> None:
+    """Have the kernels compiled that tasks call."""
+    for order in ORDERS:
+        _sort_range(_Range(order, 0, _slices([block], order, 0)), folder, folder)
 
-    def __init__(self, order: str, second: str, folder: Path, table: str | None, part: int) -> None:
-        self._names = (*_BY_PREDICATE, order, second)
-        self._part = part
-        self._last: list[int] | None = None
-        self._counts: list[tuple[Ids, Ids, Ids]] = []
-        paths = (key_part(folder, order, part), second_part(folder, order, part))
-        self._files: list[BinaryIO] = [path.open("wb") for path in paths]
-        self._table = None
-        if table is not None:
-            path = Path(table) / f"{part:05}.parquet"
-            self._table = pq.ParquetWriter(path, TABLE, compression="zstd", use_dictionary=list(_BY_PREDICATE))
 
-    def __enter__(self) -> _PartWriter:
-        return self
+def _slices(blocks: Sequence[SplitBlock], order: str, number: int) -> list[tuple[str, int, int]]:
+    counted = ((block.name, block.counts[order]) for block in blocks)
+    return [(name, int(counts[:number].sum()), int(counts[number])) for name, counts in counted if counts[number]]
 
-    def __exit__(self, *_: object) -> None:
-        for file in (*self._files, *([] if self._table is None else [self._table])):
-            file.close()
 
-    def add(self, batch: pa.RecordBatch) -> None:
-        """Write the rows that are not the same as the one before."""
-        if not batch.num_rows:
-            return
-        columns = [batch.column(name).to_numpy() for name in self._names]
-        fresh = np.zeros(batch.num_rows, np.bool_)
-        for place, column in enumerate(columns):
-            fresh[1:] |= column[1:] != column[:-1]
-            fresh[0] |= self._last is None or int(column[0]) != self._last[place]
-        self._last = [int(column[-1]) for column in columns]
-        if not fresh.all():
-            columns = [column[fresh] for column in columns]
-        if columns[0].size:
-            self._write(columns)
+def _sort_range(one: _Range, folder: Path, table: Path) -> OrderPart:
+    graphs, predicates, keys, seconds = read_range(folder, one.order, one.blocks)
+    groups, bounds, keys, seconds = sorted_columns(keys, _group_numbers(graphs, predicates), seconds)
+    graphs, predicates = _pairs(graphs, predicates, groups)
+    keys.tofile(key_part(folder, one.order, one.number))
+    seconds.tofile(second_part(folder, one.order, one.number))
+    counts = np.diff(bounds)
+    if one.order == ORDERS[0]:
+        columns = (np.repeat(graphs, counts), keys, np.repeat(predicates, counts), seconds)
+        segment = pa.table([numbers(column) for column in columns], schema=TABLE)
+        dictionaries = ["graph", "predicate"]
+        pq.write_table(segment, table / f"{one.number:05}.parquet", compression="zstd", use_dictionary=dictionaries)
+    return OrderPart(graphs, predicates, counts)
 
-    def _write(self, columns: list[Ids]) -> None:
-        graphs, predicates, *rest = columns
-        for file, column in zip(self._files, rest, strict=True):
-            file.write(np.ascontiguousarray(column).data.cast("B"))
-        changes = np.ones(graphs.size, np.bool_)
-        changes[1:] = (graphs[1:] != graphs[:-1]) | (predicates[1:] != predicates[:-1])
-        starts = np.flatnonzero(changes)
-        self._counts.append((graphs[starts], predicates[starts], np.diff(starts, append=graphs.size)))
-        if self._table is not None:
-            named = dict(zip(self._names, columns, strict=True))
-            self._table.write_table(pa.table([numbers(named[name]) for name in _NAMES], schema=TABLE))
 
-    def groups(self) -> pa.RecordBatch:
-        """How many rows of each group there were, in order; a group may come in several pieces."""
-        nothing = np.empty(0, np.int64)
-        columns = [np.concatenate([nothing, *column]) for column in zip(*self._counts, strict=True)] or [nothing] * 3
-        parts = np.full(columns[0].size, self._part, np.int32)
-        return pa.RecordBatch.from_arrays(
-            [numbers(parts), *map(numbers, columns)], names=["part", "graph", "predicate", "rows"]
-        )
+def _group_numbers(graphs: Ids, predicates: Ids) -> Ids:
+    """A number for each row that says its graph and predicate, and sorts as they do."""
+    if _is_one(graphs):
+        return predicates
+    different = _different(predicates)
+    ranks = np.searchsorted(_different(graphs), graphs)
+    return ranks * different.size + np.searchsorted(different, predicates) + 1
+
+
+def _pairs(graphs: Ids, predicates: Ids, groups: Ids) -> tuple[Ids, Ids]:
+    """The graphs and predicates of group numbers."""
+    if _is_one(graphs):
+        return np.repeat(graphs[:1], groups.size), groups
+    different = _different(predicates)
+    return _different(graphs)[(groups - 1) // different.size], different[(groups - 1) % different.size]
+
+
+def _is_one(column: Ids) -> bool:
+    return not column.size or bool((column == column[0]).all())
+
+
+def _different(column: Ids) -> Ids:
+    ordered = np.sort(column)
+    different: Ids = ordered[np.append(True, ordered[1:] != ordered[:-1])]
+    return different

@@ -98,7 +98,7 @@ def write_all(folder):
 
 def test_every_format_gives_what_a_session_reads(spark, tmp_path):
     files = write_all(tmp_path)
-    summary = load_files(spark, files, tmp_path / "graph", LoadOptions(stretch_bytes=2_000, rows_a_partition=300))
+    summary = load_files(spark, files, tmp_path / "graph", LoadOptions(stretch_bytes=2_000, rows_a_range=300))
     found, rows = quads(tmp_path / "graph")
     expected, count = quads(*files)
     assert found == expected
