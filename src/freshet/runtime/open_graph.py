@@ -7,25 +7,37 @@ import pyarrow.dataset as ds
 
 from freshet.native.coordinator import Engine
 from freshet.rdf.dictionary import Dictionary
-from freshet.rdf.triples import ANY, DEFAULT_GRAPH, Ids, Triples
+from freshet.rdf.triples import DEFAULT_GRAPH, Ids
+from freshet.store.dataset import StoredDataset
 from freshet.store.graph_directory import GraphDirectory
 
 
-def open_graph(directory: GraphDirectory, dictionary: Dictionary, engine: Engine, home: int) -> int:
+def open_graph(
+    directory: GraphDirectory, dictionary: Dictionary, stored: StoredDataset, engine: Engine, home: int
+) -> int:
     """Add a graph directory to the stored data, its default graph to the graph `home`; gives the number of triples.
 
     The dictionary becomes that of the directory, with what it has already entered beside. That is not possible for a
     second directory, nor where a term has another id there because two terms have one hash: then the directory's terms
-    are entered one by one, and triples with ids that are others here are copied.
+    are entered one by one. Triples are copied where ids are others here, where the graph has triples already, and where
+    queries are registered, which have to be told.
     """
     changed = np.empty((2, 0), np.int64)
     if not dictionary.start_from(directory.dictionary_arrays):
         changed = _enter_terms(directory, dictionary)
-    for name, index in directory.graphs():
-        graph = home if name == DEFAULT_GRAPH else int(_translated(np.array([name], np.int64), changed)[0])
-        columns = Triples(*(_translated(column, changed) for column in index.match(ANY, ANY, ANY)))
-        engine.load(*columns, graph)
+    with stored.changing:  # a snapshot has all of it or nothing
+        for name, index in directory.graphs():
+            graph = home if name == DEFAULT_GRAPH else int(_translated(np.array([name], np.int64), changed)[0])
+            if changed.size or engine.names or not _is_empty(stored, graph):
+                subjects, predicates, objects = (_translated(column, changed) for column in index.triples())
+                engine.load(subjects, predicates, objects, graph)
+            else:
+                stored.mount(index, graph)
     return directory.counts.triples
+
+
+def _is_empty(stored: StoredDataset, graph: int) -> bool:
+    return not len(stored.base(graph)) and not len(stored.added(graph).times)
 
 
 def _enter_terms(directory: GraphDirectory, dictionary: Dictionary) -> Ids:

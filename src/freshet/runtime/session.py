@@ -96,7 +96,7 @@ class Session:
             home = DEFAULT_GRAPH if graph is None else self.dictionary.encode(Iri(graph))
             for path in paths:
                 if Path(path).is_dir():
-                    count += open_graph(GraphDirectory(path), self.dictionary, self.engine, home)
+                    count += open_graph(GraphDirectory(path), self.dictionary, self.stored, self.engine, home)
                     continue
                 quads = read_rdf(path, self.dictionary)
                 graphs = np.where(quads.graphs == DEFAULT_GRAPH, home, quads.graphs)

@@ -42,6 +42,10 @@ class GraphDirectory:
         """The Parquet segments of terms: id, key."""
         return self._data / "terms"
 
+    def size_of(self, *suffixes: str) -> int:
+        """The bytes of the files whose names end so."""
+        return sum(file.bytes for name, file in self._manifest.files.items() if name.endswith(suffixes))
+
     def check(self) -> None:
         """Read all files, and raise an InputError that names the first that is not as it was written."""
         for name in self._manifest.files:

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import multiprocessing
+import os
+import shutil
+import signal
+import time
 from collections import Counter
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pyoxigraph as ox
 import pytest
 
+from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
 from freshet.runtime.session import Session
 from freshet.spark.bulk_load import LoadOptions, load_files, warm
+from freshet.store.graph_commit import LoadFolder
 from freshet.store.graph_directory import GraphDirectory
+from tasks_here import TasksHere
 
 TURTLE = """@prefix : <http://example.org/> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
 :a :name "Ann"@EN ; :age 31 ; :knows _:b , [ :name "nobody" ] ; :weight 1.50 .
@@ -128,7 +138,7 @@ def test_spark_reads_the_tables(spark, tmp_path):
 
 
 @pytest.mark.parametrize("stretch_bytes", [50, 700, 1 << 20])
-def test_a_bad_line_is_named_and_nothing_is_written(spark, tmp_path, stretch_bytes):
+def test_a_bad_line_is_named_and_nothing_is_written(tmp_path, stretch_bytes):
     good = list(lines(40))
     good[57] = "<http://example.org/a> <http://example.org/b> nonsense .\n"
     good[80] = "also bad\n"
@@ -136,7 +146,7 @@ def test_a_bad_line_is_named_and_nothing_is_written(spark, tmp_path, stretch_byt
     (tmp_path / "bad.nt").write_text("".join(good), encoding="utf-8")
     with pytest.raises(InputError) as error:
         load_files(
-            spark,
+            TasksHere(),
             [tmp_path / "first.nt", tmp_path / "bad.nt"],
             tmp_path / "graph",
             LoadOptions(stretch_bytes=stretch_bytes),
@@ -144,3 +154,108 @@ def test_a_bad_line_is_named_and_nothing_is_written(spark, tmp_path, stretch_byt
     wrong = error.value
     assert (wrong.file, wrong.line, wrong.column) == (str(tmp_path / "bad.nt"), 59, 47)
     assert not (tmp_path / "graph").exists()
+
+
+@pytest.mark.parametrize("hash_bits", [3, 7])
+def test_terms_with_one_hash_stay_apart(tmp_path, hash_bits):
+    """With so few bits most terms clash: within a block, between blocks, and with what was there before."""
+    files = [tmp_path / "a.nt", tmp_path / "b.nt"]
+    for number, file in enumerate(files):
+        file.write_text("".join(lines(30 + 10 * number)), encoding="utf-8")
+    narrow = LoadOptions(stretch_bytes=1_500, rows_a_range=50, hash_bits=hash_bits)
+    for number, file in enumerate(files):
+        load_files(TasksHere(), [file], tmp_path / "graph", narrow)
+        directory = GraphDirectory(tmp_path / "graph")
+        terms = pq.read_table(directory.terms_folder)
+        ids, keys = (terms.column(name).to_pylist() for name in ("id", "key"))
+        assert len(set(ids)) == len(set(keys)) == directory.counts.terms > 1 << hash_bits
+        dictionary = Dictionary(hash_bits)
+        assert dictionary.start_from(directory.dictionary_arrays)
+        # every key is found under the id that it has, so that nobody gives it a second
+        assert dictionary.intern_arrow(pa.array(keys)).tolist() == ids
+        assert len(dictionary) == len(ids)
+        session = Session()
+        session.load(tmp_path / "graph")  # its dictionary has another hash: terms are entered one by one
+        assert canonical(session) == quads(*files[: number + 1])
+
+
+def test_loading_again_adds(tmp_path):
+    first, second = tmp_path / "a.nt", tmp_path / "b.trig"
+    first.write_text("".join(lines(50)), encoding="utf-8")
+    second.write_text(TRIG + "<http://example.org/s1> <http://example.org/p1> <urn:o1> .", encoding="utf-8")
+    load_files(TasksHere(), [first], tmp_path / "graph")
+    reader = Session()
+    reader.load(tmp_path / "graph")
+    before = canonical(reader)
+    summary = load_files(TasksHere(), [second], tmp_path / "graph")
+    assert quads(tmp_path / "graph") == quads(first, second)
+    assert summary.counts.triples == quads(first, second)[1]
+    assert canonical(reader) == before  # who has the graph open keeps what it was
+    assert len(list((tmp_path / "graph").glob("data-*"))) == 1
+
+
+def test_nothing_to_load_is_an_empty_graph(tmp_path):
+    (tmp_path / "a.nt").write_text("# nothing\n", encoding="utf-8")
+    assert load_files(TasksHere(), [tmp_path / "a.nt"], tmp_path / "graph").counts.triples == 0
+    assert quads(tmp_path / "graph")[1] == 0
+    (tmp_path / "b.nt").write_text("".join(lines(3)), encoding="utf-8")
+    assert load_files(TasksHere(), [tmp_path / "b.nt"], tmp_path / "graph").counts.triples == 9
+    assert quads(tmp_path / "graph") == quads(tmp_path / "b.nt")
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path):
+    (tmp_path / "a.nt").write_text("".join(lines(3)), encoding="utf-8")
+    with pytest.raises(InputError, match=r"has other files, such as a\.nt"):
+        load_files(TasksHere(), [tmp_path / "a.nt"], tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.nt"]
+    with LoadFolder(tmp_path / "graph"), pytest.raises(InputError, match="another load is writing"):
+        load_files(TasksHere(), [tmp_path / "a.nt"], tmp_path / "graph")
+
+
+@pytest.mark.parametrize("content", ["<rdf:RDF", "not turtle"])
+def test_documents_that_cannot_be_read(tmp_path, content):
+    file = tmp_path / ("a.rdf" if "rdf" in content else "a.ttl")
+    file.write_text(content, encoding="utf-8")
+    with pytest.raises(InputError) as error:
+        load_files(TasksHere(), [file], tmp_path / "graph")
+    assert (error.value.file, error.value.line) == (str(file), 1)
+    assert error.value.column is not None
+
+
+def test_a_load_that_is_killed_leaves_no_graph_or_a_whole_one(tmp_path):
+    """Whenever it is killed, what was there before is there, or what was to be; and the next load goes through."""
+    old, new, graph = tmp_path / "old.nt", tmp_path / "new.nt", tmp_path / "graph"
+    old.write_text("".join(lines(20)), encoding="utf-8")
+    new.write_text("".join(lines(2_000)), encoding="utf-8")
+    load_files(TasksHere(), [old], graph)
+    began = time.monotonic()
+    load_files(TasksHere(), [new], tmp_path / "undisturbed")
+    whole = time.monotonic() - began
+    before, after = quads(old), quads(old, new)
+    random = np.random.default_rng(5)
+    cut_short = 0
+    for delay in random.uniform(0, 1.2 * whole, 12):
+        killed = multiprocessing.get_context("fork").Process(
+            target=load_files, args=(TasksHere(), [new], graph, LoadOptions(stretch_bytes=20_000, rows_a_range=1_000))
+        )
+        killed.start()
+        time.sleep(delay)
+        os.kill(killed.pid, signal.SIGKILL)
+        killed.join()
+        found = quads(graph)
+        assert found in (before, after)
+        GraphDirectory(graph).check()
+        cut_short += bool(list(graph.glob(".loading-*")))
+        if found == after:  # else blank nodes of the next would be others
+            shutil.rmtree(graph)
+            load_files(TasksHere(), [old], graph)
+    assert cut_short, "no load was killed before its end"
+    load_files(TasksHere(), [new], graph)
+    assert quads(graph) == after
+    assert not list(graph.glob(".loading-*"))
+
+
+def test_a_first_load_that_is_killed_opens_as_nothing(tmp_path):
+    (tmp_path / "a.nt").write_text("".join(lines(20)), encoding="utf-8")
+    with pytest.raises(InputError, match="not a graph directory"), LoadFolder(tmp_path / "graph"):
+        Session().load(tmp_path / "graph")
