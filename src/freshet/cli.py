@@ -25,7 +25,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-DataOption = Annotated[list[Path], typer.Option("-d", "--data", help="RDF file of the stored graph; may be repeated.")]
+DataOption = Annotated[
+    list[Path], typer.Option("-d", "--data", help="RDF file or graph directory of the stored graph; may be repeated.")
+]
 
 
 DialectOption = Annotated[
@@ -115,6 +117,52 @@ def map_(
 
 
 @app.command()
+def load(
+    files: Annotated[list[Path], typer.Argument(help="RDF files; with --check, graph directories.")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The graph directory: made, or added to.", metavar="GRAPH")
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Load nothing; read graph directories and say if whole.")
+    ] = False,
+    master: Annotated[str, typer.Option(help="Where Spark runs.")] = "local[*]",
+) -> None:
+    """Load RDF files into a graph directory, on Spark."""
+    if check:
+        _check_graphs(files, output)
+        return
+    if output is None:
+        raise InputError("-o GRAPH says where the graph goes")
+    from freshet.spark.bulk_load import check_load, load_files, warm
+    from freshet.spark.session import spark_session
+
+    check_load(files, output)  # before the seconds that Spark needs to start
+    warm()
+    spark = spark_session(master=master)
+    try:
+        done = load_files(spark, files, output)
+    finally:
+        spark.stop()
+    counts = done.counts
+    print(
+        f"freshet: {done.statements} statements read; {output} has {counts.triples} triples"
+        f" and {counts.terms} terms in {counts.graphs} graphs",
+        file=sys.stderr,
+    )
+
+
+def _check_graphs(graphs: list[Path], output: Path | None) -> None:
+    from freshet.store.graph_directory import GraphDirectory
+
+    if output is not None:
+        raise InputError("--check takes the names of graph directories, and no -o")
+    for graph in graphs:
+        directory = GraphDirectory(graph)
+        directory.check()
+        print(f"freshet: {graph} is whole: {directory.counts.triples} triples", file=sys.stderr)
+
+
+@app.command()
 def replay(
     stream: Annotated[list[str], typer.Option("-s", "--stream", help="IRI=FILE of timed N-Triples.")],
     query: Annotated[list[Path], typer.Option("-q", "--query", help="File of a continuous query.")],
@@ -166,7 +214,7 @@ def query(
     dialect: DialectOption = None,
     timeout: Annotated[float | None, typer.Option(help="Seconds after which to give up.")] = None,
 ) -> None:
-    """Answer SPARQL over files once."""
+    """Answer SPARQL over files or a graph directory once."""
     from freshet.results.write import write_answer
     from freshet.runtime.session import Session
 

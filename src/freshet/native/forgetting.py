@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from freshet.rdf.dictionary import Dictionary
 from freshet.results.report import GraphAnswer, Report, Solutions
+from freshet.store.mapped_files import is_mapped
 
 Ids = NDArray[np.int64]
 
@@ -69,7 +70,7 @@ def held_ids(*holders: object) -> Iterator[Ids]:
             continue
         seen.add(id(holder))
         if isinstance(holder, np.ndarray):
-            if holder.dtype == np.int64:
+            if holder.dtype == np.int64 and not is_mapped(holder):  # terms of a graph directory stay anyway
                 yield holder.reshape(-1)
         elif isinstance(holder, Mapping):
             waiting += [*holder.keys(), *holder.values()]

@@ -61,9 +61,30 @@ class Dictionary:
         self.pins = Pins()
         self.generation = 0
         self._encoded: dict[Term, int] = {}  # terms encoded one by one lately
+        self._base: Callable[[], kernels.DictionaryArrays] | None = None
+        self._base_bytes = 0  # of the heap: their records are never swept
         self._arrays = kernels.DictionaryArrays(
             np.zeros(2 * _FIRST_SLOTS, np.int64), np.empty(_FIRST_HEAP_BYTES, np.uint8), np.zeros(2, np.int64)
         )
+
+    def start_from(self, base: Callable[[], kernels.DictionaryArrays]) -> bool:
+        """Have all terms of arrays that are there already, such as maps of files, besides those that are here.
+
+        `base` gives them anew whenever it is called, to be written to. It is not done where a term that is here would
+        get another id, or terms of other arrays have come before: then False, and everything is as it was.
+        """
+        with self._lock:
+            if self._base is not None:
+                return False
+            old, new = self._arrays, base()
+            base_bytes = int(new.sizes[1])
+            known = 2 * np.flatnonzero(old.slots[::2])
+            new, found = self._with_records(new, old.heap, old.slots[known + 1])
+            if (found != old.slots[known]).any():
+                return False
+            self._arrays, self._base, self._base_bytes = new, base, base_bytes
+            self.generation += 1
+            return True
 
     def fresh_scope(self) -> str:
         """A scope for blank nodes that no other caller has been given."""
@@ -211,7 +232,12 @@ class Dictionary:
             for some in held:
                 kernels.mark(old, read_only(some.reshape(-1)), self._hash_mask, keep)
             kept = 2 * np.flatnonzero(keep)
+            kept = kept[old.slots[kept + 1] >= self._base_bytes]
             kept = kept[np.argsort(old.slots[kept + 1])]  # so that terms which came together stay together
+            if self._base is not None:
+                self._arrays, _ = self._with_records(self._base(), old.heap, old.slots[kept + 1])
+                self.generation += 1
+                return int(old.sizes[0] - self._arrays.sizes[0])
             slots = max(_FIRST_SLOTS, 1 << (4 * kept.size).bit_length())
             new = kernels.DictionaryArrays(
                 np.zeros(2 * slots, np.int64),
@@ -223,20 +249,45 @@ class Dictionary:
             self.generation += 1
             return int(old.sizes[0] - new.sizes[0])
 
-    def _grow(self, length: int) -> None:
-        """Makes room for one more key of this length, and at least doubles what was too small.
+    def _with_records(
+        self, arrays: kernels.DictionaryArrays, heap: NDArray[np.uint8], records: Ids
+    ) -> tuple[kernels.DictionaryArrays, Ids]:
+        """Arrays with the keys of an old heap's records entered in them, and their ids there."""
+        starts = records + kernels.LENGTH_BYTES
+        ends = starts + _lengths(heap, records)
+        result, data, row = np.empty(records.size, np.int64), read_only(heap), 0
+        starts, ends = read_only(starts), read_only(ends)
+        while True:
+            row = kernels.intern(arrays, data, starts, ends, _NO_HASHES, self._hash_mask, row, result)
+            if row == records.size:
+                return arrays, result
+            arrays = _larger(arrays, int(ends[row] - starts[row]))
 
-        To touch memory for the first time is what costs most. Of the heap only addresses are taken ahead, so that it is
-        seldom copied.
-        """
-        slots, heap, sizes = self._arrays
-        if 4 * sizes[0] >= slots.size:
-            larger = np.zeros(2 * slots.size, np.int64)
-            kernels.move_slots(slots, larger)
-            slots = larger
-        needed = int(sizes[1]) + kernels.LENGTH_BYTES + length
-        if needed > heap.size:
-            longer = np.empty(max(2 * heap.size, min(16 * heap.size, _AHEAD_BYTES), needed), np.uint8)
-            longer[: sizes[1]] = heap[: sizes[1]]
-            heap = longer
-        self._arrays = kernels.DictionaryArrays(slots, heap, sizes)
+    def _grow(self, length: int) -> None:
+        self._arrays = _larger(self._arrays, length)
+
+
+def _larger(arrays: kernels.DictionaryArrays, length: int) -> kernels.DictionaryArrays:
+    """Makes room for one more key of this length, and at least doubles what was too small.
+
+    To touch memory for the first time is what costs most. Of the heap only addresses are taken ahead, so that it is
+    seldom copied.
+    """
+    slots, heap, sizes = arrays
+    if 4 * sizes[0] >= slots.size:
+        larger = np.zeros(2 * slots.size, np.int64)
+        kernels.move_slots(slots, larger)
+        slots = larger
+    needed = int(sizes[1]) + kernels.LENGTH_BYTES + length
+    if needed > heap.size:
+        longer = np.empty(max(2 * heap.size, min(16 * heap.size, _AHEAD_BYTES), needed), np.uint8)
+        longer[: sizes[1]] = heap[: sizes[1]]
+        heap = longer
+    return kernels.DictionaryArrays(slots, heap, sizes)
+
+
+def _lengths(heap: NDArray[np.uint8], records: Ids) -> Ids:
+    lengths = np.zeros(records.size, np.int64)
+    for byte in range(kernels.LENGTH_BYTES):
+        lengths |= heap[records + byte].astype(np.int64) << (8 * byte)
+    return lengths & ~np.int64(kernels.CHECKED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import zlib
 from collections.abc import Iterator
@@ -9,10 +10,11 @@ from contextlib import contextmanager
 from io import BufferedReader
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, cast
 from xml.parsers import expat
 
 import numpy as np
+import pyarrow as pa
 import pyoxigraph
 from numpy.typing import NDArray
 
@@ -32,6 +34,7 @@ _FORMATS = {
     ".xml": pyoxigraph.RdfFormat.RDF_XML,
     ".owl": pyoxigraph.RdfFormat.RDF_XML,
 }
+_COMPRESSED = (".gz", ".bz2", ".zst")
 _BLOCK_QUADS = 20_000
 _PIECE_BYTES = 16 << 20
 
@@ -46,64 +49,103 @@ class Quads(NamedTuple):
 
 
 def read_rdf(path: str | Path, dictionary: Dictionary, *, blank_scope: str | None = None) -> Quads:
-    """The statements of an RDF file: Turtle, N-Triples, N-Quads, TriG or RDF/XML by its suffix, `.gz` after it or not.
+    """The statements of an RDF file: Turtle, N-Triples, N-Quads, TriG or RDF/XML by its suffix.
 
-    Blank nodes belong to this reading of the file, or to the scope given. Relative IRIs are resolved against the
-    file's own address.
+    `.gz`, `.bz2` or `.zst` may follow the suffix. Blank nodes belong to this reading of the file, or to the scope that
+    is given. Relative IRIs are resolved against the file's own address.
     """
     path = Path(path)
     form = rdf_format(path)
     scope = dictionary.fresh_scope() if blank_scope is None else blank_scope
-    if form in (pyoxigraph.RdfFormat.N_TRIPLES, pyoxigraph.RdfFormat.N_QUADS):
+    if is_line_format(form):
         quads = form == pyoxigraph.RdfFormat.N_QUADS
         return _scan(path, StatementScan(dictionary, LineParser(str(path), 1, scope, timed=False, quads=quads)))
-    with _opened(path) as file:
+    with opened(path) as file:
         base = path.absolute().as_uri()
         return parse_rdf(file.read(), form, dictionary, str(path), blank_scope=scope, base=base)
 
 
 def rdf_format(path: str | Path) -> pyoxigraph.RdfFormat:
     """The format that a file's name says it has."""
-    name = Path(path).name.lower().removesuffix(".gz")
+    name = Path(path).name.lower()
+    for packed in _COMPRESSED:
+        name = name.removesuffix(packed)
     suffix = Path(name).suffix
     if suffix not in _FORMATS:
-        hint = f"known suffixes: {', '.join(_FORMATS)}, each also with .gz"
+        hint = f"known suffixes: {', '.join(_FORMATS)}, each also with {', '.join(_COMPRESSED)}"
         raise InputError("the name does not say which RDF format this is", file=str(path), hint=hint)
     return _FORMATS[suffix]
 
 
+def is_line_format(form: pyoxigraph.RdfFormat) -> bool:
+    """Whether a format has its statements on lines, so that a file can be read from the middle."""
+    return form in (pyoxigraph.RdfFormat.N_TRIPLES, pyoxigraph.RdfFormat.N_QUADS)
+
+
+def is_compressed(path: str | Path) -> bool:
+    """Whether a file's name says that it is compressed."""
+    return Path(path).suffix.lower() in _COMPRESSED
+
+
 @contextmanager
-def _opened(path: Path) -> Iterator[BinaryIO]:
+def opened(path: Path) -> Iterator[BinaryIO]:
     """A file to read, decompressed where its name says so; what goes wrong with it is the user's to mend."""
     try:
         with path.open("rb") as file:
-            yield BufferedReader(gzip.GzipFile(fileobj=file)) if path.suffix.lower() == ".gz" else file
+            yield _decompressed(file, path.suffix.lower())
     except FileNotFoundError:
         raise InputError("there is no such file", file=str(path)) from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputError(f"cannot be decompressed: {error}", file=str(path)) from None
     except OSError as error:
+        if error.strerror is None:  # what bz2 and Arrow say of bad data
+            raise InputError(f"cannot be decompressed: {error}", file=str(path)) from None
         raise InputError(f"cannot be read: {error.strerror}", file=str(path)) from None
 
 
-def _scan(path: Path, scan: StatementScan) -> Quads:
-    """Reads lines piece by piece, so that memory holds the ids and not the file."""
+def _decompressed(file: BinaryIO, suffix: str) -> BinaryIO:
+    if suffix == ".gz":
+        return BufferedReader(gzip.GzipFile(fileobj=file))
+    if suffix == ".bz2":
+        return BufferedReader(bz2.BZ2File(file))
+    if suffix == ".zst":
+        return cast(BinaryIO, pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd"))
+    return file
+
+
+def line_pieces(file: BinaryIO, size: int | None = None) -> Iterator[memoryview]:
+    """The bytes of a file in pieces that end where lines do, so that memory does not follow the file.
+
+    A piece is good until the next one is asked for. With a `size`, only the lines that start in the next so many bytes.
+    """
     room = bytearray(_PIECE_BYTES)
-    kept = 0  # bytes of a line whose end has not been read yet
-    with _opened(path) as file:
-        while read := file.readinto(memoryview(room)[kept:]):  # type: ignore[attr-defined]
-            filled = kept + read
-            end = room.rfind(b"\n", kept, filled) + 1
-            scan.feed(memoryview(room)[:end])
+    kept = taken = 0  # `kept` bytes are of a line whose end has not been read yet
+    while read := file.readinto(memoryview(room)[kept:]):  # type: ignore[attr-defined]
+        filled = kept + read
+        last = filled if size is None else size - taken
+        if last <= filled and size is not None:
+            end = room.find(b"\n", max(0, last - 1), filled) + 1
+            if end:
+                yield memoryview(room)[:end]
+                return
+        end = room.rfind(b"\n", kept, filled) + 1
+        if end:
+            yield memoryview(room)[:end]
+        taken += end
+        kept = filled - end
+        room[:kept] = room[end:filled]
+        if kept == len(room):
+            room = room + bytearray(len(room))
+    if kept:
+        yield memoryview(room)[:kept]
+
+
+def _scan(path: Path, scan: StatementScan) -> Quads:
+    with opened(path) as file:
+        for piece in line_pieces(file):
+            scan.feed(piece)
             if scan.errors:
                 raise scan.errors[0]
-            kept = filled - end
-            room[:kept] = room[end:filled]
-            if kept == len(room):
-                room = room + bytearray(len(room))
-        scan.feed(memoryview(room)[:kept])
-    if scan.errors:
-        raise scan.errors[0]
     return Quads(*scan.columns()[1:])
 
 
@@ -122,19 +164,35 @@ def parse_rdf(
     """
     blocks = [(np.empty(0, np.int64),) * 4]
     try:
-        parser = pyoxigraph.parse(data, form, base_iri=base)
-        while text := pyoxigraph.serialize(islice(parser, _BLOCK_QUADS), format=pyoxigraph.RdfFormat.N_QUADS):
-            columns, errors = scan_statements(text, dictionary, file, quads=True, blank_scope=blank_scope)
-            if errors:  # the line would be one of the N-Quads, which the user does not see
-                raise InputError(errors[0].message, file=file)
-            blocks.append(columns)
-    except SyntaxError as error:
-        raise _placed(parse_error(error, file), data, form) from None
+        for text in nquads_pieces(data, form, file, base):
+            blocks.append(scan_nquads(text, dictionary, file, blank_scope))
+    except InputError as error:
+        raise placed(error, data, form) from None
     subjects, predicates, objects, graphs = (np.concatenate(column) for column in zip(*blocks, strict=True))
     return Quads(subjects, predicates, objects, graphs)
 
 
-def _placed(error: InputError, data: bytes, form: pyoxigraph.RdfFormat) -> InputError:
+def nquads_pieces(source: bytes | BinaryIO, form: pyoxigraph.RdfFormat, file: str, base: str | None) -> Iterator[bytes]:
+    """A document in any format as N-Quads, some thousand at a time."""
+    try:
+        parser = pyoxigraph.parse(source, form, base_iri=base)
+        while text := pyoxigraph.serialize(islice(parser, _BLOCK_QUADS), format=pyoxigraph.RdfFormat.N_QUADS):
+            yield text
+    except SyntaxError as error:
+        raise parse_error(error, file) from None
+
+
+def scan_nquads(
+    text: bytes, dictionary: Dictionary, file: str, blank_scope: str
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The ids of what `nquads_pieces` gives."""
+    columns, errors = scan_statements(text, dictionary, file, quads=True, blank_scope=blank_scope)
+    if errors:  # the line would be one of the N-Quads, which the user does not see
+        raise InputError(errors[0].message, file=file)
+    return columns
+
+
+def placed(error: InputError, data: bytes, form: pyoxigraph.RdfFormat) -> InputError:
     """The error with its place. For XML that is not well-formed, pyoxigraph has none, but expat has."""
     if error.line is None and form == pyoxigraph.RdfFormat.RDF_XML:
         try:

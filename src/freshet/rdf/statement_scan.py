@@ -55,6 +55,11 @@ class StatementScan:
             stopped = self._dictionary.run(partial(self._step, _new_memo(data.size), data, unsure))
             self._parse(data, unsure[:, : self._progress[kernels.UNSURE_LINES]])
 
+    @property
+    def lines(self) -> int:
+        """How many lines have been scanned."""
+        return int(self._progress[kernels.NEXT_LINE])
+
     def columns(self) -> Columns:
         """The times, and the ids of subjects, predicates, objects and graphs (0 for none), in the order of lines."""
         rows = int(self._progress[kernels.ROW])

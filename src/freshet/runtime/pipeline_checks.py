@@ -16,7 +16,10 @@ def check_files(document: Document, pipeline: Pipeline | None, streams: Mapping[
     """Every file and folder to read is there. (A query's own file is read, and so checked, in `query_checks`.)"""
     for number, path in enumerate(pipeline.graph if pipeline else ()):
         place: KeyPath = ("graph", number) if ("graph", number) in document.values else ("graph",)
-        yield from _absent_file(document, place, path) or _unknown_format(document, place, path)
+        if path.is_dir():
+            yield from _no_graph(document, place, path)
+        else:
+            yield from _absent_file(document, place, path) or _unknown_format(document, place, path)
     for name, stream in streams.items():
         for place, folder in _folders(name, stream):
             if not folder.is_dir():
@@ -47,6 +50,16 @@ def _absent_file(document: Document, place: KeyPath, path: Path) -> list[InputEr
         return []
     hint = "it is a folder" if path.is_dir() else None
     return [document.value_error(place, f"there is no file {shown(path)}", hint)]
+
+
+def _no_graph(document: Document, place: KeyPath, path: Path) -> list[InputError]:
+    from freshet.store.graph_directory import GraphDirectory
+
+    try:
+        GraphDirectory(path)
+    except InputError as error:
+        return [document.value_error(place, f"{error.place}: {error.message}", error.hint)]
+    return []
 
 
 def _unknown_format(document: Document, place: KeyPath, path: Path) -> list[InputError]:

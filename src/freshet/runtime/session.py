@@ -25,8 +25,10 @@ from freshet.rdf.triples import DEFAULT_GRAPH
 from freshet.results.arrow import record_batch
 from freshet.results.report import Answer, BooleanAnswer, Report, Solutions
 from freshet.results.write import report_json
+from freshet.runtime.open_graph import open_graph
 from freshet.runtime.pushing import Pushed, Pushing
 from freshet.store.dataset import DatasetSnapshot, StoredDataset, rows_by_graph
+from freshet.store.graph_directory import GraphDirectory
 from freshet.syntax.parser import parse_query
 
 
@@ -84,7 +86,7 @@ class Session:
         self.engine = Engine(self.dictionary, self.stored, self._failed)
 
     def load(self, *paths: str | Path, graph: str | None = None) -> int:
-        """Add RDF files to the stored data; gives the number of statements read.
+        """Add RDF files and graph directories to the stored data; gives the number of statements read.
 
         Named graphs of TriG and N-Quads are kept. Where a graph's name is given, it takes what the files have outside
         of their own named graphs.
@@ -93,6 +95,9 @@ class Session:
         with self.dictionary.pins:
             home = DEFAULT_GRAPH if graph is None else self.dictionary.encode(Iri(graph))
             for path in paths:
+                if Path(path).is_dir():
+                    count += open_graph(GraphDirectory(path), self.dictionary, self.stored, self.engine, home)
+                    continue
                 quads = read_rdf(path, self.dictionary)
                 graphs = np.where(quads.graphs == DEFAULT_GRAPH, home, quads.graphs)
                 with self.stored.changing:  # a snapshot has all of a file or nothing

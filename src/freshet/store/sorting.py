@@ -23,6 +23,11 @@ _ROWS_TOGETHER = 1 << 20
 
 def sorted_order(keys: Ids, predicates: Ids, seconds: Ids) -> OrderArrays:
     """Triples in the order of predicate, key, second place. A triple that stands twice in the columns counts once."""
+    return _with_directory(*sorted_columns(keys, predicates, seconds))
+
+
+def sorted_columns(keys: Ids, predicates: Ids, seconds: Ids) -> tuple[Ids, Ids, Ids, Ids]:
+    """The same without the directory: predicates, bounds, keys, seconds."""
     groups = _sorted_terms(predicates)
     numbers = _ranks(groups, predicates)
     bounds = np.zeros(groups.size + 1, np.int64)
@@ -33,10 +38,14 @@ def sorted_order(keys: Ids, predicates: Ids, seconds: Ids) -> OrderArrays:
 
 def other_order(order: OrderArrays) -> OrderArrays:
     """The same triples with the key and the second place changed about."""
-    return _sorted(order.predicates, order.bounds, order.seconds, order.keys)
+    return _with_directory(*_sorted(order.predicates, order.bounds, order.seconds, order.keys))
 
 
-def _sorted(predicates: Ids, bounds: Ids, keys: Ids, seconds: Ids) -> OrderArrays:
+def _with_directory(predicates: Ids, bounds: Ids, keys: Ids, seconds: Ids) -> OrderArrays:
+    return OrderArrays(predicates, bounds, keys, seconds, *make_directory(keys, bounds))
+
+
+def _sorted(predicates: Ids, bounds: Ids, keys: Ids, seconds: Ids) -> tuple[Ids, Ids, Ids, Ids]:
     sorted_keys, sorted_seconds = np.empty(keys.size, np.int64), np.empty(keys.size, np.int64)
     sorted_bounds = np.zeros(bounds.size, np.int64)
     for first, stop in _chunks(bounds):
@@ -51,9 +60,7 @@ def _sorted(predicates: Ids, bounds: Ids, keys: Ids, seconds: Ids) -> OrderArray
     if sorted_bounds[-1] < keys.size:  # triples that stood twice: give their room back
         sorted_keys.resize(sorted_bounds[-1], refcheck=False)
         sorted_seconds.resize(sorted_bounds[-1], refcheck=False)
-    return OrderArrays(
-        predicates, sorted_bounds, sorted_keys, sorted_seconds, *make_directory(sorted_keys, sorted_bounds)
-    )
+    return predicates, sorted_bounds, sorted_keys, sorted_seconds
 
 
 def _chunks(bounds: Ids) -> Iterator[tuple[int, int]]:

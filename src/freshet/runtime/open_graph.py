@@ -1,0 +1,60 @@
+"""A graph directory as the stored data of a session: mapped where that can be, read where it cannot."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow.dataset as ds
+
+from freshet.native.coordinator import Engine
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.triples import DEFAULT_GRAPH, Ids
+from freshet.store.dataset import StoredDataset
+from freshet.store.graph_directory import GraphDirectory
+
+
+def open_graph(
+    directory: GraphDirectory, dictionary: Dictionary, stored: StoredDataset, engine: Engine, home: int
+) -> int:
+    """Add a graph directory to the stored data, its default graph to the graph `home`; gives the number of triples.
+
+    The dictionary becomes that of the directory, with what it has already entered beside. That is not possible for a
+    second directory, nor where a term has another id there because two terms have one hash: then the directory's terms
+    are entered one by one. Triples are copied where ids are others here, where the graph has triples already, and where
+    queries are registered, which have to be told.
+    """
+    changed = np.empty((2, 0), np.int64)
+    if not dictionary.start_from(directory.dictionary_arrays):
+        changed = _enter_terms(directory, dictionary)
+    with stored.changing:  # a snapshot has all of it or nothing
+        for name, index in directory.graphs():
+            graph = home if name == DEFAULT_GRAPH else int(_translated(np.array([name], np.int64), changed)[0])
+            if changed.size or engine.names or not _is_empty(stored, graph):
+                subjects, predicates, objects = (_translated(column, changed) for column in index.triples())
+                engine.load(subjects, predicates, objects, graph)
+            else:
+                stored.mount(index, graph)
+    return directory.counts.triples
+
+
+def _is_empty(stored: StoredDataset, graph: int) -> bool:
+    return not len(stored.base(graph)) and not len(stored.added(graph).times)
+
+
+def _enter_terms(directory: GraphDirectory, dictionary: Dictionary) -> Ids:
+    """Enter the directory's terms; gives the ids that are others here, in order, and what they are here."""
+    changed = [np.empty((2, 0), np.int64)]
+    for batch in ds.dataset(directory.terms_folder, format="parquet").to_batches():
+        given, found = batch.column("id").to_numpy(), dictionary.intern_arrow(batch.column("key"))
+        differ = given != found
+        changed.append(np.stack([given[differ], found[differ]]))
+    both = np.concatenate(changed, axis=1)
+    return both[:, np.argsort(both[0])]
+
+
+def _translated(column: Ids, changed: Ids) -> Ids:
+    """A column with the ids that it has here."""
+    old, new = changed
+    if not old.size:
+        return column
+    at = np.minimum(np.searchsorted(old, column), old.size - 1)
+    return np.where(old[at] == column, new[at], column)

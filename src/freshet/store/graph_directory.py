@@ -1,0 +1,96 @@
+"""A graph directory, opened: the arrays that `freshet load` wrote, mapped. Opening reads the manifest, and not much."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from freshet.kernels.dictionary import DictionaryArrays
+from freshet.rdf.triples import Ids
+from freshet.store.graph_layout import GROUPS, HEAP, ORDERS, SLOTS, Groups, read_groups
+from freshet.store.graph_manifest import Counts, check_file, check_sizes, read_manifest
+from freshet.store.mapped_files import mapped
+from freshet.store.order_arrays import OrderArrays
+from freshet.store.triple_index import TripleIndex
+
+_HEAP_ROOM = 1 << 30  # for terms that come later; only addresses, until they come
+
+
+class GraphDirectory:
+    """A graph directory that is whole as far as sizes say; the table of groups is checked to the last byte."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._manifest = read_manifest(self.path)
+        check_sizes(self.path, self._manifest)
+        check_file(self.path, self._manifest, GROUPS)
+        self._data = self.path / self._manifest.data
+
+    @property
+    def counts(self) -> Counts:
+        return self._manifest.counts
+
+    @property
+    def triples_folder(self) -> Path:
+        """The Parquet segments of triples: graph (0: the default graph), subject, predicate, object."""
+        return self._data / "triples"
+
+    @property
+    def terms_folder(self) -> Path:
+        """The Parquet segments of terms: id, key."""
+        return self._data / "terms"
+
+    def size_of(self, *suffixes: str) -> int:
+        """The bytes of the files whose names end so."""
+        return sum(file.bytes for name, file in self._manifest.files.items() if name.endswith(suffixes))
+
+    def check(self) -> None:
+        """Read all files, and raise an InputError that names the first that is not as it was written."""
+        for name in self._manifest.files:
+            check_file(self.path, self._manifest, name)
+
+    def dictionary_arrays(self) -> DictionaryArrays:
+        """The arrays of the dictionary. They may be written to; the files stay as they are."""
+        sizes = np.array([self.counts.terms, self.counts.heap_bytes], np.int64)
+        return DictionaryArrays(
+            mapped(self._data / SLOTS, np.int64), mapped(self._data / HEAP, np.uint8, _HEAP_ROOM), sizes
+        )
+
+    def graphs(self) -> Iterator[tuple[int, TripleIndex]]:
+        """Each graph by the id of its name (0: the default graph) with its triples."""
+        groups, directories = read_groups(self._data)
+        columns = [
+            [mapped(self._data / f"{order}.{place}", np.int64) for place in ("keys", "seconds", "directory")]
+            for order in ORDERS
+        ]
+        for graph, first, end in groups.by_graph():
+            by_subject, by_object = (
+                _order(groups, first, end, files, directory)
+                for files, directory in zip(columns, directories, strict=True)
+            )
+            yield graph, TripleIndex.of_orders(by_subject, by_object)
+
+
+def _order(
+    groups: Groups,
+    first: int,
+    end: int,
+    columns: Sequence[Ids],
+    tables: tuple[Ids, Ids],
+) -> OrderArrays:
+    """One graph's part of the arrays that all graphs share."""
+    keys, seconds, slots = columns
+    firsts, shifts = tables
+    rows = slice(groups.rows[first], groups.rows[end])
+    table = slice(firsts[first], firsts[end - 1] + (2 << (64 - int(shifts[end - 1]))))
+    return OrderArrays(
+        predicates=np.ascontiguousarray(groups.predicates[first:end]),
+        bounds=groups.rows[first : end + 1] - groups.rows[first],
+        keys=keys[rows],
+        seconds=seconds[rows],
+        slots=slots[table],
+        firsts=firsts[first:end] - firsts[first],
+        shifts=np.ascontiguousarray(shifts[first:end]),
+    )

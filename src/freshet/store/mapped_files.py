@@ -1,0 +1,62 @@
+"""Files as arrays: mapped, so that opening reads nothing, and what a query touches is read then."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import weakref
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+AnyNumber = TypeVar("AnyNumber", bound=np.generic)
+
+_MAP_FIXED = 0x10  # the same on Linux and macOS; the module mmap does not have it
+_PRIVATE = mmap.MAP_PRIVATE | getattr(mmap, "MAP_NORESERVE", 0)
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_LIBC.mmap.restype = ctypes.c_void_p
+_LIBC.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+_LIBC.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+_FAILED = ctypes.c_void_p(-1).value
+
+
+def mapped(path: Path, kind: type[AnyNumber], room: int = 0) -> NDArray[AnyNumber]:
+    """A file's content, with room for so many bytes after it. Who writes gets a copy of the page; the file stays.
+
+    Nobody should write to what is in the file; but read-only arrays are a type of their own to Numba, for which every
+    kernel would be compiled once more. The system gives memory to the pages that are written to, not to the room.
+    Python's own mmap cannot put a file at the start of a larger map.
+    """
+    size = path.stat().st_size
+    if not size + room:
+        return np.empty(0, kind)
+    whole = -(-(size + room) // mmap.PAGESIZE) * mmap.PAGESIZE
+    access = mmap.PROT_READ | mmap.PROT_WRITE
+    address = _mmap(None, whole, access, _PRIVATE | mmap.MAP_ANONYMOUS, -1)
+    memory = (ctypes.c_uint8 * (size + room)).from_address(address)
+    weakref.finalize(memory, _LIBC.munmap, address, whole)
+    if size:
+        with path.open("rb") as file:
+            _mmap(address, size, access, _PRIVATE | _MAP_FIXED, file.fileno())
+    return np.frombuffer(memoryview(memory), kind, count=(size + room) // np.dtype(kind).itemsize)
+
+
+def is_mapped(array: NDArray[AnyNumber]) -> bool:
+    """Whether an array, or a view of one, is a file's content."""
+    base: object = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if isinstance(base, memoryview):
+        base = base.obj
+    return isinstance(base, ctypes.Array)
+
+
+def _mmap(address: int | None, size: int, access: int, flags: int, file: int) -> int:
+    found = _LIBC.mmap(address, size, access, flags, file, 0)
+    if found == _FAILED:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return int(found)
