@@ -232,7 +232,7 @@ class Engine:
         for clock in self._clocks():
             if isinstance(clock, Clock) and clock.streams == streams:
                 return clock
-        return Clock(streams, self._graphs.elements, self._failed)
+        return Clock(streams, self._graphs, self._failed)
 
     def _streams_of(self, timing: Timing) -> set[str]:
         streams = set(timing.streams)

@@ -109,9 +109,10 @@ class LeafBuffer:
     def live_rows(self) -> Rows:
         return self._rows.live_entries()
 
-    def known(self) -> Ids:
-        """The values of all rows that are here or wait to enter."""
-        return np.concatenate((self.values[self.live_rows()], self._waiting.values))
+    def sizes(self) -> tuple[int, list[int]]:
+        """How many rows are here or wait to enter, and how many different values each column has in them."""
+        rows = np.concatenate((self.values[self.live_rows()], self._waiting.values))
+        return len(rows), [len(np.unique(column)) for column in rows.T]
 
     def receive(self, elements: Elements) -> None:
         """Elements in order of time; those that match wait until a step lets them in."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from freshet.native.change import Operator
 from freshet.native.leaf_buffer import LeafBuffer
 from freshet.native.operators.parameters import ParametersOp
@@ -14,6 +12,7 @@ from freshet.native.plan import Plan
 from freshet.native.r2s.bags import dealt_out
 from freshet.native.r2s.put_out import put_out_of
 from freshet.native.s2r.content import WindowContent
+from freshet.native.stored_leaf import StoredLeaf
 from freshet.rdf.elements import Elements
 from freshet.results.report import Report
 
@@ -32,13 +31,13 @@ class SharedQuery:
         name: str,
         plan: Plan,
         windows: Sequence[WindowContent],
-        leaves: Sequence[LeafBuffer],
+        leaves: Sequence[LeafBuffer | StoredLeaf],
         root: Operator,
         parameters: ParametersOp,
-        stored: Callable[[LeafBuffer], Elements | None],
+        stored: Callable[[LeafBuffer | StoredLeaf, int, int], Elements | None],
         on_failure: Callable[[str, Exception], None],
     ) -> None:
-        """`stored` gives what the stored graph of a leaf has, None for leaves of windows."""
+        """`stored` gives what has a term at a place in the stored graph of a leaf, None for leaves of windows."""
         self.name = name
         self.plan = plan
         self.windows = windows
@@ -61,9 +60,11 @@ class SharedQuery:
         self._numbers[name] = self._last
         self._parameters.add(self._last, constants)
         for leaf in {id(leaf): leaf for leaf in self.leaves if leaf.pattern.chosen}.values():
-            elements = self._stored(leaf)
-            if elements is not None:
-                leaf.receive(self._new_in(elements, leaf, constants))
+            for place, choice in leaf.pattern.chosen:
+                constant = constants[self._parameters.choices.index(choice)]
+                elements = self._stored(leaf, place, constant)
+                if elements is not None:
+                    leaf.receive(elements)
 
     def remove(self, name: str) -> None:
         number = self._numbers.pop(name)
@@ -93,12 +94,3 @@ class SharedQuery:
 
     def on_report(self, report: Report) -> None:
         """Reports are dealt out as they are made."""
-
-    def _new_in(self, elements: Elements, leaf: LeafBuffer, constants: list[int]) -> Elements:
-        """Those elements that a query's constants may add to a leaf."""
-        triple = (elements.subjects, elements.predicates, elements.objects)
-        choices = self._parameters.choices
-        mask = np.zeros(len(elements.times), np.bool_)
-        for place, choice in leaf.pattern.chosen:
-            mask |= triple[place] == constants[choices.index(choice)]
-        return Elements(*(column[mask] for column in elements))
