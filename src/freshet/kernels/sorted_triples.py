@@ -16,7 +16,7 @@ import numpy as np
 from freshet.kernels.jit import njit
 
 BLOCK = 64
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _COUNT_MASK = np.int64(0xFFFFFFFF)
 
 
@@ -30,7 +30,7 @@ class Directory(NamedTuple):
 
 @njit
 def _place(first, shift, key):
-    return first + (np.int64((np.uint64(key) * _SPREAD) >> np.uint64(shift)) << 1)
+    return first + (np.int64((np.uint64(key) * SPREAD) >> np.uint64(shift)) << 1)
 
 
 @njit
@@ -113,6 +113,49 @@ def find_grouped_ranges(slots, firsts, shifts, groups, keys):
             ranges[i] = find_range(slots, firsts[group], shifts[group], keys[i])
             total += ranges[i] & _COUNT_MASK
     return ranges, total
+
+
+@njit
+def find_in_every_group(slots, firsts, shifts, keys):
+    """Where many keys stand, whatever the group: the number of the key, the group and the range, key by key."""
+    room = max(16, 2 * keys.size)
+    numbers = np.empty(room, np.int64)
+    groups = np.empty(room, np.int64)
+    ranges = np.empty(room, np.int64)
+    end = 0
+    for i in range(keys.size):
+        if end + firsts.size > room:
+            room = max(2 * room, end + firsts.size)
+            numbers, groups, ranges = _longer(numbers, room), _longer(groups, room), _longer(ranges, room)
+        for group in range(firsts.size):
+            found = find_range(slots, firsts[group], shifts[group], keys[i])
+            if found != 0:
+                numbers[end] = i
+                groups[end] = group
+                ranges[end] = found
+                end += 1
+    return numbers[:end], groups[:end], ranges[:end]
+
+
+@njit
+def _longer(column, room):
+    longer = np.empty(room, np.int64)
+    longer[: column.size] = column
+    return longer
+
+
+@njit
+def scatter_groups(groups, starts, keys, seconds):
+    """The columns with the rows of each group side by side; group g begins at starts[g], in the order of the rows."""
+    ends = starts.copy()
+    keys_out = np.empty(keys.size, np.int64)
+    seconds_out = np.empty(keys.size, np.int64)
+    for row in range(keys.size):
+        at = ends[groups[row]]
+        ends[groups[row]] = at + 1
+        keys_out[at] = keys[row]
+        seconds_out[at] = seconds[row]
+    return keys_out, seconds_out
 
 
 @njit

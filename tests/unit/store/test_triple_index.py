@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from freshet.rdf.triples import ANY, Triples
-from freshet.store import ranks
-from freshet.store.triple_index import TripleIndex
+from freshet.store import sorted_triples, sorting
+from freshet.store.order_arrays import OrderArrays
+from freshet.store.triple_index import OBJECT, SUBJECT, TripleIndex
 
 Triple = tuple[int, int, int]
 
@@ -103,15 +105,73 @@ def test_many_triples(seed: int) -> None:
     assert len(numbers) == sum((s, p, o + 1) in everything for s, p, o in asked)
 
 
-def test_ranks_too_many_for_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    triples = [(s, p, o) for s in (1, 5, 5) for p in (2, -3) for o in (9, 1)]
+@pytest.mark.parametrize("together", [1, 3, 7, 1 << 20])
+def test_groups_sorted_apart_or_together(together: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    triples = [(s, p, o) for s in (1, 5, 5) for p in (2, -3, 9) for o in (9, 1, -8)]
     expected = index_of(triples).match(ANY, ANY, ANY)
-    monkeypatch.setattr(ranks, "_WORD_BITS", 2)
+    monkeypatch.setattr(sorting, "_ROWS_TOGETHER", together)
     index = index_of(triples)
-    assert len(index) == 8
+    assert len(index) == 18
     for column, other in zip(index.match(ANY, ANY, ANY), expected, strict=True):
         assert (column == other).all()
     assert rows(index.match(ANY, -3, 9)) == [(1, -3, 9), (5, -3, 9)]
+
+
+@pytest.mark.parametrize("groups", [0, 1 << 20])
+def test_any_predicate_of_few_and_of_many(groups: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many predicates are not all asked for each key; what is found is the same."""
+    monkeypatch.setattr(sorted_triples, "_MANY_GROUPS", groups)
+    random = np.random.default_rng(groups)
+    triples = [tuple(row) for row in (random.integers(1, [40, 300, 40], (2_000, 3))).tolist()]
+    index = index_of(triples)
+    for term in (1, 7, 39, 40):
+        assert rows(index.match(term, ANY, ANY)) == naive_match(triples, (term, ANY, ANY))
+        assert rows(index.match(ANY, ANY, term)) == naive_match(triples, (ANY, ANY, term))
+        assert index.count(ANY, ANY, term) == len(naive_match(triples, (ANY, ANY, term)))
+        assert index.count(term, ANY, 3) == len(naive_match(triples, (term, ANY, 3)))
+    asked = np.array([3, 41, 3, 12])
+    numbers, found = index.probe(asked, ANY, ANY)
+    assert numbers.tolist() == sorted(numbers.tolist())
+    for number, term in enumerate(asked.tolist()):
+        chosen = Triples(*(column[numbers == number] for column in found))
+        assert rows(chosen) == naive_match(triples, (term, ANY, ANY))
+
+
+def test_distinct_of_many_is_about_right() -> None:
+    random = np.random.default_rng(5)
+    subjects = random.integers(1, 400_000, 1_000_000)
+    triples = Triples(subjects, random.integers(1, 4, 1_000_000), random.integers(1, 1_000, 1_000_000))
+    index = TripleIndex(triples)
+    for predicate in (ANY, 2):
+        chosen = subjects if predicate == ANY else subjects[triples.predicates == predicate]
+        assert index.distinct(predicate, SUBJECT) == pytest.approx(np.unique(chosen).size, rel=0.03)
+        assert index.distinct(predicate, OBJECT) == 999
+
+
+@pytest.mark.parametrize("mode", ["r", "c"])
+def test_orders_mapped_from_files(mode: str, tmp_path: Path) -> None:
+    triples = [(s, p, o) for s in range(1, 40) for p in (2, -3) for o in (s % 7 + 1, 1)]
+    made = index_of(triples)
+    mapped = []
+    for key in (SUBJECT, OBJECT):
+        for name, array in made.order(key).arrays._asdict().items():
+            np.save(tmp_path / f"{key}-{name}.npy", array)
+        mapped.append(OrderArrays(*(np.load(tmp_path / f"{key}-{n}.npy", mmap_mode=mode) for n in OrderArrays._fields)))
+    index = TripleIndex.of_orders(*mapped)
+    assert len(index) == len(set(triples))
+    for pattern in ((ANY, ANY, ANY), (3, ANY, ANY), (ANY, -3, ANY), (ANY, ANY, 4), (3, 2, 1), (ANY, 2, 5)):
+        assert rows(index.match(*pattern)) == naive_match(triples, pattern)
+    numbers, _ = index.probe(np.arange(30, 50), 2, ANY)
+    assert len(numbers) == len([triple for triple in set(triples) if triple[0] >= 30 and triple[1] == 2])
+
+
+def test_what_was_given_is_not_kept() -> None:
+    index = index_of([(s, 1, s % 7 + 1) for s in range(1, 100)])
+    assert len(index) == 99
+    assert index._given is None
+    assert [order.key for order in index.orders()] == [SUBJECT]
+    assert index.count(ANY, 1, 3) == 14
+    assert index.order(OBJECT).arrays.column_bytes == 99 * 16
 
 
 def test_a_column_of_any_shape() -> None:
