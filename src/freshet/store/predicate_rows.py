@@ -11,7 +11,7 @@ from freshet.kernels.stored_rows import find_rows
 from freshet.rdf.triples import Ids
 
 if TYPE_CHECKING:
-    from freshet.store.sorted_triples import OrderArrays
+    from freshet.store.order_arrays import OrderArrays
 
 Rows = NDArray[np.int32]
 
