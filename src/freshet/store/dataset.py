@@ -46,6 +46,12 @@ class StoredDataset:
         stored = self.default if graph == DEFAULT_GRAPH else self._named.get(graph, _NO_GRAPH)
         return stored.elements()
 
+    def base(self, graph: int = DEFAULT_GRAPH) -> TripleIndex:
+        return (self.default if graph == DEFAULT_GRAPH else self._named.get(graph, _NO_GRAPH)).base()
+
+    def added(self, graph: int = DEFAULT_GRAPH) -> Elements:
+        return (self.default if graph == DEFAULT_GRAPH else self._named.get(graph, _NO_GRAPH)).added()
+
     def load(self, subjects: Ids, predicates: Ids, objects: Ids, graph: int = DEFAULT_GRAPH) -> Elements:
         """Add triples to a graph, which is there then, if only empty."""
         return self._graph(graph).load(subjects, predicates, objects)

@@ -50,6 +50,15 @@ class StoredGraph:
                 return self._parts[0]
         return Elements(_NOTHING, _NOTHING, _NOTHING, _NOTHING)
 
+    def base(self) -> TripleIndex:
+        every = self.elements()
+        keep = every.times == BEFORE_ALL_TIME
+        return TripleIndex(Triples(*(column[keep] for column in every[1:])))
+
+    def added(self) -> Elements:
+        every = self.elements()
+        return Elements(*(column[every.times != BEFORE_ALL_TIME] for column in every))
+
     def index(self) -> TripleIndex:
         """The set of triples that are here now, for one-shot queries. Nothing is made anew where none came since."""
         with self._lock:
