@@ -159,6 +159,13 @@ def test_stored_patterns_that_are_not_copied(block: int, tmp_path: Path, monkeyp
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
+def test_elements_that_enter_windows_early(block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if every batch were so large that it pays to let it in before its windows close."""
+    monkeypatch.setattr("freshet.native.clock.EARLY_ELEMENTS", 1)
+    check_some(2 * BLOCKS + block, CASES // BLOCKS // 5, tmp_path)
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
 def test_queries_together_answer_as_alone(block: int, tmp_path: Path) -> None:
     check_some(block, CASES // BLOCKS // 10, tmp_path, query_count=3)
 

@@ -106,8 +106,8 @@ class ArrivalClock:
         """Elements that a stream leaves in the stored default graph."""
         self._query.stored(elements)
 
-    def push(self, stream: str, elements: Elements) -> None:
-        """Elements of a stream, none behind its watermark."""
+    def push(self, stream: str, elements: Elements, watermark_ms: int = BEFORE_ALL_TIME) -> None:
+        """Elements of a stream, none behind its watermark, which has come so far with them."""
         if stream in self._query.streams:
             self._query.receive(stream, elements)
 

@@ -23,6 +23,7 @@ from freshet.rdf.triples import DEFAULT_GRAPH
 from freshet.results.report import Report
 
 
+EARLY_ELEMENTS = 64  # so many at once are worth to be let in before their window closes
 COPIED_ROWS = 1 << 16  # so many rows of a stored pattern are copied for the queries that read it
 
 
@@ -248,8 +249,8 @@ class Clock:
         if (self._stored_leaves or self._large_leaves) and len(elements.times):
             self.load(in_order([elements]), DEFAULT_GRAPH)
 
-    def push(self, stream: str, elements: Elements) -> None:
-        """Elements of a stream in the order they came, none behind its watermark."""
+    def push(self, stream: str, elements: Elements, watermark_ms: int = BEFORE_ALL_TIME) -> None:
+        """Elements of a stream in the order they came, none behind its watermark, which has come so far with them."""
         feeds = self._feeds.get(stream)
         if not feeds or not len(elements.times):
             return
@@ -259,6 +260,21 @@ class Clock:
             feed.waiting.push(elements)
             if feed.instants and feed.waiting.from_ms < self._wake_ms:
                 self._wake_ms = feed.waiting.from_ms + 1
+        if len(elements.times) >= EARLY_ELEMENTS and watermark_ms > BEFORE_ALL_TIME:
+            self._enter_early(feeds, watermark_ms)
+
+    def _enter_early(self, feeds: list[Feed], watermark_ms: int) -> None:
+        """Do now what the next close would have to do, as far as nothing can come before it any more."""
+        for feed in feeds:
+            if not feed.instants:
+                feed.release(watermark_ms)
+        if len(self._rhythms) == 1:
+            (rhythm,) = self._rhythms
+            if rhythm.enters_early:
+                close_ms = rhythm.wakes_at(max(self.passed_ms, time_of(self.moment)))
+                for window in rhythm.closing:
+                    if window.feed in feeds:
+                        window.enter(close_ms, self._number + 1)
 
     def _leaves_of_graphs(self) -> list[tuple[tuple[int, LeafPattern], LeafBuffer | StoredLeaf]]:
         return [*self._stored_leaves.items(), *self._large_leaves.items()]

@@ -138,7 +138,7 @@ class Engine:
             if state.absorb is not None:
                 self._absorb(state, elements)
             for clock in self._clocks_of.get(stream, ()):
-                clock.push(stream, elements)
+                clock.push(stream, elements, state.watermark_ms)
             for derived in self._derived_of.get(stream, ()):
                 derived.push(elements)
             self._advance(stream)
