@@ -277,7 +277,7 @@ class Engine:
     def _absorb(self, state: StreamState, elements: Elements) -> None:
         absorbed = state.absorbed(elements)
         if absorbed is not None and len(absorbed.times):
-            self._graphs.absorb(absorbed)
+            self._graphs.absorb(absorbed, state.iri)
             for clock in self._clocks():
                 clock.absorb(absorbed)
 

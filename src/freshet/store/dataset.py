@@ -4,81 +4,200 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping
+from functools import partial
+from types import TracebackType
+from weakref import WeakSet
 
 import numpy as np
 
 from freshet.rdf.elements import Elements
 from freshet.rdf.triples import DEFAULT_GRAPH, Ids, Triples
-from freshet.store.graph import StoredGraph
+from freshet.store.graph import Reader, StoredGraph
+from freshet.store.snapshots import Injectors, SnapshotPlan, VectorTimestamp
+from freshet.store.store_bytes import StoreBytes, bytes_of
 from freshet.store.triple_index import TripleIndex
 
-_NOTHING = np.empty(0, np.int64)
-_EMPTY = TripleIndex(Triples(_NOTHING, _NOTHING, _NOTHING))
+_EMPTY = TripleIndex()
+_NO_NAMES = np.empty(0, np.int64)
 _NO_GRAPH = StoredGraph()
 
 
 class DatasetSnapshot:
-    """All graphs at one moment."""
+    """All graphs at one moment. It holds what it reads, so that nothing that comes later shows, or has to wait."""
 
-    def __init__(self, graphs: Mapping[int, TripleIndex]) -> None:
+    __slots__ = ("__weakref__", "_default", "_graphs", "_names", "number", "vector_timestamp")
+
+    def __init__(
+        self,
+        graphs: Mapping[int, Reader],
+        default: Reader | None = None,
+        names: Ids | None = None,
+        number: int = 0,
+        batches: VectorTimestamp | None = None,
+    ) -> None:
+        """Graphs by name; the default graph may be among them. Names are those of the graphs where they are at hand."""
         self._graphs = graphs
-        self._names = np.array([name for name in graphs if name != DEFAULT_GRAPH], np.int64)
+        self._default = graphs.get(DEFAULT_GRAPH, _EMPTY) if default is None else default
+        self._names = np.array([name for name in graphs if name != DEFAULT_GRAPH], np.int64) if names is None else names
+        self.number = number
+        self.vector_timestamp: VectorTimestamp = batches or {}  # the last batch of each stream that is in it
 
-    def graph(self, name: int) -> TripleIndex:
+    def graph(self, name: int) -> Reader:
         """A graph by the id of its name, or the default graph; an empty one where there is none of that name."""
-        return self._graphs.get(name, _EMPTY)
+        return self._default if name == DEFAULT_GRAPH else self._graphs.get(name, _EMPTY)
 
     def names(self) -> Ids:
         """The ids of the named graphs."""
         return self._names
 
+    def named(self) -> tuple[Mapping[int, Reader], Ids]:
+        """The named graphs, and their names."""
+        return self._graphs, self._names
+
+    def again(self) -> DatasetSnapshot:
+        """The same for another reader."""
+        return DatasetSnapshot(self._graphs, self._default, self._names, self.number, self.vector_timestamp)
+
+    def __enter__(self) -> DatasetSnapshot:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # whoever keeps the snapshot keeps nothing of the store
+        self._graphs, self._default, self._names = {}, _EMPTY, _NO_NAMES
+
+
+class _Changing:
+    """Held by whoever changes the store; what belongs together is changed under it and becomes visible at its end."""
+
+    def __init__(self, publish: partial[None]) -> None:
+        self._lock = threading.RLock()
+        self._publish = publish
+        self._depth = 0
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        self._depth += 1
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if self._depth == 1:
+                self._publish()
+        finally:
+            self._depth -= 1
+            self._lock.release()
+
 
 class StoredDataset:
-    """The graphs that are stored. They only grow."""
+    """The graphs that are stored. They only grow.
 
-    def __init__(self) -> None:
-        self.default = StoredGraph()
-        self.changing = threading.RLock()  # held while what belongs together is added to several graphs
+    Who absorbs or loads holds `changing`. Who reads takes the snapshot that was published last, and waits for nobody.
+    """
+
+    def __init__(self, *, shards: int = 1, most_snapshots: int = 2) -> None:
+        self._injectors = Injectors(shards)
+        self._plan = SnapshotPlan(shards, most_snapshots)
+        self.default = self._new_graph()
         self._named: dict[int, StoredGraph] = {}
-
-    def elements(self, graph: int = DEFAULT_GRAPH) -> Elements:
-        """The timed triples of a graph, in order of time; none where there is no such graph."""
-        stored = self.default if graph == DEFAULT_GRAPH else self._named.get(graph, _NO_GRAPH)
-        return stored.elements()
-
-    def base(self, graph: int = DEFAULT_GRAPH) -> TripleIndex:
-        return (self.default if graph == DEFAULT_GRAPH else self._named.get(graph, _NO_GRAPH)).base()
-
-    def added(self, graph: int = DEFAULT_GRAPH) -> Elements:
-        return (self.default if graph == DEFAULT_GRAPH else self._named.get(graph, _NO_GRAPH)).added()
+        self._named_changed = False
+        self._published = DatasetSnapshot({}, self.default.reader)
+        self._held: WeakSet[DatasetSnapshot] = WeakSet()
+        self.changing = _Changing(partial(self._publish))
 
     def load(self, subjects: Ids, predicates: Ids, objects: Ids, graph: int = DEFAULT_GRAPH) -> Elements:
         """Add triples to a graph, which is there then, if only empty."""
-        return self._graph(graph).load(subjects, predicates, objects)
+        with self.changing:
+            return self._graph(graph).load(subjects, predicates, objects)
 
-    def absorb(self, elements: Elements) -> None:
-        """Add what a stream leaves behind to the default graph."""
-        self.default.absorb(elements)
+    def mount(self, index: TripleIndex, graph: int = DEFAULT_GRAPH) -> None:
+        """Make what is sorted already, perhaps mapped from files, a graph that has nothing yet."""
+        with self.changing:
+            self._graph(graph).mount(index)
+
+    def absorb(self, elements: Elements, stream: str = "") -> None:
+        """Add what a batch of a stream leaves behind to the default graph. Readers see all of it or nothing."""
+        with self.changing:
+            batch = self._plan.begin(stream)
+            self.default.absorb(elements, lambda shard: self._plan.finished(shard, batch))
+            self._plan.end(batch)
+
+    def snapshot(self) -> DatasetSnapshot:
+        """All graphs as they are now: the newest stable snapshot."""
+        snapshot = self._published.again()
+        self._held.add(snapshot)
+        return snapshot
+
+    def alive(self) -> set[int]:
+        """The numbers of the snapshots that the plan keeps or somebody reads."""
+        return {*self._plan.planned(), *(snapshot.number for snapshot in self._held)}
+
+    def named(self) -> DatasetSnapshot:
+        """The named graphs as they are now."""
+        return self._published
 
     def reader(self, triples: Triples) -> TripleIndex:
         """Triples made ready to be read."""
         return TripleIndex(triples)
 
-    def named(self) -> DatasetSnapshot:
-        """The named graphs as they are now."""
-        with self.changing:
-            return DatasetSnapshot({name: graph.index() for name, graph in list(self._named.items())})
+    def base(self, graph: int = DEFAULT_GRAPH) -> TripleIndex:
+        """The part of a graph that never changes, as it is now."""
+        return self._known(graph).base
 
-    def snapshot(self) -> DatasetSnapshot:
-        """All graphs as they are now."""
+    def added(self, graph: int = DEFAULT_GRAPH) -> Elements:
+        """What is not in the base, in order of time."""
+        return self._known(graph).added()
+
+    def elements(self, graph: int = DEFAULT_GRAPH) -> Elements:
+        """The timed triples of a graph, in order of time; none where there is no such graph."""
+        return self._known(graph).elements()
+
+    def vector_timestamp(self) -> dict[str, int]:
+        """The last batch of each stream that readers see."""
+        return dict(self._published.vector_timestamp)
+
+    def restore(self, batches: VectorTimestamp) -> None:
+        """Go on counting batches from those that a checkpoint had."""
         with self.changing:
-            named = {name: graph.index() for name, graph in list(self._named.items())}
-            return DatasetSnapshot({DEFAULT_GRAPH: self.default.index(), **named})
+            self._plan.restore(batches)
+
+    def nbytes(self) -> StoreBytes:
+        """How much memory everything takes."""
+        return bytes_of([self.default, *self._named.values()])
+
+    def stop(self) -> None:
+        """Let the injecting threads go, where there are any."""
+        self._injectors.stop()
+
+    def _publish(self) -> None:
+        """Let readers have what there is now."""
+        before = self._published
+        graphs, names = before.named()
+        if self._named_changed:
+            graphs = {name: graph.reader for name, graph in self._named.items()}
+            names = np.array([*graphs], np.int64)
+            self._named_changed = False
+        if self._plan.stable_number == before.number:
+            self._plan.changed()
+        self._published = DatasetSnapshot(
+            graphs, self.default.reader, names, self._plan.stable_number, self._plan.stable()
+        )
+
+    def _new_graph(self) -> StoredGraph:
+        return StoredGraph(self._injectors.each, self._injectors.shards)
 
     def _graph(self, name: int) -> StoredGraph:
         if name == DEFAULT_GRAPH:
             return self.default
-        return self._named.setdefault(name, StoredGraph())
+        self._named_changed = True
+        if name not in self._named:
+            self._named[name] = self._new_graph()
+        return self._named[name]
+
+    def _known(self, name: int) -> StoredGraph:
+        return self.default if name == DEFAULT_GRAPH else self._named.get(name, _NO_GRAPH)
 
 
 def rows_by_graph(graphs: Ids, *names: int) -> Iterator[tuple[int, Ids]]:

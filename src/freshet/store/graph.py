@@ -1,72 +1,113 @@
-"""The stored graph: what was loaded, and what streams have left in it."""
+"""The stored graph: what was loaded, sorted, and what came since, appended."""
 
 from __future__ import annotations
 
-import threading
+from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from freshet.rdf.elements import Elements
-from freshet.rdf.triples import Triples
+from freshet.rdf.errors import InputError
+from freshet.rdf.triples import Ids, Triples
+from freshet.store.appended import Appended, EachShard
+from freshet.store.appended_view import AppendedView
+from freshet.store.graph_snapshot import GraphSnapshot
 from freshet.store.triple_index import TripleIndex
 
 # Loaded triples were there before any time a stream can have.
 BEFORE_ALL_TIME = -(2**62)
 
 _NOTHING = np.empty(0, np.int64)
+_LARGE = 1 << 16  # a load of fewer rows is not worth sorting the base anew
+_MUCH = 8  # nor is one of less than one in so many of what is there
+_KEPT = 1 << 20  # elements of graphs up to so many triples are kept for the next who asks
+
+Reader = TripleIndex | GraphSnapshot
+
+
+def one_shard(run: Callable[[int], None]) -> None:
+    """Where there is one shard, nobody else is asked to run anything."""
+    run(0)
 
 
 class StoredGraph:
-    """A stored graph as timed triples, in no order. A triple may stand in it more than once."""
+    """A graph that only grows. One thread at a time changes it; whoever has a reader is not disturbed.
 
-    def __init__(self) -> None:
-        self._parts: list[Elements] = []
-        self._indexed = 0  # how many of the triples `_index` has
-        self._index = TripleIndex(Triples(_NOTHING, _NOTHING, _NOTHING))
-        self._lock = threading.Lock()
+    What is loaded before anybody reads makes up the base. What is absorbed or loaded later is appended; a large load
+    becomes a new base, together with the one before, as long as nothing is appended.
+    """
 
-    def load(self, subjects: NDArray[np.int64], predicates: NDArray[np.int64], objects: NDArray[np.int64]) -> Elements:
+    def __init__(self, each_shard: EachShard = one_shard, shards: int = 1) -> None:
+        self._each_shard = each_shard
+        self._shards = shards
+        self.base = TripleIndex()
+        self._appended: Appended | None = None
+        self._empty = True
+        self._elements: tuple[Reader, Elements] | None = None
+        self.reader: Reader = self.base  # another one whenever something came
+
+    def mount(self, index: TripleIndex) -> None:
+        """Take what is sorted already as the base."""
+        if not self._empty:
+            raise InputError("a graph directory can only be opened as a graph that has no triples yet")
+        self.base = self.reader = index
+        self._empty = False
+
+    def load(self, subjects: Ids, predicates: Ids, objects: Ids) -> Elements:
         """Add triples that were always there."""
         times = np.full(len(subjects), BEFORE_ALL_TIME, np.int64)
         elements = Elements(times, subjects, predicates, objects)
-        self.absorb(elements)
+        if not len(subjects):
+            return elements
+        base = None if self._appended else self._larger_base(Triples(subjects, predicates, objects))
+        if base is None:
+            self.absorb(elements)
+        else:
+            self.base = self.reader = base
+            self._empty = False
         return elements
 
-    def absorb(self, elements: Elements) -> None:
-        """Add what a stream leaves behind."""
-        if len(elements.times):
-            with self._lock:
-                self._parts.append(elements)
+    def absorb(self, elements: Elements, done: Callable[[int], None] = lambda shard: None) -> Ids:
+        """Append what a stream leaves behind; the row of each triple, -1 where it was there. `done`: see Appended."""
+        if self._appended is None:
+            self._appended = Appended(self.base, self._each_shard, self._shards)
+        before = self._appended.rows
+        rows = self._appended.append(elements, done)
+        if self._appended.rows > before:
+            self.reader = GraphSnapshot(self.base, self._appended.view())
+        self._empty = False
+        return rows
 
-    def elements(self) -> Elements:
-        """All triples, in order of time."""
-        with self._lock:
-            if len(self._parts) > 1:
-                joined = Elements(*(np.concatenate(column) for column in zip(*self._parts, strict=True)))
-                order = np.argsort(joined.times, kind="stable")
-                self._parts = [Elements(*(column[order] for column in joined))]
-            if self._parts:
-                return self._parts[0]
-        return Elements(_NOTHING, _NOTHING, _NOTHING, _NOTHING)
-
-    def base(self) -> TripleIndex:
-        every = self.elements()
-        keep = every.times == BEFORE_ALL_TIME
-        return TripleIndex(Triples(*(column[keep] for column in every[1:])))
+    def appended(self) -> AppendedView | None:
+        """The triples that are not in the base."""
+        reader = self.reader
+        return reader.appended if isinstance(reader, GraphSnapshot) else None
 
     def added(self) -> Elements:
-        every = self.elements()
-        return Elements(*(column[every.times != BEFORE_ALL_TIME] for column in every))
+        """The same with their times, in order of time."""
+        appended = self.appended()
+        if appended is None:
+            return Elements(_NOTHING, _NOTHING, _NOTHING, _NOTHING)
+        times = appended.times().copy()
+        order = np.argsort(times, kind="stable")
+        return Elements(times[order], *(column[order] for column in appended.triples()))
 
-    def index(self) -> TripleIndex:
-        """The set of triples that are here now, for one-shot queries. Nothing is made anew where none came since."""
-        with self._lock:
-            if self._indexed != len(self):
-                _, *columns = (np.concatenate(column) for column in zip(*self._parts, strict=True))
-                self._index = TripleIndex(Triples(*columns))
-                self._indexed = len(self)
-            return self._index
+    def elements(self) -> Elements:
+        """All triples with their times, in order of time."""
+        kept, reader = self._elements, self.reader
+        if kept is not None and kept[0] is reader:
+            return kept[1]
+        base, added = self.base.triples(), self.added()
+        times = np.full(base.subjects.size, BEFORE_ALL_TIME, np.int64)
+        elements = Elements(times, *base)
+        if added.times.size:  # none of them has an earlier time than the base
+            elements = Elements(*(np.concatenate(columns) for columns in zip(elements, added, strict=True)))
+        self._elements = (reader, elements) if elements.times.size <= _KEPT else None
+        return elements
 
-    def __len__(self) -> int:
-        return sum(len(part.times) for part in self._parts)
+    def _larger_base(self, triples: Triples) -> TripleIndex | None:
+        """A base that has more triples; None where they are better appended."""
+        larger = self.base.with_more(triples)
+        if larger is None and len(triples.subjects) >= max(_LARGE, len(self.base) // _MUCH):
+            larger = TripleIndex(self.base.triples(), triples)
+        return larger

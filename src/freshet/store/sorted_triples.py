@@ -110,16 +110,24 @@ class SortedTriples:
 
     def probe_predicates(self, predicates: Ids) -> tuple[Ids, Triples]:
         """All rows of many predicates, with the number of the predicate."""
-        groups = self._groups_of(predicates)
+        groups = self.groups_of(predicates)
         bounds = self.arrays.bounds
         ranges = np.append(bounds[:-1] << 32 | np.diff(bounds), 0)[groups]
         numbers, rows = spread_rows(ranges, int((ranges & _COUNT_MASK).sum()))
         return numbers, self._triples(self.arrays.keys[rows], predicates[numbers], self.arrays.seconds[rows])
 
+    def groups_of(self, predicates: Ids) -> Ids:
+        """The group of each predicate, -1 where there is none."""
+        known = self.arrays.predicates
+        if known.size == 0:
+            return np.full(predicates.size, -1, np.int64)
+        at = np.minimum(np.searchsorted(known, predicates), known.size - 1)
+        return np.where(known[at] == predicates, at, -1)
+
     def _probe(self, predicates: Ids | int, keys: Ids, wanted: Ids) -> Found:
         arrays = self.arrays
         if isinstance(predicates, np.ndarray):
-            groups = self._groups_of(predicates)
+            groups = self.groups_of(predicates)
             ranges, _ = find_grouped_ranges(arrays.slots, arrays.firsts, arrays.shifts, groups, keys)
             total = self._narrowed(ranges, wanted)
             numbers, found, others = spread(ranges, total, keys, arrays.seconds)
@@ -171,14 +179,6 @@ class SortedTriples:
 
     def _triples(self, keys: Ids, predicates: Ids, seconds: Ids) -> Triples:
         return Triples(keys, predicates, seconds) if self.key == SUBJECT else Triples(seconds, predicates, keys)
-
-    def _groups_of(self, predicates: Ids) -> Ids:
-        """The group of each predicate, -1 where there is none."""
-        known = self.arrays.predicates
-        if known.size == 0:
-            return np.full(predicates.size, -1, np.int64)
-        at = np.minimum(np.searchsorted(known, predicates), known.size - 1)
-        return np.where(known[at] == predicates, at, -1)
 
 
 def _wanted(seconds: Ids | int) -> Ids:

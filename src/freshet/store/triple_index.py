@@ -28,17 +28,16 @@ class TripleIndex:
     Where the predicate is not given, the rows of a subject or object are sought under every predicate.
     """
 
-    def __init__(self, triples: Triples) -> None:
+    def __init__(self, *parts: Triples) -> None:
         """Triples may stand twice in the columns that are given; they count once."""
-        self._given: Triples | None = triples
+        self._given: tuple[Triples, ...] | None = parts
         self._orders: dict[int, SortedTriples] = {}
         self._lock = threading.Lock()
 
     @classmethod
     def of_orders(cls, by_subject: OrderArrays, by_object: OrderArrays) -> TripleIndex:
         """An index of orders that are there already, perhaps as maps of files."""
-        nothing = np.empty(0, np.int64)
-        index = cls(Triples(nothing, nothing, nothing))
+        index = cls()
         index._given = None
         index._orders = {SUBJECT: SortedTriples(by_subject, SUBJECT), OBJECT: SortedTriples(by_object, OBJECT)}
         return index
@@ -64,6 +63,21 @@ class TripleIndex:
     def orders(self) -> tuple[SortedTriples, ...]:
         """The orders that have been made."""
         return tuple(self._orders.values())
+
+    @property
+    def given_bytes(self) -> int:
+        """Bytes of what is not sorted yet."""
+        return sum(column.nbytes for part in self._given or () for column in part)
+
+    def with_more(self, triples: Triples) -> TripleIndex | None:
+        """An index that has more triples; None where this one is sorted already."""
+        given = self._given
+        return None if given is None else TripleIndex(*given, triples)
+
+    def triples(self) -> Triples:
+        """All triples; where they are not sorted yet some may stand twice."""
+        given = self._given
+        return self.match(ANY, ANY, ANY) if given is None else _together(given)
 
     def count(self, subject: int, predicate: int, object: int) -> int:
         """How many triples match a pattern."""
@@ -107,4 +121,12 @@ class TripleIndex:
     def _sorted(self, key: int) -> OrderArrays:
         if self._given is None:
             return other_order(self._orders[OBJECT - key].arrays)
-        return sorted_order(self._given[key], self._given.predicates, self._given[OBJECT - key])
+        given = _together(self._given)
+        return sorted_order(given[key], given.predicates, given[OBJECT - key])
+
+
+def _together(parts: tuple[Triples, ...]) -> Triples:
+    if len(parts) == 1:
+        return parts[0]
+    nothing = np.empty(0, np.int64)
+    return Triples(*(np.concatenate([nothing, *(part[place] for part in parts)]) for place in range(3)))

@@ -35,9 +35,9 @@ def test_named_but_empty() -> None:
 
 def test_a_snapshot_stays_as_it_was() -> None:
     stored = StoredDataset()
-    stored.default.load(np.array([1]), np.array([2]), np.array([3]))
+    stored.load(np.array([1]), np.array([2]), np.array([3]))
     before = stored.snapshot()
-    stored.default.absorb(Elements(*(np.array([value]) for value in (1000, 4, 2, 3))))
+    stored.absorb(Elements(*(np.array([value]) for value in (1000, 4, 2, 3))))
     load(stored, (1, 2, 3, 20))
     assert before.graph(DEFAULT_GRAPH).match(ANY, 2, 3).subjects.tolist() == [1]
     assert before.names().size == 0
@@ -50,10 +50,13 @@ def test_a_snapshot_stays_as_it_was() -> None:
 
 def test_an_index_is_made_once() -> None:
     stored = StoredDataset()
-    stored.default.load(np.array([1, 1]), np.array([2, 2]), np.array([3, 3]))
+    stored.load(np.array([1, 1]), np.array([2, 2]), np.array([3, 3]))
+    assert stored.elements().subjects.tolist() == [1, 1]
     index = stored.snapshot().graph(DEFAULT_GRAPH)
     assert len(index) == 1
-    assert stored.default.elements().subjects.tolist() == [1, 1]
     assert stored.snapshot().graph(DEFAULT_GRAPH) is index
-    stored.default.load(np.array([1]), np.array([2]), np.array([3]))
-    assert stored.snapshot().graph(DEFAULT_GRAPH) is not index
+    stored.load(np.array([1]), np.array([2]), np.array([3]))
+    assert stored.snapshot().graph(DEFAULT_GRAPH) is index
+    stored.load(np.array([1]), np.array([2]), np.array([4]))
+    assert len(stored.snapshot().graph(DEFAULT_GRAPH)) == 2
+    assert stored.elements().objects.tolist() == [3, 4]

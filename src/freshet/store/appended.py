@@ -1,0 +1,104 @@
+"""Triples that are appended to a graph batch by batch, while others read what was there before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from freshet.kernels.adjacency import SortedBase, find_groups, link_groups, link_rows, mark_fresh, settle
+from freshet.rdf.elements import Elements
+from freshet.rdf.triples import Ids
+from freshet.store.appended_arrays import Chains, no_rows, with_predicates, with_room
+from freshet.store.appended_view import AppendedView
+from freshet.store.triple_index import SUBJECT, TripleIndex
+
+_NOTHING = np.empty(0, np.int64)
+_NO_BASE = SortedBase(_NOTHING, _NOTHING, _NOTHING, _NOTHING, _NOTHING)
+
+EachShard = Callable[[Callable[[int], None]], None]  # runs something for every shard, and waits for all
+
+
+class Appended:
+    """The appended part of a graph. One thread at a time appends; views are taken in between, and read at any time."""
+
+    def __init__(self, base: TripleIndex, each_shard: EachShard, shards: int = 1) -> None:
+        self._base = base
+        self._each_shard = each_shard
+        self._arrays = no_rows(shards)
+        self._groups: dict[int, int] = {}  # by predicate
+        self._in_base = _NO_BASE
+        self.rows = 0
+
+    def append(self, elements: Elements, done: Callable[[int], None] = lambda shard: None) -> Ids:
+        """Append triples that are not in the graph yet; the row of each, -1 where it was there.
+
+        `done` is told which shard has all of its own.
+        """
+        times, subjects, predicates, objects = (np.ascontiguousarray(column, np.int64) for column in elements)
+        groups = self._groups_of(predicates)
+        self._arrays = arrays = with_room(self._arrays, self.rows, times.size)
+        times = times.copy()
+        places = np.full((arrays.triples.shape[0], times.size), -1, np.int64)
+
+        def mark(shard: int) -> None:
+            places[shard] = mark_fresh(
+                self._in_base,
+                arrays.triples,
+                arrays.triples_used,
+                arrays.out.nodes,
+                arrays.into.nodes,
+                arrays.times,
+                self.rows,
+                subjects,
+                groups,
+                objects,
+                times,
+                shard,
+            )
+
+        self._each_shard(mark)
+        fresh = places.max(axis=0) >= 0
+        rows = np.where(fresh, self.rows - 1 + np.cumsum(fresh), -1)
+
+        def link(shard: int) -> None:
+            settle(arrays.triples, places[shard], rows, arrays.times, times)
+            _link(arrays.out, shard, subjects, groups, objects, rows)
+            _link(arrays.into, shard, objects, groups, subjects, rows)
+            done(shard)
+
+        self._each_shard(link)
+        link_groups(arrays.along, arrays.groups.ends, groups, rows)
+        self.rows += int(np.count_nonzero(fresh))
+        return rows
+
+    def view(self) -> AppendedView:
+        """What is there now, for readers."""
+        return AppendedView(self._arrays, self.rows, self._groups)
+
+    def _groups_of(self, predicates: Ids) -> Ids:
+        """The groups of predicates; new ones are made."""
+        groups: Ids = find_groups(predicates, self._arrays.groups.slots, self._arrays.groups.known)
+        unknown = groups < 0
+        if unknown.any():
+            new = np.unique(predicates[unknown])
+            count = len(self._groups)
+            self._arrays = with_predicates(self._arrays, count, new)
+            self._in_base = self._base_groups(count, new)
+            self._groups.update((predicate, at) for at, predicate in enumerate(new.tolist(), count))
+            groups = find_groups(predicates, self._arrays.groups.slots, self._arrays.groups.known)
+        return groups
+
+    def _base_groups(self, count: int, predicates: Ids) -> SortedBase:
+        """What finds triples in the base, with groups for some more predicates."""
+        if not len(self._base):
+            return _NO_BASE
+        order = self._base.order(SUBJECT)
+        groups = np.concatenate([self._in_base.groups[:count], order.groups_of(predicates)])
+        return SortedBase(order.arrays.slots, order.arrays.firsts, order.arrays.shifts, order.arrays.seconds, groups)
+
+
+def _link(chains: Chains, shard: int, keys: Ids, groups: Ids, others: Ids, rows: Ids) -> None:
+    link_rows(
+        chains.table, chains.entries, chains.nodes, chains.used, chains.different, shard, keys, groups, others, rows
+    )
