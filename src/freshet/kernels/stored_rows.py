@@ -1,8 +1,9 @@
 """Rows of one predicate in a base, by number: what a key's rows are, and what stands in a row.
 
-A base has the triples of a predicate twice, sorted by subject and sorted by object. A row that is found by its subject is
-numbered by its place in the first order, one that is found by its object by its place in the second, behind all those of
-the first. So one number says where to read, and nothing has to say which place in one order is which in the other.
+A base has the triples of a predicate twice, sorted by subject and sorted by object. A row that is found by its subject
+is numbered by its place in the first order, one that is found by its object by its place in the second, behind all
+those of the first. So one number says where to read, and nothing has to say which place in one order is which in the
+other.
 Numbers behind both orders are of rows that came later, and are kept elsewhere.
 """
 

@@ -135,7 +135,7 @@ class ArrivalClock:
             for member in tuple(self._members.values()):
                 self._give(member, time_ms, self.plan.variables, rows)
             return
-        for number, own in dealt_out(rows):
+        for number, own in dealt_out(rows)[1]:
             found = self._members.get(number)
             if found is not None:  # not removed since
                 self._give(found, time_ms, self.plan.variables[:-1], own)

@@ -183,9 +183,7 @@ class Builder:
         # Inputs whose rows stay come last: nobody has to be told that they went.
         ordered = sorted(inputs, key=_stays)
         needed = wanted.union(*(frozenset(variables_of(each.expression)) & each.scope for each in conditions))
-        made = [
-            self._input(node, needed | _names_of(ordered, but=at), probed=True) for at, node in enumerate(ordered)
-        ]
+        made = [self._input(node, needed | _names_of(ordered, but=at), probed=True) for at, node in enumerate(ordered)]
         if not conditions and is_pair(made):
             return PairJoinOp(made, wanted)
         return MultiwayJoinOp(made, conditions, wanted, self.dictionary)

@@ -101,7 +101,6 @@ class Engine:
         with self._lock:
             if name in self._queries:
                 raise InputError(f"a query named {name} is registered already")
-            on_report = self._keeping(on_report)
             timing = timing_of(plan, query.period_ms if every_ms is None else every_ms, report, file)
             self._make_streams(timing)
             shape = None if measurements is not None or limit_seconds is not None else shape_of(plan)
@@ -342,11 +341,11 @@ class Engine:
         if timing.is_plain and limit_seconds is None and measurements is None:
             arrivals = self._hosting.arrivals(name, plan, self._streams_of(timing), shared=False)
             if arrivals is not None:
-                arrivals.add(name, [], on_report)
+                arrivals.add(name, [], self._keeping(on_report))
                 return arrivals, plan
         clock = self._clock(timing)
         try:
-            query = self._hosting.alone(name, plan, clock, on_report, measurements)
+            query = self._hosting.alone(name, plan, clock, self._keeping(on_report), measurements)
             clock.add(name, query, timing, limit_seconds)
         except BaseException:
             clock.free()  # others may have it, and keep what is theirs
@@ -369,9 +368,11 @@ class Engine:
                 shared = clock = arrivals
             else:
                 clock = self._clock(timing)
-                shared = self._hosting.shared(group, shape.plan, clock, len(shape.constants))
+                shared = self._hosting.shared(group, shape.plan, clock, len(shape.constants), self.forgetting.keep_rows)
                 clock.add(group, shared, timing)
             self._shared_clocks[group] = clock
+        if isinstance(shared, ArrivalClock):  # else what is reported to all is kept in one
+            on_report = self._keeping(on_report)
         shared.add(name, [self.dictionary.encode(term) for term in shape.constants], on_report)
         self._plans.enter(name, key, shared)
         return clock

@@ -71,15 +71,15 @@ class Hosting:
         windows = [clock.window(window) for window in plan.windows]
         return ContinuousQuery(name, plan, windows, leaves.given, root, self._dictionary, on_report)
 
-    def shared(self, name: str, plan: Plan, clock: Clock, constants: int) -> SharedQuery:
-        """Operators for all queries that differ from the plan in so many constants."""
+    def shared(self, name: str, plan: Plan, clock: Clock, constants: int, keep: Callable[[Ids], None]) -> SharedQuery:
+        """Operators for all queries that differ from the plan in so many constants; `keep` gets what they report."""
         parameters = ParametersOp(constants)
         leaves = _Leaves(clock, self._dictionary)
         builder = Builder(leaves, self._graphs, self._dictionary, None, parameters)
         root = builder.build(plan.root, frozenset(plan.variables))
         windows = [clock.window(window) for window in plan.windows]
         return SharedQuery(
-            name, plan, windows, leaves.given, root, parameters, clock.stored_matches, self._on_member_failure
+            name, plan, windows, leaves.given, root, parameters, clock.stored_matches, keep, self._on_member_failure
         )
 
     def arrivals(self, name: str, plan: Plan, streams: Iterable[str], *, shared: bool) -> ArrivalClock | None:

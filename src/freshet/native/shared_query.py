@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from freshet.native.change import Operator
 from freshet.native.leaf_buffer import LeafBuffer
+from freshet.native.one_way_index import Ids
 from freshet.native.operators.parameters import ParametersOp
 from freshet.native.plan import Plan
 from freshet.native.r2s.bags import dealt_out
@@ -35,15 +36,20 @@ class SharedQuery:
         root: Operator,
         parameters: ParametersOp,
         stored: Callable[[LeafBuffer | StoredLeaf, int, int], Elements | None],
+        keep: Callable[[Ids], None],
         on_failure: Callable[[str, Exception], None],
     ) -> None:
-        """`stored` gives what has a term at a place in the stored graph of a leaf, None for leaves of windows."""
+        """`stored` gives what has a term at a place in the stored graph of a leaf, None for leaves of windows.
+
+        `keep` keeps the terms of an array as long as somebody has a part of it.
+        """
         self.name = name
         self.plan = plan
         self.windows = windows
         self.leaves = leaves
         self._parameters = parameters
         self._stored = stored
+        self._keep = keep
         self._on_failure = on_failure
         self._members: dict[int, _Member] = {}
         self._numbers: dict[str, int] = {}
@@ -81,7 +87,9 @@ class SharedQuery:
         if len(rows) == 0:
             return
         variables = self.plan.variables[:-1]
-        for number, own in dealt_out(rows):
+        ordered, parts = dealt_out(rows)
+        self._keep(ordered)
+        for number, own in parts:
             member = self._members.get(number)
             if member is None:  # removed since
                 continue
