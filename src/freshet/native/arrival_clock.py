@@ -106,8 +106,8 @@ class ArrivalClock:
         """Elements that a stream leaves in the stored default graph."""
         self._query.stored(elements)
 
-    def push(self, stream: str, elements: Elements) -> None:
-        """Elements of a stream, none behind its watermark."""
+    def push(self, stream: str, elements: Elements, watermark_ms: int = BEFORE_ALL_TIME) -> None:
+        """Elements of a stream, none behind its watermark, which has come so far with them."""
         if stream in self._query.streams:
             self._query.receive(stream, elements)
 
@@ -135,7 +135,7 @@ class ArrivalClock:
             for member in tuple(self._members.values()):
                 self._give(member, time_ms, self.plan.variables, rows)
             return
-        for number, own in dealt_out(rows):
+        for number, own in dealt_out(rows)[1]:
             found = self._members.get(number)
             if found is not None:  # not removed since
                 self._give(found, time_ms, self.plan.variables[:-1], own)

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from functools import singledispatchmethod
 from typing import Protocol
 
-import numpy as np
-
 from freshet.algebra.expressions import Expression
 from freshet.algebra.free_variables import variables_of
 from freshet.native.caching import Size
@@ -56,6 +54,7 @@ from freshet.native.plan import (
     children,
 )
 from freshet.native.row_buffer import RowBuffer
+from freshet.native.stored_leaf import StoredLeaf
 from freshet.rdf.dictionary import Dictionary
 
 _EVERY_TRIPLE = LeafPattern((0, 0, 0), ((0,), (1,), (2,)))
@@ -65,6 +64,9 @@ class Leaves(Protocol):
     """Where leaf buffers are kept, so that equal ones are shared."""
 
     def leaf(self, source: Source, pattern: LeafPattern) -> LeafBuffer: ...
+
+    def probed(self, source: Source, pattern: LeafPattern) -> LeafBuffer | StoredLeaf:
+        """A leaf for those who look rows up: one of the stored graph need not have a copy of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +169,8 @@ class Builder:
     def size_of(self, node: PlanLeaf) -> Size:
         """How much a leaf holds, or is about to."""
         pattern, names = self._pattern(node)
-        rows = self.leaves.leaf(node.source, pattern).known()
-        return Size(len(rows), {name: len(np.unique(rows[:, at])) for at, name in enumerate(names)})
+        rows, distinct = self.leaves.probed(node.source, pattern).sizes()
+        return Size(rows, dict(zip(names, distinct, strict=True)))
 
     def _filtered(self, child: PlanNode, conditions: Sequence[PlanCondition], wanted: Names) -> Operator:
         below = wanted.union(*(_mentioned(each.expression, child) & each.scope for each in conditions))
@@ -181,7 +183,7 @@ class Builder:
         # Inputs whose rows stay come last: nobody has to be told that they went.
         ordered = sorted(inputs, key=_stays)
         needed = wanted.union(*(frozenset(variables_of(each.expression)) & each.scope for each in conditions))
-        made = [self._input(node, needed | _names_of(ordered, but=at)) for at, node in enumerate(ordered)]
+        made = [self._input(node, needed | _names_of(ordered, but=at), probed=True) for at, node in enumerate(ordered)]
         if not conditions and is_pair(made):
             return PairJoinOp(made, wanted)
         return MultiwayJoinOp(made, conditions, wanted, self.dictionary)
@@ -199,9 +201,9 @@ class Builder:
         made = [replace(self._input(each, needed), expires=True) for each in (left, right)]
         return MultiwayJoinOp(made, conditions, wanted, self.dictionary, overlapping=overlapping)
 
-    def _input(self, node: PlanNode, needed: Names) -> Input:
+    def _input(self, node: PlanNode, needed: Names, *, probed: bool = False) -> Input:
         if isinstance(node, PlanLeaf):
-            return self._leaf(node)
+            return self._leaf(node, probed=probed)
         names = needed & node.names
         buffer = RowBuffer(self.build(node, names), tuple(sorted(names)))
         return Input(buffer, buffer.names, node.certain & names, not _stays(node))
@@ -209,9 +211,9 @@ class Builder:
     def _pattern(self, node: PlanLeaf) -> tuple[LeafPattern, tuple[str, ...]]:
         return leaf_pattern(node.pattern, self.dictionary, () if self.parameters is None else self.parameters.choices)
 
-    def _leaf(self, node: PlanLeaf) -> Input:
+    def _leaf(self, node: PlanLeaf, *, probed: bool = False) -> Input:
         pattern, names = self._pattern(node)
-        buffer = self.leaves.leaf(node.source, pattern)
+        buffer = (self.leaves.probed if probed else self.leaves.leaf)(node.source, pattern)
         return Input(buffer, names, frozenset(names), not isinstance(node.source, Stored))
 
 

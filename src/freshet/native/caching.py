@@ -5,6 +5,8 @@ throws away. Joined in advance they are one look-up. The price is the memory of 
 they are not expected to be more than the patterns have together:
 
     | R1 ⋈ R2 |  ≈  |R1| · |R2| / max(distinct keys of R1, of R2)   <=   |R1| + |R2|
+
+and not more than MOST_ROWS, since large patterns are not copied otherwise.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ class Size:
 
 
 SizeOf = Callable[[PlanLeaf], Size]
+
+MOST_ROWS = 1 << 20
 
 
 def with_caches(node: PlanNode, size_of: SizeOf) -> PlanNode:
@@ -89,4 +93,4 @@ def _pays(group: list[PlanLeaf], size_of: SizeOf) -> bool:
             else:
                 distinct[name] = count
         distinct = {name: min(count, max(rows, 1.0)) for name, count in distinct.items()}
-    return rows <= sum(size.rows for size in sizes)
+    return rows <= min(MOST_ROWS, sum(size.rows for size in sizes))

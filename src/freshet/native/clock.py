@@ -14,11 +14,17 @@ from freshet.native.rhythm import Rhythm
 from freshet.native.s2r.content import WindowContent
 from freshet.native.s2r.contents import content_of
 from freshet.native.s2r.feed import Feed
+from freshet.native.stored import StoredGraphs, matches
+from freshet.native.stored_leaf import StoredLeaf
 from freshet.native.stream import in_order
 from freshet.native.timing import ReportCondition, Timing, source_of
 from freshet.rdf.elements import Elements
 from freshet.rdf.triples import DEFAULT_GRAPH
 from freshet.results.report import Report
+
+
+EARLY_ELEMENTS = 64  # so many at once are worth to be let in before their window closes
+COPIED_ROWS = 1 << 16  # so many rows of a stored pattern are copied for the queries that read it
 
 
 class ClockedQuery(Protocol):
@@ -28,7 +34,7 @@ class ClockedQuery(Protocol):
     def plan(self) -> Plan: ...
 
     @property
-    def leaves(self) -> Iterable[LeafBuffer]:
+    def leaves(self) -> Iterable[LeafBuffer | StoredLeaf]:
         """The leaf buffers that it reads."""
 
     def take_in(self, number: int) -> None:
@@ -98,7 +104,7 @@ class Clock:
     def __init__(
         self,
         streams: Iterable[str],
-        stored: Callable[[int], Elements],
+        stored: StoredGraphs,
         on_failure: Callable[[str, Exception], None],
     ) -> None:
         self.streams = set(streams)
@@ -113,6 +119,7 @@ class Clock:
         self._windows: dict[WindowOperator, WindowContent] = {}  # of the newest generation
         self._newest: dict[str, Feed] = {}  # likewise
         self._stored_leaves: dict[tuple[int, LeafPattern], LeafBuffer] = {}
+        self._large_leaves: dict[tuple[int, LeafPattern], StoredLeaf] = {}
         self._number = 0
         self._stored_number = 0  # the last step at which a stored leaf moved
         self._wake_ms = AFTER_ALL_TIME  # below this watermark there is nothing to do
@@ -157,7 +164,18 @@ class Clock:
         leaf = self._stored_leaves.get((graph, pattern))
         if leaf is None:
             leaf = self._stored_leaves[graph, pattern] = LeafBuffer(pattern, expires=False)
-            leaf.receive(self._stored(graph))
+            if not pattern.chosen:  # else nothing is chosen yet
+                leaf.receive(matches(self._stored, graph, pattern.constants))
+        return leaf
+
+    def large_leaf(self, pattern: LeafPattern, graph: int = DEFAULT_GRAPH) -> StoredLeaf | None:
+        """A leaf of a stored graph without a copy of its rows; None where there are too few to make a difference."""
+        leaf = self._large_leaves.get((graph, pattern))
+        if leaf is None and (graph, pattern) not in self._stored_leaves and StoredLeaf.suits(pattern):
+            base = self._stored.base(graph)
+            if base.count(*pattern.constants) > COPIED_ROWS:
+                leaf = self._large_leaves[graph, pattern] = StoredLeaf(pattern, base)
+                leaf.receive(self._stored.added(graph))
         return leaf
 
     @property
@@ -165,11 +183,14 @@ class Clock:
         """The windows that queries read."""
         return {window for rhythm in self._rhythms for window in rhythm.windows}
 
-    def stored_elements(self, leaf: LeafBuffer) -> Elements | None:
-        """What the stored graph of a leaf has; None where it is the leaf of a window."""
-        for (graph, _), stored in self._stored_leaves.items():
+    def stored_matches(self, leaf: LeafBuffer | StoredLeaf, place: int, term: int) -> Elements | None:
+        """What the stored graph of a leaf has with a term at a place; None where it is the leaf of a window."""
+        for (graph, pattern), stored in self._stored_leaves.items():
             if stored is leaf:
-                return self._stored(graph)
+                subject, predicate, object_ = (
+                    term if at == place else constant for at, constant in enumerate(pattern.constants)
+                )
+                return matches(self._stored, graph, (subject, predicate, object_))
         return None
 
     def add(self, name: str, query: ClockedQuery, timing: Timing, limit_seconds: float | None = None) -> None:
@@ -206,6 +227,7 @@ class Clock:
             window.leaves = {pattern: leaf for pattern, leaf in window.leaves.items() if id(leaf) in leaves}
         self._windows = {operator: window for operator, window in self._windows.items() if window in windows}
         self._stored_leaves = {key: leaf for key, leaf in self._stored_leaves.items() if id(leaf) in leaves}
+        self._large_leaves = {key: leaf for key, leaf in self._large_leaves.items() if id(leaf) in leaves}
         for stream, feeds in list(self._feeds.items()):
             for feed in feeds:
                 feed.readers = [window for window in feed.readers if window in windows]
@@ -218,17 +240,17 @@ class Clock:
     def load(self, elements: Elements, graph: int) -> None:
         """Triples that have been added to a stored graph, as if they had always been there."""
         self._stored_number = self._number + 1  # also where no leaf of it is read, but all of its graphs
-        for (name, _), leaf in self._stored_leaves.items():
+        for (name, _), leaf in self._leaves_of_graphs():
             if name == graph:
                 leaf.receive(elements)
 
     def absorb(self, elements: Elements) -> None:
         """Elements that a stream leaves in the stored default graph, in the order they came."""
-        if self._stored_leaves and len(elements.times):
+        if (self._stored_leaves or self._large_leaves) and len(elements.times):
             self.load(in_order([elements]), DEFAULT_GRAPH)
 
-    def push(self, stream: str, elements: Elements) -> None:
-        """Elements of a stream in the order they came, none behind its watermark."""
+    def push(self, stream: str, elements: Elements, watermark_ms: int = BEFORE_ALL_TIME) -> None:
+        """Elements of a stream in the order they came, none behind its watermark, which has come so far with them."""
         feeds = self._feeds.get(stream)
         if not feeds or not len(elements.times):
             return
@@ -238,6 +260,24 @@ class Clock:
             feed.waiting.push(elements)
             if feed.instants and feed.waiting.from_ms < self._wake_ms:
                 self._wake_ms = feed.waiting.from_ms + 1
+        if len(elements.times) >= EARLY_ELEMENTS and watermark_ms > BEFORE_ALL_TIME:
+            self._enter_early(feeds, watermark_ms)
+
+    def _enter_early(self, feeds: list[Feed], watermark_ms: int) -> None:
+        """Do now what the next close would have to do, as far as nothing can come before it any more."""
+        for feed in feeds:
+            if not feed.instants:
+                feed.release(watermark_ms)
+        if len(self._rhythms) == 1:
+            (rhythm,) = self._rhythms
+            if rhythm.enters_early:
+                close_ms = rhythm.wakes_at(max(self.passed_ms, time_of(self.moment)))
+                for window in rhythm.closing:
+                    if window.feed in feeds:
+                        window.enter(close_ms, self._number + 1)
+
+    def _leaves_of_graphs(self) -> list[tuple[tuple[int, LeafPattern], LeafBuffer | StoredLeaf]]:
+        return [*self._stored_leaves.items(), *self._large_leaves.items()]
 
     # ---- time
 
@@ -299,9 +339,9 @@ class Clock:
                 if window.number != number:
                     window.moved_ms = time_ms
                     window.move_to(time_ms, number)
-        if self._stored_leaves:
+        if self._stored_leaves or self._large_leaves:
             bound_ms = seen_before(moment)
-            for leaf in self._stored_leaves.values():
+            for _, leaf in self._leaves_of_graphs():
                 if leaf.moves(BEFORE_ALL_TIME, bound_ms):
                     leaf.step(BEFORE_ALL_TIME, bound_ms, number)
                     self._stored_number = number

@@ -9,6 +9,7 @@ from freshet.native.leaf_buffer import LeafBuffer
 from freshet.native.plan import Plan
 from freshet.native.r2s.put_out import put_out_of
 from freshet.native.s2r.content import WindowContent
+from freshet.native.stored_leaf import StoredLeaf
 from freshet.oneshot.construct import construct
 from freshet.oneshot.table import Table
 from freshet.rdf.dictionary import Dictionary
@@ -23,7 +24,7 @@ class ContinuousQuery:
         name: str,
         plan: Plan,
         windows: Sequence[WindowContent],
-        leaves: Sequence[LeafBuffer],
+        leaves: Sequence[LeafBuffer | StoredLeaf],
         root: Operator,
         dictionary: Dictionary,
         on_report: Callable[[Report], None],

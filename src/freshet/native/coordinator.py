@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
+from collections import Counter
 from collections.abc import Callable, Collection
 
 from freshet.algebra.nodes import Query
@@ -48,6 +49,8 @@ class Engine:
         self._tell_failure = on_failure or _warn
         self._derived: dict[str, DerivedStream] = {}
         self._queries: dict[str, AnyClock] = {}
+        self._members: Counter[AnyClock] = Counter()  # how many queries each clock has
+        self._shared_clocks: dict[str, AnyClock] = {}  # by the names of shared plans
         self._clocks_of: dict[str, list[AnyClock]] = {}  # by the name of a stream, derived ones too
         self._states_of: dict[AnyClock, list[StreamState]] = {}
         self._derived_of: dict[str, list[DerivedStream]] = {}
@@ -98,7 +101,6 @@ class Engine:
         with self._lock:
             if name in self._queries:
                 raise InputError(f"a query named {name} is registered already")
-            on_report = self._keeping(on_report)
             timing = timing_of(plan, query.period_ms if every_ms is None else every_ms, report, file)
             self._make_streams(timing)
             shape = None if measurements is not None or limit_seconds is not None else shape_of(plan)
@@ -112,11 +114,13 @@ class Engine:
                 if clock is None:
                     clock, plan = self._alone(name, plan, timing, on_report, limit_seconds, measurements)
                 self._queries[name] = clock
+                self._members[clock] += 1
             except BaseException:
                 for each in self._clocks():  # what it had asked for
                     each.free()
+                self._connect()
                 raise
-            finally:
+            if self._members[clock] == 1:
                 self._connect()
             return plan
 
@@ -125,9 +129,11 @@ class Engine:
         with self._lock:
             if name not in self._queries:
                 raise InputError(f"there is no query named {name}")
-            clock, known_as = self._queries.pop(name), self._plans.clock_name(name)
+            clock, known_as = self._queries[name], self._plans.clock_name(name)
+            self._leave(name)
             if self._plans.leave(name):
                 clock.remove(known_as)
+                self._shared_clocks.pop(known_as, None)
             self._connect()
 
     def push(self, stream: str, elements: Elements) -> None:
@@ -138,7 +144,7 @@ class Engine:
             if state.absorb is not None:
                 self._absorb(state, elements)
             for clock in self._clocks_of.get(stream, ()):
-                clock.push(stream, elements)
+                clock.push(stream, elements, state.watermark_ms)
             for derived in self._derived_of.get(stream, ()):
                 derived.push(elements)
             self._advance(stream)
@@ -232,7 +238,7 @@ class Engine:
         for clock in self._clocks():
             if isinstance(clock, Clock) and clock.streams == streams:
                 return clock
-        return Clock(streams, self._graphs.elements, self._failed)
+        return Clock(streams, self._graphs, self._failed)
 
     def _streams_of(self, timing: Timing) -> set[str]:
         streams = set(timing.streams)
@@ -245,7 +251,13 @@ class Engine:
         return tuple(self.streams[stream].elements for stream in sorted(timing.base_streams))
 
     def _clocks(self) -> list[AnyClock]:
-        return list(dict.fromkeys(self._queries.values()))
+        return list(self._members)
+
+    def _leave(self, name: str) -> None:
+        clock = self._queries.pop(name)
+        self._members[clock] -= 1
+        if not self._members[clock]:
+            del self._members[clock]
 
     def _connect(self) -> None:
         """Find out anew which clocks and derived streams each stream feeds; what feeds nobody is let go."""
@@ -263,8 +275,9 @@ class Engine:
 
     def _failed(self, known_as: str, error: Exception) -> None:
         """What a clock knows under a name has failed, and is gone."""
+        self._shared_clocks.pop(known_as, None)
         for name in self._plans.members(known_as):
-            del self._queries[name]
+            self._leave(name)
             self._plans.leave(name)
             self._connect()
             self._tell_failure(name, _reason(error))
@@ -328,11 +341,11 @@ class Engine:
         if timing.is_plain and limit_seconds is None and measurements is None:
             arrivals = self._hosting.arrivals(name, plan, self._streams_of(timing), shared=False)
             if arrivals is not None:
-                arrivals.add(name, [], on_report)
+                arrivals.add(name, [], self._keeping(on_report))
                 return arrivals, plan
         clock = self._clock(timing)
         try:
-            query = self._hosting.alone(name, plan, clock, on_report, measurements)
+            query = self._hosting.alone(name, plan, clock, self._keeping(on_report), measurements)
             clock.add(name, query, timing, limit_seconds)
         except BaseException:
             clock.free()  # others may have it, and keep what is theirs
@@ -344,7 +357,7 @@ class Engine:
         shared, timing = self._plans.shared(key), key.timing
         clock: AnyClock
         if shared is not None:
-            clock = self._queries[self._plans.members(shared.name)[0]]
+            clock = self._shared_clocks[shared.name]
         else:
             self._groups += 1
             group = f"shared plan {self._groups}"
@@ -355,8 +368,11 @@ class Engine:
                 shared = clock = arrivals
             else:
                 clock = self._clock(timing)
-                shared = self._hosting.shared(group, shape.plan, clock, len(shape.constants))
+                shared = self._hosting.shared(group, shape.plan, clock, len(shape.constants), self.forgetting.keep_rows)
                 clock.add(group, shared, timing)
+            self._shared_clocks[group] = clock
+        if isinstance(shared, ArrivalClock):  # else what is reported to all is kept in one
+            on_report = self._keeping(on_report)
         shared.add(name, [self.dictionary.encode(term) for term in shape.constants], on_report)
         self._plans.enter(name, key, shared)
         return clock

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Set
-from weakref import WeakSet
+from weakref import ReferenceType, WeakSet, ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from freshet.store.mapped_files import is_mapped
 Ids = NDArray[np.int64]
 
 LEAST_TERMS = 100_000  # fewer are not worth a sweep
+_FEW_ROWS = 1_000  # arrays, before those that are gone are let go of
 
 
 class Forgetting:
@@ -32,10 +33,19 @@ class Forgetting:
         self._least = least
         self._limit = least
         self._answers: WeakSet[Report | Solutions | GraphAnswer] = WeakSet()
+        self._rows: list[ReferenceType[Ids]] = []
+        self._looked_through = _FEW_ROWS
 
     def keep(self, answer: Report | Solutions | GraphAnswer) -> None:
         """Keep the terms of an answer as long as somebody has it."""
         self._answers.add(answer)
+
+    def keep_rows(self, rows: Ids) -> None:
+        """Keep the terms of an array as long as somebody has it, or a part of it."""
+        if len(self._rows) >= self._looked_through:
+            self._rows = [reference for reference in self._rows if reference() is not None]
+            self._looked_through = max(_FEW_ROWS, 2 * len(self._rows))
+        self._rows.append(ref(rows))
 
     def is_due(self) -> bool:
         return not self._dictionary.pins.count and len(self._dictionary) >= self._limit
@@ -47,6 +57,9 @@ class Forgetting:
         return dropped
 
     def _answer_ids(self) -> Iterator[Ids]:
+        for reference in self._rows:
+            if (rows := reference()) is not None:
+                yield rows.reshape(-1)
         for answer in list(self._answers):
             graph = answer.graph if isinstance(answer, Report) else answer
             if isinstance(graph, GraphAnswer):

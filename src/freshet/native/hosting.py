@@ -19,6 +19,8 @@ from freshet.native.one_way_index import Ids
 from freshet.native.operators.parameters import ParametersOp
 from freshet.native.plan import Plan, Source, Stored
 from freshet.native.shared_query import SharedQuery
+from freshet.native.stored import StoredBase
+from freshet.native.stored_leaf import StoredLeaf
 from freshet.oneshot.dataset import Dataset, GraphReader
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
@@ -30,6 +32,8 @@ class Graphs(Protocol):
     """What the engine needs of the stored graphs. They are named by ids, the default graph by DEFAULT_GRAPH."""
 
     def elements(self, graph: int = DEFAULT_GRAPH) -> Elements: ...
+    def base(self, graph: int = DEFAULT_GRAPH) -> StoredBase: ...
+    def added(self, graph: int = DEFAULT_GRAPH) -> Elements: ...
     def load(self, subjects: Ids, predicates: Ids, objects: Ids, graph: int = DEFAULT_GRAPH) -> Elements: ...
     def absorb(self, elements: Elements, stream: str = "") -> None: ...
     def reader(self, triples: Triples) -> GraphReader: ...
@@ -67,15 +71,15 @@ class Hosting:
         windows = [clock.window(window) for window in plan.windows]
         return ContinuousQuery(name, plan, windows, leaves.given, root, self._dictionary, on_report)
 
-    def shared(self, name: str, plan: Plan, clock: Clock, constants: int) -> SharedQuery:
-        """Operators for all queries that differ from the plan in so many constants."""
+    def shared(self, name: str, plan: Plan, clock: Clock, constants: int, keep: Callable[[Ids], None]) -> SharedQuery:
+        """Operators for all queries that differ from the plan in so many constants; `keep` gets what they report."""
         parameters = ParametersOp(constants)
         leaves = _Leaves(clock, self._dictionary)
         builder = Builder(leaves, self._graphs, self._dictionary, None, parameters)
         root = builder.build(plan.root, frozenset(plan.variables))
         windows = [clock.window(window) for window in plan.windows]
         return SharedQuery(
-            name, plan, windows, leaves.given, root, parameters, clock.stored_elements, self._on_member_failure
+            name, plan, windows, leaves.given, root, parameters, clock.stored_matches, keep, self._on_member_failure
         )
 
     def arrivals(self, name: str, plan: Plan, streams: Iterable[str], *, shared: bool) -> ArrivalClock | None:
@@ -94,13 +98,23 @@ class _Leaves:
     def __init__(self, clock: Clock, dictionary: Dictionary) -> None:
         self._clock = clock
         self._dictionary = dictionary
-        self.given: list[LeafBuffer] = []
+        self.given: list[LeafBuffer | StoredLeaf] = []
 
     def leaf(self, source: Source, pattern: LeafPattern) -> LeafBuffer:
         if isinstance(source, Stored):
-            graph = DEFAULT_GRAPH if source.graph is None else self._dictionary.encode(source.graph)
-            leaf = self._clock.stored_leaf(pattern, graph)
+            leaf = self._clock.stored_leaf(pattern, self._graph(source))
         else:
             leaf = self._clock.window(source).leaf(pattern)
         self.given.append(leaf)
         return leaf
+
+    def probed(self, source: Source, pattern: LeafPattern) -> LeafBuffer | StoredLeaf:
+        if isinstance(source, Stored):
+            leaf = self._clock.large_leaf(pattern, self._graph(source))
+            if leaf is not None:
+                self.given.append(leaf)
+                return leaf
+        return self.leaf(source, pattern)
+
+    def _graph(self, source: Stored) -> int:
+        return DEFAULT_GRAPH if source.graph is None else self._dictionary.encode(source.graph)

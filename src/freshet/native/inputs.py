@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from freshet.native.one_way_index import Ids, Rows
-from freshet.native.ring_index import RingIndex
+from freshet.native.ring_index import Pairs
+
+
+class Index(Protocol):
+    """The rows that have a key."""
+
+    def probe(self, keys: Ids, born: Ids, before: int) -> tuple[Ids, Rows]: ...
+    def pairs(self, rows: Rows, values: Any, columns: Ids, born: Ids, before: int, place: int) -> Pairs: ...
+    def rows_per_key(self) -> float: ...
 
 
 class Buffer(Protocol):
-    """Leaf buffers and row buffers. `fresh` and `dead` give the rows that came and went since a step."""
+    """Leaf buffers and row buffers. `fresh` and `dead` give the rows that came and went since a step.
+
+    `values` is an array, but that of a stored leaf, which can be asked only for `values[rows, column]`.
+    """
 
     @property
-    def values(self) -> Ids: ...
+    def values(self) -> Any: ...
     @property
     def born(self) -> Ids: ...
     @property
@@ -23,7 +34,7 @@ class Buffer(Protocol):
     def fresh(self, since: int) -> Rows: ...
     def dead(self, since: int) -> Rows: ...
     def live_rows(self) -> Rows: ...
-    def index_on(self, columns: tuple[int, ...]) -> RingIndex: ...
+    def index_on(self, columns: tuple[int, ...]) -> Index: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -73,6 +73,7 @@ class LeafBuffer:
         self._arrays = (*self._rows.arrays, self.born)  # see `freshet.kernels.leaf`
         self._fresh_out = self._dead_out = _NO_ROWS
         self._spare = 0  # how many rows more fit for certain
+        self._early = 0  # of the fresh rows of the next step, those that are here already
         self._waiting = Arrivals(np.int64, (len(pattern.columns),))
         self._inside = Arrivals(np.int32)
         self._indexes: dict[tuple[int, ...], RingIndex] = {}
@@ -109,9 +110,10 @@ class LeafBuffer:
     def live_rows(self) -> Rows:
         return self._rows.live_entries()
 
-    def known(self) -> Ids:
-        """The values of all rows that are here or wait to enter."""
-        return np.concatenate((self.values[self.live_rows()], self._waiting.values))
+    def sizes(self) -> tuple[int, list[int]]:
+        """How many rows are here or wait to enter, and how many different values each column has in them."""
+        rows = np.concatenate((self.values[self.live_rows()], self._waiting.values))
+        return len(rows), [len(np.unique(column)) for column in rows.T]
 
     def receive(self, elements: Elements) -> None:
         """Elements in order of time; those that match wait until a step lets them in."""
@@ -134,7 +136,20 @@ class LeafBuffer:
 
     def moves(self, first: int, last: int) -> bool:
         """Whether a step to these positions changes anything."""
-        return self._waiting.first_time < last or self._inside.first_time < first
+        return self._waiting.first_time < last or self._inside.first_time < first or self._early > 0
+
+    def enter(self, first: int, last: int, number: int) -> None:
+        """Let in ahead of time what the step with this number will let in, so that there is less to do then.
+
+        Nobody may look before, and the step must be to these positions or to some behind, with the same `first`.
+        """
+        waiting = self._waiting
+        if waiting.first_time < first:  # came between two windows
+            waiting.move(waiting.count_before(first), 0)
+        coming = waiting.count_before(last)
+        if coming:
+            found, _ = self._turn(coming, 0, number)
+            self._early += found
 
     def step(self, first: int, last: int, number: int) -> None:
         """Move to the content at the positions from `first` up to, not including, `last`.
@@ -145,13 +160,19 @@ class LeafBuffer:
         waiting, inside = self._waiting, self._inside
         if waiting.first_time < first:  # came between two windows
             waiting.move(waiting.count_before(first), 0)
-        coming, leaving = waiting.count_before(last), inside.count_before(first)
+        found, gone = self._turn(waiting.count_before(last), inside.count_before(first), number)
+        self._fresh, self._dead = self._fresh_out[: self._early + found], self._dead_out[:gone]
+        self._early = 0
+
+    def _turn(self, coming: int, leaving: int, number: int) -> tuple[int, int]:
+        """Let so many rows in and so many out. Gives how many are new, which stand behind the early ones, and dead."""
+        waiting, inside = self._waiting, self._inside
         if coming > self._spare or leaving > len(self._dead_out):
             self._make_room(coming, leaving)
         self._spare -= coming
         inside.make_room(coming)
         queues = (waiting.arrays, waiting.first, coming, inside.arrays, inside.first, inside.end, leaving)
-        fresh, dead = self._fresh_out, self._dead_out
+        fresh, dead = self._fresh_out[self._early :] if self._early else self._fresh_out, self._dead_out
         if len(self._indexes) == 1:
             (index,) = self._indexes.values()
             turn = leaf_turn_few if coming + leaving <= FEW_ROWS else leaf_turn_linked
@@ -162,12 +183,12 @@ class LeafBuffer:
             for index in self._indexes.values():
                 index.link(fresh[:found], self.values)
                 index.unlink(dead[:gone])
-        self._fresh, self._dead = fresh[:found], dead[:gone]
         waiting.move(coming, 0)
         if self._expires:
             inside.move(leaving, coming)
         elif coming:  # nothing leaves, so nobody has to know when what came
             self._inside = Arrivals(np.int32)
+        return int(found), int(gone)
 
     def _make_room(self, coming: int, leaving: int) -> None:
         """See that so many rows fit, and some to come, so that steps of a few rows seldom have to look for room."""
@@ -182,8 +203,10 @@ class LeafBuffer:
             self._arrays = (*arrays, self.born)
         for index in self._indexes.values():
             index.make_room(self._spare, len(self.born))
-        if len(self._fresh_out) < self._spare:
-            self._fresh_out = np.empty(2 * self._spare, np.int32)
+        if len(self._fresh_out) < self._early + self._spare:
+            fresh = np.empty(2 * (self._early + self._spare), np.int32)
+            fresh[: self._early] = self._fresh_out[: self._early]
+            self._fresh_out = fresh
         if len(self._dead_out) < leaving:
             self._dead_out = np.empty(2 * leaving, np.int32)
 

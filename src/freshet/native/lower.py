@@ -11,6 +11,8 @@ from freshet.algebra import nodes
 from freshet.algebra.certain import certainly_bound
 from freshet.algebra.expressions import And, Exists, Expression, Variable
 from freshet.algebra.free_variables import variables_of
+from freshet.algebra.rewrite.compare_nodes import compare_nodes
+from freshet.algebra.rewrite.walk import bottom_up
 from freshet.algebra.scope import variables_in_scope, visible_variables
 from freshet.expressions.evaluate import unsupported
 from freshet.native.again import Reading, again
@@ -62,7 +64,8 @@ def _lower(query: nodes.Query) -> Plan:
     if query.merged:
         default = (*dict.fromkeys(windows.values()), *default)
     named = frozenset(query.named_graphs) if query.named_graphs or query.default_graphs else None
-    root = _node(query.root, _Place(Reading(windows, default, named), default))
+    asked = bottom_up(query.root, (compare_nodes,), in_exists=(compare_nodes,))
+    root = _node(asked, _Place(Reading(windows, default, named), default))
     template = query.template if query.form is nodes.QueryForm.CONSTRUCT else None
     selected = _selected(query.root) if template is None else sorted(variables_of(template))
     return Plan(

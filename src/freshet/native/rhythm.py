@@ -52,6 +52,16 @@ class Rhythm:
                 return True
         return False
 
+    @property
+    def enters_early(self) -> bool:
+        """Whether all that its windows do is to close together, and every element is inside at the next close."""
+        return (
+            self.period_ms is None
+            and not self.arriving
+            and len(self._beats) == 1
+            and all(window.slide_ms <= window.width_ms for window in self.closing)
+        )
+
     def wakes_at(self, passed_ms: int) -> int:
         """The first watermark after one that has been passed at which anything can close."""
         wake_ms = NEVER if self.period_ms is None else self._multiple_after(passed_ms)

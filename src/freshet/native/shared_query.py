@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from freshet.native.change import Operator
 from freshet.native.leaf_buffer import LeafBuffer
+from freshet.native.one_way_index import Ids
 from freshet.native.operators.parameters import ParametersOp
 from freshet.native.plan import Plan
 from freshet.native.r2s.bags import dealt_out
 from freshet.native.r2s.put_out import put_out_of
 from freshet.native.s2r.content import WindowContent
+from freshet.native.stored_leaf import StoredLeaf
 from freshet.rdf.elements import Elements
 from freshet.results.report import Report
 
@@ -32,19 +32,24 @@ class SharedQuery:
         name: str,
         plan: Plan,
         windows: Sequence[WindowContent],
-        leaves: Sequence[LeafBuffer],
+        leaves: Sequence[LeafBuffer | StoredLeaf],
         root: Operator,
         parameters: ParametersOp,
-        stored: Callable[[LeafBuffer], Elements | None],
+        stored: Callable[[LeafBuffer | StoredLeaf, int, int], Elements | None],
+        keep: Callable[[Ids], None],
         on_failure: Callable[[str, Exception], None],
     ) -> None:
-        """`stored` gives what the stored graph of a leaf has, None for leaves of windows."""
+        """`stored` gives what has a term at a place in the stored graph of a leaf, None for leaves of windows.
+
+        `keep` keeps the terms of an array as long as somebody has a part of it.
+        """
         self.name = name
         self.plan = plan
         self.windows = windows
         self.leaves = leaves
         self._parameters = parameters
         self._stored = stored
+        self._keep = keep
         self._on_failure = on_failure
         self._members: dict[int, _Member] = {}
         self._numbers: dict[str, int] = {}
@@ -61,9 +66,11 @@ class SharedQuery:
         self._numbers[name] = self._last
         self._parameters.add(self._last, constants)
         for leaf in {id(leaf): leaf for leaf in self.leaves if leaf.pattern.chosen}.values():
-            elements = self._stored(leaf)
-            if elements is not None:
-                leaf.receive(self._new_in(elements, leaf, constants))
+            for place, choice in leaf.pattern.chosen:
+                constant = constants[self._parameters.choices.index(choice)]
+                elements = self._stored(leaf, place, constant)
+                if elements is not None:
+                    leaf.receive(elements)
 
     def remove(self, name: str) -> None:
         number = self._numbers.pop(name)
@@ -80,7 +87,9 @@ class SharedQuery:
         if len(rows) == 0:
             return
         variables = self.plan.variables[:-1]
-        for number, own in dealt_out(rows):
+        ordered, parts = dealt_out(rows)
+        self._keep(ordered)
+        for number, own in parts:
             member = self._members.get(number)
             if member is None:  # removed since
                 continue
@@ -93,12 +102,3 @@ class SharedQuery:
 
     def on_report(self, report: Report) -> None:
         """Reports are dealt out as they are made."""
-
-    def _new_in(self, elements: Elements, leaf: LeafBuffer, constants: list[int]) -> Elements:
-        """Those elements that a query's constants may add to a leaf."""
-        triple = (elements.subjects, elements.predicates, elements.objects)
-        choices = self._parameters.choices
-        mask = np.zeros(len(elements.times), np.bool_)
-        for place, choice in leaf.pattern.chosen:
-            mask |= triple[place] == constants[choices.index(choice)]
-        return Elements(*(column[mask] for column in elements))

@@ -29,8 +29,9 @@ from freshet.native.plan import (
     PlanNode,
     PlanParameters,
     PlanProject,
+    PlanUnion,
 )
-from freshet.rdf.terms import RDF_TYPE, Iri, Term
+from freshet.rdf.terms import RDF_TYPE, Term
 
 QUERY = ".query"  # the variable that has the number of the query
 
@@ -86,6 +87,10 @@ def _shared(node: PlanNode, taken: _Taken) -> PlanNode | None:
         case PlanLeftJoin(left=left) | PlanNegation(left=left):
             below = _shared(left, taken)
             return None if below is None else _numbered(node, left=below)
+        case PlanUnion(children=children):
+            parts = [_shared(child, taken) for child in children]
+            shared = tuple(part for part in parts if part is not None)
+            return _numbered(node, children=shared) if len(shared) == len(parts) else None
         case PlanJoin(inputs=inputs, conditions=conditions):
             return _join(inputs, conditions, taken)
         case PlanLeaf():
@@ -93,7 +98,7 @@ def _shared(node: PlanNode, taken: _Taken) -> PlanNode | None:
     return None
 
 
-def _numbered(node: Any, **below: PlanNode) -> Any:
+def _numbered(node: Any, **below: Any) -> Any:
     return replace(node, names=node.names | {QUERY}, certain=node.certain | {QUERY}, **below)
 
 
@@ -113,7 +118,7 @@ def _join(inputs: tuple[PlanNode, ...], conditions: tuple[PlanCondition, ...], t
 def _leaf(leaf: PlanLeaf, taken: _Taken) -> PlanLeaf:
     """Types stay where they are: queries of one form ask for the same."""
     pattern = leaf.pattern
-    if pattern.predicate == RDF_TYPE or not isinstance(pattern.predicate, Iri):
+    if pattern.predicate == RDF_TYPE:
         return leaf
     ends: list[PatternTerm] = [
         end if isinstance(end, Variable) else taken.variable(end) for end in (pattern.subject, pattern.object)

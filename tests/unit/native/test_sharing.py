@@ -37,6 +37,10 @@ SHAPES = {
     + """
         WHERE {{ WINDOW :w {{ :u{n} :made ?post OPTIONAL {{ ?post :value ?v }} }}
                  OPTIONAL {{ :u{n} :of ?person }} }}""",
+    "union, and whatever the predicate": "REGISTER RSTREAM :q{n} AS SELECT ?p ?o "
+    + WINDOW
+    + """
+        WHERE {{ {{ WINDOW :w {{ :u{n} ?p ?o }} }} UNION {{ :u{n} ?p ?o }} UNION {{ WINDOW :w {{ ?o ?p {n} }} }} }}""",
     "negation": "REGISTER RSTREAM :q{n} AS SELECT ?user "
     + WINDOW
     + """

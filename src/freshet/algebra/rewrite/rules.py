@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from freshet.algebra.expressions import Variable
 from freshet.algebra.nodes import Query, QueryForm
+from freshet.algebra.rewrite.compare_nodes import compare_nodes
 from freshet.algebra.rewrite.conditions import mentioned
 from freshet.algebra.rewrite.fold_constants import fold_constants
 from freshet.algebra.rewrite.merge_patterns import merge_patterns
@@ -22,6 +23,7 @@ RULES: tuple[LocalRule, ...] = (
     fold_constants,
     remove_identities,
     merge_patterns,
+    compare_nodes,
     push_filters,
 )
 """Applied together at every node, from the leaves up: when a node's turn comes, all below it has been rewritten.

@@ -26,6 +26,7 @@ from freshet.native.one_way_index import Ids, Mask, Rows
 from freshet.native.plan import PlanCondition
 from freshet.native.result_buffer import Pointers, ResultBuffer
 from freshet.native.row_buffer import RowBuffer
+from freshet.native.stored_leaf import StoredLeaf
 from freshet.oneshot.table import Table
 from freshet.rdf.dictionary import Dictionary
 
@@ -111,7 +112,8 @@ class MultiwayJoinOp:
             buffer.follow(number)
         went = self._nothing
         if self.seen is None:
-            came = self._probe(0, self.inputs[0].buffer.live_rows(), EVERY_STEP, EVERY_STEP)
+            fewest = min(range(len(self.inputs)), key=lambda at: self.inputs[at].buffer.live)
+            came = self._probe(fewest, self.inputs[fewest].buffer.live_rows(), EVERY_STEP, EVERY_STEP)
         else:
             gone = [
                 self._results.invalidate(at, rows)
@@ -199,6 +201,8 @@ class MultiwayJoinOp:
     def _pairing(self, start: int) -> _Pairing | None:
         """How the rows of an input probe the only other one; None where there is more to it than a look-up."""
         if len(self.inputs) != 2 or self._overlapping or self._conditions:
+            return None
+        if isinstance(self.inputs[start].buffer, StoredLeaf):  # which has no array of values
             return None
         step = self._step(1 << start, 1 - start)
         if step.compared or any(len(home.places) > 1 for home in step.keys):

@@ -25,6 +25,7 @@ from freshet.native.one_way_index import Ids, Rows
 from freshet.native.result_buffer import ResultBuffer
 from freshet.native.ring_index import RingIndex
 from freshet.native.row_buffer import RowBuffer
+from freshet.native.stored_leaf import StoredLeaf
 from freshet.oneshot.table import Table
 
 _EVERY_STEP = 2**62
@@ -35,10 +36,12 @@ _NONE = np.empty(0, np.int32)
 
 
 def is_pair(inputs: Sequence[Input]) -> bool:
-    """Whether there are two inputs, and what they share is bound in every row of both."""
+    """Whether there are two inputs with rows of their own, and what they share is bound in every row of both."""
     if len(inputs) != 2:
         return False
     left, right = inputs
+    if isinstance(left.buffer, StoredLeaf) or isinstance(right.buffer, StoredLeaf):
+        return False
     shared = set(left.names).intersection(right.names)
     return shared <= left.certain and shared <= right.certain
 
@@ -123,7 +126,9 @@ class PairJoinOp:
     def _side(self, at: int, fresh: Rows, dead: Rows, *, probed: bool) -> tuple[Any, ...]:
         buffer = self._buffers[at]
         if probed and not self._are_made[at]:
-            self._rings[at] = buffer.index_on(self._columns[at])
+            ring = buffer.index_on(self._columns[at])
+            assert isinstance(ring, RingIndex)
+            self._rings[at] = ring
             self._are_made[at] = True
         return (buffer.values, buffer.born, fresh, dead, self._keys[at], *self._rings[at].arrays)
 

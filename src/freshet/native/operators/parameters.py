@@ -23,6 +23,8 @@ class ParametersOp:
         self._rows: dict[int, Ids] = {}
         self._came: list[Ids] = []
         self._went: list[Ids] = []
+        self._number = 0
+        self._change = Change(self._table([]), self._table([]))
 
     def add(self, number: int, constants: list[int]) -> None:
         """A query with its constants' ids."""
@@ -42,9 +44,11 @@ class ParametersOp:
             choice.remove(constant)
 
     def changes(self, number: int) -> Change:
-        change = Change(self._table(self._came), self._table(self._went))
-        self._came, self._went = [], []
-        return change
+        if number != self._number:  # else another branch of a UNION asks for the same
+            self._number = number
+            self._change = Change(self._table(self._came), self._table(self._went))
+            self._came, self._went = [], []
+        return self._change
 
     def rows(self) -> Table:
         return self._table(list(self._rows.values()))

@@ -40,9 +40,10 @@ def as_rows(table: Table, names: Sequence[str]) -> Ids:
     return rows
 
 
-def dealt_out(rows: Ids) -> Iterator[tuple[int, Ids]]:
-    """Rows by the number of the query in their last column, and without it."""
+def dealt_out(rows: Ids) -> tuple[Ids, Iterator[tuple[int, Ids]]]:
+    """Rows in the order of the number of the query in their last column; and each number with its part of them, which
+    goes without it."""
     rows = rows[np.argsort(rows[:, -1], kind="stable")]
-    starts = np.flatnonzero(np.diff(rows[:, -1], prepend=-1)).tolist()
-    for start, stop in zip(starts, [*starts[1:], len(rows)], strict=True):
-        yield int(rows[start, -1]), rows[start:stop, :-1]
+    starts = np.flatnonzero(np.diff(rows[:, -1], prepend=-1))
+    numbers, bounds, shown = rows[starts, -1].tolist(), [*starts.tolist(), len(rows)], rows[:, :-1]
+    return rows, ((number, shown[bounds[at] : bounds[at + 1]]) for at, number in enumerate(numbers))

@@ -41,5 +41,12 @@ class SlidingWindowContent(WindowContent):
         first = self.feed.before(time_ms - self.width_ms, self.first)
         self._hold(first, self.feed.before(time_ms, self.last if self.last > first else first), number)
 
+    def enter(self, close_ms: int, number: int) -> None:
+        """Let what will be inside at the next close into the leaves, ahead of the step with this number."""
+        first = self.feed.before(close_ms - self.width_ms, self.first)
+        last = self.feed.before(close_ms, self.last if self.last > first else first)
+        for leaf in self.leaves.values():
+            leaf.enter(first, last, number)
+
     def needed_from(self, time_ms: int) -> int:
         return time_ms - self.width_ms - 2 * self.slide_ms

@@ -1,0 +1,155 @@
+"""The rows of a pattern in a stored graph that has too many of them to be copied for every query.
+
+Those of the base stay where they are, and are found through its directories; what is added later goes to a leaf buffer.
+Rows of the base have the numbers that `freshet.kernels.stored_rows` gives them, later rows those behind.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from freshet.kernels.stored_rows import row_values
+from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
+from freshet.native.one_way_index import Ids, Rows
+from freshet.native.ring_index import Pairs, RingIndex
+from freshet.native.stored import StoredBase
+from freshet.rdf.elements import Elements
+
+_NO_ROWS = np.empty(0, np.int32)
+
+
+class StoredLeaf:
+    """A leaf buffer of a pattern `?s <p> ?o` over a base. Its rows never go."""
+
+    def __init__(self, pattern: LeafPattern, base: StoredBase) -> None:
+        self.pattern = pattern
+        predicate = pattern.constants[1]
+        self.base = base.rows_of(predicate)
+        self.places = tuple(places[0] for places in pattern.columns)
+        self.distinct = tuple(base.distinct(predicate, place) for place in self.places)
+        self.later = LeafBuffer(pattern, expires=False)
+        self.first_later = 2 * self.base.count
+        self.values = _Values(self)
+        self._indexes: dict[tuple[int, ...], _StoredIndex] = {}
+
+    @staticmethod
+    def suits(pattern: LeafPattern) -> bool:
+        """Whether it is `?s <p> ?o`, with two variables."""
+        subject, predicate, object_ = pattern.constants
+        return predicate != 0 and subject == object_ == 0 and len(pattern.columns) == 2 and not pattern.chosen
+
+    @property
+    def born(self) -> Ids:
+        """When later rows were born; those of the base were there before any step."""
+        return self.later.born
+
+    @property
+    def live(self) -> int:
+        return self.base.count + self.later.live
+
+    @property
+    def row_capacity(self) -> int:
+        return self.first_later + self.later.row_capacity
+
+    def fresh(self, since: int) -> Rows:
+        return self.later.fresh(since) + np.int32(self.first_later)
+
+    def dead(self, since: int) -> Rows:
+        return _NO_ROWS
+
+    def live_rows(self) -> Rows:
+        later = self.later.live_rows() + np.int32(self.first_later)
+        return np.concatenate((np.arange(self.base.count, dtype=np.int32), later))
+
+    def sizes(self) -> tuple[int, list[int]]:
+        """About how many rows there are, and how many different values each column has in them."""
+        return self.base.count + self.later.sizes()[0], list(self.distinct)
+
+    def receive(self, elements: Elements) -> None:
+        """Elements in order of time. Those that the base has are nothing new."""
+        of_predicate = np.flatnonzero(elements.predicates == self.pattern.constants[1])
+        if not len(of_predicate):
+            return
+        subjects, objects = elements.subjects[of_predicate], elements.objects[of_predicate]
+        known, _ = self.base.find_pairs(subjects, objects)
+        self.later.receive(Elements(*(column[np.delete(of_predicate, known)] for column in elements)))
+
+    def moves(self, first: int, last: int) -> bool:
+        return self.later.moves(first, last)
+
+    def step(self, first: int, last: int, number: int) -> None:
+        self.later.step(first, last, number)
+
+    def index_on(self, columns: tuple[int, ...]) -> _StoredIndex:
+        index = self._indexes.get(columns)
+        if index is None:
+            index = self._indexes[columns] = _StoredIndex(self, columns)
+        return index
+
+
+class _Values:
+    """The values of a stored leaf's rows, as one would ask an array for them: `values[rows, column]`."""
+
+    def __init__(self, leaf: StoredLeaf) -> None:
+        self._leaf = leaf
+        self._columns = [leaf.base.columns(place) for place in leaf.places]
+
+    def __getitem__(self, at: tuple[Rows, int]) -> Ids:
+        rows, column = at
+        values: Ids = row_values(rows, *self._columns[column], self._leaf.later.values, column)
+        return values
+
+    def item(self, row: int, column: int) -> int:
+        first_later, (first, second) = self._leaf.first_later, self._columns[column]
+        if row >= first_later:
+            return int(self._leaf.later.values.item(row - first_later, column))
+        return int(first.item(row) if row < len(first) else second.item(row - len(first)))
+
+
+class _StoredIndex:
+    """What a ring index is to a leaf buffer."""
+
+    def __init__(self, leaf: StoredLeaf, columns: tuple[int, ...]) -> None:
+        self._leaf = leaf
+        self._columns = columns
+        self._later: RingIndex = leaf.later.index_on(columns)
+
+    def probe(self, keys: Ids, born: Ids, before: int) -> tuple[Ids, Rows]:
+        """Pairs (which key, row) for all rows with the keys that were born before a step."""
+        lefts, rows = self._in_base(keys)
+        if self._leaf.later.live:
+            later_lefts, later = self._later.probe(keys, born, before)
+            if len(later):
+                lefts = np.concatenate((lefts, later_lefts))
+                rows = np.concatenate((rows, later + np.int32(self._leaf.first_later)))
+        return lefts, rows
+
+    def pairs(self, rows: Rows, values: Any, columns: Ids, born: Ids, before: int, place: int) -> Pairs:
+        """As `probe` with the values of rows: each row, in column `place`, beside those found."""
+        keys = np.empty((len(rows), len(columns)), np.int64)
+        for at, column in enumerate(columns.tolist()):
+            keys[:, at] = values[rows, column]
+        lefts, found = self.probe(keys, born, before)
+        pairs = np.empty((len(found), 2), np.int32)
+        pairs[:, place] = rows[lefts]
+        pairs[:, 1 - place] = found
+        return pairs
+
+    def rows_per_key(self) -> float:
+        """How many rows a probe that hits may expect."""
+        keys = 1
+        for column in self._columns:
+            keys = max(keys, self._leaf.distinct[column])
+        return self._leaf.base.count / keys if len(self._columns) == 1 else 1.0
+
+    def _in_base(self, keys: Ids) -> tuple[Ids, Rows]:
+        base, places = self._leaf.base, self._leaf.places
+        if len(self._columns) == 1:
+            return base.find(places[self._columns[0]], np.ascontiguousarray(keys[:, 0]))
+        if len(self._columns) == 2:
+            of_place = {places[column]: np.ascontiguousarray(keys[:, at]) for at, column in enumerate(self._columns)}
+            return base.find_pairs(of_place[0], of_place[2])
+        every = np.arange(base.count, dtype=np.int32)  # nothing to look for
+        return np.repeat(np.arange(len(keys)), base.count), np.tile(every, len(keys))
