@@ -6,7 +6,7 @@ go through thousands.
 
 from __future__ import annotations
 
-from freshet.bench.social_triples import DBP, FOAF, SIB, SIOC, VOCABULARY
+from freshet.bench.social_vocabulary import DBP, FOAF, SIB, SIOC, VOCABULARY
 
 _PREFIXES = f"""\
 PREFIX foaf: <{FOAF}>

@@ -96,7 +96,7 @@ class SocialStreams:
     def batch(self, number: int) -> Mapping[str, Batch]:
         """What comes from `number` * 100 ms on, for 100 ms."""
         return {
-            POST_STREAM: self._posts(number),
+            POST_STREAM: self.posts(number),
             POST_LIKE_STREAM: self._likes(number, POST_LIKE_STREAM),
             PHOTO_STREAM: self._photos(number),
             PHOTO_LIKE_STREAM: self._likes(number, PHOTO_LIKE_STREAM),
@@ -114,7 +114,8 @@ class SocialStreams:
         users = min(ONLINE_USERS, self.network.users)
         return (self.network.users - users) // 2 + np.arange(users)
 
-    def _posts(self, number: int) -> Batch:
+    def posts(self, number: int) -> Batch:
+        """The posts of a batch."""
         random = self._random(_POSTS, number)
         posts, posters = self._new_posts(number)
         tags = hashtags(random, posts, posters)
