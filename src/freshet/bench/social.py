@@ -321,7 +321,8 @@ def _times(random: np.random.Generator, counts: Ints, factor: float) -> Ints:
 
 def _tag(evenly: NDArray[np.float64]) -> Ints:
     """Numbers from 0 to 1 as tags."""
-    return np.power(TAGS + 1, evenly).astype(np.int64) - 1
+    tags: Ints = np.power(float(TAGS + 1), evenly).astype(np.int64) - 1
+    return tags
 
 
 def _scattered(numbers: Ints) -> NDArray[np.float64]:
