@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from statistics import median
+from typing import Any
 
 import numpy as np
 
+from freshet.algebra.nodes import Node, Query, TriplePattern
 from freshet.bench.lsbench_play import Batches, Length, Player, Reports, tell
 from freshet.bench.lsbench_queries import NAMES, RANGE_MS, STEP_MS, continuous_query
 from freshet.bench.social_streams import BATCH_MS
+from freshet.bench.social_vocabulary import PERSON, USER
 from freshet.rdf.errors import FreshetError
+from freshet.rdf.terms import Iri
+from freshet.syntax.parser import parse_query
 
 WARM_BATCHES = RANGE_MS // BATCH_MS + 1  # until the windows are full
 BATCHES = 12
 BISECTIONS = 2
+
+_NOBODY = -1
+_PARTS = (Node, TriplePattern, Query)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +40,37 @@ class Mixed:
     @property
     def executions_per_second(self) -> float:
         return self.queries * 1000 / STEP_MS
+
+
+class Form:
+    """A query that is asked about many users."""
+
+    def __init__(self, kind: str) -> None:
+        self._query = parse_query(continuous_query(kind, _NOBODY))
+
+    def about(self, user: int) -> Query:
+        """The query about a user."""
+        query = _put(self._query, {f"{start}{_NOBODY}": Iri(f"{start}{user}") for start in (USER, PERSON)})
+        assert isinstance(query, Query)
+        return query
+
+
+def _put(node: object, users: Mapping[str, Iri]) -> object:
+    """A part of a query, with users where there was nobody."""
+    if isinstance(node, Iri):
+        return users.get(node.value, node)
+    if type(node) is tuple:
+        parts = tuple([_put(part, users) for part in node])
+        return node if all(part is other for part, other in zip(parts, node, strict=True)) else parts
+    if not isinstance(node, _PARTS):
+        return node
+    changed: dict[str, Any] = {}
+    for field in fields(node):
+        part = getattr(node, field.name)
+        new = _put(part, users)
+        if new is not part:
+            changed[field.name] = new
+    return replace(node, **changed) if changed else node
 
 
 def keeps_up(player: Player, batches: Batches) -> tuple[bool, float]:
@@ -65,10 +104,11 @@ def mixed_load(player: Player, latencies: Mapping[str, float], length: Length, *
     """Register queries about users drawn at random until a batch takes too long.
 
     Of each kind there are the more the less its latency is, as in the paper. Users are drawn from all; few of them do
-    anything in a given second.
+    anything in a given second. A query is read once, and the users are put in then.
     """
     random = np.random.default_rng(seed)
     kinds = list(latencies)
+    forms = {kind: Form(kind) for kind in kinds}
     shares = np.array([1 / latencies[kind] for kind in kinds])
     reports, registered, spent = Reports(), 0, 0.0
     best, best_seconds, saturated = 0, 0.0, False
@@ -76,9 +116,8 @@ def mixed_load(player: Player, latencies: Mapping[str, float], length: Length, *
     while not saturated and (not registered or spent < length.registering_seconds):
         started = time.perf_counter()
         for kind in random.choice(kinds, wanted - registered, p=shares / shares.sum()):
-            name = f"mixed{registered}"
-            text = continuous_query(str(kind), int(random.integers(player.network.users)), name)
-            player.session.register(text, on_report=reports)
+            query = forms[kind].about(int(random.integers(player.network.users)))
+            player.session.engine.register(f"mixed{registered}", query, reports)
             registered += 1
         spent += time.perf_counter() - started
         kept_up, seconds = keeps_up(player, player.batches(WARM_BATCHES + BATCHES))

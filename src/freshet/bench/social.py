@@ -311,7 +311,8 @@ def _countries(random: np.random.Generator, users: int) -> Ints:
 
 def _chosen(random: np.random.Generator, shares: tuple[float, ...], count: int) -> Ints:
     ends = np.cumsum(shares)
-    return (ends / ends[-1]).searchsorted(random.random(count), "right")
+    chosen: Ints = (ends / ends[-1]).searchsorted(random.random(count), "right")
+    return chosen
 
 
 def _times(random: np.random.Generator, counts: Ints, factor: float) -> Ints:
