@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 
 BLOCK_USERS = 4096
-TRIPLES_PER_USER = 559
+TRIPLES_PER_USER = 545
 
 FRIENDS = (20.3, 6.1)  # mean and deviation, before those are taken away who would be friends twice
 FEWEST_FRIENDS, MOST_FRIENDS = 2, 36
