@@ -104,7 +104,7 @@ def mixed_load(player: Player, latencies: Mapping[str, float], length: Length, *
     """Register queries about users drawn at random until a batch takes too long.
 
     Of each kind there are the more the less its latency is, as in the paper. Users are drawn from all; few of them do
-    anything in a given second. A query is read once, and the users are put in then.
+    anything in a given second. A query is read once, and the users are put in then. The queries stay registered.
     """
     random = np.random.default_rng(seed)
     kinds = list(latencies)
@@ -125,8 +125,6 @@ def mixed_load(player: Player, latencies: Mapping[str, float], length: Length, *
         saturated = not kept_up
         best, best_seconds = (registered, seconds) if kept_up else (best, best_seconds)
         wanted = round(registered * min(4.0, max(1.3, 0.8 * BATCH_MS / 1000 / seconds)))
-    for name in list(player.session.engine.names):
-        player.session.unregister(name)
     if not reports.rows:
         raise FreshetError("no query of the mixed load had answers, so that its figure says nothing")
     return Mixed(best, saturated, best_seconds, spent / registered, reports.rows)
