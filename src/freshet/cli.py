@@ -274,6 +274,12 @@ def demo(
 def bench(
     name: Annotated[str, typer.Argument(help="Which benchmark.")],
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    triples: Annotated[
+        str | None, typer.Option(help="How many triples are stored: 500K, 10M. For lsbench.", metavar="COUNT")
+    ] = None,
+    rate: Annotated[
+        str | None, typer.Option(help="How many triples a second come in streams. For lsbench.", metavar="COUNT")
+    ] = None,
 ) -> None:
     """Run a benchmark."""
     from rich.console import Console
@@ -281,7 +287,7 @@ def bench(
     from freshet.bench.benchmarks import measure
     from freshet.bench.figures import figures_json, figures_table
 
-    figures = measure(name)
+    figures = measure(name, triples=triples, rate=rate)
     if json:
         print(figures_json(name, figures))
     else:

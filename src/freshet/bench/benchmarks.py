@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from freshet.bench.figures import Figure
@@ -50,6 +51,12 @@ def _load() -> Sequence[Figure]:
     return load_figures()
 
 
+def _lsbench(triples: int | None, rate: int | None) -> Sequence[Figure]:
+    from freshet.bench.lsbench import lsbench_figures
+
+    return lsbench_figures(triples, rate)
+
+
 BENCHMARKS: dict[str, Callable[[], Sequence[Figure]]] = {
     "pipeline": _pipeline,
     "oneshot": _oneshot,
@@ -61,8 +68,29 @@ BENCHMARKS: dict[str, Callable[[], Sequence[Figure]]] = {
 }
 
 
-def measure(name: str) -> Sequence[Figure]:
-    """Run a benchmark."""
+# Those that are told how much there is to do.
+SIZED: dict[str, Callable[[int | None, int | None], Sequence[Figure]]] = {"lsbench": _lsbench}
+
+_SUFFIXES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
+
+
+def measure(name: str, *, triples: str | None = None, rate: str | None = None) -> Sequence[Figure]:
+    """Run a benchmark, where it can be told of so many stored triples and so many triples a second: 133000, 10M."""
+    if name in SIZED:
+        return SIZED[name](_count("--triples", triples), _count("--rate", rate))
     if name not in BENCHMARKS:
-        raise InputError(f"there is no benchmark {name!r}; there are: {', '.join(BENCHMARKS)}")
+        raise InputError(f"there is no benchmark {name!r}; there are: {', '.join([*BENCHMARKS, *SIZED])}")
+    if triples is not None or rate is not None:
+        raise InputError(f"the benchmark {name} takes neither --triples nor --rate")
     return BENCHMARKS[name]()
+
+
+def _count(option: str, text: str | None) -> int | None:
+    """A number that may end in K, M or G."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([KMG]?)", text.strip().upper())
+    number = round(float(found[1]) * _SUFFIXES[found[2]]) if found else 0
+    if number < 1:
+        raise InputError(f"{option} takes a number such as 133000, 500K or 10M, not {text!r}")
+    return number

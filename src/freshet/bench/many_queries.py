@@ -17,18 +17,17 @@ from typing import NamedTuple
 import numpy as np
 
 from freshet.bench.figures import Baseline, Figure
-from freshet.bench.social import make_network
-from freshet.bench.social_stream import POST_STREAM, accounts, post_stream
-from freshet.bench.social_triples import PERSON, SIOC, USER
+from freshet.bench.social import SocialNetwork, make_network
+from freshet.bench.social_columns import Encoder, Numbered, Statements, lines
+from freshet.bench.social_streams import RATE, RATES, TRIPLES_PER_POST, SocialStreams
+from freshet.bench.social_vocabulary import PERSON, POST_STREAM, SIOC, USER
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import FreshetError
-from freshet.rdf.ntriples import scan_timed
 from freshet.rdf.terms import Iri
 from freshet.results.report import Report
 from freshet.runtime.session import Session
 
 COUNTS = (1, 10, 100, 1000)
-BATCH_ELEMENTS = 1000
 WARM_BATCHES = 8
 BATCHES = 24
 POSTS_PER_SECOND = 1000
@@ -65,9 +64,9 @@ class Run:
 
 
 class World(NamedTuple):
-    """The stream as text, and the file of what is stored."""
+    """The streams, of which that of posts is used, and the file of what is stored."""
 
-    stream: bytes
+    streams: SocialStreams
     stored: Path
 
 
@@ -88,11 +87,19 @@ def many_queries_figures() -> Sequence[Figure]:
 
 
 def make_world(folder: Path, *, users: int = 1000) -> World:
-    """A network with enough posts for all batches."""
-    network = make_network(users, activity=1 + BATCHES / 20)
+    """A network and its posts. Of a network only who is who is stored."""
+    network = make_network(users)
     stored = folder / "accounts.nt"
     stored.write_bytes(accounts(network))
-    return World(post_stream(network, posts_per_second=POSTS_PER_SECOND), stored)
+    return World(SocialStreams(network, RATE * POSTS_PER_SECOND * TRIPLES_PER_POST / RATES[POST_STREAM]), stored)
+
+
+def accounts(network: SocialNetwork) -> bytes:
+    """Which person each user is, as N-Triples."""
+    numbers = np.arange(network.users)
+    users, people = Numbered(f"<{USER}", numbers), Numbered(f"<{PERSON}", numbers)
+    statements = [Statements(users, SIOC + "account_of", people, numbers)]
+    return b"".join(buffer.to_pybytes() for buffer in lines(statements, at_once=network.users))
 
 
 def run(world: World, form: str, count: int, *, batches: int = BATCHES) -> Run:
@@ -105,25 +112,17 @@ def run(world: World, form: str, count: int, *, batches: int = BATCHES) -> Run:
     for number, text in enumerate(texts):
         session.register(text, name=f"posts{number}", on_report=counted)
     registered = time.process_time() - started
-    elements, _ = scan_timed(world.stream, session.dictionary, "posts", blank_scope=session.blank_scope(POST_STREAM))
-    pushed = _split(elements, WARM_BATCHES + batches)
     seconds = []
-    for batch in pushed:
-        started = time.process_time()
-        session.push(POST_STREAM, batch)
-        seconds.append(time.process_time() - started)
-    session.finish()
-    _check(pushed, session, count, counted.rows)
+    with session.dictionary.pins:  # the batches hold terms that nothing else does yet
+        encoder = Encoder(session.dictionary)
+        pushed = [world.streams.posts(number).elements(encoder) for number in range(WARM_BATCHES + batches)]
+        for batch in pushed:
+            started = time.process_time()
+            session.push(POST_STREAM, batch)
+            seconds.append(time.process_time() - started)
+        session.finish()
+        _check(pushed, session, count, counted.rows)
     return Run(median(seconds[WARM_BATCHES:]), registered, counted.rows)
-
-
-def _split(elements: Elements, batches: int) -> list[Elements]:
-    if len(elements.times) < batches * BATCH_ELEMENTS:
-        raise FreshetError("the stream is too short for the benchmark")
-    return [
-        Elements(*(column[start : start + BATCH_ELEMENTS] for column in elements))
-        for start in range(0, batches * BATCH_ELEMENTS, BATCH_ELEMENTS)
-    ]
 
 
 def _check(pushed: Sequence[Elements], session: Session, count: int, rows: int) -> None:

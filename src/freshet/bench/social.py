@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 
 BLOCK_USERS = 4096
-TRIPLES_PER_USER = 559
+TRIPLES_PER_USER = 545
 
 FRIENDS = (20.3, 6.1)  # mean and deviation, before those are taken away who would be friends twice
 FEWEST_FRIENDS, MOST_FRIENDS = 2, 36
-NEARNESS = 95  # how far from each other friends are, in numbers of users
+NEARNESS = 42  # how far from each other friends are, in numbers of users
 POSTS = (0.8, 8.8)  # the mean of a user's posts lies evenly between
 COMMENTED, COMMENTS = 0.049, 2.33  # the share of posts with comments, and how many those have
 MOST_ALBUMS, MOST_PHOTOS, MOST_LIKES, MOST_USER_TAGS = 2, 39, 9, 9
@@ -195,7 +195,9 @@ def make_block(network: SocialNetwork, number: int) -> Block:
     posts = np.arange(network.post_firsts[first], network.post_firsts[end])
     posters = _owners(network.post_firsts, first, end)
     albums = np.arange(network.album_firsts[first], network.album_firsts[end])
-    photos = np.arange(network.photo_firsts[network.album_firsts[first]], network.photo_firsts[network.album_firsts[end]])
+    photos = np.arange(
+        network.photo_firsts[network.album_firsts[first]], network.photo_firsts[network.album_firsts[end]]
+    )
     photo_albums = network.photo_firsts.searchsorted(photos, "right") - 1
     album_owners = _owners(network.album_firsts, first, end)
     photographers = album_owners[photo_albums - albums[0]] if albums.size else photo_albums
@@ -266,9 +268,9 @@ def _friendships(random: np.random.Generator, users: int) -> Pairs:
     wanted = random.normal(*FRIENDS, users).round().astype(np.int64).clip(FEWEST_FRIENDS, MOST_FRIENDS)
     hands = np.repeat(np.arange(users), wanted)
     hands = hands[np.argsort((hands + random.laplace(0, NEARNESS, hands.size)) % users, kind="stable")]
-    hands = hands[: hands.size // 2 * 2].reshape(-1, 2)
-    hands = hands[hands[:, 0] != hands[:, 1]]
-    return _once(hands.min(axis=1), hands.max(axis=1))
+    left, right = hands[: hands.size // 2 * 2].reshape(-1, 2).T
+    apart = left != right
+    return _once(np.minimum(left, right)[apart], np.maximum(left, right)[apart])
 
 
 def _friends(random: np.random.Generator, friendships: Pairs, users: int) -> Friends:
@@ -309,7 +311,8 @@ def _countries(random: np.random.Generator, users: int) -> Ints:
 
 def _chosen(random: np.random.Generator, shares: tuple[float, ...], count: int) -> Ints:
     ends = np.cumsum(shares)
-    return (ends / ends[-1]).searchsorted(random.random(count), "right")
+    chosen: Ints = (ends / ends[-1]).searchsorted(random.random(count), "right")
+    return chosen
 
 
 def _times(random: np.random.Generator, counts: Ints, factor: float) -> Ints:
@@ -319,7 +322,8 @@ def _times(random: np.random.Generator, counts: Ints, factor: float) -> Ints:
 
 def _tag(evenly: NDArray[np.float64]) -> Ints:
     """Numbers from 0 to 1 as tags."""
-    return ((TAGS + 1) ** evenly).astype(np.int64) - 1
+    tags: Ints = np.power(float(TAGS + 1), evenly).astype(np.int64) - 1
+    return tags
 
 
 def _scattered(numbers: Ints) -> NDArray[np.float64]:

@@ -6,7 +6,7 @@ go through thousands.
 
 from __future__ import annotations
 
-from freshet.bench.social_triples import DBP, FOAF, SIB, SIOC, VOCABULARY
+from freshet.bench.social_vocabulary import DBP, FOAF, SIB, SIOC, VOCABULARY
 
 _PREFIXES = f"""\
 PREFIX foaf: <{FOAF}>
@@ -20,14 +20,14 @@ PREFIX group: <{SIB}group/>
 
 HEAVY = ("S4", "S6")
 
-QUERIES = {
+_FORMS = {
     # Everything said of a user.
-    "S1": "SELECT ?property ?value WHERE { user:u984 ?property ?value }",
+    "S1": "SELECT ?property ?value WHERE { user:u{user} ?property ?value }",
     # What a person has made.
-    "S2": "SELECT ?made WHERE { ?account sioc:account_of person:p781 . ?account sioc:creator_of ?made }",
+    "S2": "SELECT ?made WHERE { ?account sioc:account_of person:p{maker} . ?account sioc:creator_of ?made }",
     # What those whom a person knows have made.
     "S3": """SELECT ?known ?made WHERE {
-  ?account sioc:account_of person:p984 .
+  ?account sioc:account_of person:p{user} .
   ?account foaf:knows ?known .
   ?known sioc:creator_of ?made
 }""",
@@ -40,7 +40,7 @@ QUERIES = {
 }""",
     # Who they are whom a user knows, as far as they tell.
     "S5": """SELECT ?known ?person ?gender ?born ?mail WHERE {
-  user:u984 foaf:knows ?known .
+  user:u{user} foaf:knows ?known .
   ?known sioc:account_of ?person .
   ?person foaf:gender ?gender .
   ?person foaf:birthday ?born .
@@ -55,4 +55,14 @@ QUERIES = {
   ?post sib:hashtag ?hashtag
 }""",
 }
-QUERIES = {name: _PREFIXES + text for name, text in QUERIES.items()}
+
+
+def one_shot_queries(user: int = 984, maker: int = 781) -> dict[str, str]:
+    """The queries by their names, about a user, and S2 about who made something."""
+    return {
+        name: _PREFIXES + text.replace("{user}", str(user)).replace("{maker}", str(maker))
+        for name, text in _FORMS.items()
+    }
+
+
+QUERIES = one_shot_queries()

@@ -7,7 +7,7 @@ owners and most of what is liked are those of the stored network; what is new is
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
@@ -59,8 +59,12 @@ ONLINE_USERS = 400
 ONLINE_SHARE = 0.5
 
 TRIPLES_PER_POST = 12.23
-TRIPLES_PER_PHOTO = 14.1
-TRIPLES_PER_POSITION = 5
+TRIPLES_PER_THING = {
+    POST_STREAM: TRIPLES_PER_POST,
+    PHOTO_STREAM: 14.1,
+    GPS_STREAM: 5,
+    **REPEATED,
+}
 PHOTOS_PER_ALBUM = 20
 LIKES_PER_ITEM = 4.5
 LIKED_WITHIN = 5  # batches
@@ -88,15 +92,20 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class SocialStreams:
-    """The streams over a network at so many triples a second, all together."""
+    """The streams over a network at so many triples a second, all together, from a batch on.
+
+    `made` has how many things there were in each stream before it.
+    """
 
     network: SocialNetwork
     rate: float = RATE
+    first_batch: int = 0
+    made: Mapping[str, int] = field(default_factory=dict)
 
     def batch(self, number: int) -> Mapping[str, Batch]:
         """What comes from `number` * 100 ms on, for 100 ms."""
         return {
-            POST_STREAM: self._posts(number),
+            POST_STREAM: self.posts(number),
             POST_LIKE_STREAM: self._likes(number, POST_LIKE_STREAM),
             PHOTO_STREAM: self._photos(number),
             PHOTO_LIKE_STREAM: self._likes(number, PHOTO_LIKE_STREAM),
@@ -108,13 +117,20 @@ class SocialStreams:
         for number in count(first):
             yield {stream: batch.elements(encoder) for stream, batch in self.batch(number).items()}
 
+    def at_rate(self, rate: float, number: int) -> SocialStreams:
+        """The streams as they go on from a batch on at another rate."""
+        return SocialStreams(
+            self.network, rate, number, {stream: self._numbers(stream, number)[0] for stream in TRIPLES_PER_THING}
+        )
+
     @property
     def online(self) -> Ints:
         """Those who do most."""
         users = min(ONLINE_USERS, self.network.users)
         return (self.network.users - users) // 2 + np.arange(users)
 
-    def _posts(self, number: int) -> Batch:
+    def posts(self, number: int) -> Batch:
+        """The posts of a batch."""
         random = self._random(_POSTS, number)
         posts, posters = self._new_posts(number)
         tags = hashtags(random, posts, posters)
@@ -139,7 +155,7 @@ class SocialStreams:
 
     def _positions(self, number: int) -> Batch:
         random = self._random(_POSITIONS, number)
-        first, end = self._numbers(GPS_STREAM, TRIPLES_PER_POSITION, number)
+        first, end = self._numbers(GPS_STREAM, number)
         tracked, times = self._acting(random, end - first), _times(number, end - first)
         return Batch(list(position_statements(random, np.arange(first, end), tracked, _created(times))), times)
 
@@ -147,7 +163,7 @@ class SocialStreams:
         """Likes of what is new, and of what is stored; the likes of one item together, as often as LSBench has them."""
         of_posts = stream == POST_LIKE_STREAM
         random = self._random(_POST_LIKES if of_posts else _PHOTO_LIKES, number)
-        first, end = self._numbers(stream, REPEATED[stream], number)
+        first, end = self._numbers(stream, number)
         new = likes(random, self.network, *self._lately(number, of_posts=of_posts), again=of_posts)
         new = Pairs(*(column[: int(MOST_OF_NEW * (end - first))] for column in new))
         stored = self._stored_likes(random, end - first - new.left.size, of_posts=of_posts)
@@ -173,7 +189,7 @@ class SocialStreams:
         """The posts or photos that were made a short while ago and are liked now, and who made them."""
         made = self._new_posts if of_posts else self._new_photos
         items, makers = [], []
-        for delay in range(1, min(LIKED_WITHIN, number) + 1):
+        for delay in range(1, min(LIKED_WITHIN, number - self.first_batch) + 1):
             new, by = made(number - delay)
             now = new % LIKED_WITHIN == delay - 1
             items.append(new[now])
@@ -183,21 +199,22 @@ class SocialStreams:
 
     def _new_posts(self, number: int) -> tuple[Ints, Ints]:
         """The posts of a batch, and who makes them."""
-        first, end = self._numbers(POST_STREAM, TRIPLES_PER_POST, number)
+        first, end = self._numbers(POST_STREAM, number)
         return self.network.posts + np.arange(first, end), self._acting(self._random(_MAKERS, number), end - first)
 
     def _new_photos(self, number: int) -> tuple[Ints, Ints]:
         """The photos of a batch, and who takes them: one user those of an album."""
-        first, end = self._numbers(PHOTO_STREAM, TRIPLES_PER_PHOTO, number)
+        first, end = self._numbers(PHOTO_STREAM, number)
         new = np.arange(first, end)
         albums = new // PHOTOS_PER_ALBUM
         takers = (albums * 7_368_787 + self.network.seed * 104_729) % self.network.users
         return self.network.photos + new, takers
 
-    def _numbers(self, stream: str, triples: float, number: int) -> tuple[int, int]:
-        """The first thing of a batch, and the first of the next, where a thing is so many triples."""
-        each = RATES[stream] * (self.rate / RATE) * BATCH_MS / 1000 / triples
-        return int(number * each), int((number + 1) * each)
+    def _numbers(self, stream: str, number: int) -> tuple[int, int]:
+        """The first thing of a batch, and the first of the next."""
+        each = RATES[stream] * (self.rate / RATE) * BATCH_MS / 1000 / TRIPLES_PER_THING[stream]
+        before, passed = self.made.get(stream, 0), number - self.first_batch
+        return before + int(passed * each), before + int((passed + 1) * each)
 
     def _acting(self, random: np.random.Generator, size: int) -> Ints:
         """Users, half of them of those who are online."""
