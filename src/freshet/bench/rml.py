@@ -16,9 +16,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-import pyarrow.compute as pc
-
 from freshet.bench.figures import Baseline, Figure
+from freshet.bench.ndw_records import json_texts, mapping_text
 from freshet.bench.ndw_streams import LANES_A_SECOND, Streams, constant_streams
 from freshet.bench.peers import peer_python
 from freshet.rdf.errors import FreshetError
@@ -27,20 +26,6 @@ RECORDS = 1_000_000
 PEER_RECORDS = 100_000
 TIMES = 3
 MORPH_KGC = "morph-kgc==2.10.0"
-
-_PREFIXES = """
-@prefix rr: <http://www.w3.org/ns/r2rml#> .
-@prefix rml: <http://semweb.mmlab.be/ns/rml#> .
-@prefix ql: <http://semweb.mmlab.be/ns/ql#> .
-@base <http://example.com/base/> .
-"""
-_SUBJECTS = {
-    "speed": "http://example.com/resource/{internalId}?lat={lat}&long={long}&speed={speed}&accuracy={accuracy}"
-    "&timestamp={timestamp}",
-    "flow": "http://example.com/resource/{internalId}?lat={lat}&long={long}&flow={flow}&period={period}"
-    "&accuracy={accuracy}&timestamp={timestamp}",
-}
-_JOINED = ("internalId", "lat", "long", "timestamp")
 
 
 def rml_figures(records: int = RECORDS, peer_records: int = PEER_RECORDS) -> Sequence[Figure]:
@@ -72,44 +57,12 @@ def write_records(folder: Path, streams: Streams, *, lines: bool) -> None:
     """Write both topics, as JSON lines or as one array each."""
     for name, table in (("flow", streams.flow), ("speed", streams.speed)):
         columns = [column for column in table.column_names if column not in ("time", "number")]
-        numbers = [column for column in columns if column not in ("internalId", "timestamp")]
-        fields = [
-            pc.binary_join_element_wise(
-                f'"{column}": ' if column in numbers else f'"{column}": "',
-                table[column],
-                "" if column in numbers else '"',
-                "",
-            )
-            for column in columns
-        ]
-        records = pc.binary_join_element_wise("{", pc.binary_join_element_wise(*fields, ", "), "}", "")
+        records = json_texts(table, columns)
         with (folder / f"ndw{name}.json").open("w") as file:
             if lines:
                 file.write("\n".join(records.to_pylist()) + "\n")
             else:
                 file.write("[" + ",\n".join(records.to_pylist()) + "]\n")
-
-
-def mapping_text(folder: Path, iterator: str, *, join: bool) -> str:
-    """The thesis's mapping over the files in a folder."""
-    maps = [_PREFIXES]
-    for name, template in _SUBJECTS.items():
-        pair = f"rr:predicate <http://example.com/type> ; rr:object <http://example.com/lane{name.title()}>"
-        if join and name == "speed":
-            conditions = " , ".join(f'[ rr:child "{field}" ; rr:parent "{field}" ]' for field in _JOINED)
-            pair = (
-                "rr:predicate <http://example.com/ontology/laneFlow> ;"
-                f" rr:objectMap [ rr:parentTriplesMap <flow> ; rr:joinCondition {conditions} ]"
-            )
-        maps.append(f"""
-<{name}> a rr:TriplesMap ;
-  rml:logicalSource [
-    rml:source "{folder}/ndw{name}.json" ; rml:referenceFormulation ql:JSONPath ; rml:iterator "{iterator}"
-  ] ;
-  rr:subjectMap [ rr:template "{template}" ] ;
-  rr:predicateObjectMap [ {pair} ] .
-""")
-    return "".join(maps)
 
 
 def _mapping_name(join: bool) -> str:
