@@ -1,7 +1,7 @@
 """What all tests have in common.
 
 Hypothesis tries the same examples every time, so that a run says something about the change and not about luck;
-FRESHET_RANDOM=1 lets it try others. Brokers are started once for all tests that need them.
+FRESHET_RANDOM=1 lets it try others. Spark and brokers are started once for all tests that need them.
 """
 
 import os
@@ -12,6 +12,17 @@ from hypothesis import settings
 settings.register_profile("same", derandomize=True, database=None)
 if not os.environ.get("FRESHET_RANDOM"):
     settings.load_profile("same")
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """A Spark session. What runs in it is small: it is not worth compiling well."""
+    from freshet.spark.session import spark_session
+
+    settings = {"spark.driver.memory": "1g", "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+    session = spark_session(settings, master="local[2]")
+    yield session
+    session.stop()
 
 
 @pytest.fixture(scope="session")

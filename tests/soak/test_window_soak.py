@@ -7,15 +7,18 @@ that some of it goes through Spark as well. Each stretch of a minute has six bur
 from __future__ import annotations
 
 import os
-import tempfile
+import threading
+from contextlib import suppress
 from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 import pytest
 
-from freshet.bench.ndw_streams import START_MS, burst_streams
+from freshet.bench.ndw_streams import START_MS, bounded_pairs, burst_streams
+from freshet.bench.window_replay import replay, spark_for_replays, write_files
 from freshet.bench.window_ticks import ticks
-from freshet.bench.windows import write_ticks
+from freshet.bench.windows import completeness
 from freshet.rml.window_bytes import state_of, values_of
 from freshet.rml.window_state import WindowState
 from freshet.rml.windows import JoinWindow, WindowKind, default_window
@@ -24,8 +27,11 @@ MINUTES = int(os.environ.get("FRESHET_SOAK_MINUTES", "5"))
 STRETCH_SECONDS = 62
 
 
-def resident_bytes() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+def resident_bytes(process: int | str = "self") -> int:
+    try:
+        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:  # it has just ended
+        return 0
 
 
 def stored_bytes(state: WindowState) -> int:
@@ -66,33 +72,62 @@ def test_state_and_memory_stay_flat(window: JoinWindow) -> None:
 
 
 @pytest.mark.skipif(os.environ.get("FRESHET_SOAK") != "spark", reason="takes minutes; FRESHET_SOAK=spark asks for it")
-def test_state_stays_flat_in_the_state_store() -> None:
-    """Three minutes of bursts through Spark, the state of each micro-batch as Spark tells it."""
-    from freshet.bench.ndw_streams import KEY, Streams
-    from freshet.spark.session import spark_session
-    from freshet.spark.window_join import METRICS, window_join
-
-    spark = spark_session({"spark.sql.streaming.numRecentProgressUpdates": "10000"}, master="local[2]")
-    with tempfile.TemporaryDirectory() as folder:
-        count = write_ticks(burst_streams(183), Path(folder), 2_550)
-        flow, speed = (
-            spark.readStream.schema(spark.read.parquet(f"{folder}/{topic}").schema)
-            .option("maxFilesPerTrigger", 1)
-            .parquet(f"{folder}/{topic}")
-            for topic in Streams._fields
-        )
-        window = default_window(WindowKind.DYNAMIC)
-        joined = window_join(flow, speed, child_key=KEY, parent_key=KEY, time="time", window=window, lateness_ms=0)
-        writer = joined.writeStream.foreachBatch(lambda batch, _: batch.toArrow())
-        query = writer.option("checkpointLocation", f"{folder}/checkpoint").trigger(availableNow=True).start()
-        query.awaitTermination()
-        progress = [each for each in query.recentProgress if each["numInputRows"]]
-    spark.stop()
-    assert len(progress) == count
-    stored = np.array([each["observedMetrics"][METRICS].state_bytes for each in progress])
-    waiting = [each["observedMetrics"][METRICS].waiting_records for each in progress]
+def test_state_and_memory_stay_flat_in_spark(tmp_path: Path) -> None:
+    """Three minutes of bursts through Spark: the state of each micro-batch as Spark tells it, and all its processes."""
+    streams = burst_streams(183)
+    count = write_files(streams, tmp_path / "files", 2_550)
+    with spark_for_replays() as spark, MemorySamples(spark) as memory:
+        done = replay(spark, tmp_path / "files", default_window(WindowKind.DYNAMIC))
     third = count // 3
+    assert done.late == 0
+    assert completeness(done.pairs, bounded_pairs(streams)) > 0.98
     # Ticks end in other moments of each burst, so it is between the bursts that what is held must be the same again.
-    assert np.median(stored[-third:]) <= 1.1 * np.median(stored[:third])
-    assert max(waiting) <= 38_000 + 1_000
-    assert {each["stateOperators"][0]["numRowsTotal"] for each in progress} == {8}  # a row a bucket, whatever comes
+    assert np.median(done.state_bytes[-third:]) <= 1.1 * np.median(done.state_bytes[:third])
+    assert done.waiting.max() <= 38_000 + 1_000
+    # While the first third runs, everything is loaded and compiled.
+    for what, sizes in (("heap", memory.heaps), ("Python", memory.pythons)):
+        part = len(sizes) // 3
+        assert part >= 3, "too few samples"
+        before, after = np.median(sizes[part : 2 * part]), np.median(sizes[-part:])
+        assert after <= 1.1 * before + 30_000_000, f"{what}: {before / 1e6:.0f} MB, then {after / 1e6:.0f} MB"
+
+
+class MemorySamples:
+    """Every few seconds what is alive in the JVM's heap, and what all Python processes of the run hold."""
+
+    def __init__(self, spark: Any) -> None:
+        self.heaps: list[int] = []
+        self.pythons: list[int] = []
+        self._management = spark.sparkContext._jvm.java.lang.management.ManagementFactory
+        self._system = spark.sparkContext._jvm.java.lang.System
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._sample)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopped.set()
+        self._thread.join()
+
+    def _sample(self) -> None:
+        while not self._stopped.wait(4):
+            self._system.gc()
+            self.heaps.append(self._management.getMemoryMXBean().getHeapMemoryUsage().getUsed())
+            self.pythons.append(resident_bytes() + sum(map(resident_bytes, _python_children())))
+
+
+def _python_children() -> list[int]:
+    """The Python processes below this one: Spark's workers are children of a child of the JVM."""
+    parents = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            name, _, rest = status.read_text().rpartition(")")
+            parents[int(status.parent.name)] = (name.partition("(")[2], int(rest.split()[1]))
+
+    def is_below(process: int) -> bool:
+        _, parent = parents.get(process, ("", 0))
+        return parent == os.getpid() or (parent > 1 and is_below(parent))
+
+    return [process for process, (name, _) in parents.items() if name.startswith("python") and is_below(process)]

@@ -176,6 +176,24 @@ def references_in(expression: Expression) -> Iterator[Reference]:
                 yield from references_of(value)
 
 
+def calls_in(expression: Expression) -> Iterator[Call]:
+    """The calls of an expression, also inside of each other."""
+    if isinstance(expression, Call):
+        yield expression
+        for _, value in expression.inputs:
+            yield from calls_of(value)
+
+
+def calls_of(term: TermMap) -> Iterator[Call]:
+    """The calls of a term map, with those of its datatype, language and condition."""
+    if term.condition is not None:
+        yield from calls_in(term.condition)
+    yield from calls_in(term.expression)
+    for inner in (term.datatype, term.language):
+        if isinstance(inner, TermMap):
+            yield from calls_of(inner)
+
+
 def references_of(term: TermMap) -> Iterator[Reference]:
     """The references of a term map, with those of its datatype, language and condition."""
     yield from references_in(term.expression)

@@ -13,6 +13,7 @@ from freshet.syntax.durations import duration_ms, unit_duration_ms
 
 _SIZES = {"windowSize": "size", "lowerLimit": "lower", "upperLimit": "upper"}
 _TIMES = {"idleTime": "idle_ms", "silentTime": "silent_ms"}
+_COUNTS = {"listSize": "list_size", "mostWaiting": "most_waiting"}
 _COSTS = {"shrinkAbove": "shrink_above", "growBelow": "grow_below"}
 _JOIN_TYPES = {
     "TumblingJoin": WindowKind.TUMBLING,
@@ -25,7 +26,7 @@ _JOIN_TYPES = {
     "VCTWindowJoin": WindowKind.DYNAMIC,
 }
 _IN_CONFIG = {
-    *(f"rmls:{name}" for name in (*_SIZES, *_COSTS, *_TIMES, "joinType", "windowType", "listSize", "sizingPolicy")),
+    *(f"rmls:{name}" for name in (*_SIZES, *_COSTS, *_COUNTS, *_TIMES, "joinType", "windowType", "sizingPolicy")),
 }
 # Commas inside of these belong to the reference itself.
 _NO_LIST = re.compile(r"""[\[\]()'"]""")
@@ -52,8 +53,9 @@ def read_window(graph: MappingGraph, node: Value) -> JoinWindow | None:
     for name, field in _COSTS.items():
         if (text := graph.text(config, f"rmls:{name}")) is not None:
             given[field] = _cost(graph, name, text)
-    if (text := graph.text(config, "rmls:listSize")) is not None:
-        given["list_size"] = _number(graph, "listSize", text)
+    for name, field in _COUNTS.items():
+        if (text := graph.text(config, f"rmls:{name}")) is not None:
+            given[field] = _number(graph, name, text)
     for name, field in _TIMES.items():
         if (text := graph.text(config, f"rmls:{name}")) is not None:
             given[field] = _milliseconds(graph, name, text)

@@ -11,10 +11,11 @@ Each call gets the values of a batch of records, as strings with nulls, and give
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -29,10 +30,11 @@ _MARK = "__mapping_function__"
 
 @dataclass(frozen=True, slots=True)
 class UserFunction:
-    """A declaration, and the function itself."""
+    """A declaration, the function itself, and a digest of the file that it is in."""
 
     declared: Function
     apply: ArrowFunction
+    code: str = ""
 
 
 def mapping_function(
@@ -64,4 +66,5 @@ def load_functions(file: Path) -> dict[str, UserFunction]:
     marked = [getattr(value, _MARK) for value in vars(module).values() if hasattr(value, _MARK)]
     if not marked:
         raise InputError("declares no mapping_function", file=str(file))
-    return {each.declared.name: each for each in marked}
+    code = hashlib.sha256(file.read_bytes()).hexdigest()
+    return {each.declared.name: replace(each, code=code) for each in marked}

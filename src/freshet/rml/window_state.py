@@ -49,11 +49,13 @@ Ids = NDArray[np.int64]
 
 
 class Step(NamedTuple):
-    """What a batch gave: pairs, as rows of both sides' records beside each other, and how many records were late."""
+    """What a batch gave: pairs, as rows of both sides' records beside each other, how many records were late, and how
+    many that waited were given up."""
 
     children: pa.Table
     parents: pa.Table
     late: int
+    given_up: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +96,13 @@ def take(
     window: JoinWindow,
     lateness_ms: int,
     store: ColdStore | None = None,
+    *,
+    most: int | None = None,
 ) -> tuple[WindowState, Step]:
     """The state after a batch, and what the batch gave. `newest` has the largest times of the batch in all buckets.
 
-    The records of a batch arrive in the order of their times. A lossless window needs a store for what is cold.
+    The records of a batch arrive in the order of their times. A lossless window needs a store for what is cold. No more
+    than `most` records wait in the end, those of the window where it is not said.
     """
     texts, numbers = _numbered(state.keys.column("text"), children.column(KEY), parents.column(KEY))
     new_children = len(children)
@@ -105,6 +110,7 @@ def take(
     parents = _joined(state.parents, parents, numbers[new_children:])
     batch = _arrivals(children, len(state.children), parents, len(state.parents))
     after = moved(state.clock, newest, lateness_ms, window.silent_limit_ms)
+    limit = window.most_waiting if most is None else most
     clock = _Clock(state.clock.watermark(lateness_ms), lateness_ms, after.reached)
     if window.kind in FIXED:
         pairs = _fixed(batch, len(texts), window, clock)
@@ -116,22 +122,24 @@ def take(
             # What is at hand is a matter of cost: the side that is ahead need not be held for the other.
             hot, own_clock = _hot(batch, children, parents), clock._replace(reached=after.front)
         pairs, learned = _adaptive(_part(batch, hot), len(texts), window, own_clock, state)
-        worth = _worth(learned, window, int(pairs.watermark))
+        worth = _worth(learned, window, int(pairs.watermark), limit)
     if window.kind is WindowKind.LOSSLESS:
         assert store is not None
         stays_hot = np.zeros(len(batch.keys), np.bool_)
         stays_hot[hot] = pairs.waiting
-        pairs = _fixed(batch, len(texts), window, clock)
+        pairs, given_up = _kept(_fixed(batch, len(texts), window, clock), batch, limit)
         step = _whole_step(children, parents, batch, pairs, store)
         sides = _cooled(children, parents, batch, pairs.waiting, stays_hot, store)
     else:
+        pairs, given_up = _kept(pairs, batch, limit)
         rows = batch.places[pairs.children], batch.places[pairs.parents]
         step = Step(_met(children, rows[0]), _met(parents, rows[1]), int(pairs.late))
         sides = [_waiting(table, batch, pairs, side) for side, table in enumerate((children, parents))]
     worth[batch.keys[pairs.waiting]] = True
     keys = _key_table(texts, learned.windows).filter(pa.array(worth)).combine_chunks()
     kept = [_renumbered(side, np.cumsum(worth) - 1) for side in sides]
-    return WindowState(kept[0], kept[1], keys, after, int(learned.first), learned.memory), step
+    after_all = WindowState(kept[0], kept[1], keys, after, int(learned.first), learned.memory)
+    return after_all, step._replace(given_up=given_up)
 
 
 def warm(window: JoinWindow) -> None:
@@ -253,11 +261,29 @@ def _adaptive(
     return pairs, _Learned(windows, first, memory)
 
 
-def _worth(learned: _Learned, window: JoinWindow, watermark: int) -> NDArray[np.bool_]:
-    """The keys of which something was learned that is not to be forgotten yet."""
+def _kept(pairs: Pairs, batch: _Batch, most: int) -> tuple[Pairs, int]:
+    """Pairs of which no more than so many records wait on, and how many were given up for that: the oldest.
+
+    A side whose clock stands still while it goes on sending holds back all that the other sends.
+    """
+    waiting = np.flatnonzero(pairs.waiting)
+    excess = len(waiting) - most
+    if excess <= 0:
+        return pairs, 0
+    still = pairs.waiting.copy()
+    still[waiting[np.argsort(batch.times[waiting], kind="stable")[:excess]]] = False
+    return pairs._replace(waiting=still, ahead=pairs.ahead & still), excess
+
+
+def _worth(learned: _Learned, window: JoinWindow, watermark: int, most: int) -> NDArray[np.bool_]:
+    """The keys of which something was learned that is not to be forgotten yet: of too many, those that came last."""
     windows = learned.windows
     differs = (windows.sizes != learned.first) | (windows.limits != window.list_size).any(axis=1)
-    return np.asarray(differs & (windows.newest + window.idle_ms > watermark))
+    worth = np.asarray(differs & (windows.newest + window.idle_ms > watermark))
+    known = np.flatnonzero(worth)
+    if len(known) > most:
+        worth[known[np.argsort(windows.newest[known], kind="stable")[: len(known) - most]]] = False
+    return worth
 
 
 def _rows(batch: _Batch, chosen: NDArray[np.bool_], side: int) -> Ids:

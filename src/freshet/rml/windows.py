@@ -39,12 +39,16 @@ class JoinWindow:
     policy: str | None = None  # MODULE:NAME of a sizing policy in place of algorithm 1
     # How far a side may get ahead of one that brings nothing until it waits for it no more; None: `silent_limit_ms`.
     silent_ms: int | None = None
+    # How many records may wait in all; of more the oldest are given up, and counted.
+    most_waiting: int = 1_000_000
 
     def __post_init__(self) -> None:
         if self.size < 1:
             raise InputError(f"the size of a {self.kind} is at least 1, not {self.size}")
         if self.silent_ms is not None and self.silent_ms < 1:
             raise InputError(f"the time after which a side counts as silent is at least 1 ms, not {self.silent_ms}")
+        if self.most_waiting < 1:
+            raise InputError(f"the most records that wait are at least 1, not {self.most_waiting}")
         if self.kind in FIXED:
             if self.policy:
                 raise InputError(f"a {self.kind} window has one size, so it takes no sizing policy")

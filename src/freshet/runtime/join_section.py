@@ -39,6 +39,7 @@ class JoinSection(Section):
     list_size: float | None = Field(default=None, ge=1)
     idle_ms: Annotated[int | None, BeforeValidator(duration)] = Field(default=None, alias="idle", gt=0)
     silent_ms: Annotated[int | None, BeforeValidator(duration)] = Field(default=None, alias="silent", gt=0)
+    most_waiting: int | None = Field(default=None, ge=1)
     policy: str | None = None
 
     def applied_to(self, window: JoinWindow) -> JoinWindow:

@@ -161,8 +161,14 @@ class PipelineRun:
         self._looks = 0 if now else (self._looks + 1) % _LOOKS_A_COUNT
         if self._looks == 0:
             for stream in self._running:
-                if late := stream.late():
-                    self._metrics.late(stream.name.partition(".")[0], late)
+                counts = stream.join_counts()
+                if counts.late:
+                    self._metrics.late(stream.name.partition(".")[0], counts.late)
+                if counts.given_up:
+                    self._view.note(
+                        f"stream {stream.name}: {counts.given_up} records were given up that waited to be joined,"
+                        " as more wait than may ('most_waiting')"
+                    )
 
     def drain(self) -> None:
         """Take everything that is there, then close all windows."""

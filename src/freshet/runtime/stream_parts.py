@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 from freshet.rdf.errors import FreshetError
 from freshet.rml.functions import FUNCTIONS
-from freshet.rml.model import Mapping, TriplesMap
+from freshet.rml.model import Mapping, ParentObject, TermMap, TriplesMap
 from freshet.rml.parts import JoinPart, Part, parts_of
 from freshet.rml.reader import read_mapping
 from freshet.rml.sources import (
@@ -64,6 +65,7 @@ def stream_parts(stream: Stream) -> list[StreamPart]:
     own = {iri: function.declared for iri, function in user_functions(stream).items()}
     mapping = read_mapping(stream.mapping, functions={**FUNCTIONS, **own})
     _check_names(stream, mapping)
+    _refuse_targets(mapping)
     sections: dict[LogicalSource, SourceSection | None] = {}
     maps = []
     for triples_map in mapping.triples_maps:
@@ -158,6 +160,17 @@ def _check_names(stream: Stream, mapping: Mapping) -> None:
         if name not in known:
             message = f"no triples map and no source of the mapping is called '{name}'"
             raise StreamProblem(("sources", name), message + did_you_mean(name, list(dict.fromkeys(known))))
+
+
+def _refuse_targets(mapping: Mapping) -> None:
+    """What a stream makes goes to the queries, and nowhere else."""
+    for triples_map in mapping.triples_maps:
+        made: list[TermMap | ParentObject] = [triples_map.subject, *triples_map.graphs]
+        for pair in triples_map.pairs:
+            made += [*pair.predicates, *pair.objects, *pair.graphs]
+        for target in (target for each in made for target in each.targets):
+            message = f"{triples_map.name} has the logical target {Path(target.path).name}, and streams write to none"
+            raise StreamProblem(("mapping",), f"{message}; write a query with a sink, or use `freshet map`")
 
 
 def _names(triples_map: TriplesMap) -> list[str]:

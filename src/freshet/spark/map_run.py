@@ -28,7 +28,8 @@ from freshet.spark import records
 from freshet.spark.functions import FunctionTable
 from freshet.spark.mapping import parts_of, shapes_of
 from freshet.spark.nquads import LINES, with_lines
-from freshet.spark.output_files import FORMATS, WITH_GRAPHS, concatenate, parts_in, write_output
+from freshet.spark.output_files import FORMATS, WITH_GRAPHS, parts_in, write_output
+from freshet.spark.rejects import remove_map_rejects, write_map_rejects
 from freshet.spark.sources.columns import Records
 from freshet.spark.sources.open import open_records
 from freshet.spark.term_columns import RECORD_NUMBER, Renderer, Shape, joined
@@ -108,6 +109,7 @@ class _Run:
         home = options.output.parent if options.output is not None else None
         if home is not None:
             home.mkdir(parents=True, exist_ok=True)
+        remove_map_rejects(options.rejects)
         seen = rejected = 0
         with tempfile.TemporaryDirectory(prefix=".freshet-map-", dir=home) as folder:
             for number, part in enumerate(self._parts):
@@ -154,10 +156,7 @@ class _Run:
         bad = self._lines(part, set(part.triples), keep=True).where(F.col(records.REASON).isNotNull())
         kept = F.struct(F.col(records.REASON), F.col(records.FILE), F.col(records.LINE).alias("record"))
         bad.select(F.to_json(kept)).write.text(str(folder))
-        target = self._options.rejects / f"{number}.json"
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("wb") as out:
-            concatenate(parts_in(folder), out)
+        write_map_rejects(parts_in(folder), self._options.rejects / f"{number}.json")
 
     def _lines(self, part: Part | JoinPart, chosen: set[Statement], *, keep: bool) -> DataFrame:
         if isinstance(part, Part):

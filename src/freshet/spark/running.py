@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
+from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
 from freshet.rdf.errors import InputError
@@ -22,13 +24,24 @@ _AWAY = (
     "kafka.common.errors.BrokerNotAvailableException",
     "kafka.common.errors.NetworkException",
 )
+# Spark gives the Python process that looks at a stateful processor ten seconds to start: on a busy machine too few.
+_NOT_STARTED = "failed to connect back"
+_STARTS = 3
+
+
+class JoinCounts(NamedTuple):
+    """Records that came too late to be joined, and records given up because too many waited."""
+
+    late: int = 0
+    given_up: int = 0
 
 
 class RunningStream:
     """A stream that Spark runs. An error of the batch's taker is kept as it was, for `check` to raise.
 
     `trouble` says what keeps the stream from being read, empty where nothing does. A query that ends because its broker
-    is away starts again, from its checkpoint, when the broker is back.
+    is away starts again, from its checkpoint, when the broker is back. One that ends before its first batch because a
+    Python process of Spark's took too long to start is started up to three times in all.
     """
 
     def __init__(self, name: str, trouble: Callable[[], str] = lambda: "", *, joins: bool = False) -> None:
@@ -39,6 +52,9 @@ class RunningStream:
         self._query: StreamingQuery | None = None
         self._begin: Callable[[], StreamingQuery | None] | None = None
         self._start: Callable[[], StreamingQuery | None] | None = None
+        self._waits = False
+        self._starts = 0
+        self._took = False
         self._error: BaseException | None = None
         self._take: Callable[[DataFrame, int], None] | None = None
         self._looked_at = 0.0
@@ -46,13 +62,14 @@ class RunningStream:
 
     def begin(self, start: Callable[[], StreamingQuery | None], *, wait: bool) -> None:
         """Start the query; if it cannot start yet and is to `wait`, try again whenever somebody looks at it."""
-        self._start = start if wait else None
+        self._start, self._waits = start, wait
         if trouble := self._trouble():
             if not wait:
                 raise InputError(f"the stream {self.name} cannot be read: {trouble}")
             self._last_trouble = trouble
             self._begin = start
             return
+        self._starts, self._took = self._starts + 1, False
         self._query = start()
         self._begin = start if wait and self._query is None else None
 
@@ -61,6 +78,7 @@ class RunningStream:
         self._take = take
 
         def guarded(batch: DataFrame, number: int) -> None:
+            self._starts, self._took = 0, True
             try:
                 if self._take is not None:
                     self._take(batch, number)
@@ -74,7 +92,15 @@ class RunningStream:
 
     @property
     def active(self) -> bool:
-        return self._begin is not None or (self._query is not None and self._query.isActive)
+        if self._begin is not None:
+            return True
+        return self._query is not None and (self._query.isActive or self._may_start_again())
+
+    def _may_start_again(self) -> bool:
+        """Whether the query has ended before it did anything, for a reason that may be gone the next time."""
+        if self._query is None or self._start is None or self._took or self._starts >= _STARTS:
+            return False
+        return _NOT_STARTED in str(self._query.exception())
 
     def doing(self) -> str:
         """`waits` where the source was looked at and there is nothing new; `ended`; `works` while the query starts, has
@@ -97,18 +123,23 @@ class RunningStream:
             self._looked_at = time.monotonic()
         return self._last_trouble
 
-    def late(self) -> int:
-        """How many records have come too late to be joined since this was asked last."""
-        query = self._query
-        if query is None or not self._joins:
-            return 0
-        late = 0
-        for progress in query.recentProgress:
+    @property
+    def progress(self) -> list[StreamingQueryProgress]:
+        """What Spark tells of the last micro-batches."""
+        return [] if self._query is None else list(self._query.recentProgress)
+
+    def join_counts(self) -> JoinCounts:
+        """What joins have counted since this was asked last."""
+        if not self._joins:
+            return JoinCounts()
+        late = given_up = 0
+        for progress in self.progress:
             if progress.batchId > self._seen_batch:
                 self._seen_batch = progress.batchId
                 counts = progress.observedMetrics.get(METRICS)
                 late += counts["late"] if counts is not None else 0
-        return late
+                given_up += counts["given_up"] if counts is not None else 0
+        return JoinCounts(late, given_up)
 
     def check(self) -> None:
         """Raise what has gone wrong, if anything has."""
@@ -121,17 +152,26 @@ class RunningStream:
         failed = self._query.exception()
         if failed is None and self._error is None:
             return
-        if self._start is not None and _is_away(self._error or failed):
+        if self._start is not None and self._may_start_again():
+            self.begin(self._start, wait=self._waits)
+            return
+        if self._waits and _is_away(self._error or failed):
             self._error = None
-            self._begin = self._start
+            self._starts, self._begin = 0, self._start
             return
         raise RuntimeError(f"the stream {self.name} failed: {_reason(failed)}")
 
     def drain(self) -> None:
         """Until everything that is there now has been taken."""
         self.check()
-        if self._query is not None:
-            self._query.processAllAvailable()
+        while (query := self._query) is not None:
+            try:
+                query.processAllAvailable()
+                return
+            except StreamingQueryException:
+                self.check()
+                if self._query is query:
+                    return  # it starts again when its broker is back
 
     def stop(self) -> None:
         if self._query is not None:

@@ -16,7 +16,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from freshet.rdf.batch import Layout
 from freshet.rml.model import Expression
-from freshet.rml.parts import CHILD, PARENT, JoinPart, Part, references_in
+from freshet.rml.parts import CHILD, PARENT, JoinPart, Part, calls_in, calls_of, references_in
 from freshet.rml.sources import FolderSource, KafkaSource, MqttSource
 from freshet.rml.stream_inputs import StreamInput
 from freshet.rml.user_functions import UserFunction
@@ -75,15 +75,22 @@ class EncodedStream:
 
     @property
     def made_from(self) -> str:
-        """What a checkpoint depends on beside the layout: the records, what is referred to in them, and how they join.
+        """What a checkpoint depends on beside the layout: the records, what is referred to in them, how they join, and
+        the code of the user's functions that are called.
 
         Where a source is (a folder, brokers, a host) may change; whoever moves it brings its data along.
         """
         inputs = [_described(given) for given in self.spec.inputs]
         terms = () if self._mapping is None else self._mapping.terms
         part = self.spec.part
-        join = (part.conditions, self._window(part)) if isinstance(part, JoinPart) else None
-        return repr((inputs, terms, join))
+        calls = [call for term in terms for call in calls_of(term)]
+        join = None
+        if isinstance(part, JoinPart):
+            join = part.conditions, replace(self._window(part), most_waiting=1)  # a limit changes nothing that is kept
+            calls += [call for each in part.conditions for side in (each.child, each.parent) for call in calls_in(side)]
+        called = {call.function.value for call in calls}
+        code = sorted((name, own.code) for name, own in self.spec.functions.items() if name in called)
+        return repr((inputs, terms, join, code))
 
     def _window(self, part: JoinPart) -> JoinWindow:
         return self.spec.window or part.window or JoinWindow()

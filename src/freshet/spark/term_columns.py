@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from freshet.rdf.errors import UnsupportedError
 from freshet.rdf.terms import XSD, BlankNode, Iri, Literal, Term, term_key
 from freshet.rml import kinds
 from freshet.rml.model import Call, EachRecord, Expression, Reference, Template, TermMap, TermType
-from freshet.rml.parts import references_in, references_of
+from freshet.rml.parts import calls_of, references_in, references_of
 from freshet.rml.reader_terms import LANGUAGE_PATTERN
 from freshet.spark import records
 from freshet.spark.functions import LISTS, TAKES_LIST, FunctionTable
@@ -115,13 +115,13 @@ class Renderer:
 
     def _several(self, term: TermMap) -> list[Expression]:
         """What in a term has several values."""
-        whole = {each for call in _calls(term) if self._takes_list(call) for each in references_in(call)}
+        whole = {each for call in calls_of(term) if self._takes_list(call) for each in references_in(call)}
         found: list[Expression] = [
             each for each in dict.fromkeys(references_of(term)) if self._is_many(each) and each not in whole
         ]
         if isinstance(term.expression, Call) and self._function_name(term.expression) in LISTS:
             found.append(term.expression)
-        if found and any(self.functions.is_users(call.function.value) for call in _calls(term)):
+        if found and any(self.functions.is_users(call.function.value) for call in calls_of(term)):
             raise UnsupportedError("a user's function cannot be called with references that have several values")
         return found
 
@@ -322,23 +322,6 @@ class Renderer:
             assert name is not None
             given[name] = self.text(value.expression)
         return self.functions.column(call.function.value, given)
-
-
-def _calls(term: TermMap) -> Iterable[Call]:
-    """The calls of a term map, also inside of each other."""
-    if term.condition is not None:
-        yield from _calls_in(term.condition)
-    yield from _calls_in(term.expression)
-    for inner in (term.datatype, term.language):
-        if isinstance(inner, TermMap):
-            yield from _calls(inner)
-
-
-def _calls_in(expression: Expression) -> Iterable[Call]:
-    if isinstance(expression, Call):
-        yield expression
-        for _, value in expression.inputs:
-            yield from _calls(value)
 
 
 def fused(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:

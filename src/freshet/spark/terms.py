@@ -9,45 +9,50 @@ from pyspark.sql import functions as F
 IRI_PATTERN = r"""^[A-Za-z][A-Za-z0-9+.\-]*:[^\x00-\x20<>"{}|\\^`]*$"""
 
 
+# Where Spark's `url_encode`, which is made for forms, differs from what IRIs want.
+_AS_IN_IRIS = (("+", "%20"), ("*", "%2A"), ("%7E", "~"))
+
+
 # In SQL and not with F.transform, which gives its variable a new name in every call: the name gets into the
 # generated code, and Spark would compile the same code again for each stream that is started.
-_BY_CHARACTER = """array_join(transform(split({0}, ''), c -> if(octet_length(c) > 1, c,
-  replace(replace(replace(url_encode(c), '+', '%20'), '*', '%2A'), '%7E', '~'))), '')"""
+def _in_sql(encoded: str) -> str:
+    for form, iri in _AS_IN_IRIS:
+        encoded = f"replace({encoded}, '{form}', '{iri}')"
+    return encoded
+
+
+_BY_CHARACTER = f"""array_join(transform(split({{0}}, ''), c -> if(octet_length(c) > 1, c,
+  {_in_sql("url_encode(c)")})), '')"""
 
 
 def percent_encoded(column: str) -> Column:
     """A column's value inside an IRI, as RML templates want it: everything but iunreserved characters is escaped.
 
-    The column is named as in SQL. Spark's `url_encode` is made for forms; what differs is put right. Characters beyond
-    ASCII stay.
+    The column is named as in SQL. Characters beyond ASCII stay. `kernels/percent.py` does the same to Arrow arrays.
     """
-    value = F.col(column)
-    return F.when(F.octet_length(value) == F.length(value), _ascii_encoded(value)).otherwise(
-        F.expr(_BY_CHARACTER.format(column))
-    )
+    return _encoded(F.col(column), F.expr(_BY_CHARACTER.format(column)))
 
 
-def _ascii_encoded(value: Column) -> Column:
-    # Whether anything is to be put right is not asked first: Spark would encode the value once more to find out.
-    encoded = F.url_encode(value)
-    return F.replace(
-        F.replace(F.replace(encoded, F.lit("+"), F.lit("%20")), F.lit("*"), F.lit("%2A")), F.lit("%7E"), F.lit("~")
-    )
+def _encoded(value: Column, by_character: Column) -> Column:
+    return F.when(F.octet_length(value) == F.length(value), percent_encoded_ascii(value)).otherwise(by_character)
 
 
 def percent_encoded_value(value: Column) -> Column:
     """The same for a value that is no column of its own, as in arrays."""
 
     def one(character: Column) -> Column:
-        return F.when(F.octet_length(character) > 1, character).otherwise(_ascii_encoded(character))
+        return F.when(F.octet_length(character) > 1, character).otherwise(percent_encoded_ascii(character))
 
-    by_character = F.array_join(F.transform(F.split(value, F.lit("")), one), "")
-    return F.when(F.octet_length(value) == F.length(value), _ascii_encoded(value)).otherwise(by_character)
+    return _encoded(value, F.array_join(F.transform(F.split(value, F.lit("")), one), ""))
 
 
 def percent_encoded_ascii(value: Column) -> Column:
     """A value inside a URI: characters beyond ASCII are escaped too."""
-    return _ascii_encoded(value)
+    # Whether anything is to be put right is not asked first: Spark would encode the value once more to find out.
+    encoded = F.url_encode(value)
+    for form, iri in _AS_IN_IRIS:
+        encoded = F.replace(encoded, F.lit(form), F.lit(iri))
+    return encoded
 
 
 def escaped(value: Column) -> Column:

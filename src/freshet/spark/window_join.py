@@ -33,7 +33,7 @@ METRICS = "window join"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 _PACKED = "bucket INT, side TINYINT, newest BIGINT, untimed BIGINT, records BINARY"
-_COUNTS = ("late", "untimed", "waiting_records", "cold_records", "known_keys", "state_bytes")
+_COUNTS = ("late", "given_up", "untimed", "waiting_records", "cold_records", "known_keys", "state_bytes")
 _FOUND = "pairs BINARY, " + ", ".join(f"{name} BIGINT" for name in _COUNTS)
 _STATE = ", ".join(f"{name} {kind}" for name, kind in STATE_FIELDS)
 _PAIRS_A_ROW = 50_000  # so that no row of the shuffle or of the result is larger than a few dozen megabytes
@@ -57,15 +57,16 @@ def window_join(
     Both have a column `time`: event time, in milliseconds. The result has the columns of both, prefixed, and as `time`
     the later of the two times. Keys are equal where all their texts are; null never is. Records that are behind the
     watermark (the smaller of the largest times of both sides, less the lateness; a side that is silent does not count)
-    meet nothing. How many there were in a micro-batch, how many records came without a time, and what waits after it,
-    is in the progress of the streaming query, as the observed metrics `name`.
+    meet nothing. How many there were in a micro-batch, how many records came without a time, how many were given up as
+    too many waited, and what waits after it, is in the progress of the streaming query, as the observed metrics `name`.
     """
     _check(child, parent, child_key, parent_key, time, window, lateness_ms, buckets)
     warm(window)
     shuffled = int(child.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
     numbers = even_buckets(buckets, shuffled)
     dealt = _dealt(child, child_key, time, 0, numbers).unionAll(_dealt(parent, parent_key, time, 1, numbers))
-    processor = _Processor(_schema(child), _schema(parent), window, lateness_ms)
+    share = max(window.most_waiting // buckets, 1)
+    processor = _Processor(_schema(child), _schema(parent), window, lateness_ms, share)
     found = dealt.groupBy(_BUCKET).transformWithState(processor, _FOUND, "Append", "None")
     return _unpacked(found, child, parent, time, name)
 
@@ -159,8 +160,9 @@ class _Blocks:
 class _Processor(StatefulProcessor):
     """Takes the packed records of a bucket, and gives packed pairs and a row of counts."""
 
-    def __init__(self, child: pa.Schema, parent: pa.Schema, window: JoinWindow, lateness_ms: int) -> None:
+    def __init__(self, child: pa.Schema, parent: pa.Schema, window: JoinWindow, lateness_ms: int, most: int) -> None:
         self._schemas = (child, parent)
+        self._most = most
         self._window = window
         self._lateness_ms = lateness_ms
 
@@ -181,14 +183,16 @@ class _Processor(StatefulProcessor):
             pa.concat_tables([schema.empty_table(), *packs[side]]) for side, schema in enumerate(self._schemas)
         )
         times = Times(*newest)
-        state, step = take(self._before(), children, parents, times, self._window, self._lateness_ms, self._cold)
+        state, step = take(
+            self._before(), children, parents, times, self._window, self._lateness_ms, self._cold, most=self._most
+        )
         values = values_of(state)
         self._state.update(values)
         size = sum(len(value) for value in values if isinstance(value, bytes))
         for first in range(0, len(step.children), _PAIRS_A_ROW):
             part = _beside(step.children.slice(first, _PAIRS_A_ROW), step.parents.slice(first, _PAIRS_A_ROW))
             yield Row(pairs=table_bytes(part), **dict.fromkeys(_COUNTS, 0))
-        counts = (step.late, untimed, state.records, state.cold_records, len(state.keys), size)
+        counts = (step.late, step.given_up, untimed, state.records, state.cold_records, len(state.keys), size)
         yield Row(pairs=None, **dict(zip(_COUNTS, counts, strict=True)))
 
     def _before(self) -> WindowState:

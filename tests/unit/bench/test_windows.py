@@ -18,8 +18,16 @@ from freshet.bench.ndw_streams import (
     constant_streams,
     pair_numbers,
 )
+from freshet.bench.window_replay import Replayed, replay, write_files
 from freshet.bench.window_ticks import ticks, waiting_records
-from freshet.bench.windows import WINDOWS, Replayed, _figures, completeness, write_ticks
+from freshet.bench.windows import (
+    PACED,
+    WINDOWS,
+    completeness,
+    found_figures,
+    paced_figures,
+    waiting_figures,
+)
 from freshet.bench.windows_plot import plot
 from freshet.rml.windows import JoinWindow
 from shared_data import shared
@@ -80,20 +88,43 @@ def test_completeness_is_intersection_over_union() -> None:
 
 
 def test_ticks_are_files_in_order(tmp_path: Path) -> None:
-    count = write_ticks(constant_streams(3), tmp_path, 500)
-    for topic in Streams._fields:
-        files = sorted((tmp_path / topic).iterdir(), key=lambda file: file.stat().st_mtime)
+    streams = constant_streams(3)
+    count = write_files(streams, tmp_path, 500)
+    for name, topic in zip(Streams._fields, streams, strict=True):
+        files = sorted((tmp_path / name).iterdir(), key=lambda file: file.stat().st_mtime)
         assert [file.stem for file in files] == [f"{number:06}" for number in range(count)]
+        records = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+        assert [each["number"] for each in records] == topic["number"].to_pylist()
+        assert records[0]["lat"] == float(topic["lat"][0].as_py())
+
+
+def test_a_replay_through_spark_finds_what_the_window_finds(spark, tmp_path: Path) -> None:
+    streams, window = constant_streams(4), WINDOWS["tumbling"]
+    wanted = [pair_numbers(step.children["number"], step.parents["number"]) for _, step in ticks(streams, window, 500)]
+    write_files(streams, tmp_path / "in ticks", 2_000)
+    done = replay(spark, tmp_path / "in ticks", window)
+    assert np.sort(done.pairs).tolist() == np.sort(np.concatenate(wanted)).tolist()
+    assert len(done.batches_ms) == 3
+    assert done.late == 0
+    assert 0 < done.waiting.max() < 2 * len(streams.flow)
+    write_files(streams, tmp_path / "in time", 500)
+    live = replay(spark, tmp_path / "in time", window, paced_ms=500, warming_ms=3_000)
+    assert np.sort(live.pairs).tolist() == np.sort(done.pairs).tolist()
+    assert 0 < len(live.latencies_ms) < len(live.pairs), "the first seconds do not count"
+    assert live.latencies_ms.min() > 0
 
 
 def test_figures_have_the_baselines_of_the_thesis_and_a_picture() -> None:
     streams = constant_streams(5)
-    wanted = bounded_pairs(streams)
     figures = []
+    some = np.array([100, 200])
     for workload in ("constant", "bursts"):
         for name in WINDOWS:
-            done = Replayed(wanted, np.array([10, 20, 60]), np.array([100, 200]), 0)
-            figures += _figures(workload, name, done, waiting_records(streams, WINDOWS["sliding"], 500), wanted)
+            figures += found_figures(workload, name, 0.5, 3)
+            figures += waiting_figures(workload, name, waiting_records(streams, WINDOWS["sliding"], 500))
+        for name in PACED:
+            done = Replayed(some, np.array([10, 20, 60]), some, some, some, 0)
+            figures += paced_figures(workload, name, done)
     named = {figure.name: figure for figure in figures}
     assert len(named) == len(figures)
     assert named["bursts_dynamic_completeness"].baseline.value == 0.982

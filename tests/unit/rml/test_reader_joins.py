@@ -55,8 +55,9 @@ def test_a_windowed_join_is_a_part_of_its_own(tmp_path):
             JoinWindow(WindowKind.DYNAMIC_COUNT, size=2, lower=2, upper=64, idle_ms=5_000),
         ),
         (
-            "rmls:windowType rmls:DynamicWindow ; rmls:upperLimit '300ms' ; rmls:idleTime '2s' ; rmls:silentTime '1m'",
-            JoinWindow(WindowKind.DYNAMIC, size=300, upper=300, idle_ms=2_000, silent_ms=60_000),
+            "rmls:windowType rmls:DynamicWindow ; rmls:upperLimit '300ms' ; rmls:idleTime '2s' ; rmls:silentTime '1m' ;"
+            " rmls:mostWaiting 9",
+            JoinWindow(WindowKind.DYNAMIC, size=300, upper=300, idle_ms=2_000, silent_ms=60_000, most_waiting=9),
         ),
     ],
 )
@@ -73,6 +74,7 @@ def test_parameters(tmp_path, config, window):
         ("rmls:windowSize 'soon'", "soon"),
         ("rmls:lowerLimit 10 ; rmls:upperLimit 5", "ascend"),
         ("rmls:pigeon 5", "pigeon"),
+        ("rmls:mostWaiting 0", "the most records that wait are at least 1, not 0"),
         ("rmls:silentTime 0", "silent is at least 1 ms"),
         ("rmls:shrinkAbove 1 ; rmls:growBelow 2", "grows"),
         ("rmls:windowSize '²'", "has ² as windowSize"),

@@ -207,6 +207,40 @@ def test_a_side_that_comes_back_with_old_times_does_not_hold_the_other() -> None
     assert max(held[10:]) == 2
 
 
+@pytest.mark.parametrize("kind", WindowKind)
+def test_what_waits_is_bounded_where_the_clock_of_a_side_stands(kind: WindowKind) -> None:
+    """It goes on sending, in time, and so holds the other back; the oldest are given up, and counted."""
+    window = replace(default_window(kind), most_waiting=300)
+    state, blocks, given_up, came = empty_state(SCHEMA, SCHEMA, window), Blocks(), 0, 0
+    for second in range(30):
+        batch = [Record(f"k{second} {at}", 1_000 * second + at, CHILD, f"r{at}") for at in range(50)]
+        batch.append(Record("other", 0, PARENT, f"r{second}"))
+        state, gave = step(state, batch, window, 0, blocks)
+        assert gave.late == 0
+        given_up, came = given_up + gave.given_up, came + len(batch)
+        assert state.records <= 300
+        assert len(state.keys) <= 600
+    assert state.records == 300
+    assert given_up == came - 300, "what does not wait was counted"
+    assert sum(map(len, blocks.tables.values())) <= 300
+    newest = [Record(f"k29 {at}", 29_000 + at, PARENT, f"r{1_000 + at}") for at in range(50)]
+    _, gave = step(state, newest, window, 0, blocks)
+    assert len(gave.children) == 50, "the newest are there when the clock goes on"
+
+
+def test_what_was_learned_of_keys_is_bounded_too() -> None:
+    """By count subwindows end while the clock stands, so nothing is ever idle."""
+    window = replace(default_window(WindowKind.DYNAMIC_COUNT), most_waiting=100)
+    state, known = empty_state(SCHEMA, SCHEMA, window), []
+    for batch_number in range(30):
+        keys = [f"k{batch_number} {at}" for at in range(20)]
+        many = [Record(key, 0, side, "r1") for key in keys for side in (CHILD, CHILD, CHILD, PARENT)]
+        state, _ = step(state, many, window, 0)
+        known.append(len(state.keys))
+    assert max(known) <= 200
+    assert known[-1] >= 100, "something is learned, or this shows nothing"
+
+
 def test_a_lossless_window_holds_little_at_hand() -> None:
     """Pairs 20 ms apart, and one that is 900: found from a block; what is at hand is what a dynamic window holds."""
     lossless = JoinWindow(WindowKind.LOSSLESS, size=40, lower=10, upper=1_000)

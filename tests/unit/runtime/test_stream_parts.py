@@ -152,6 +152,13 @@ FILE = ONE.replace("FORM", "JSONPath").replace("SOURCE", '"x.json"')
 PUSHED = ONE.replace("FORM", "JSONPath").replace(
     "SOURCE", '[ a rmls:TCPSocketStream ; rmls:hostName "h" ; rmls:port "7" ; rmls:type "PUSH" ]'
 )
+TARGETED = """
+@prefix rml: <http://w3id.org/rml/> . @prefix : <http://example.org/> . @base <http://example.org/> .
+<One> rml:logicalSource [ rml:source "x" ; rml:referenceFormulation rml:JSONPath ] ;
+  rml:subjectMap [ rml:template "http://example.org/{id}" ; rml:class :One ] ;
+  rml:predicateObjectMap [ rml:predicate :p ; rml:objectMap [ rml:reference "p" ;
+    rml:logicalTarget [ rml:target [ a rml:FilePath ; rml:path "dump.nq" ] ] ] ] .
+"""
 ARRIVALS = "mapping: m.ttl\ntime: {as: arrival}\n"
 WRONG = {
     "no source at all": ("time: {as: arrival}", FILE, "2:3: 'source' is missing in 's'"),
@@ -208,6 +215,11 @@ WRONG = {
     "functions that are not there": (
         "mapping: m.ttl\ntime: {as: arrival}\nfunctions: f.py", SPEED_AND_FLOW,
         "6:16: there is no file f.py",
+    ),
+    "a target": (
+        ARRIVALS + "source: {kafka: {brokers: b, topic: t}, format: json}", TARGETED,
+        "4:5: One has the logical target dump.nq, and streams write to none;"
+        " write a query with a sink, or use `freshet map`",
     ),
     "limits of a window": (
         "mapping: m.ttl\ntime: {as: arrival}\njoin: {window: dynamic, lower: 9s, size: 2s}", SPEED_AND_FLOW,

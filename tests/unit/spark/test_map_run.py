@@ -72,7 +72,27 @@ def test_rejects_are_kept_with_their_reasons(spark, world):
     kept = [json.loads(line) for file in (world / "rejects").iterdir() for line in file.read_text().splitlines()]
     assert sorted(reject["record"] for reject in kept) == ['{"id": 7, "page": "urn:p 7"}', '{"id": 9, broken']
     assert {reject["reason"] for reject in kept} >= {"not an absolute IRI: urn:p 7"}
-    assert all(reject["file"].endswith("people.json") for reject in kept)
+    assert all(reject["file"] == str(world / "people.json") for reject in kept)
+    assert {reject["record"]: reject["line"] for reject in kept} == {
+        '{"id": 7, "page": "urn:p 7"}': 8,
+        '{"id": 9, broken': 10,
+    }
+
+
+def test_rejects_of_an_earlier_run_are_gone(spark, world):
+    run(spark, world)
+    (world / "rejects" / "notes.json").write_text("mine")
+    (world / "people.json").write_text('{"id": 2, "page": "urn:a"}\n')
+    done, _ = run(spark, world)
+    assert done.rejected == 0
+    assert [file.name for file in (world / "rejects").iterdir()] == ["notes.json"]
+
+
+def test_lines_of_csv_records_that_are_rejected(spark, world):
+    (world / "cities.csv").write_text('name,land\nc0,be\nc1\n"c\n2",nl\nc1\n' + "x" * 20_000 + "\nc9,nl\n")
+    run(spark, world)
+    kept = [json.loads(line) for file in (world / "rejects").iterdir() for line in file.read_text().splitlines()]
+    assert [each["line"] for each in kept if each["file"] == str(world / "cities.csv")] == [3, 6, 7]
 
 
 def test_each_statement_once_and_sorted(spark, world):

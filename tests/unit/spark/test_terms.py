@@ -2,16 +2,23 @@
 
 from urllib.parse import quote
 
+import pyarrow as pa
 from pyspark.sql import functions as F
 
-from freshet.spark.terms import IRI_PATTERN, percent_encoded
+from freshet.rml.percent import percent_encoded as in_arrow
+from freshet.spark.terms import IRI_PATTERN, percent_encoded, percent_encoded_ascii, percent_encoded_value
 
 
 def test_percent_encoding(spark):
     values = ["plain-._~9", "a b", "a+b*c~d/e?f#g[h]", "100%", "Zürich", "東京 1", "a'(b)!", "\n", "{}", "😀 x"]
+    values += [f"x{chr(code)}{beyond}" for code in range(1, 128) for beyond in ("", "é")]
     rows = spark.createDataFrame([(value,) for value in values], "value STRING")
-    found = [row[0] for row in rows.select(percent_encoded("`value`")).collect()]
-    assert found == ["".join(c if ord(c) > 127 else quote(c, safe="-._~") for c in value) for value in values]
+    both = percent_encoded("`value`"), percent_encoded_value(F.col("value")), percent_encoded_ascii(F.col("value"))
+    found = rows.select(*both).collect()
+    wanted = ["".join(c if ord(c) > 127 else quote(c, safe="-._~") for c in value) for value in values]
+    assert [row[0] for row in found] == [row[1] for row in found] == wanted
+    assert [row[2] for row in found] == [quote(value, safe="-._~") for value in values]
+    assert in_arrow(pa.array(values)).to_pylist() == wanted, "in the kernel as in Catalyst"
 
 
 def test_iris(spark):

@@ -164,7 +164,7 @@ class MqttReceiver(Receiver):
             place = f"mqtt:{message.topic}/{first + len(kept)}"
             kept.append(Document(text_of(bytes(message.payload)), place, now, token))
         if kept:
-            self.spool.append(kept)
+            self.keep(kept)
             for document in kept:
                 self._remember(document.token)
         for message in messages:

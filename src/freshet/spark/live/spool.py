@@ -100,10 +100,14 @@ class Spool:
             self._segments.append(Segment(str(path), first, 0))
 
     def _end_segment(self) -> None:
-        if self._writer is not None and self._file is not None:
-            self._writer.close()
-            self._file.close()
-        self._writer = self._file = None
+        """What is whole is on the disk already: that the end cannot be written, as on a full disk, does not matter."""
+        writer, file, self._writer, self._file = self._writer, self._file, None, None
+        with suppress(OSError):
+            if writer is not None:
+                writer.close()
+        with suppress(OSError):
+            if file is not None:
+                file.close()
 
     def between(self, start: int, end: int) -> list[Segment]:
         """The segments with documents from one number up to another."""

@@ -6,6 +6,7 @@ import threading
 import time
 from abc import abstractmethod
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,11 +15,12 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from pyspark.sql.types import StructType
 
 from freshet.rdf.errors import InputError
-from freshet.spark.live.spool import Segment, Spool, read_documents
+from freshet.spark.live.spool import Document, Segment, Spool, read_documents
 
 SPOOL, MOST_RECORDS = "spool", "recordsPerBatch"
 _FIRST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS = 0.1, 5.0
 _STATUS = "status"
+_STATUS_CHARACTERS = 400
 
 
 class Receiver:
@@ -58,7 +60,28 @@ class Receiver:
     def connected(self) -> None:
         """Say that the peer is there."""
         self._wait = _FIRST_WAIT_SECONDS
-        self.note(_STATUS, "")
+        self.note(_STATUS, " " * _STATUS_CHARACTERS)
+
+    def keep(self, documents: list[Document]) -> None:
+        """Put documents into the spool. Where that fails, as on a full disk, they are held and tried again, and nothing
+        more is received until they are there."""
+        wait = _FIRST_WAIT_SECONDS
+        while True:
+            try:
+                self.spool.append(documents)
+                break
+            except OSError as error:
+                self._tell(f"what is received cannot be written: {error.strerror or error}; trying again")
+            if self.stopped.wait(wait):
+                raise OSError("the run was stopped before what was received could be written")
+            wait = min(2 * wait, _LONGEST_WAIT_SECONDS)
+        if wait > _FIRST_WAIT_SECONDS:
+            self._tell("")
+
+    def _tell(self, text: str) -> None:
+        """Say what is wrong while there may be no room: written over what is there, which takes none."""
+        with suppress(OSError), (self._folder / _STATUS).open("r+") as file:
+            file.write(text[:_STATUS_CHARACTERS].ljust(_STATUS_CHARACTERS))
 
     def note(self, name: str, text: str) -> None:
         """Write a text beside the spool. Where that cannot be done nothing can be received either."""
@@ -93,7 +116,7 @@ class Receiver:
 def status(folder: Path) -> str:
     """What keeps a spool's receiver from receiving; empty where nothing does."""
     try:
-        return (folder / _STATUS).read_text()
+        return (folder / _STATUS).read_text().strip()
     except OSError:
         return ""
 

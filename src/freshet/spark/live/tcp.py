@@ -70,7 +70,7 @@ class TcpReceiver(Receiver):
             for at, text in enumerate(filter(bytes.strip, documents))
         ]
         if kept:
-            self.spool.append(kept)
+            self.keep(kept)
 
 
 class TcpSource(SpooledSource):

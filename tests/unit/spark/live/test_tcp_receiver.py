@@ -1,5 +1,7 @@
 """What a TCP server sends, cut into documents."""
 
+import errno
+import os
 import socket
 import struct
 
@@ -75,6 +77,30 @@ def test_half_a_document_is_not_kept_when_the_run_stops(server, received):
     receiver.stop()
     peer.close()
     assert received.documents() == ["one"]
+
+
+def test_what_the_disk_has_no_room_for_is_kept_until_it_has(server, received, tmp_path, monkeypatch):
+    full, failed, append = [True], [], Spool.append
+
+    def append_to_disk(spool, documents):
+        if full[0]:
+            failed.append(len(documents))
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        append(spool, documents)
+
+    received()
+    peer = server.send(b"one\n")
+    wait_until(lambda: received.documents() == ["one"])
+    monkeypatch.setattr(Spool, "append", append_to_disk)
+    peer.sendall(b"two\nthree\n")
+    wait_until(lambda: len(failed) >= 2)
+    assert status(tmp_path) == "what is received cannot be written: No space left on device; trying again"
+    peer.sendall(b"four\n")
+    full[0] = False
+    wait_until(lambda: len(received.documents()) >= 4)
+    assert received.documents() == ["one", "two", "three", "four"]
+    wait_until(lambda: status(tmp_path) == "")
+    peer.close()
 
 
 @pytest.mark.parametrize("delimiter", [b"\r\n", b"\r\n\r\n"])
