@@ -19,6 +19,7 @@ from freshet import Session
 from freshet.runtime.sinks import FileSink
 
 EX = "http://example.org/"
+XSD = "http://www.w3.org/2001/XMLSchema#"
 READINGS, ROOMS = EX + "readings", EX + "rooms"
 ALL_TRIPLES = "SELECT * { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }"
 LOADED_LATER = "ASK { <http://example.org/later> ?p ?o }"
@@ -30,14 +31,15 @@ QUERIES = {
         GROUP BY ?room""",
     "named": """
         PREFIX : <http://example.org/> REGISTER ISTREAM <named> AS SELECT ?room ?name ?who
-        FROM NAMED WINDOW <w> ON :readings [RANGE PT1S STEP PT0.5S] FROM NAMED WINDOW <r> ON :rooms [RANGE PT4S STEP PT1S]
+        FROM NAMED WINDOW <w> ON :readings [RANGE PT1S STEP PT0.5S]
+        FROM NAMED WINDOW <r> ON :rooms [RANGE PT4S STEP PT1S]
         WHERE { ?room :name ?name . WINDOW <w> { ?x :of ?room } WINDOW <r> { ?who :enters ?room } }""",
     "gone": """
         PREFIX : <http://example.org/> REGISTER DSTREAM <gone> AS SELECT ?who ?room
         FROM NAMED WINDOW <r> ON :rooms [RANGE PT3S STEP PT1S] WHERE { WINDOW <r> { ?who :enters ?room } }""",
     "later": """
-        PREFIX : <http://example.org/> SELECT ?x ?v ?name WHERE { STREAM :readings [RANGE 500ms] { ?x :of ?room . ?x :value ?v }
-        ?room :name ?name }""",
+        PREFIX : <http://example.org/> SELECT ?x ?v ?name
+        WHERE { STREAM :readings [RANGE 500ms] { ?x :of ?room . ?x :value ?v } ?room :name ?name }""",
 }
 
 
@@ -54,8 +56,9 @@ def batch(step: int) -> str:
     lines = []
     for number in range(random.randrange(1, 4)):
         at = step * 20 + random.randrange(-150, 150)  # some are too late
-        lines.append(f"{at}\t_:x{step}n{number} <{EX}of> <{EX}room{random.randrange(8)}> .")
-        lines.append(f'{at}\t_:x{step}n{number} <{EX}value> "{random.randrange(9)}"^^<http://www.w3.org/2001/XMLSchema#integer> .')
+        node = f"{at}\t_:x{step}n{number}"
+        lines.append(f"{node} <{EX}of> <{EX}room{random.randrange(8)}> .")
+        lines.append(f'{node} <{EX}value> "{random.randrange(9)}"^^<{XSD}integer> .')
     return "\n".join(lines)
 
 

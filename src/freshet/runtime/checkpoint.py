@@ -9,6 +9,7 @@ hold the same again. The journal is kept from the cut of the manifest before on,
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -71,7 +72,8 @@ class Checkpoint:
         self._loads: list[tuple[int, tuple[Segment, ...]]] = []
         self._next_segment = 1 + max((int(file.name[:8]) for file in self._graph_folder.glob("*.parquet")), default=0)
         self.delivered = -1  # all reports of entries up to here have reached whoever wants them
-        self.headers: list[tuple[int, Header]] = []
+        self.state: State = {}  # of the checkpoint that was recovered
+        self.headers: list[tuple[int, Header]] = []  # of what is to be done again
         self.problems: list[str] = []
         self.trouble = ""  # why the last checkpoint could not be made
         self._stop = threading.Event()
@@ -112,7 +114,8 @@ class Checkpoint:
             ]
         )
         self.delivered = min(self.delivered, self.journal.next_sequence - 1)
-        return {} if manifest is None else manifest.state
+        self.state = {} if manifest is None else manifest.state
+        return self.state
 
     @property
     def is_new(self) -> bool:
@@ -280,6 +283,18 @@ class Checkpoint:
         for file in self._graph_folder.iterdir():
             if file.name not in used:
                 file.unlink(missing_ok=True)
+
+
+def checkpoint_seconds() -> float:
+    """How long it is between two checkpoints of a pipeline."""
+    said = os.environ.get("FRESHET_CHECKPOINT_SECONDS", "")
+    try:
+        seconds = float(said) if said else EVERY_SECONDS
+    except ValueError:
+        seconds = 0.0
+    if not seconds > 0:
+        raise InputError(f"FRESHET_CHECKPOINT_SECONDS must be a number of seconds, not {said!r}")
+    return seconds
 
 
 def segments_of(header: Header) -> list[Segment]:

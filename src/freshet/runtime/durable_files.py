@@ -121,15 +121,15 @@ class FolderLock:
     def __init__(self, folder: Path) -> None:
         file = folder / "lock"
         try:
-            self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._file = file.open("ab")  # closed when nobody has it any more, at the latest
         except OSError as error:
             message = f"the checkpoint folder cannot be written to: {error.strerror}"
             raise InputError(message, file=str(folder)) from error
         try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            os.close(self._descriptor)
+            self._file.close()
             raise InputError("another process uses this checkpoint folder", file=str(folder)) from None
 
     def release(self) -> None:
-        os.close(self._descriptor)
+        self._file.close()
