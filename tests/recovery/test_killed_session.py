@@ -9,9 +9,9 @@ from random import Random
 
 import pytest
 
+import session_world
 from comparing import by_moment, show_report
 
-FOLDER = Path(__file__).parent
 SOAK = bool(os.environ.get("FRESHET_SOAK"))
 
 
@@ -29,7 +29,7 @@ def received(folder: Path) -> dict[str, list[dict]]:
 @pytest.mark.parametrize(("rounds", "steps"), [(50, 12000) if SOAK else (15, 4000)])
 def test_a_killed_session_goes_on_where_it_was(tmp_path, rounds, steps):
     seed = Random().randrange(1 << 30)  # other moments every time
-    command = [sys.executable, FOLDER / "session_world.py", tmp_path, str(rounds), str(steps), str(seed)]
+    command = [sys.executable, session_world.__file__, tmp_path, str(rounds), str(steps), str(seed)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, f"seed {seed}: {done.stderr}"
     assert int(done.stdout) >= rounds // 3, "most rounds ended before they could be killed: the test shows little"

@@ -90,7 +90,7 @@ class Checkpoint:
         self._dictionary = dictionary
         damaged = self._manifests.recover()
         manifest = self._manifests.newest
-        if manifest is None and damaged and self.journal.first_sequence > 0:
+        if manifest is None and damaged and not self._is_journal_enough():
             raise DamagedError(f"{damaged[-1].message}, and there is no checkpoint before it", file=damaged[-1].file)
         cut = 0 if manifest is None else manifest.cut
         self._manifests.set_damaged_aside()
@@ -99,7 +99,7 @@ class Checkpoint:
         self.headers, problem = self.journal.recover(cut)
         if problem:
             self.problems.append(f"{problem}; recovery ends with the entry before it")
-        self._check_loads()
+        self._drop_damaged_loads()
         if manifest is not None and not problem and self.journal.next_sequence < manifest.end:
             ended = f"the journal ends before entry {self.journal.next_sequence}, but had {manifest.end} entries"
             self.problems.append(f"{self._journal_folder}: {ended}")
@@ -134,13 +134,27 @@ class Checkpoint:
         for segment in segments:
             yield read_segment(self._graph_folder, segment, self._dictionary)
 
-    def _check_loads(self) -> None:
+    def _is_journal_enough(self) -> bool:
+        """Whether all that ever happened is still in the journal."""
+        if self.journal.first_sequence > 0:
+            return False
+        try:
+            for entry in self.journal.read(0):
+                self._check_load(entry.header)
+        except DamagedError:
+            return False
+        return True
+
+    def _check_load(self, header: Header) -> None:
+        for segment in segments_of(header):
+            for stored in segment.files:
+                stored.check(self._graph_folder)
+
+    def _drop_damaged_loads(self) -> None:
         """A load whose file is damaged ends the journal."""
         for at, (sequence, header) in enumerate(self.headers):
             try:
-                for segment in segments_of(header):
-                    for stored in segment.files:
-                        stored.check(self._graph_folder)
+                self._check_load(header)
             except DamagedError as error:
                 self.problems.append(f"{error}; recovery ends with the entry before it")
                 self.journal.drop_from(sequence)
@@ -177,13 +191,19 @@ class Checkpoint:
     def begins(self, sequence: int, latest_ms: int = BEFORE_ALL_TIME) -> None:
         """An entry is about to be done, whose elements have times up to `latest_ms`."""
         if self.is_mark_due():
-            mark = _Mark(sequence, self._describe(), self._needed_from())
-            with self._lock:
-                self._marks.append(mark)
-                if len(self._marks) > _MOST_MARKS:
-                    self._thin_out()
-            self._entries = 0
+            self.mark(sequence)
         self.within(sequence, latest_ms)
+
+    def mark(self, sequence: int) -> None:
+        """Remember how everything is before an entry is done, so that there can be a checkpoint of that."""
+        mark = _Mark(sequence, self._describe(), self._needed_from())
+        with self._lock:
+            if self._marks and self._marks[-1].sequence == sequence:
+                return
+            self._marks.append(mark)
+            if len(self._marks) > _MOST_MARKS:
+                self._thin_out()
+        self._entries = 0
 
     def within(self, sequence: int, latest_ms: int) -> None:
         """An entry is done while another is."""
@@ -205,6 +225,10 @@ class Checkpoint:
             self._thread = None
             self._try_to_make()
         self.journal.close()
+        self.release()
+
+    def release(self) -> None:
+        """Let others have the folder."""
         self._lock_file.release()
 
     def _thin_out(self) -> None:

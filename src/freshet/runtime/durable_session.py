@@ -64,7 +64,13 @@ class DurableSession:
 
     def restore(self) -> None:
         """Take up what there is: the checkpoint, then the journal."""
-        checkpoint = self._checkpoint
+        try:
+            self._restore(self._checkpoint)
+        except BaseException:
+            self._checkpoint.release()
+            raise
+
+    def _restore(self, checkpoint: Checkpoint) -> None:
         state = checkpoint.recover(self._dictionary)
         checkpoint.start(self._state, self._engine.needed_from)
         if state:
@@ -186,8 +192,14 @@ class DurableSession:
 
     def make_checkpoint(self) -> bool:
         with self._order:
-            self._checkpoint.delivered = self._delivered()
+            self._check_open()
+            self._mark_now()
         return self._checkpoint.make()
+
+    def _mark_now(self) -> None:
+        self._checkpoint.delivered = self._delivered()
+        if self._depth == 0:
+            self._checkpoint.mark(self._checkpoint.journal.next_sequence)
 
     def close(self) -> None:
         """What was taken counts as received."""
@@ -199,6 +211,8 @@ class DurableSession:
             with suppress(CheckpointError):
                 if self._delivered() > self._checkpoint.delivered:
                     self._checkpoint.append(self._with_delivered({"kind": "received"}, always=True))
+            self._done = self._checkpoint.journal.next_sequence - 1
+            self._mark_now()
             self._closed = True
         self._checkpoint.close()
 
