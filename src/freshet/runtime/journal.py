@@ -86,7 +86,7 @@ class Journal:
 
     def drop_from(self, sequence: int) -> None:
         """Set aside the entries from a sequence number on."""
-        for first, file in list(self._files()):
+        for first, file in reversed(list(self._files())):
             if first >= sequence:
                 self._set_aside(first)
             else:
