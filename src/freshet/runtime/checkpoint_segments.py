@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -24,6 +25,7 @@ from freshet.runtime.durable_files import StoredFile, write_whole
 Ids = NDArray[np.int64]
 
 _MOST_ROWS = 1 << 22
+_FEW_ROWS = 1000
 
 
 class GraphRows(NamedTuple):
@@ -83,7 +85,11 @@ def read_segment(folder: Path, segment: Segment, dictionary: Dictionary) -> Grap
 
 def term_ids(*columns: Ids) -> Ids:
     """The ids in columns that the dictionary has the terms of, in order; those of inline terms say it themselves."""
-    distinct = np.unique(np.concatenate(columns))
+    whole = np.concatenate(columns)
+    if len(whole) < _FEW_ROWS:
+        distinct = np.unique(whole)
+    else:
+        distinct = np.sort(pc.unique(numbers(whole)).to_numpy())  # np.unique sorts all rows
     return distinct[distinct > 0]
 
 

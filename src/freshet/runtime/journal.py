@@ -22,13 +22,14 @@ import orjson
 from freshet.runtime.durable_files import DamagedError, make_folder, sync_folder, writing
 
 Header = dict[str, Any]
-Piece = bytes | memoryview
+Piece = bytes | memoryview  # of bytes
 
 _FRAME = struct.Struct("<4sQIQI")  # mark, sequence, bytes of the header and of the body, checksum of these two
 _CHECKSUM = struct.Struct("<I")  # of all of the frame before it
 _FRAME_BYTES = _FRAME.size + _CHECKSUM.size
 _MARK = b"FRJ1"
 _MOST_BYTES = 64 << 20
+_SMALL = 1 << 16  # so many bytes are rather copied than written in pieces
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ class Journal:
         text = orjson.dumps(header)
         with self._lock:
             sequence = self._next
-            length = sum(len(memoryview(piece).cast("B")) for piece in body)
+            length = sum(map(len, body))
             found = zlib.crc32(text)
             for piece in body:
                 found = zlib.crc32(piece, found)
@@ -114,7 +115,9 @@ class Journal:
             with writing(file):
                 try:
                     self._open(sequence)
-                    size = self._write(frame + text, *body)
+                    size = self._write(
+                        *([b"".join((frame, text, *body))] if length < _SMALL else [frame + text, *body])
+                    )
                 except OSError:
                     self._take_back()
                     raise
@@ -182,7 +185,7 @@ class Journal:
         assert self._descriptor is not None
         size = 0
         for piece in pieces:
-            view = memoryview(piece).cast("B")
+            view = memoryview(piece)
             size += len(view)
             while len(view):
                 view = view[os.write(self._descriptor, view) :]
