@@ -86,10 +86,8 @@ def read_segment(folder: Path, segment: Segment, dictionary: Dictionary) -> Grap
 def term_ids(*columns: Ids) -> Ids:
     """The ids in columns that the dictionary has the terms of, in order; those of inline terms say it themselves."""
     whole = np.concatenate(columns)
-    if len(whole) < _FEW_ROWS:
-        distinct = np.unique(whole)
-    else:
-        distinct = np.sort(pc.unique(numbers(whole)).to_numpy())  # np.unique sorts all rows
+    # np.unique sorts all rows
+    distinct = np.unique(whole) if len(whole) < _FEW_ROWS else np.sort(pc.unique(numbers(whole)).to_numpy())
     return distinct[distinct > 0]
 
 
