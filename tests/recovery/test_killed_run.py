@@ -4,17 +4,57 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from random import Random
 
 import pyoxigraph as ox
+import pytest
 
 from command_line import in_another_process
 from comparing import differences, reports_of
-from pipeline_world import GRAPH, QUERIES, World, write_world
+from pipeline_world import EX, GRAPH, QUERIES, World, write_world
 from reference.evaluator import evaluate
+from small_disk import grow, read_only, small_disk
 from waiting import wait_until
 
-OUTPUTS = {"warmFloors": "rstream", "noted": "istream"}
+OUTPUTS = {"warmFloors": "rstream", "noted": "istream", "remembered": "rstream"}
+ABSORBED = {EX + "notes": True, EX + "temperature": [EX + "note"]}
+# What streams have left in the graph counts here, so that recovery must bring it back.
+REMEMBERED = f"""
+PREFIX ex: <{EX}>
+REGISTER RSTREAM <remembered> AS
+SELECT ?room (COUNT(?said) AS ?sayings)
+FROM NAMED WINDOW <t> ON ex:temperature [RANGE PT10S STEP PT10S]
+WHERE {{ ?note ex:about ?room ; ex:says ?said . WINDOW <t> {{ ?r ex:room ?room }} }} GROUP BY ?room
+"""
+
+
+def absorbing_world(folder: Path, *, checkpoint: str = "checkpoint", files: int = 18, bad: bool = True) -> World:
+    """A pipeline whose streams leave something in the stored graph."""
+    world = write_world(folder, files=files, records=12, bad=bad)
+    (folder / "remembered.rq").write_text(REMEMBERED, encoding="utf-8")
+    text = world.pipeline.read_text(encoding="utf-8")
+    changes = {
+        "    mapping: temperature.rml.ttl\n": f"    mapping: temperature.rml.ttl\n    absorb: [{EX}note]\n",
+        "timed-ntriples, files_per_batch: 1}\n": "timed-ntriples, files_per_batch: 1}\n    absorb: all\n",
+        "queries:\n": "queries:\n  remembered: {file: remembered.rq, sinks: [{files: out/remembered}]}\n",
+        "checkpoint: checkpoint\n": f"checkpoint: {checkpoint}\n",
+    }
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    world.pipeline.write_text(text, encoding="utf-8")
+    return world
+
+
+def assert_whole(world: World) -> None:
+    """All reports are there, each once, as if nobody had disturbed the run."""
+    streams = {iri: sorted(lines) for iri, lines in world.streams.items()}
+    stored = list(ox.parse(GRAPH.encode(), format=ox.RdfFormat.N_TRIPLES))
+    for query, text in {**QUERIES, "remembered": REMEMBERED}.items():
+        wanted = reports_of(evaluate(text, streams, stored=stored, absorb=ABSORBED), query, OUTPUTS[query])
+        assert not (wrong := differences(world.reports(query), wanted)), wrong
+    assert world.rejects_count() == world.rejected
 
 
 def run_and_kill(world: World, reports: int, delay: float) -> bool:
@@ -25,7 +65,7 @@ def run_and_kill(world: World, reports: int, delay: float) -> bool:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    wait_until(lambda: len(world.reports_so_far()) >= reports or process.poll() is not None)
+    wait_until(lambda: len(world.reports_so_far()) >= reports or process.poll() is not None, seconds=300)
     try:
         process.wait(timeout=delay)
     except subprocess.TimeoutExpired:
@@ -35,16 +75,47 @@ def run_and_kill(world: World, reports: int, delay: float) -> bool:
     return False
 
 
-def test_a_killed_run_goes_on_where_it_was(tmp_path):
+@pytest.mark.parametrize("rounds", [10 if os.environ.get("FRESHET_SOAK") else 2])
+def test_a_killed_run_goes_on_where_it_was(tmp_path, monkeypatch, rounds):
+    monkeypatch.setenv("FRESHET_CHECKPOINT_SECONDS", "0.2")
     random = Random()  # another moment every time
-    world = write_world(tmp_path, files=18, records=12, bad=True)
-    killed = [run_and_kill(world, reports, random.random() * 0.5) for reports in (1, 8)]
+    world = absorbing_world(tmp_path, files=9 * rounds)
+    killed = []
+    for _ in range(rounds):
+        more = len(world.reports_so_far()) + 1 + random.randrange(8)
+        killed.append(run_and_kill(world, more, random.random() * 0.5))
     assert any(killed), "the runs ended before they could be killed: the test shows nothing"
-    run = in_another_process("run", world.pipeline, "--until-done")
+    run = in_another_process("run", world.pipeline, "--until-done", seconds=600)
     assert run.status == 0, run.err
-    streams = {iri: sorted(lines) for iri, lines in world.streams.items()}
-    stored = list(ox.parse(GRAPH.encode(), format=ox.RdfFormat.N_TRIPLES))
-    for query, text in QUERIES.items():
-        wanted = reports_of(evaluate(text, streams, stored=stored), query, OUTPUTS[query])
-        assert not (wrong := differences(world.reports(query), wanted)), wrong
-    assert world.rejects_count() == world.rejected
+    assert_whole(world)
+    assert list((tmp_path / "checkpoint" / "graph").glob("*-triples.parquet"))
+
+
+def test_a_full_disk_and_then_a_damaged_journal(tmp_path, monkeypatch):
+    """The run ends with one line; with more room, and what is damaged read again, the next goes on."""
+    monkeypatch.setenv("FRESHET_CHECKPOINT_SECONDS", "0.2")
+    with small_disk(tmp_path / "disk", "400k") as disk:
+        world = absorbing_world(tmp_path, checkpoint="disk/checkpoint", bad=False)
+        run = in_another_process("run", world.pipeline, "--until-done", seconds=300)
+        assert run.status == 1
+        assert "No space left on device" in run.err.splitlines()[-1]
+        grow(disk, "64m")
+        journal = disk / "checkpoint" / "journal"
+        file = max(file for file in journal.glob("*.log") if file.stat().st_size > 1000)
+        data = bytearray(file.read_bytes())
+        data[len(data) // 2] ^= 1
+        file.write_bytes(data)
+        run = in_another_process("run", world.pipeline, "--until-done", seconds=300)
+        assert run.status == 0, run.err
+        assert f"{file.name}: damaged" in run.err
+        assert "what was damaged is read again from its source" in run.err
+        assert_whole(world)
+
+
+def test_a_checkpoint_that_cannot_be_written_to(tmp_path):
+    with small_disk(tmp_path / "disk", "1m") as disk:
+        world = absorbing_world(tmp_path, checkpoint="disk/checkpoint", files=1, bad=False)
+        with read_only(disk):
+            run = in_another_process("run", world.pipeline, "--until-done")
+    assert run.status == 2
+    assert run.error_line.endswith("the checkpoint folder cannot be made: Read-only file system")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
 from collections.abc import Callable, Iterable, Sequence
 
@@ -57,7 +56,7 @@ class Dictionary:
     def __init__(self, hash_bits: int = 63) -> None:
         self._hash_mask = np.int64((1 << hash_bits) - 1)
         self._lock = threading.Lock()
-        self._scopes = itertools.count()
+        self.scopes = 0  # how many scopes for blank nodes have been given
         self.pins = Pins()
         self.generation = 0
         self._encoded: dict[Term, int] = {}  # terms encoded one by one lately
@@ -88,7 +87,9 @@ class Dictionary:
 
     def fresh_scope(self) -> str:
         """A scope for blank nodes that no other caller has been given."""
-        return f"f{next(self._scopes)}"
+        with self._lock:
+            self.scopes += 1
+            return f"f{self.scopes - 1}"
 
     def __len__(self) -> int:
         """How many terms it holds, those with inline ids not counted."""

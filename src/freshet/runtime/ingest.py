@@ -6,6 +6,7 @@ import hashlib
 import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -17,14 +18,17 @@ from freshet.rdf.batch import Layout, elements_of
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
 from freshet.results.report import Report
-from freshet.runtime.batch_log import BatchLog, LogEntry, last_time
+from freshet.runtime.checkpoint import Checkpoint
+from freshet.runtime.checkpoint_manifest import State
 from freshet.runtime.display import show_term
+from freshet.runtime.journal import Header
 from freshet.runtime.metrics import KEPT_ROWS, Metrics
 from freshet.runtime.part_watermarks import PartWatermarks
 from freshet.runtime.sinks import Sink
 
 _MOST_WAITING = 2
 _LOOK_SECONDS = 0.25
+_COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")  # a quarter of the bytes to bring to the disk
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +52,11 @@ class StreamIntake:
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """A micro-batch on its way from the log to the engine."""
+    """A micro-batch on its way from the journal to the engine; `sequence` is its entry there."""
 
     stream: StreamIntake
+    number: int
+    sequence: int
     table: pa.Table
     records: int
     rejected: int
@@ -58,25 +64,28 @@ class _Batch:
 
 
 class Ingest:
-    """Takes batches of all streams into the log, then, one at a time, into the engine and the sinks.
+    """Takes batches of all streams into the journal, then, one at a time, into the engine and the sinks.
 
-    Once a batch is in the log Spark may go on: a thread of its own takes it from there, so that Spark works on the next
-    batch meanwhile. When the engine falls behind by more than a few batches, Spark waits.
+    Once a batch is in the journal Spark may go on: a thread of its own takes it from there, so that Spark works on the
+    next batch meanwhile. When the engine falls behind by more than a few batches, Spark waits.
     """
 
-    def __init__(self, engine: Engine, metrics: Metrics, log: BatchLog | None) -> None:
+    def __init__(self, engine: Engine, metrics: Metrics, checkpoint: Checkpoint | None) -> None:
         self._engine = engine
         self._streams: Mapping[str, StreamIntake] = {}
         self._metrics = metrics
-        self._log = log
+        self._checkpoint = checkpoint
         self._sinks: dict[str, list[Sink]] = {}
-        self._order = threading.Lock()  # the log and the queue have one order
+        self._order = threading.Lock()  # the journal and the queue have one order
         self._waiting: queue.Queue[_Batch | None] = queue.Queue(_MOST_WAITING)
         self._worker: threading.Thread | None = None
         self._error: BaseException | None = None
         self._arrived_ms: int | None = None
-        self._reported: dict[str, int] = {}  # reports of moments up to here were made before a restart
+        self._last: dict[str, int] = {}  # the number of each stream's newest batch in the journal
+        self._taken: dict[str, int] = {}  # and in the engine
+        self._sequence = -1  # the entry that the engine took last
         self._restoring = False
+        self._were_delivered = False  # whether the reports of what is done again have reached the sinks
         self._parts: dict[str, PartWatermarks] = {}  # of the streams that have several, by IRI
         self.engine_seconds = self.batch_seconds = 0.0
 
@@ -92,43 +101,97 @@ class Ingest:
         self._streams = streams
         for iri, idle in (idle_ms or {}).items():
             self._parts[iri] = PartWatermarks([each.name for each in streams.values() if each.iri == iri], idle)
-        self._restore()
+        if self._checkpoint is not None:
+            self._checkpoint.start(self._state, self._engine.needed_from)
+            self._restore(self._checkpoint)
+            self._checkpoint.run()
         self._worker = threading.Thread(target=self._work, name="freshet-engine", daemon=True)
         self._worker.start()
 
-    def _restore(self) -> None:
-        if self._log is None or not self._log.entries:
-            return
-        self._reported = self._log.entries[-1].passed
+    def last_batch(self, name: str) -> int:
+        """The number of a stream's newest batch that is safe; -1 where there is none."""
+        return self._last.get(name, -1)
+
+    def _restore(self, checkpoint: Checkpoint) -> None:
+        """Take up the state of the checkpoint, and do again what the journal has since then, in the same order."""
         self._restoring = True
-        for entry, table in self._log.tables():
-            stream = self._streams.get(entry.stream)
-            if stream is None or entry.layout != stream.fingerprint:
-                raise InputError(
-                    f"the checkpoint was made with another mapping, source or window of the stream {entry.stream}:"
-                    " choose a new checkpoint folder"
-                )
-            for iri, watermark_ms in entry.watermarks.items():
-                if iri in self._engine.streams:
-                    self._engine.advance(iri, watermark_ms)
-            self._push(stream, table)
-        self._restoring = False
+        self._restore_state(checkpoint.state)
+        advances = deque(each for each in checkpoint.headers if each[1]["kind"] == "advance")
+        for entry in checkpoint.entries():
+            if entry.header["kind"] != "batch":
+                continue
+            name, number = entry.header["stream"], entry.header["batch"]
+            stream = self._checked(name, entry.header["layout"])
+            self._advance_again(checkpoint, advances, entry.sequence)
+            checkpoint.begins(entry.sequence, entry.header["latest_ms"])
+            self._were_delivered = entry.sequence <= checkpoint.delivered
+            self._push(stream, pa.ipc.open_stream(entry.body).read_all())
+            self._last[name] = self._taken[name] = number
+        self._advance_again(checkpoint, advances, checkpoint.journal.next_sequence)
+        self._restoring = self._were_delivered = False
+        self._sequence = checkpoint.journal.next_sequence - 1
         self._flush()
 
+    def _advance_again(self, checkpoint: Checkpoint, advances: deque[tuple[int, Header]], before: int) -> None:
+        """Streams of several parts went on after one batch and before another, though that was in the journal."""
+        while advances and advances[0][1]["after"] < before:
+            sequence, header = advances.popleft()
+            self._were_delivered = sequence <= checkpoint.delivered
+            self._engine.advance(header["stream"], header["to"])
+
+    def _checked(self, name: str, layout: str) -> StreamIntake:
+        stream = self._streams.get(name)
+        if stream is None or layout != stream.fingerprint:
+            raise InputError(
+                f"the checkpoint was made with another mapping, source or window of the stream {name}:"
+                " choose a new checkpoint folder"
+            )
+        return stream
+
+    def _state(self) -> State:
+        """Everything but the graph, as it is between two batches."""
+        return {
+            "streams": {
+                iri: [state.watermark_ms, state.elements, state.late, state.untimed]
+                for iri, state in self._engine.streams.items()
+            },
+            "batches": [
+                [name, number, self._streams[name].fingerprint, self._mark_of(name)]
+                for name, number in self._taken.items()
+            ],
+        }
+
+    def _mark_of(self, name: str) -> int | None:
+        parts = self._parts.get(self._streams[name].iri)
+        return None if parts is None else parts.mark(name)
+
+    def _restore_state(self, state: State) -> None:
+        for name, number, layout, mark_ms in state.get("batches", ()):
+            stream = self._checked(name, layout)
+            self._last[name] = self._taken[name] = number
+            if mark_ms is not None and stream.iri in self._parts:
+                self._parts[stream.iri].moved(name, mark_ms)
+        for iri, (watermark_ms, *counts) in state.get("streams", {}).items():
+            if iri in self._engine.streams:
+                known = self._engine.streams[iri]
+                known.elements, known.late, known.untimed = counts
+                self._engine.advance(iri, watermark_ms)
+
     def batch(self, name: str, number: int, table: pa.Table, *, records: int, rejected: int, seconds: float) -> None:
-        """A micro-batch of a stream, as it comes from Spark. It is safe in the log when this returns."""
+        """A micro-batch of a stream, as it comes from Spark. It is safe in the journal when this returns."""
         began = time.perf_counter()
         self.check()
         stream = self._streams[name]
         with self._order:
-            if self._log is not None:
-                if number <= self._log.last_batch(name):
+            sequence = -1
+            if self._checkpoint is not None:
+                if number <= self.last_batch(name):
                     return
-                self._write(stream, number, table)
+                sequence = self._write(self._checkpoint, stream, number, table)
             if (parts := self._parts.get(stream.iri)) is not None:
                 parts.comes(name)
             seconds += time.perf_counter() - began
-            self._waiting.put(_Batch(stream, table, records, rejected, seconds))
+            self._waiting.put(_Batch(stream, number, sequence, table, records, rejected, seconds))
 
     def part_is(self, name: str, doing: str) -> None:
         """Hear what a part of a stream does: whether it `waits` for data, `works` on some, or has `ended`."""
@@ -154,13 +217,19 @@ class Ingest:
         self._flush()
 
     def close(self) -> None:
-        """Take in what is waiting, and close the sinks."""
+        """Take in what is waiting, close the sinks, and make a last checkpoint."""
         try:
             self._settle()
         finally:
-            for sinks in self._sinks.values():
-                for sink in sinks:
-                    sink.close()
+            try:
+                for sinks in self._sinks.values():
+                    for sink in sinks:
+                        sink.close()
+                if self._checkpoint is not None and self._error is None:
+                    self._checkpoint.delivered = max(self._checkpoint.delivered, self._sequence)
+            finally:
+                if self._checkpoint is not None:
+                    self._checkpoint.close()
 
     def _settle(self) -> None:
         """Wait until every batch so far has gone through, and end the thread."""
@@ -193,10 +262,17 @@ class Ingest:
     def _pass_silent_parts(self) -> None:
         """Let streams go on that a part has held back which has ended or been silent for long enough."""
         for iri, parts in self._parts.items():
-            level = parts.level()
-            if level is not None and level > self._engine.streams[iri].watermark_ms:
-                self._engine.advance(iri, level)
+            if self._advance_to(iri, parts.level()):
                 self._flush()
+
+    def _advance_to(self, iri: str, level: int | None) -> bool:
+        """Let a stream of several parts go on. How far depends on the clock on the wall, so it is written down."""
+        if level is None or level <= self._engine.streams[iri].watermark_ms:
+            return False
+        if self._checkpoint is not None:
+            self._checkpoint.append({"kind": "advance", "stream": iri, "to": level, "after": self._sequence})
+        self._engine.advance(iri, level)
+        return True
 
     def _take(self, batch: _Batch) -> None:
         began = time.perf_counter()
@@ -204,12 +280,14 @@ class Ingest:
         late = state.late
         arrived = batch.table.column("arrived").to_numpy()
         self._arrived_ms = int(arrived.min()) if len(arrived) else None
+        if self._checkpoint is not None:
+            self._begin(self._checkpoint, batch)
         self._push(batch.stream, batch.table)
+        self._taken[batch.stream.name], self._sequence = batch.number, batch.sequence
         if (parts := self._parts.get(batch.stream.iri)) is not None:
+            self._advance_to(batch.stream.iri, parts.level())
             parts.came(batch.stream.name)
         self._flush()
-        if self._log is not None:
-            self._trim(self._log)
         seconds = batch.seconds + time.perf_counter() - began
         self.batch_seconds += seconds
         self._metrics.batch(
@@ -221,11 +299,19 @@ class Ingest:
             seconds=seconds,
         )
 
+    def _begin(self, checkpoint: Checkpoint, batch: _Batch) -> None:
+        """What has been reported so far is on the disk before anybody relies on it."""
+        if checkpoint.is_mark_due():
+            for sinks in self._sinks.values():
+                for sink in sinks:
+                    sink.sync()
+            checkpoint.delivered = max(checkpoint.delivered, self._sequence)
+        checkpoint.begins(batch.sequence, last_time(batch.table))
+
     def deliver(self, report: Report) -> None:
         """A report of the engine, to the sinks of its query."""
-        reported = self._reported.get(report.query)
         sinks = self._sinks.get(report.query, [])
-        if reported is not None and self._engine.moment(report.query) <= reported:
+        if self._were_delivered:
             for sink in sinks:
                 sink.pass_over(report)
             return
@@ -253,12 +339,10 @@ class Ingest:
         self._engine.forget()
         # Records whose triples nobody wants move the watermark too.
         reached = last_time(table) - stream.lateness_ms
-        if (parts := self._parts.get(stream.iri)) is not None:
-            if len(table):
-                parts.moved(stream.name, reached)
-            level = parts.level()
-            reached = BEFORE_ALL_TIME if level is None else level
-        self._engine.advance(stream.iri, reached)
+        if (parts := self._parts.get(stream.iri)) is None:
+            self._engine.advance(stream.iri, reached)
+        elif len(table):
+            parts.moved(stream.name, reached)
         self.engine_seconds += time.perf_counter() - began
 
     def _flush(self) -> None:
@@ -266,32 +350,27 @@ class Ingest:
             for sink in sinks:
                 sink.flush()
 
-    def _write(self, stream: StreamIntake, number: int, table: pa.Table) -> None:
-        assert self._log is not None
-        needed_ms = self._engine.needed_from()  # before `passed`: while it is asked for, the engine may go on
-        self._log.append(
-            LogEntry(
-                sequence=self._log.next_sequence,
-                stream=stream.name,
-                batch=number,
-                layout=stream.fingerprint,
-                last_ms=last_time(table),
-                watermarks={iri: state.watermark_ms for iri, state in self._engine.streams.items()},
-                passed=self._engine.passed(),
-                needed_ms=needed_ms,
-            ),
-            table,
-        )
+    def _write(self, checkpoint: Checkpoint, stream: StreamIntake, number: int, table: pa.Table) -> int:
+        header = {
+            "kind": "batch",
+            "stream": stream.name,
+            "batch": number,
+            "layout": stream.fingerprint,
+            "latest_ms": last_time(table),
+            "delivered": checkpoint.delivered,
+        }
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema, options=_COMPRESSED) as writer:
+            writer.write_table(table)
+        sequence = checkpoint.append(header, memoryview(sink.getvalue()))
+        self._last[stream.name] = number
+        return sequence
 
-    def _trim(self, log: BatchLog) -> None:
-        """Let go of batches that no window will need, also if the newest batch has to be taken again.
 
-        What the stored graph has absorbed is needed for good.
-        """
-        absorbed = frozenset(
-            stream.name for stream in self._streams.values() if self._engine.streams[stream.iri].absorb is not None
-        )
-        log.trim(log.entries[-1].needed_ms, absorbed)
+def last_time(table: pa.Table) -> int:
+    """The largest event time in an encoded batch."""
+    times = table.column("time").to_numpy()
+    return int(times.max()) if len(times) else BEFORE_ALL_TIME
 
 
 def shown_rows(report: Report, dictionary: Dictionary) -> list[list[str]]:

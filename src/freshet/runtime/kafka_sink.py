@@ -65,6 +65,10 @@ class KafkaSink:
         if self._writer is not None:
             self._writer.flush()
 
+    def sync(self) -> None:
+        """What is flushed is in the topic."""
+        self.flush()
+
     def close(self) -> None:
         if self._writer is not None:
             self._writer.flush()

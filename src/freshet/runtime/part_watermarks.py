@@ -49,6 +49,11 @@ class PartWatermarks:
         with self._lock:
             self._marks[part] = max(watermark_ms, self._marks.get(part, watermark_ms))
 
+    def mark(self, part: str) -> int | None:
+        """How far the records of a part have come; None before the first."""
+        with self._lock:
+            return self._marks.get(part)
+
     def waits(self, part: str) -> None:
         """A part has looked at its source, and there is nothing. Only time between two such looks counts as silence."""
         with self._lock:

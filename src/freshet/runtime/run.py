@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from freshet.results.report import Report
 from freshet.rml.sources import KafkaSource
-from freshet.runtime.batch_log import BatchLog
+from freshet.runtime.checkpoint import Checkpoint, checkpoint_seconds
 from freshet.runtime.ingest import Ingest, StreamIntake, shown_rows
 from freshet.runtime.kafka_sink import KafkaSink
 from freshet.runtime.metrics import Metrics
@@ -26,6 +26,7 @@ from freshet.runtime.progress import Progress, progress, summary
 from freshet.runtime.run_id import run_id
 from freshet.runtime.session import QueryFailure, Session
 from freshet.runtime.sinks import FileSink, Sink
+from freshet.runtime.spark_offsets import go_back
 from freshet.runtime.stream_parts import stream_parts, user_functions
 from freshet.runtime.warming import warm_kernels
 from freshet.spark.live.topics import TopicToWrite
@@ -66,15 +67,20 @@ class PipelineRun:
         self._troubles: dict[str, str] = {}
         self._kafka_sinks: list[KafkaSink] = []
         self._looks = 0
-        self.session = session = Session(on_failure=self._failed)
+        checkpoint = self._checkpoint = self._opened_checkpoint()
+        stored = None if checkpoint is None else checkpoint.dataset
+        self.session = session = Session(on_failure=self._failed, stored=stored)
         session.load(*pipeline.graph)
+        if checkpoint is not None:
+            checkpoint.recover(session.dictionary)
+            for problem in checkpoint.problems:
+                view.note(problem)
         self._parts = {name: stream_parts(stream) for name, stream in pipeline.streams.items()}
         for name, stream in pipeline.streams.items():
             held = len(self._parts[name]) > 1
             session.stream(stream.iri, lateness_ms=stream.lateness_ms, absorb=_absorbed(stream), held=held)
-        log = BatchLog(pipeline.checkpoint / "batches") if pipeline.checkpoint else None
-        resume = log is not None and bool(log.entries)
-        self.ingest = Ingest(session.engine, metrics, log)
+        resume = checkpoint is not None and not checkpoint.is_new
+        self.ingest = Ingest(session.engine, metrics, checkpoint)
         self._run_id = run_id(pipeline.checkpoint)
         for name, query in pipeline.queries.items():
             file = str(query.file) if query.file else None
@@ -124,6 +130,8 @@ class PipelineRun:
             home = pipeline.checkpoint
         self._closing.callback(self._stop)
         for part, (_, encoded) in streams.items():
+            if pipeline.checkpoint is not None and go_back(home / "spark" / part, self.ingest.last_batch(part)):
+                self._view.note(f"stream {part}: what was damaged is read again from its source")
             self._running.append(
                 encoded.start(
                     spark,
@@ -154,7 +162,14 @@ class PipelineRun:
                 self._troubles[stream.name] = trouble
                 self._view.note(f"stream {stream.name}: {trouble or 'can be read again'}")
             self.ingest.part_is(stream.name, stream.doing())
+        if self._checkpoint is not None and self._checkpoint.trouble != self._troubles.get("", ""):
+            self._troubles[""] = self._checkpoint.trouble
+            self._view.note(self._checkpoint.trouble or "checkpoints can be written again")
         self._count_late()
+
+    def _opened_checkpoint(self) -> Checkpoint | None:
+        folder = self._pipeline.checkpoint
+        return None if folder is None else Checkpoint(folder, every_seconds=checkpoint_seconds())
 
     def _count_late(self, *, now: bool = False) -> None:
         """What joins have found too late; Spark is not asked all the time."""
@@ -258,6 +273,9 @@ class ViewSink:
 
     def flush(self) -> None:
         """Lines are out as soon as they are written."""
+
+    def sync(self) -> None:
+        """What was shown was shown."""
 
     def close(self) -> None:
         """The view closes itself."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +16,6 @@ import pyarrow as pa
 from freshet.algebra.nodes import Query
 from freshet.algebra.rewrite.rules import rewrite
 from freshet.native.coordinator import Engine
-from freshet.native.stream import StreamState
 from freshet.oneshot.answer import answer
 from freshet.oneshot.deadline import Deadline
 from freshet.rdf.dictionary import Dictionary
@@ -25,31 +27,15 @@ from freshet.rdf.triples import DEFAULT_GRAPH
 from freshet.results.arrow import record_batch
 from freshet.results.report import Answer, BooleanAnswer, Report, Solutions
 from freshet.results.write import report_json
-from freshet.runtime.open_graph import open_graph
+from freshet.runtime.checkpoint import EVERY_SECONDS, Checkpoint
+from freshet.runtime.durable_parts import Position, Registration, StreamOptions
+from freshet.runtime.durable_session import DurableSession, declare_stream, load_quads
+from freshet.runtime.open_graph import open_graph, read_graph
 from freshet.runtime.pushing import Pushed, Pushing
-from freshet.store.dataset import DatasetSnapshot, StoredDataset, rows_by_graph
+from freshet.runtime.registered_query import RegisteredQuery
+from freshet.store.dataset import DatasetSnapshot, StoredDataset
 from freshet.store.graph_directory import GraphDirectory
 from freshet.syntax.parser import parse_query
-
-
-@dataclass(frozen=True, slots=True)
-class RegisteredQuery:
-    """A query that is kept answered. Reports wait here until they are taken, unless a callback gets them.
-
-    `for report in registered:` takes those that wait, one after another, also those that come meanwhile.
-    """
-
-    name: str
-    variables: tuple[str, ...]
-    waiting: deque[Report]
-
-    def take(self) -> list[Report]:
-        """The reports since the last call, in order of time."""
-        return list(self)
-
-    def __iter__(self) -> Iterator[Report]:
-        while self.waiting:
-            yield self.waiting.popleft()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +64,32 @@ class Session:
     1
     """
 
-    def __init__(self, *, on_failure: Callable[[QueryFailure], None] | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        on_failure: Callable[[QueryFailure], None] | None = None,
+        checkpoint: str | Path | None = None,
+        checkpoint_seconds: float = EVERY_SECONDS,
+        sync: bool = True,
+        stored: StoredDataset | None = None,
+    ) -> None:
+        """With a `checkpoint` folder, everything but one-shot queries outlives the process (docs/recovery.md): what is
+        in the folder is taken up, and whatever changes the session is on the disk when the call returns. Where `sync`
+        is false only a loss of power loses anything, the last calls at most.
+        """
         self.dictionary = Dictionary()
         self.failures: list[QueryFailure] = []
         self._on_failure = on_failure
-        self.stored = StoredDataset()
+        self._registered: dict[str, RegisteredQuery] = {}
+        self._durable: DurableSession | None = None
+        kept = None if checkpoint is None else Checkpoint(Path(checkpoint), every_seconds=checkpoint_seconds, sync=sync)
+        self.stored = stored or (StoredDataset() if kept is None else kept.dataset)
         self.engine = Engine(self.dictionary, self.stored, self._failed)
+        if kept is not None:
+            self._durable = DurableSession(self.engine, self.dictionary, kept)
+            self._durable.restore()
+            for problem in self._durable.problems:
+                warnings.warn(problem, stacklevel=2)
 
     def load(self, *paths: str | Path, graph: str | None = None) -> int:
         """Add RDF files and graph directories to the stored data; gives the number of statements read.
@@ -95,16 +101,19 @@ class Session:
         with self.dictionary.pins:
             home = DEFAULT_GRAPH if graph is None else self.dictionary.encode(Iri(graph))
             for path in paths:
-                if Path(path).is_dir():
+                if Path(path).is_dir() and self._durable is None:
                     count += open_graph(GraphDirectory(path), self.dictionary, self.stored, self.engine, home)
                     continue
-                quads = read_rdf(path, self.dictionary)
-                graphs = np.where(quads.graphs == DEFAULT_GRAPH, home, quads.graphs)
-                with self.stored.changing:  # a snapshot has all of a file or nothing
-                    for name, rows in rows_by_graph(graphs, home):
-                        subjects, predicates, objects = (column[rows] for column in quads[:3])
-                        self.engine.load(subjects, predicates, objects, name)
-                count += len(graphs)
+                if Path(path).is_dir():  # what is in a checkpoint is there also when the directory is gone
+                    quads = read_graph(GraphDirectory(path), self.dictionary)
+                else:
+                    quads = read_rdf(path, self.dictionary)
+                quads = quads._replace(graphs=np.where(quads.graphs == DEFAULT_GRAPH, home, quads.graphs))
+                if self._durable is None:
+                    load_quads(self.engine, self.stored, quads, home)
+                else:
+                    self._durable.load(quads, graph)
+                count += len(quads.graphs)
         return count
 
     def dataset(self) -> DatasetSnapshot:
@@ -118,12 +127,13 @@ class Session:
 
         Where it is `held` only `advance` moves its watermark.
         """
+        named = () if absorb is True or absorb is False else tuple(sorted(set(absorb)))
+        options = StreamOptions(iri, lateness_ms, named if named or absorb is True else None, held)
         with self.dictionary.pins:
-            if absorb is True or absorb is False:
-                kept = frozenset[int]() if absorb else None
+            if self._durable is None:
+                declare_stream(self.engine, options)
             else:
-                kept = frozenset(self.dictionary.encode(Iri(predicate)) for predicate in absorb) or None
-            self.engine.declare(StreamState(iri, lateness_ms, kept, held=held))
+                self._durable.declare(options)
 
     def register(
         self,
@@ -146,6 +156,12 @@ class Session:
         """
         query = parse_query(text, file=file, dialect=dialect)
         chosen = query.name or name or f"query{len(self.engine.names) + 1}"
+        if self._durable is not None:
+            if query.name is None and name is None:
+                chosen = self._durable.restored_name(text) or chosen
+            conditions = (report,) if isinstance(report, str) else tuple(report)
+            asked = Registration(chosen, text, file, dialect, conditions, every_ms, limit_seconds)
+            return self._durable.register(asked, on_report)
         waiting: deque[Report] = deque()
         plan = self.engine.register(
             chosen,
@@ -156,11 +172,28 @@ class Session:
             every_ms=every_ms,
             limit_seconds=limit_seconds,
         )
-        return RegisteredQuery(chosen, plan.variables, waiting)
+        self._registered[chosen] = RegisteredQuery(chosen, plan.variables, waiting)
+        return self._registered[chosen]
+
+    def registered(self, name: str, *, on_report: Callable[[Report], None] | None = None) -> RegisteredQuery:
+        """A query that is registered, also one of before a restart. With a checkpoint it may be given a callback,
+        which gets the reports that wait, and all that come.
+        """
+        if self._durable is not None:
+            return self._durable.registered(name, on_report)
+        if on_report is not None:
+            raise InputError("a callback is given when a query is registered; later only where there is a checkpoint")
+        if name not in self.engine.names:
+            raise InputError(f"there is no query named {name}")
+        return self._registered[name]
 
     def unregister(self, name: str) -> None:
         """Forget a query, and what only it needed."""
-        self.engine.unregister(name)
+        if self._durable is not None:
+            self._durable.unregister(name)
+        else:
+            self.engine.unregister(name)
+            self._registered.pop(name, None)
 
     def push(self, stream: str, elements: Pushed, *, time_ms: int | None = None, file: str = "pushed data") -> None:
         """Give elements of a stream in the order they came.
@@ -172,8 +205,34 @@ class Session:
         with self.dictionary.pins:  # nothing holds the elements' terms until the engine has them
             if not isinstance(elements, Elements) or time_ms is not None:
                 elements = Pushing(self.dictionary, self.blank_scope(stream), file).elements(elements, time_ms)
-            self.engine.push(stream, elements)
+            if self._durable is None:
+                self.engine.push(stream, elements)
+            else:
+                self._durable.push(stream, elements)
         self.engine.forget()
+
+    def positions(self) -> dict[str, Position]:
+        """For each stream how many batches and elements are in, so that a source knows from where to send again."""
+        if self._durable is None:
+            raise InputError("positions are kept where the session has a checkpoint")
+        return self._durable.positions()
+
+    def checkpoint(self) -> bool:
+        """Make a checkpoint now, not only in the background; says whether there was anything new to keep."""
+        return self._durable is not None and self._durable.make_checkpoint()
+
+    def close(self) -> None:
+        """Let go of the checkpoint folder, if there is one. Reports that were taken count as received."""
+        if self._durable is not None:
+            self._durable.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
     def blank_scope(self, stream: str) -> str:
         """What stands before the labels of a stream's blank nodes, so that streams do not share them."""
@@ -183,11 +242,17 @@ class Session:
 
     def advance(self, stream: str, watermark_ms: int) -> None:
         """Say that all of a stream's elements before a time have come."""
-        self.engine.advance(stream, watermark_ms)
+        if self._durable is None:
+            self.engine.advance(stream, watermark_ms)
+        else:
+            self._durable.advance(stream, watermark_ms)
 
     def finish(self) -> None:
         """Say that all streams have ended: every window that has content closes."""
-        self.engine.finish()
+        if self._durable is None:
+            self.engine.finish()
+        else:
+            self._durable.finish()
 
     def prepare(self, text: str, *, file: str | None = None, dialect: str | None = None) -> Query:
         """A one-shot query, read and rewritten, to be answered any number of times."""
@@ -231,6 +296,8 @@ class Session:
             yield {name: term for name, term in zip(shown.variables, terms, strict=True) if term is not None}
 
     def _failed(self, query: str, reason: str) -> None:
+        if self._durable is not None:
+            self._durable.failed(query)
         failure = QueryFailure(query, reason)
         self.failures.append(failure)
         if self._on_failure is not None:

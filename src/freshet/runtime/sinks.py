@@ -23,7 +23,12 @@ class Sink(Protocol):
     def pass_over(self, report: Report) -> None:
         """A report that was delivered before a restart comes again."""
 
-    def flush(self) -> None: ...
+    def flush(self) -> None:
+        """Reports so far can be seen."""
+
+    def sync(self) -> None:
+        """Reports so far stay, whatever happens."""
+
     def close(self) -> None: ...
 
 
@@ -36,6 +41,7 @@ class FileSink:
 
     def __init__(self, folder: Path, dictionary: Dictionary, *, resume: bool) -> None:
         self._dictionary = dictionary
+        self._unsynced = False
         try:
             folder.mkdir(parents=True, exist_ok=True)
             parts = sorted(folder.glob("part-*.ndjson"))
@@ -50,6 +56,7 @@ class FileSink:
 
     def deliver(self, report: Report) -> None:
         if not self._is_there(report.time_ms):
+            self._unsynced = True
             self._file.write(report_json(report, self._dictionary))
 
     def pass_over(self, report: Report) -> None:
@@ -70,9 +77,14 @@ class FileSink:
     def flush(self) -> None:
         self._file.flush()
 
-    def close(self) -> None:
+    def sync(self) -> None:
         self._file.flush()
-        os.fsync(self._file.fileno())
+        if self._unsynced:
+            os.fsync(self._file.fileno())
+            self._unsynced = False
+
+    def close(self) -> None:
+        self.sync()
         self._file.close()
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from freshet.rdf.batch import Layout
 from freshet.rdf.errors import InputError
-from freshet.runtime.batch_log import BatchLog
+from freshet.runtime.checkpoint import Checkpoint
 from freshet.runtime.ingest import Ingest, StreamIntake
 from freshet.runtime.metrics import Metrics
 from freshet.runtime.session import Session
@@ -36,7 +36,7 @@ class Stream:
     def __init__(
         self,
         idle_ms: int | None,
-        log: BatchLog | None = None,
+        checkpoint: Checkpoint | None = None,
         lateness_ms: int = 0,
         other: bool = False,
         made_from: str = "",
@@ -44,7 +44,9 @@ class Stream:
         self.session = Session()
         self.session.stream(IRI, lateness_ms=lateness_ms, held=True)
         self.metrics = Metrics(["s", "o"])
-        self.ingest = Ingest(self.session.engine, self.metrics, log)
+        if checkpoint is not None:
+            checkpoint.recover(self.session.dictionary)
+        self.ingest = Ingest(self.session.engine, self.metrics, checkpoint)
         self.reports: list[tuple[int, list[str]]] = []
         self.session.register(QUERY, on_report=self._report)
         names = ("s.1", "s.2")
@@ -53,7 +55,7 @@ class Stream:
             self.session.stream("http://e/o")
             intakes["o"] = StreamIntake("o", "http://e/o", LAYOUT, "o")
         self.ingest.open(intakes, {IRI: idle_ms})
-        self._number = dict.fromkeys(intakes, 0 if log is None else -1)
+        self._number = dict.fromkeys(intakes, 0 if checkpoint is None else -1)
 
     def _report(self, report) -> None:
         found = sorted(row["s"].value.removeprefix("http://e/") for row in self.session.bindings(report))
@@ -128,12 +130,12 @@ def test_batches_of_one_stream_do_not_keep_another_from_going_on():
 
 
 def test_a_run_goes_on_with_all_parts(tmp_path):
-    first = Stream(None, BatchLog(tmp_path))
+    first = Stream(None, Checkpoint(tmp_path))
     first.send("s.1", 100, 3500, number=0)
     first.send("s.2", 200, 1500, number=0)
     first.ingest.close()
     assert first.reports == [(1000, ["100", "200"])]
-    again = Stream(None, BatchLog(tmp_path))
+    again = Stream(None, Checkpoint(tmp_path))
     again.send("s.2", 200, 1500, number=0)  # Spark repeats it
     again.send("s.2", 1600, 2500, number=1)
     again.send("s.1", 5000, number=1)
@@ -154,9 +156,9 @@ def test_an_empty_batch_says_nothing_of_time(empty):
 
 
 def test_a_checkpoint_of_other_records_is_refused(tmp_path):
-    first = Stream(None, BatchLog(tmp_path), made_from="a window of 5 s")
+    first = Stream(None, Checkpoint(tmp_path), made_from="a window of 5 s")
     first.send("s.1", 100, number=0)
     first.ingest.close()
-    Stream(None, BatchLog(tmp_path), made_from="a window of 5 s").ingest.close()
+    Stream(None, Checkpoint(tmp_path), made_from="a window of 5 s").ingest.close()
     with pytest.raises(InputError, match=r"another mapping, source or window of the stream s\.1"):
-        Stream(None, BatchLog(tmp_path), made_from="a window of 7 s")
+        Stream(None, Checkpoint(tmp_path), made_from="a window of 7 s")

@@ -1,0 +1,326 @@
+"""Checkpoints: a journal of what happened, and in the background, from time to time, what it amounts to.
+
+Every change is an entry of the journal before it is acted on. A checkpoint is made for an entry that no window needs
+anything before (the *cut*): the triples that streams left in the graph since the checkpoint before go to a new segment,
+and a manifest says which segments there are and how everything else was at the cut. To recover is to take up the newest
+manifest whose files are whole, and to do again what the journal has from its cut on, in the same order; so the windows
+hold the same again. The journal is kept from the cut of the manifest before on, in case the newest is damaged.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from freshet.native.moments import BEFORE_ALL_TIME
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.errors import FreshetError, InputError
+from freshet.runtime.checkpoint_manifest import Manifest, Manifests, Segment, State
+from freshet.runtime.checkpoint_segments import GraphRows, merged, read_segment, to_merge, write_segments
+from freshet.runtime.durable_files import DamagedError, FolderLock, make_folder
+from freshet.runtime.journal import Header, Journal, JournalEntry, Piece
+from freshet.runtime.recorded_dataset import RecordedDataset
+
+EVERY_SECONDS = 10.0
+_MARK_SECONDS = 0.2
+_MARK_ENTRIES = 100
+_MOST_MARKS = 64
+
+
+@dataclass(slots=True)
+class _Mark:
+    """How everything was just before an entry was done, and from when on elements mattered to what was to come.
+
+    `latest_ms` is the largest time of an element in the entries from here to the next mark.
+    """
+
+    sequence: int
+    state: State
+    needed_ms: int
+    latest_ms: int = BEFORE_ALL_TIME
+    made_at: float = field(default_factory=time.monotonic)
+
+
+class Checkpoint:
+    """A checkpoint folder in use. First `recover`, then `entries` to be done again, then `start`.
+
+    One thread at a time does entries: it calls `begins` before each, and `delivered` when the reports are where they
+    should be. `describe` gives the state of everything but the graphs; `needed_from` from when on elements matter.
+    """
+
+    def __init__(self, folder: Path, *, every_seconds: float = EVERY_SECONDS, sync: bool = True) -> None:
+        make_folder(folder)
+        if any((folder / "batches").glob("*.arrow")):
+            raise InputError(
+                "the checkpoint is of an earlier Freshet: choose a new checkpoint folder", file=str(folder)
+            )
+        self._lock_file = FolderLock(folder)
+        self._graph_folder = folder / "graph"
+        make_folder(self._graph_folder)
+        self.dataset = RecordedDataset()
+        self._journal_folder = folder / "journal"
+        self.journal = Journal(self._journal_folder, sync=sync)
+        self._manifests = Manifests(folder / "manifests", self._graph_folder)
+        self._every_seconds = every_seconds
+        self._lock = threading.Lock()
+        self._marks: list[_Mark] = []
+        self._entries = 0  # since the last mark
+        self._loads: list[tuple[int, tuple[Segment, ...]]] = []
+        self._next_segment = 1 + max((int(file.name[:8]) for file in self._graph_folder.glob("*.parquet")), default=0)
+        self.delivered = -1  # all reports of entries up to here have reached whoever wants them
+        self.state: State = {}  # of the checkpoint that was recovered
+        self.headers: list[tuple[int, Header]] = []  # of what is to be done again
+        self.problems: list[str] = []
+        self.trouble = ""  # why the last checkpoint could not be made
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._making = threading.Lock()
+
+    # ---- recovering
+
+    def recover(self, dictionary: Dictionary) -> State:
+        """Take up the graphs of the newest checkpoint that is whole; gives its state, empty where there is none.
+
+        `problems` says, a line each, what was found to be damaged and what was used instead.
+        """
+        self._dictionary = dictionary
+        damaged = self._manifests.recover()
+        manifest = self._manifests.newest
+        if manifest is None and damaged and not self._is_journal_enough():
+            raise DamagedError(f"{damaged[-1].message}, and there is no checkpoint before it", file=damaged[-1].file)
+        cut = 0 if manifest is None else manifest.cut
+        self._manifests.set_damaged_aside()
+        for error in damaged:
+            self.problems.append(f"{error}; recovery uses the checkpoint before it")
+        self.headers, problem = self.journal.recover(cut)
+        if problem:
+            self.problems.append(f"{problem}; recovery ends with the entry before it")
+        self._drop_damaged_loads()
+        if manifest is not None and not problem and self.journal.next_sequence < manifest.end:
+            ended = f"the journal ends before entry {self.journal.next_sequence}, but had {manifest.end} entries"
+            self.problems.append(f"{self._journal_folder}: {ended}")
+        if manifest is not None:
+            with dictionary.pins:
+                for segment in manifest.segments:
+                    self.dataset.restore(read_segment(self._graph_folder, segment, dictionary))
+        self.delivered = max(
+            [
+                -1 if manifest is None else manifest.delivered,
+                *(header.get("delivered", -1) for _, header in self.headers),
+            ]
+        )
+        self.delivered = min(self.delivered, self.journal.next_sequence - 1)
+        self.state = {} if manifest is None else manifest.state
+        return self.state
+
+    @property
+    def is_new(self) -> bool:
+        """Whether there was nothing to recover."""
+        return not self.headers and self._manifests.newest is None
+
+    def entries(self) -> Iterator[JournalEntry]:
+        """What is to be done again, in order."""
+        if self.headers:
+            yield from self.journal.read(self.headers[0][0])
+
+    def loaded(self, sequence: int, segments: list[Segment]) -> Iterator[GraphRows]:
+        """The triples of a load that is done again."""
+        with self._lock:
+            self._loads.append((sequence, tuple(segments)))
+        for segment in segments:
+            yield read_segment(self._graph_folder, segment, self._dictionary)
+
+    def _is_journal_enough(self) -> bool:
+        """Whether all that ever happened is still in the journal."""
+        if self.journal.first_sequence > 0:
+            return False
+        try:
+            for entry in self.journal.read(0):
+                self._check_load(entry.header)
+        except DamagedError:
+            return False
+        return True
+
+    def _check_load(self, header: Header) -> None:
+        for segment in segments_of(header):
+            for stored in segment.files:
+                stored.check(self._graph_folder)
+
+    def _drop_damaged_loads(self) -> None:
+        """A load whose file is damaged ends the journal."""
+        for at, (sequence, header) in enumerate(self.headers):
+            try:
+                self._check_load(header)
+            except DamagedError as error:
+                self.problems.append(f"{error}; recovery ends with the entry before it")
+                self.journal.drop_from(sequence)
+                del self.headers[at:]
+                return
+
+    # ---- running
+
+    def start(self, describe: Callable[[], State], needed_from: Callable[[], int]) -> None:
+        """Say how the state is found out. Marks are made from now on; the background works after `run`."""
+        self._describe = describe
+        self._needed_from = needed_from
+
+    def run(self) -> None:
+        """Make checkpoints in the background from now on."""
+        self.headers = []
+        self._thread = threading.Thread(target=self._work, name="freshet-checkpoint", daemon=True)
+        self._thread.start()
+
+    def append(self, header: Header, *body: Piece) -> int:
+        """Write an entry before it is done."""
+        return self.journal.append(header, *body)
+
+    def append_load(self, header: Header, rows: GraphRows) -> int:
+        """Write triples that are to be loaded as segments, and an entry that names them."""
+        with self._making:
+            segments = write_segments(self._graph_folder, self._next_segment, rows, self._dictionary)
+            self._next_segment += len(segments)
+            sequence = self.append({**header, "segments": segments})
+            with self._lock:
+                self._loads.append((sequence, tuple(segments)))
+        return sequence
+
+    def begins(self, sequence: int, latest_ms: int = BEFORE_ALL_TIME) -> None:
+        """An entry is about to be done, whose elements have times up to `latest_ms`."""
+        if self.is_mark_due():
+            self.mark(sequence)
+        self.within(sequence, latest_ms)
+
+    def mark(self, sequence: int) -> None:
+        """Remember how everything is before an entry is done, so that there can be a checkpoint of that."""
+        mark = _Mark(sequence, self._describe(), self._needed_from())
+        with self._lock:
+            if self._marks and self._marks[-1].sequence == sequence:
+                return
+            self._marks.append(mark)
+            if len(self._marks) > _MOST_MARKS:
+                self._thin_out()
+        self._entries = 0
+
+    def within(self, sequence: int, latest_ms: int) -> None:
+        """An entry is done while another is."""
+        self._entries += 1
+        self.dataset.sequence = sequence
+        mark = self._marks[-1]
+        mark.latest_ms = max(mark.latest_ms, latest_ms)
+
+    def is_mark_due(self) -> bool:
+        """Whether the next entry that begins gets a mark."""
+        marks = self._marks
+        return not marks or self._entries >= _MARK_ENTRIES or time.monotonic() - marks[-1].made_at >= _MARK_SECONDS
+
+    def close(self) -> None:
+        """Make a last checkpoint, and let go of the folder."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+            self._try_to_make()
+        self.journal.close()
+        self.release()
+
+    def release(self) -> None:
+        """Let others have the folder."""
+        self._lock_file.release()
+
+    def _thin_out(self) -> None:
+        """Drop every second mark."""
+        kept = self._marks[:-1:2]
+        for mark, dropped in zip(kept, self._marks[1:-1:2], strict=False):
+            mark.latest_ms = max(mark.latest_ms, dropped.latest_ms)
+        self._marks = [*kept, self._marks[-1]]
+
+    # ---- making checkpoints
+
+    def _work(self) -> None:
+        while not self._stop.wait(self._every_seconds):
+            self._try_to_make()
+
+    def _try_to_make(self) -> None:
+        """Where there is no room for a checkpoint, the journal has everything still; it is tried again later."""
+        try:
+            self.make()
+            self.trouble = ""
+        except (FreshetError, OSError) as error:
+            self.trouble = str(error)
+
+    def make(self) -> bool:
+        """Make a checkpoint, if there is an entry to cut at since the last one; says whether there was."""
+        with self._making, self._dictionary.pins:
+            newest = self._manifests.newest
+            with self._lock:
+                mark = self._cut()
+                last = 0 if newest is None else newest.cut
+                if mark is None or mark.sequence <= last:
+                    return False
+                loads = [each for sequence, some in self._loads if last <= sequence < mark.sequence for each in some]
+            segments = [*(newest.segments if newest is not None else ()), *loads]
+            rows = self.dataset.absorbed_before(mark.sequence)
+            if rows is not None:
+                written = write_segments(self._graph_folder, self._next_segment, rows, self._dictionary)
+                self._next_segment += len(written)
+                segments += written
+            if count := to_merge(tuple(segments)):
+                whole = merged(self._graph_folder, self._next_segment, segments[-count:], self._dictionary)
+                self._next_segment += len(whole)
+                segments[-count:] = whole
+            number = 0 if newest is None else newest.number + 1
+            delivered, end = self.delivered, self.journal.next_sequence
+            self.journal.sync()
+            self._manifests.write(Manifest(number, mark.sequence, end, delivered, tuple(segments), mark.state))
+            self._forget_before(mark.sequence)
+            return True
+
+    def _cut(self) -> _Mark | None:
+        """The newest mark that everything which is yet to be reported, or delivered, can be found again from."""
+        safe = [mark for mark in self._marks if mark.sequence <= self.delivered + 1]
+        if not safe:
+            return None
+        needed_ms = safe[-1].needed_ms
+        return next((mark for mark in safe[:-1] if mark.latest_ms >= needed_ms), safe[-1])
+
+    def _forget_before(self, cut: int) -> None:
+        self.dataset.forget_before(cut)
+        oldest = self._manifests.kept[0].cut if len(self._manifests.kept) > 1 else 0
+        with self._lock:
+            self._marks = [mark for mark in self._marks if mark.sequence >= cut]
+            self._loads = [each for each in self._loads if each[0] >= oldest]
+        self.journal.rotate()
+        self.journal.trim(oldest)
+        if oldest:
+            self._remove_unused()
+
+    def _remove_unused(self) -> None:
+        """Delete the files of segments that neither a manifest nor the journal names."""
+        with self._lock:
+            named = [segment for _, some in self._loads for segment in some]
+        named += [segment for manifest in self._manifests.kept for segment in manifest.segments]
+        used = {stored.name for segment in named for stored in segment.files}
+        for file in self._graph_folder.iterdir():
+            if file.name not in used:
+                file.unlink(missing_ok=True)
+
+
+def checkpoint_seconds() -> float:
+    """How long it is between two checkpoints of a pipeline."""
+    said = os.environ.get("FRESHET_CHECKPOINT_SECONDS", "")
+    try:
+        seconds = float(said) if said else EVERY_SECONDS
+    except ValueError:
+        seconds = 0.0
+    if not seconds > 0:
+        raise InputError(f"FRESHET_CHECKPOINT_SECONDS must be a number of seconds, not {said!r}")
+    return seconds
+
+
+def segments_of(header: Header) -> list[Segment]:
+    """The segments that an entry names."""
+    return [Segment.of(fields) for fields in header.get("segments", ())]

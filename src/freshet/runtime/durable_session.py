@@ -1,0 +1,400 @@
+"""What makes a session outlive its process: whatever changes it is in a journal first, and is done again from there.
+
+Reports of entries that were done before, and whose reports are known to have been received, are not handed over again;
+all others are, also where they were handed over and nobody said so before the process ended.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from freshet.native.coordinator import Engine
+from freshet.native.moments import BEFORE_ALL_TIME
+from freshet.native.stream import StreamState
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.elements import Elements
+from freshet.rdf.errors import InputError
+from freshet.rdf.reading import Quads
+from freshet.rdf.terms import Iri
+from freshet.rdf.triples import DEFAULT_GRAPH
+from freshet.results.report import Report
+from freshet.runtime.checkpoint import Checkpoint, segments_of
+from freshet.runtime.checkpoint_manifest import State
+from freshet.runtime.checkpoint_segments import GraphRows
+from freshet.runtime.durable_files import CheckpointError
+from freshet.runtime.durable_parts import (
+    Outbox,
+    Position,
+    Registration,
+    StreamOptions,
+    registration_of,
+    stream_options_of,
+)
+from freshet.runtime.journal import Header, JournalEntry, Piece
+from freshet.runtime.packed_elements import packed, unpacked
+from freshet.runtime.registered_query import RegisteredQuery
+from freshet.store.dataset import StoredDataset, rows_by_graph
+from freshet.syntax.parser import parse_query
+
+_FEW_QUERIES = 64  # so many are asked at every entry which reports have been received
+
+
+class DurableSession:
+    """The journal and the checkpoints of a session. Its engine is changed through this, and by nobody else."""
+
+    def __init__(self, engine: Engine, dictionary: Dictionary, checkpoint: Checkpoint) -> None:
+        self._engine = engine
+        self._dictionary = dictionary
+        self._checkpoint = checkpoint
+        self._order = threading.RLock()  # the journal and the engine have one order
+        self._outboxes: dict[str, Outbox] = {}
+        self._batches: dict[str, int] = {}
+        self._graphs: dict[str, None] = {}  # names of graphs that are there, if only empty
+        self._restored_streams: set[str] = set()
+        self._current = self._done = -1
+        self._depth = 0
+        self._restoring = True
+        self._closed = False
+
+    def restore(self) -> None:
+        """Take up what there is: the checkpoint, then the journal."""
+        try:
+            self._restore(self._checkpoint)
+        except BaseException:
+            self._checkpoint.release()
+            raise
+
+    def _restore(self, checkpoint: Checkpoint) -> None:
+        state = checkpoint.recover(self._dictionary)
+        checkpoint.start(self._state, self._engine.needed_from)
+        if state:
+            self._restore_state(state)
+        for entry in checkpoint.entries():
+            with self._doing(entry.sequence, _latest(entry.header)), self._dictionary.pins:
+                self._do_again(entry)
+        self._done = self._current = checkpoint.journal.next_sequence - 1
+        self._restored_streams = set(self._engine.streams)
+        self._restoring = False
+        checkpoint.run()
+
+    def restored_name(self, text: str) -> str | None:
+        """The name of a query of this text that was registered before the restart, and has not been asked for since."""
+        boxes = self._outboxes.items()
+        return next((name for name, box in boxes if box.is_restored and box.registration.text == text), None)
+
+    @property
+    def problems(self) -> list[str]:
+        return self._checkpoint.problems
+
+    @property
+    def trouble(self) -> str:
+        return self._checkpoint.trouble
+
+    # ---- what a session does
+
+    def declare(self, options: StreamOptions) -> None:
+        with self._order:
+            state = self._engine.streams.get(options.iri)
+            if state is not None and options.iri in self._restored_streams and self._options(state) == options:
+                self._restored_streams.discard(options.iri)
+                return
+            if state is not None:
+                raise InputError(f"the stream <{options.iri}> is declared twice")
+            with self._writing({"kind": "stream", **asdict(options)}):
+                declare_stream(self._engine, options)
+
+    def register(self, registration: Registration, on_report: Callable[[Report], None] | None) -> RegisteredQuery:
+        """A query that was registered before the restart is taken up again, if it is the same."""
+        with self._order:
+            box = self._outboxes.get(registration.name)
+            if box is not None and box.is_restored:
+                if replace(registration, streams=box.registration.streams) != box.registration:
+                    raise InputError(f"a query named {registration.name} is registered already, with other words")
+                box.is_restored = False
+                return self.registered(registration.name, on_report)
+            streams = len(self._engine.streams)
+            registration = replace(registration, streams=streams)
+            self._register(registration)  # first, since it may be refused
+            try:
+                with self._writing({"kind": "register", **asdict(registration)}):
+                    pass
+            except BaseException:
+                self._forget(registration.name)
+                raise
+            return self.registered(registration.name, on_report)
+
+    def registered(self, name: str, on_report: Callable[[Report], None] | None) -> RegisteredQuery:
+        """A query that is registered; a callback gets the reports that wait, and all from now on."""
+        with self._order:
+            if name not in self._outboxes:
+                raise InputError(f"there is no query named {name}")
+            box = self._outboxes[name]
+            if on_report is not None:
+                for report in box.query:
+                    on_report(report)
+                box.on_report = on_report
+            return box.query
+
+    def unregister(self, name: str) -> None:
+        with self._order:
+            if name not in self._outboxes:
+                raise InputError(f"there is no query named {name}")
+            with self._writing({"kind": "unregister", "name": name}):
+                self._forget(name)
+
+    def failed(self, name: str) -> None:
+        """A query has failed, and is gone; it does not come back."""
+        if self._outboxes.pop(name, None) is not None and not self._restoring:
+            with suppress(CheckpointError):  # then it fails again after a restart
+                self._checkpoint.append({"kind": "unregister", "name": name})
+
+    def push(self, stream: str, elements: Elements) -> None:
+        """The caller holds a pin on the dictionary."""
+        header, body = packed(elements, self._dictionary)
+        latest_ms = int(elements.times.max()) if len(elements.times) else BEFORE_ALL_TIME
+        with self._order:
+            self._check_stream(stream)
+            header |= {"kind": "push", "stream": stream, "latest_ms": latest_ms}
+            with self._writing(header, *body):
+                self._push(stream, elements)
+
+    def advance(self, stream: str, watermark_ms: int) -> None:
+        with self._order:
+            self._check_stream(stream)
+            with self._writing({"kind": "advance", "stream": stream, "to": watermark_ms}):
+                self._engine.advance(stream, watermark_ms)
+
+    def finish(self) -> None:
+        with self._order, self._writing({"kind": "finish"}):
+            self._engine.finish()
+
+    def load(self, quads: Quads, graph: str | None) -> None:
+        """The caller holds a pin on the dictionary."""
+        times = np.full(len(quads.graphs), BEFORE_ALL_TIME, np.int64)
+        rows = GraphRows(quads.graphs, times, *quads[:3])
+        with self._order:
+            self._check_open()
+            header = self._with_delivered({"kind": "load", "graph": graph, "scopes": self._dictionary.scopes})
+            sequence = self._checkpoint.append_load(header, rows)
+            with self._doing(sequence, BEFORE_ALL_TIME):
+                self._load(quads, graph)
+
+    def positions(self) -> dict[str, Position]:
+        with self._order:
+            streams = self._engine.streams.items()
+            return {iri: Position(self._batches.get(iri, 0), state.elements) for iri, state in streams}
+
+    def make_checkpoint(self) -> bool:
+        with self._order:
+            self._check_open()
+            self._mark_now()
+        return self._checkpoint.make()
+
+    def _mark_now(self) -> None:
+        self._checkpoint.delivered = self._delivered()
+        if self._depth == 0:
+            self._checkpoint.mark(self._checkpoint.journal.next_sequence)
+
+    def close(self) -> None:
+        """What was taken counts as received."""
+        with self._order:
+            if self._closed:
+                return
+            for box in self._outboxes.values():
+                box.query.acknowledge()
+            with suppress(CheckpointError):
+                if self._delivered() > self._checkpoint.delivered:
+                    self._checkpoint.append(self._with_delivered({"kind": "received"}, always=True))
+            self._done = self._checkpoint.journal.next_sequence - 1
+            self._mark_now()
+            self._closed = True
+        self._checkpoint.close()
+
+    # ---- the order of things
+
+    @contextmanager
+    def _writing(self, header: Header, *body: Piece) -> Iterator[None]:
+        """Write an entry; what is within is what it does."""
+        self._check_open()
+        sequence = self._checkpoint.append(self._with_delivered(header), *body)
+        with self._doing(sequence, _latest(header)):
+            yield
+
+    @contextmanager
+    def _doing(self, sequence: int, latest_ms: int) -> Iterator[None]:
+        """An entry is done. Within it there may be others, where a callback makes them; they get no marks."""
+        outer = self._current
+        self._current = sequence
+        if self._depth == 0:
+            self._checkpoint.begins(sequence, latest_ms)
+        else:
+            self._checkpoint.within(sequence, latest_ms)
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+            if self._depth == 0:
+                self._done = self._checkpoint.journal.next_sequence - 1 if not self._restoring else sequence
+            else:
+                self._current = outer
+
+    def _with_delivered(self, header: Header, *, always: bool = False) -> Header:
+        if always or len(self._outboxes) <= _FEW_QUERIES or self._checkpoint.is_mark_due():
+            self._checkpoint.delivered = header["delivered"] = self._delivered()
+        return header
+
+    def _delivered(self) -> int:
+        """The last entry whose reports, and those of all before, have been received."""
+        oldest = self._done + 1
+        for box in self._outboxes.values():
+            with suppress(IndexError):  # somebody takes the last one meanwhile
+                oldest = min(oldest, box.query.made[0])
+        return oldest - 1
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise InputError("the session is closed")
+
+    def _check_stream(self, stream: str) -> None:
+        if stream not in self._engine.streams:
+            raise InputError(f"there is no stream <{stream}>")
+
+    # ---- what entries do
+
+    def _do_again(self, entry: JournalEntry) -> None:
+        header = entry.header
+        match header["kind"]:
+            case "push":
+                self._push(header["stream"], unpacked(header, entry.body, self._dictionary))
+            case "advance":
+                self._engine.advance(header["stream"], header["to"])
+            case "finish":
+                self._engine.finish()
+            case "stream":
+                declare_stream(self._engine, stream_options_of(header))
+            case "register":
+                self._register(registration_of(header)).is_restored = True
+            case "unregister":
+                if header["name"] in self._outboxes:
+                    self._forget(header["name"])
+            case "load":
+                self._dictionary.scopes = max(self._dictionary.scopes, header["scopes"])
+                parts = list(self._checkpoint.loaded(entry.sequence, segments_of(header)))
+                empty = np.empty(0, np.int64)
+                rows = GraphRows.joined(parts) if parts else GraphRows(empty, empty, empty, empty, empty)
+                self._load(Quads(*rows[2:], rows.graphs), header["graph"])
+        self._engine.forget()
+
+    def _push(self, stream: str, elements: Elements) -> None:
+        self._batches[stream] = self._batches.get(stream, 0) + 1
+        self._engine.push(stream, elements)
+
+    def _load(self, quads: Quads, graph: str | None) -> None:
+        home = DEFAULT_GRAPH if graph is None else self._dictionary.encode(Iri(graph))
+        if graph is not None:
+            self._graphs[graph] = None
+        load_quads(self._engine, self._checkpoint.dataset, quads, home)
+
+    def _register(self, registration: Registration) -> Outbox:
+        one = registration
+        box = Outbox(one)
+        plan = self._engine.register(
+            one.name,
+            parse_query(one.text, file=one.file, dialect=one.dialect),
+            lambda report: self._deliver(box, report),
+            file=one.file,
+            report=one.report,
+            every_ms=one.every_ms,
+            limit_seconds=one.limit_seconds,
+        )
+        box.query = RegisteredQuery(one.name, plan.variables, box.waiting, box.made)
+        self._outboxes[one.name] = box
+        return box
+
+    def _deliver(self, box: Outbox, report: Report) -> None:
+        if self._restoring and self._current <= self._checkpoint.delivered:
+            return
+        if box.on_report is not None:
+            box.on_report(report)
+        else:
+            box.made.append(self._current)
+            box.waiting.append(report)
+
+    def _forget(self, name: str) -> None:
+        del self._outboxes[name]
+        self._engine.unregister(name)
+
+    # ---- the state of everything but the graphs
+
+    def _state(self) -> State:
+        streams = [
+            {
+                **asdict(self._options(state)),
+                "watermark_ms": state.watermark_ms,
+                "elements": state.elements,
+                "late": state.late,
+                "untimed": state.untimed,
+                "batches": self._batches.get(state.iri, 0),
+            }
+            for state in self._engine.streams.values()
+        ]
+        queries = [box.registration for box in self._outboxes.values()]
+        return {"streams": streams, "queries": queries, "graphs": [*self._graphs], "scopes": self._dictionary.scopes}
+
+    def _options(self, state: StreamState) -> StreamOptions:
+        absorb = None
+        if state.absorb is not None:
+            terms = self._dictionary.decode_many(sorted(state.absorb))
+            absorb = tuple(sorted(term.value for term in terms if isinstance(term, Iri)))
+        return StreamOptions(state.iri, state.lateness_ms, absorb, state.held)
+
+    def _restore_state(self, state: State) -> None:
+        """Streams and queries in the order they came, since a query may read all streams that are known."""
+        self._dictionary.scopes = max(self._dictionary.scopes, state["scopes"])
+        nothing = np.empty(0, np.int64)
+        with self._dictionary.pins:
+            for graph in state["graphs"]:
+                self._load(Quads(nothing, nothing, nothing, nothing), graph)
+            streams = list(state["streams"])
+            for fields in state["queries"]:
+                self._declare_first(streams, fields["streams"])
+                self._register(registration_of(fields)).is_restored = True
+            self._declare_first(streams, len(streams))
+        for fields in streams:
+            known = self._engine.streams[fields["iri"]]
+            known.elements, known.late, known.untimed = fields["elements"], fields["late"], fields["untimed"]
+            self._batches[known.iri] = fields["batches"]
+            self._engine.advance(known.iri, fields["watermark_ms"])
+
+    def _declare_first(self, streams: list[dict[str, Any]], count: int) -> None:
+        for fields in streams[:count]:
+            if fields["iri"] not in self._engine.streams:
+                declare_stream(self._engine, stream_options_of(fields))
+
+
+def _latest(header: Header) -> int:
+    latest_ms: int = header.get("latest_ms", BEFORE_ALL_TIME)
+    return latest_ms
+
+
+def declare_stream(engine: Engine, options: StreamOptions) -> None:
+    """Make a stream known to an engine. The caller holds a pin on its dictionary."""
+    absorb = None
+    if options.absorb is not None:
+        absorb = frozenset(engine.dictionary.encode(Iri(predicate)) for predicate in options.absorb)
+    engine.declare(StreamState(options.iri, options.lateness_ms, absorb, held=options.held))
+
+
+def load_quads(engine: Engine, stored: StoredDataset, quads: Quads, home: int) -> None:
+    """Add statements to the stored graphs; the graph `home` is there then, if only empty."""
+    with stored.changing:  # a snapshot has all of a file or nothing
+        for name, rows in rows_by_graph(quads.graphs, home):
+            subjects, predicates, objects = (column[rows] for column in quads[:3])
+            engine.load(subjects, predicates, objects, name)

@@ -1,0 +1,268 @@
+"""A journal: what happened, in order, in files that are only appended to.
+
+An entry is on the disk when `append` returns, and is acted on only after that. Every entry has a checksum. An entry at
+the very end that is not whole was being written when the process ended, and nobody was told that it is there; anything
+else that is not as it was written is damage, and what comes after it is set aside.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import struct
+import threading
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import orjson
+
+from freshet.runtime.durable_files import DamagedError, make_folder, sync_folder, writing
+
+Header = dict[str, Any]
+Piece = bytes | memoryview  # of bytes
+
+_FRAME = struct.Struct("<4sQIQI")  # mark, sequence, bytes of the header and of the body, checksum of these two
+_CHECKSUM = struct.Struct("<I")  # of all of the frame before it
+_FRAME_BYTES = _FRAME.size + _CHECKSUM.size
+_MARK = b"FRJ1"
+_MOST_BYTES = 64 << 20
+_SMALL = 1 << 16  # so many bytes are rather copied than written in pieces
+
+
+@dataclass(frozen=True, slots=True)
+class JournalEntry:
+    sequence: int
+    header: Header
+    body: bytes
+
+
+class Journal:
+    """A folder of files, each named by the sequence number of its first entry.
+
+    `recover` comes first, once; then entries may be appended. One thread at a time appends; others may trim.
+    """
+
+    def __init__(self, folder: Path, *, sync: bool = True, most_bytes: int = _MOST_BYTES) -> None:
+        make_folder(folder)
+        self._folder = folder
+        self._sync = sync
+        self._most_bytes = most_bytes
+        self._lock = threading.Lock()
+        self._firsts = sorted(int(file.stem) for file in folder.glob("*.log"))
+        self._next = 0
+        self._descriptor: int | None = None  # of the file that is appended to; the next entry opens one if need be
+        self._size = 0
+
+    @property
+    def first_sequence(self) -> int:
+        """The first entry that is still here."""
+        return self._firsts[0] if self._firsts else self._next
+
+    @property
+    def next_sequence(self) -> int:
+        return self._next
+
+    def recover(self, first: int) -> tuple[list[tuple[int, Header]], str]:
+        """The headers of the entries from `first` on that are whole, and what was found to be wrong, else "".
+
+        The journal ends with the last of them then: what is damaged is kept beside it under another name.
+        """
+        headers: list[tuple[int, Header]] = []
+        self._next = first
+        try:
+            for entry in self.read(first):
+                headers.append((entry.sequence, entry.header))
+                self._next = entry.sequence + 1
+        except _CutShort as found:
+            self._cut(found)
+            torn = found.at_the_end
+            said = "the last entry is not whole, and was not acknowledged" if torn else str(found.message)
+            return headers, f"{found.file}: {said}"
+        for later in [name for name in self._firsts if name > self._next]:
+            self._set_aside(later)
+        return headers, ""
+
+    def drop_from(self, sequence: int) -> None:
+        """Set aside the entries from a sequence number on."""
+        for first, file in reversed(list(self._files())):
+            if first >= sequence:
+                self._set_aside(first)
+            else:
+                with file.open("rb") as opened:
+                    place = 0
+                    for entry, end in _entries(opened, file, last=False):
+                        if entry.sequence >= sequence:
+                            self._cut(_CutShort("", file, place, at_the_end=False))
+                            break
+                        place = end
+        self._next = min(self._next, sequence)
+
+    def append(self, header: Header, *body: Piece) -> int:
+        """Write an entry; it is on the disk when this returns. Gives its sequence number."""
+        text = orjson.dumps(header)
+        with self._lock:
+            sequence = self._next
+            length = sum(map(len, body))
+            found = zlib.crc32(text)
+            for piece in body:
+                found = zlib.crc32(piece, found)
+            frame = _FRAME.pack(_MARK, sequence, len(text), length, found)
+            frame += _CHECKSUM.pack(zlib.crc32(frame))
+            file = self._folder / _name(self._firsts[-1] if self._descriptor is not None else sequence)
+            with writing(file):
+                try:
+                    self._open(sequence)
+                    size = self._write(
+                        *([b"".join((frame, text, *body))] if length < _SMALL else [frame + text, *body])
+                    )
+                except OSError:
+                    self._take_back()
+                    raise
+            self._size += size
+            self._next = sequence + 1
+            if self._size >= self._most_bytes:
+                self._close()
+            return sequence
+
+    def rotate(self) -> None:
+        """Begin a new file with the next entry."""
+        with self._lock:
+            self._close()
+
+    def trim(self, before: int) -> None:
+        """Delete files that have no entry from a sequence number on."""
+        with self._lock:
+            while len(self._firsts) > 1 and self._firsts[1] <= before:
+                (self._folder / _name(self._firsts[0])).unlink(missing_ok=True)
+                del self._firsts[0]
+
+    def read(self, first: int) -> Iterator[JournalEntry]:
+        """The entries from a sequence number on, in order."""
+        expected = first
+        files = list(self._files())
+        for place, (number, file) in enumerate(files):
+            if place + 1 < len(files) and files[place + 1][0] <= first:
+                continue
+            if number > expected:
+                raise _CutShort(f"the entries {expected} to {number - 1} before it are missing", file, 0)
+            with file.open("rb") as opened:
+                for entry, _ in _entries(opened, file, last=place + 1 == len(files)):
+                    if entry.sequence >= first:
+                        expected = entry.sequence + 1
+                        yield entry
+
+    def close(self) -> None:
+        with self._lock:
+            if self._descriptor is not None:
+                os.fsync(self._descriptor)
+            self._close()
+
+    def sync(self) -> None:
+        """Bring entries that were not waited for to the disk."""
+        with self._lock:
+            if self._descriptor is not None:
+                os.fdatasync(self._descriptor)
+
+    # ---- files
+
+    def _files(self) -> Iterator[tuple[int, Path]]:
+        for first in self._firsts:
+            yield first, self._folder / _name(first)
+
+    def _open(self, sequence: int) -> None:
+        if self._descriptor is None:
+            file = self._folder / _name(sequence)
+            self._descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+            self._size = 0
+            if self._firsts[-1:] != [sequence]:
+                self._firsts.append(sequence)
+            sync_folder(self._folder)
+
+    def _write(self, *pieces: Piece) -> int:
+        assert self._descriptor is not None
+        size = 0
+        for piece in pieces:
+            view = memoryview(piece)
+            size += len(view)
+            while len(view):
+                view = view[os.write(self._descriptor, view) :]
+        if self._sync:
+            os.fdatasync(self._descriptor)
+        return size
+
+    def _take_back(self) -> None:
+        """Nothing stays of an entry that could not be written; the next one begins a file of its own."""
+        if self._descriptor is not None:
+            try:
+                os.ftruncate(self._descriptor, self._size)
+            finally:
+                empty, first = self._size == 0, self._firsts[-1]
+                self._close()
+                if empty:
+                    (self._folder / _name(first)).unlink(missing_ok=True)
+                    self._firsts.pop()
+
+    def _close(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def _cut(self, found: _CutShort) -> None:
+        """End the journal where it is not whole; what damage there is is kept under another name."""
+        first = int(found.path.stem)
+        with writing(found.path):
+            if not found.at_the_end:
+                shutil.copyfile(found.path, f"{found.path}.damaged")
+            for later in [name for name in self._firsts if name > first]:
+                self._set_aside(later)
+            if found.start == 0:
+                found.path.unlink()
+                self._firsts.remove(first)
+            else:
+                os.truncate(found.path, found.start)
+            sync_folder(self._folder)
+
+    def _set_aside(self, first: int) -> None:
+        file = self._folder / _name(first)
+        with writing(file):
+            file.rename(f"{file}.damaged")
+        self._firsts.remove(first)
+
+
+class _CutShort(DamagedError):
+    """From a place in a file on the journal is not whole."""
+
+    def __init__(self, message: str, path: Path, start: int, *, at_the_end: bool = False) -> None:
+        super().__init__(message, file=str(path))
+        self.path = path
+        self.start = start
+        self.at_the_end = at_the_end
+
+
+def _entries(opened: BinaryIO, file: Path, *, last: bool) -> Iterator[tuple[JournalEntry, int]]:
+    """The entries of a file, each with where it ends."""
+    expected, place = int(file.stem), 0
+    size = os.fstat(opened.fileno()).st_size
+    while place < size:
+        frame = opened.read(_FRAME_BYTES)
+        if len(frame) < _FRAME_BYTES:
+            raise _CutShort(f"damaged: it ends within an entry, at byte {size}", file, place, at_the_end=last)
+        mark, sequence, head, length, wanted = _FRAME.unpack(frame[: _FRAME.size])
+        whole = _CHECKSUM.unpack(frame[_FRAME.size :])[0] == zlib.crc32(frame[: _FRAME.size])
+        if not whole or mark != _MARK or sequence != expected:
+            raise _CutShort(f"damaged: there is no entry at byte {place}", file, place)
+        if head + length > size - place - _FRAME_BYTES:
+            raise _CutShort(f"damaged: it ends within an entry, at byte {size}", file, place, at_the_end=last)
+        text, body = opened.read(head), opened.read(length)
+        if zlib.crc32(body, zlib.crc32(text)) != wanted:
+            raise _CutShort(f"damaged: the checksum of the entry at byte {place} is another", file, place)
+        place += _FRAME_BYTES + head + length
+        expected += 1
+        yield JournalEntry(sequence, orjson.loads(text), body), place
+
+
+def _name(first: int) -> str:
+    return f"{first:012d}.log"

@@ -1,0 +1,338 @@
+"""A session with a checkpoint: what survives, what damage does, and disks that cannot be written to."""
+
+import warnings
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from freshet import Session
+from freshet.rdf.errors import InputError
+from small_disk import read_only, small_disk
+
+IRI = "http://e/s"
+QUERY = """
+PREFIX : <http://e/> REGISTER ISTREAM <q> AS SELECT ?s ?name FROM NAMED WINDOW <w> ON :s [RANGE PT4S STEP PT1S]
+WHERE { ?s :name ?name . WINDOW <w> { ?s :p ?o } }
+"""
+TRIPLES = "SELECT ?s ?p ?o { ?s ?p ?o }"
+
+
+def batch(number: int) -> str:
+    at = number * 500
+    lines = [f'{at}\t<http://e/{number % 9}> <http://e/p> "{number}" .']
+    if number % 4 == 0:
+        lines.append(f'{at}\t<http://e/{number % 9}> <http://e/name> "name {number}" .')
+        lines.append(f'{at}\t_:b{number % 3} <http://e/name> "blank {number}" .')
+    return "\n".join(lines)
+
+
+class Life:
+    """A session from its start to its end, clean or not. Receives all reports."""
+
+    def __init__(self, folder: Path | None, received: dict[int, list], *, seconds: float = 1e6) -> None:
+        self.session = Session(checkpoint=folder, checkpoint_seconds=seconds)
+        self.session.stream(IRI, lateness_ms=1000, absorb=["http://e/name"])
+        self.received = received
+        self.query = self.session.register(QUERY)
+
+    def push(self, first: int, last: int) -> None:
+        for number in range(first, last):
+            self.session.push(IRI, batch(number))
+            self.take()
+
+    def take(self) -> None:
+        for report in self.query:
+            rows = sorted(sorted((k, str(v)) for k, v in row.items()) for row in self.session.bindings(report))
+            assert self.received.setdefault(report.time_ms, rows) == rows  # what comes again is the same
+
+    def triples(self) -> list[str]:
+        return sorted(str(sorted(row.items())) for row in self.session.bindings(self.session.query(TRIPLES)))
+
+    def kill(self) -> None:
+        """As if the process had ended here: nothing is written any more, and the lock is gone."""
+        checkpoint = self.session._durable._checkpoint
+        checkpoint._stop.set()
+        checkpoint._lock_file.release()
+
+    @property
+    def taken(self) -> int:
+        positions = self.session.positions()
+        return positions[IRI].batches
+
+
+def undisturbed(batches: int) -> tuple[dict[int, list], list[str]]:
+    received: dict[int, list] = {}
+    life = Life(None, received)
+    life.push(0, batches)
+    life.session.finish()
+    life.take()
+    return received, life.triples()
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return undisturbed(120)
+
+
+def finished(life: Life, whole) -> None:
+    life.push(life.taken, 120)
+    life.session.finish()
+    life.take()
+    assert life.received == whole[0]
+    assert life.triples() == whole[1]
+    life.session.close()
+
+
+def lived(folder: Path, received: dict, *, until: int = 80) -> None:
+    """A life that ends without a word, after some checkpoints."""
+    life = Life(folder, received)
+    life.push(0, 15)
+    for number in range(15, until, 15):
+        life.session.checkpoint()
+        life.push(number, min(number + 15, until))
+    assert int(newest(folder / "manifests", "*.json").stem) >= 2
+    life.kill()
+
+
+def newest(folder: Path, pattern: str) -> Path:
+    return max(folder.glob(pattern))
+
+
+def flip(file: Path, place: int) -> None:
+    data = bytearray(file.read_bytes())
+    data[place] ^= 0x10
+    file.write_bytes(data)
+
+
+def reopened(folder: Path, received: dict, *names: str) -> Life:
+    """A new life, which says that these files are damaged, a line each."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        life = Life(folder, received)
+    said = [str(warning.message) for warning in caught]
+    assert len(said) == len(names), said
+    for line, name in zip(said, names, strict=True):
+        assert name in line, said
+        assert "\n" not in line
+    return life
+
+
+def test_everything_survives(tmp_path, whole):
+    received: dict = {}
+    lived(tmp_path / "c", received)
+    life = reopened(tmp_path / "c", received)
+    assert life.taken == 80
+    assert life.session.engine.names == ["q"]
+    finished(life, whole)
+    again = Life(tmp_path / "c", {})
+    assert again.taken == 120
+    assert again.query.take() == []
+    again.session.close()
+
+
+def test_the_graph_is_in_segments_and_the_journal_is_short(tmp_path, whole):
+    received: dict = {}
+    lived(tmp_path / "c", received, until=100)
+    segments, journal = tmp_path / "c" / "graph", tmp_path / "c" / "journal"
+    assert list(segments.glob("*-triples.parquet"))
+    assert min(int(file.stem) for file in journal.glob("*.log")) > 20
+    finished(reopened(tmp_path / "c", received), whole)
+
+
+@pytest.mark.parametrize("place", [3, -30])
+def test_a_damaged_manifest(tmp_path, whole, place):
+    received: dict = {}
+    lived(tmp_path / "c", received)
+    file = newest(tmp_path / "c" / "manifests", "*.json")
+    flip(file, place)
+    finished(reopened(tmp_path / "c", received, file.name), whole)
+
+
+@pytest.mark.parametrize("harm", ["flip", "cut", "remove", "empty"])
+@pytest.mark.parametrize("kind", ["triples", "terms"])
+def test_a_damaged_segment(tmp_path, whole, harm, kind):
+    received: dict = {}
+    lived(tmp_path / "c", received)
+    file = newest(tmp_path / "c" / "graph", f"*-{kind}.parquet")
+    harms = {
+        "flip": lambda: flip(file, file.stat().st_size // 2),
+        "cut": lambda: file.write_bytes(file.read_bytes()[:-7]),
+        "remove": file.unlink,
+        "empty": lambda: file.write_bytes(b""),
+    }
+    harms[harm]()
+    finished(reopened(tmp_path / "c", received, file.name), whole)
+
+
+def test_no_whole_checkpoint_is_an_error_that_names_the_file(tmp_path):
+    lived(tmp_path / "c", {}, until=110)
+    for file in (tmp_path / "c" / "manifests").glob("*.json"):
+        flip(file, 40)
+    for _ in range(2):
+        with pytest.raises(InputError, match=r"manifests/.*\.json: .*damaged.*no checkpoint before it"):
+            Session(checkpoint=tmp_path / "c")
+
+
+@pytest.mark.parametrize("harm", ["flip", "cut", "zeros"])
+def test_a_damaged_journal_ends_before_the_damage_and_the_source_sends_again(tmp_path, whole, harm):
+    received: dict = {}
+    lived(tmp_path / "c", received)
+    file = newest(tmp_path / "c" / "journal", "*.log")
+    size = file.stat().st_size
+    if harm == "flip":
+        flip(file, 2 * size // 3)
+    else:
+        file.write_bytes(file.read_bytes()[: 2 * size // 3] + (b"" if harm == "cut" else bytes(999)))
+    life = reopened(tmp_path / "c", received, file.name)
+    assert 60 <= life.taken < 80
+    finished(life, whole)
+    finished(reopened(tmp_path / "c", received), whole)
+
+
+def test_a_lost_end_of_the_journal_is_told(tmp_path, whole):
+    received: dict = {}
+    lived(tmp_path / "c", received)
+    files = sorted((tmp_path / "c" / "journal").glob("*.log"))
+    for file in files[-2:]:
+        file.unlink()
+    finished(reopened(tmp_path / "c", received, "journal"), whole)
+
+
+def test_reports_that_nobody_took_come_again(tmp_path, whole):
+    life = Life(tmp_path / "c", {})
+    for number in range(60):
+        life.session.push(IRI, batch(number))
+        if number == 30:
+            assert life.session.checkpoint() in (True, False)
+    life.kill()
+    again = Life(tmp_path / "c", {})
+    again.take()
+    finished(again, whole)
+
+
+def test_reports_that_were_received_do_not_come_again(tmp_path):
+    received: dict = {}
+    life = Life(tmp_path / "c", received)
+    life.push(0, 60)
+    assert received
+    life.session.close()
+    again = Life(tmp_path / "c", {})
+    assert again.query.take() == []
+    again.session.close()
+
+
+def test_a_callback_gets_what_waits_and_what_comes(tmp_path):
+    life = Life(tmp_path / "c", {})
+    life.session.push(IRI, "\n".join(batch(number) for number in range(40)))
+    life.kill()
+    session, found = Session(checkpoint=tmp_path / "c"), []
+    query = session.registered("q", on_report=found.append)
+    before = len(found)
+    assert before > 0
+    assert query.take() == []
+    session.finish()
+    assert len(found) > before
+    with pytest.raises(InputError, match="there is no query named p"):
+        session.registered("p")
+    session.close()
+
+
+def test_another_process_keeps_out(tmp_path):
+    first = Life(tmp_path / "c", {})
+    with pytest.raises(InputError, match="another process uses this checkpoint folder"):
+        Session(checkpoint=tmp_path / "c")
+    first.session.close()
+    Session(checkpoint=tmp_path / "c").close()
+
+
+def test_a_closed_session_refuses(tmp_path):
+    life = Life(tmp_path / "c", {})
+    life.session.close()
+    with pytest.raises(InputError, match="closed"):
+        life.session.push(IRI, batch(0))
+
+
+def test_other_words_for_a_known_query_are_refused(tmp_path):
+    Life(tmp_path / "c", {}).session.close()
+    session = Session(checkpoint=tmp_path / "c")
+    with pytest.raises(InputError, match="a query named q is registered already, with other words"):
+        session.register(QUERY.replace("PT4S", "PT5S"))
+    with pytest.raises(InputError, match="declared twice"):
+        session.stream(IRI, lateness_ms=7)
+    session.close()
+
+
+def test_loads_and_blank_nodes_survive(tmp_path):
+    (tmp_path / "a.ttl").write_text("[] <http://e/p> [] . <http://e/x> <http://e/p> 1, 2.5 .")
+    folder = tmp_path / "c"
+    session = Session(checkpoint=folder, checkpoint_seconds=1e6)
+    for graph in (None, "http://e/g"):
+        session.load(tmp_path / "a.ttl", graph=graph)
+    (tmp_path / "none.nt").write_text("")
+    session.load(tmp_path / "none.nt", graph="http://e/empty")
+    session.stream(IRI, absorb=True)
+    for round_number in range(3):
+        session.push(IRI, f"{round_number}\t_:a <http://e/q> _:b{round_number} .")
+        session.checkpoint()
+        session.close()
+        session = Session(checkpoint=folder, checkpoint_seconds=1e6)
+    session.load(tmp_path / "a.ttl")
+    text = "SELECT (COUNT(*) AS ?n) (COUNT(DISTINCT ?s) AS ?d) { ?s ?p ?o }"
+    (row,) = session.bindings(session.query(text))
+    assert (row["n"].lexical, row["d"].lexical) == ("7", "4")  # two readings, each with a node of its own; _:a; :x
+    graphs = [row["g"].value for row in session.bindings(session.query("SELECT ?g { GRAPH ?g {} }"))]
+    assert sorted(graphs) == ["http://e/empty", "http://e/g"]
+    session.close()
+
+
+def fill(file: Path) -> None:
+    """Write until there is no room left."""
+    with file.open("wb", buffering=0) as opened, suppress(OSError):
+        while True:
+            opened.write(bytes(4096))
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path, whole):
+    received: dict = {}
+    with small_disk(tmp_path / "disk", "256k") as disk:
+        life = Life(disk / "c", received, seconds=0.01)
+        filler = disk / "filler"
+        life.push(0, 40)
+        fill(filler)
+        for _ in range(3):
+            with pytest.raises(
+                InputError, match=r"journal/\d+\.log: the checkpoint cannot be written: No space"
+            ) as full:
+                life.push(life.taken, 90)
+            assert "\n" not in str(full.value)
+        refused = life.taken
+        assert 40 <= refused < 90
+        filler.unlink()
+        life.push(refused, 100)  # the same session goes on
+        life.kill()
+        again = reopened(disk / "c", received)
+        assert again.taken == 100
+        finished(again, whole)
+
+
+def test_a_folder_that_cannot_be_written_to(tmp_path, whole):
+    received: dict = {}
+    with small_disk(tmp_path / "disk", "4m") as disk:
+        life = Life(disk / "c", received)
+        life.push(0, 40)
+        life.kill()
+        life.session._durable._checkpoint.journal.close()
+        with read_only(disk):
+            with pytest.raises(InputError, match="cannot be written to: Read-only file system"):
+                Session(checkpoint=disk / "c")
+            with pytest.raises(InputError, match="cannot be made: Read-only file system"):
+                Session(checkpoint=disk / "other")
+        finished(reopened(disk / "c", received), whole)
+
+
+def test_a_folder_that_is_a_file(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="the checkpoint folder cannot be made: File exists"):
+        Session(checkpoint=tmp_path / "file")

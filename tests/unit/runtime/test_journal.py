@@ -1,0 +1,128 @@
+"""The journal: entries come back as they were written; what is not whole is told from what was never finished."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from freshet.runtime.durable_files import CheckpointError
+from freshet.runtime.journal import Journal
+
+
+def written(folder: Path, count: int, *, most_bytes: int = 1 << 20) -> list[tuple[int, dict, bytes]]:
+    journal = Journal(folder, most_bytes=most_bytes)
+    journal.recover(0)
+    entries = []
+    for number in range(count):
+        body = bytes(range(number % 7)) * number
+        sequence = journal.append({"number": number}, body[:3], memoryview(body[3:]))
+        entries.append((sequence, {"number": number}, body))
+    journal.close()
+    return entries
+
+
+def found(journal: Journal, first: int = 0) -> list[tuple[int, dict, bytes]]:
+    return [(entry.sequence, entry.header, entry.body) for entry in journal.read(first)]
+
+
+@pytest.mark.parametrize("most_bytes", [1, 300, 1 << 20])
+@pytest.mark.parametrize("first", [0, 7, 20])
+def test_entries_come_back(tmp_path, first, most_bytes):
+    entries = written(tmp_path, 20, most_bytes=most_bytes)
+    journal = Journal(tmp_path)
+    headers, problem = journal.recover(first)
+    assert (headers, problem) == ([entry[:2] for entry in entries[first:]], "")
+    assert found(journal, first) == entries[first:]
+    assert journal.append({}) == 20
+
+
+def test_trimming_keeps_what_is_needed(tmp_path):
+    entries = written(tmp_path, 20, most_bytes=300)
+    journal = Journal(tmp_path)
+    journal.recover(0)
+    journal.trim(12)
+    assert 0 < journal.first_sequence <= 12
+    assert found(journal, 12) == entries[12:]
+
+
+def test_an_entry_that_was_not_finished_is_taken_off(tmp_path):
+    for cut in range(1, 60):
+        folder = tmp_path / str(cut)
+        entries = written(folder, 5)
+        (file,) = folder.glob("*.log")
+        os.truncate(file, file.stat().st_size - cut)
+        journal = Journal(folder)
+        headers, problem = journal.recover(0)
+        assert [sequence for sequence, _ in headers] == list(range(len(headers)))
+        assert len(headers) in (3, 4)
+        assert problem.startswith(str(file))
+        assert "not acknowledged" in problem
+        assert journal.append({"number": "new"}) == len(headers)
+        assert [entry[1] for entry in found(journal)] == [*(e[1] for e in entries[: len(headers)]), {"number": "new"}]
+        assert not list(folder.glob("*.damaged"))
+
+
+@pytest.mark.parametrize("most_bytes", [200, 1 << 20])
+def test_every_flipped_bit_is_found(tmp_path, most_bytes):
+    entries = written(tmp_path / "whole", 12, most_bytes=most_bytes)
+    files = sorted((tmp_path / "whole").glob("*.log"))
+    sizes = [file.stat().st_size for file in files]
+    for place in range(0, sum(sizes), 17):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        for file in files:
+            (folder / file.name).write_bytes(file.read_bytes())
+        number = next(at for at in range(len(files)) if place < sum(sizes[: at + 1]))
+        harmed = folder / files[number].name
+        data = bytearray(harmed.read_bytes())
+        data[place - sum(sizes[:number])] ^= 1 << (place % 8)
+        harmed.write_bytes(data)
+        journal = Journal(folder)
+        headers, problem = journal.recover(0)
+        assert harmed.name in problem
+        assert len(headers) < len(entries)
+        assert found(journal) == entries[: len(headers)]
+        assert (folder / f"{harmed.name}.damaged").exists()
+        assert journal.append({}) == len(headers)
+        again = Journal(folder)
+        assert len(again.recover(0)[0]) == len(headers) + 1
+
+
+def test_a_missing_file_is_told(tmp_path):
+    entries = written(tmp_path, 20, most_bytes=300)
+    files = sorted(tmp_path.glob("*.log"))
+    files[1].unlink()
+    journal = Journal(tmp_path)
+    headers, problem = journal.recover(0)
+    assert "are missing" in problem
+    assert files[2].name in problem
+    assert found(journal) == entries[: len(headers)]
+
+
+def test_entries_are_dropped_from_one_on(tmp_path):
+    entries = written(tmp_path, 20, most_bytes=300)
+    journal = Journal(tmp_path)
+    journal.recover(0)
+    journal.drop_from(9)
+    assert found(journal) == entries[:9]
+    assert journal.append({}) == 9
+
+
+def test_nothing_stays_of_what_could_not_be_written(tmp_path, monkeypatch):
+    journal = Journal(tmp_path)
+    journal.recover(0)
+    journal.append({"number": 0})
+    real = os.write
+
+    def half(descriptor, data):
+        real(descriptor, bytes(data)[: len(data) // 2])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "write", half)
+    for _ in range(2):
+        with pytest.raises(CheckpointError, match=r"\.log: the checkpoint cannot be written: No space left on device"):
+            journal.append({"number": 1}, b"body")
+    monkeypatch.setattr(os, "write", real)
+    assert journal.append({"number": 2}) == 1
+    again = Journal(tmp_path)
+    assert again.recover(0) == ([(0, {"number": 0}), (1, {"number": 2})], "")
