@@ -44,6 +44,12 @@ def _rml() -> Sequence[Figure]:
     return rml_figures()
 
 
+def _federation() -> Sequence[Figure]:
+    from freshet.bench.federation import federation_figures
+
+    return federation_figures()
+
+
 BENCHMARKS: dict[str, Callable[[], Sequence[Figure]]] = {
     "pipeline": _pipeline,
     "oneshot": _oneshot,
@@ -51,6 +57,7 @@ BENCHMARKS: dict[str, Callable[[], Sequence[Figure]]] = {
     "index": _index,
     "windows": _windows,
     "rml": _rml,
+    "federation": _federation,
 }
 
 

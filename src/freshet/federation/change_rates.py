@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from freshet.federation.moment import Flags, Ids, Numbers
 
-_LEAST, _MOST, _POINTS = 1e-4, 4.0, 32
-_PRIOR_ENTRIES = 8.0  # how many entries the first, even prior counts for
+_LEAST, _MOST, _POINTS = 1e-6, 2.0, 42
+_USUAL = 1e-3  # slower rates than this are taken for as much less likely at first
+_PRIOR_ENTRIES = 8.0  # how many entries the first prior counts for
 _KEPT = 0.99  # how much of what was known an observation leaves
 
 Floats = NDArray[np.float32]
@@ -30,7 +31,8 @@ class ChangeRates:
         self._kept = kept
         self._logs: Floats = np.zeros((count, _POINTS), np.float32)
         self._shares: Floats = np.zeros((count, _POINTS), np.float32)
-        self._total = np.full(_POINTS, _PRIOR_ENTRIES / _POINTS)
+        first = np.minimum(1.0, self.grid / _USUAL)
+        self._total: Numbers = _PRIOR_ENTRIES * first / first.sum()
 
     @property
     def count(self) -> int:
