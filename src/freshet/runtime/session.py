@@ -12,6 +12,8 @@ import pyarrow as pa
 
 from freshet.algebra.nodes import Query
 from freshet.algebra.rewrite.rules import rewrite
+from freshet.federation.client import ServiceClient
+from freshet.federation.settings import ServiceSettings
 from freshet.native.coordinator import Engine
 from freshet.native.stream import StreamState
 from freshet.oneshot.answer import answer
@@ -76,7 +78,15 @@ class Session:
     1
     """
 
-    def __init__(self, *, on_failure: Callable[[QueryFailure], None] | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        on_failure: Callable[[QueryFailure], None] | None = None,
+        services: Iterable[str] | ServiceSettings = (),
+    ) -> None:
+        """`services` are the hosts that SERVICE may ask (`example.org`, `localhost:3030`), none if not given."""
+        settings = services if isinstance(services, ServiceSettings) else ServiceSettings(tuple(services))
+        self.services = ServiceClient(settings)
         self.dictionary = Dictionary()
         self.failures: list[QueryFailure] = []
         self._on_failure = on_failure
@@ -205,7 +215,11 @@ class Session:
         try:
             with self.dictionary.pins:
                 found = answer(
-                    prepared, self.dataset(), self.dictionary, deadline=deadline or Deadline(timeout_seconds)
+                    prepared,
+                    self.dataset(),
+                    self.dictionary,
+                    deadline=deadline or Deadline(timeout_seconds),
+                    services=self.services,
                 )
                 if not isinstance(found, BooleanAnswer):
                     self.engine.forgetting.keep(found)
