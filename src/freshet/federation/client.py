@@ -73,7 +73,7 @@ class ServiceClient:
         if bindings is None or len(bindings.rows) > self.settings.most_bindings or not bindings.names:
             return columns(self._gathered(endpoint, [query.whole()], dictionary, check), query.variables, dictionary)
         if endpoint.knows_values:
-            texts = list(query.batches(bindings.names, _terms(bindings.rows, dictionary), self.settings.batch))
+            texts = list(query.batches(bindings.names, rows_of_terms(bindings.rows, dictionary), self.settings.batch))
             try:
                 return columns(self._gathered(endpoint, texts, dictionary, check), query.variables, dictionary)
             except RejectedError:
@@ -97,7 +97,7 @@ class ServiceClient:
         check: Callable[[], None],
     ) -> Columns:
         """A request for each binding, which is filled in."""
-        texts = [query.single(bindings.names, row) for row in _terms(bindings.rows, dictionary)]
+        texts = [query.single(bindings.names, row) for row in rows_of_terms(bindings.rows, dictionary)]
         asked = [(text, row) for text, row in zip(texts, bindings.rows, strict=True) if text is not None]
         tables = self._gathered(endpoint, [text for text, _ in asked], dictionary, check)
         parts = [columns([table], query.variables, dictionary) for table in tables]
@@ -154,7 +154,7 @@ def _stacked(parts: Sequence[Columns], names: Sequence[str]) -> Columns:
     return Columns(ids, sum(part.count for part in parts))
 
 
-def _terms(rows: Ids, dictionary: Dictionary) -> list[Row]:
+def rows_of_terms(rows: Ids, dictionary: Dictionary) -> list[Row]:
     """Rows of ids as rows of terms."""
     flat = [term for term in dictionary.decode_many(rows.reshape(-1)) if term is not None]
     width = rows.shape[1]

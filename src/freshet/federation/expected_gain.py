@@ -79,6 +79,10 @@ class ExpectedGain:
         self.rates.observe(entries, self.ages(entries, time_ms), changed)
         self._refreshed_ms[entries] = time_ms
 
+    def loaded(self, entries: Ids, time_ms: int) -> None:
+        """Entries were fetched for the first time, which says nothing of their changes."""
+        self._refreshed_ms[entries] = time_ms
+
     def _count_uses(self, moment: Moment) -> None:
         entries = moment.entries[moment.lives > 0]
         self._number += 1

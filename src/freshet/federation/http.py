@@ -106,7 +106,9 @@ class Requests:
                 redirect=False,
                 retries=False,
                 preload_content=False,
-                timeout=urllib3.Timeout(min(self.settings.connect_seconds, _left(url, end)), _left(url, end)),
+                timeout=urllib3.Timeout(
+                    connect=min(self.settings.connect_seconds, _left(url, end)), read=_left(url, end)
+                ),
             )
         except SSLError as error:
             raise ServiceError(f"{shown(url)}: TLS failed: {_reason(error)}") from None

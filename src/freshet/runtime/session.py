@@ -13,6 +13,8 @@ import pyarrow as pa
 from freshet.algebra.nodes import Query
 from freshet.algebra.rewrite.rules import rewrite
 from freshet.federation.client import ServiceClient
+from freshet.federation.evaluation import Constraints
+from freshet.federation.local_views import LocalViews
 from freshet.federation.settings import ServiceSettings
 from freshet.native.coordinator import Engine
 from freshet.native.stream import StreamState
@@ -91,7 +93,8 @@ class Session:
         self.failures: list[QueryFailure] = []
         self._on_failure = on_failure
         self.stored = StoredDataset()
-        self.engine = Engine(self.dictionary, self.stored, self._failed)
+        views = LocalViews(self.services, self.dictionary)
+        self.engine = Engine(self.dictionary, self.stored, self._failed, views)
 
     def load(self, *paths: str | Path, graph: str | None = None) -> int:
         """Add RDF files to the stored data; gives the number of statements read.
@@ -141,6 +144,8 @@ class Session:
         report: str | Collection[str] = (),
         every_ms: int | None = None,
         limit_seconds: float | None = None,
+        accuracy: float | None = None,
+        latency_ms: float | None = None,
     ) -> RegisteredQuery:
         """Keep a continuous query answered from now on. Its name is what REGISTER says, else the name given.
 
@@ -148,6 +153,10 @@ class Session:
         do not satisfy all conditions in `report` (`change`: an element came or went, `non-empty`: some window holds
         anything, `close`: none) are passed over. A query that fails, or that takes longer than `limit_seconds` over
         one step, is removed and added to `failures`.
+
+        A query with SERVICE keeps local views of the remote data, and refreshes what matters most so that an evaluation
+        takes no longer than `latency_ms`; where an `accuracy` is given, no more than that needs. Its reports come from
+        a thread of its own, and say how fresh they are.
         """
         query = parse_query(text, file=file, dialect=dialect)
         chosen = query.name or name or f"query{len(self.engine.names) + 1}"
@@ -160,6 +169,7 @@ class Session:
             report=report,
             every_ms=every_ms,
             limit_seconds=limit_seconds,
+            constraints=Constraints(accuracy, latency_ms),
         )
         return RegisteredQuery(chosen, plan.variables, waiting)
 
