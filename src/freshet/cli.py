@@ -30,6 +30,11 @@ DataOption = Annotated[
 ]
 
 
+ServiceOption = Annotated[
+    list[str], typer.Option("--service", help="Host that SERVICE may ask; may be repeated.", metavar="HOST[:PORT]")
+]
+
+
 DialectOption = Annotated[
     str | None,
     typer.Option(metavar="sparql|rspql|csparql|cqels", help="The query language; recognised where it is not given."),
@@ -213,13 +218,14 @@ def query(
     ] = None,
     dialect: DialectOption = None,
     timeout: Annotated[float | None, typer.Option(help="Seconds after which to give up.")] = None,
+    service: ServiceOption = [],  # noqa: B006 (typer reads it once)
 ) -> None:
     """Answer SPARQL over files or a graph directory once."""
     from freshet.results.write import write_answer
     from freshet.runtime.session import Session
 
     text, file = _text_or_file(query)
-    session = Session()
+    session = Session(services=service)
     session.load(*data)
     answer = session.query(text, file=file, dialect=dialect, timeout_seconds=timeout)
     sys.stdout.buffer.write(write_answer(answer, session.dictionary, format))

@@ -29,6 +29,7 @@ class W3cTest:
     data: tuple[Path, ...] = ()
     graph_data: tuple[Path, ...] = ()
     result: Path | None = None
+    services: tuple[tuple[str, Path], ...] = ()
     lax_cardinality: bool = False
     entailment: bool = False
 
@@ -92,10 +93,19 @@ def _test(entry: Node, statements: Statements, folder: str) -> W3cTest:
         query=file_of(query.value),
         data=tuple(file_of(file.value) for file in statements.objects(action, QT + "data")),
         graph_data=tuple(file_of(file.value) for file in statements.objects(action, QT + "graphData")),
+        services=tuple(_service(each, statements) for each in statements.objects(action, QT + "serviceData")),
         result=file_of(result.value) if isinstance(result, ox.NamedNode) else None,
         lax_cardinality=statements.object(entry, MF + "resultCardinality") == ox.NamedNode(MF + "LaxCardinality"),
         entailment=_needs_entailment(statements, action),
     )
+
+
+def _service(node: Node, statements: Statements) -> tuple[str, Path]:
+    """An endpoint and its data."""
+    endpoint, data = statements.object(node, QT + "endpoint"), statements.object(node, QT + "data")
+    assert endpoint is not None
+    assert data is not None
+    return endpoint.value, file_of(data.value)
 
 
 def _needs_entailment(statements: Statements, action: Node) -> bool:

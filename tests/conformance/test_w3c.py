@@ -10,7 +10,7 @@ from urllib.parse import urljoin
 import pytest
 
 from conformance.comparing import difference
-from conformance.engine import answer
+from conformance.engine import answer, endpoints
 from conformance.expected import FORMATS, read_expected, terms_of
 from conformance.manifests import W3cTest, file_of
 from conformance.suite import KNOWN_FAILURES, OUT_OF_SCOPE, SUITE, TESTS
@@ -57,7 +57,8 @@ def evaluation(test: W3cTest) -> None:
     text, base = text_of(test.query), test.query.as_uri()
     query = parse_query(text)
     graphs = dict.fromkeys([*test.graph_data, *graphs_of(query, base)])
-    found, dictionary = answer(text, base, test.data, tuple(graphs))
+    with endpoints(test.services) as services:
+        found, dictionary = answer(text, base, test.data, tuple(graphs), services)
     form = FORMATS.get(test.result.suffix)
     if form is not None:
         found = read_answer(write_answer(found, dictionary, form), form, dictionary)

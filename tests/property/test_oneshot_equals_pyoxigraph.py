@@ -13,9 +13,9 @@ from random import Random
 import pyoxigraph as ox
 import pytest
 
-from algebra_to_sparql import query_text
 from freshet.algebra.nodes import QueryForm, Slice
 from freshet.algebra.rewrite.rules import rewrite
+from freshet.algebra.sparql import query_text
 from freshet.oneshot.answer import answer
 from freshet.oneshot.deadline import Deadline
 from freshet.oneshot.operators import bgp

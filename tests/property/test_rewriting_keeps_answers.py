@@ -12,11 +12,11 @@ from random import Random
 import pyoxigraph
 import pytest
 
-from algebra_to_sparql import query_text
 from freshet.algebra.describing import describe
 from freshet.algebra.expressions import Variable
 from freshet.algebra.nodes import Graph, Group, LeftJoin, Minus, Node, Project
 from freshet.algebra.rewrite.rules import rewrite
+from freshet.algebra.sparql import query_text
 from freshet.oneshot.answer import answer
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import FreshetError

@@ -12,6 +12,7 @@ import pytest
 
 from command_line import CommandLine, in_another_process
 from comparing import same_bag, term_json
+from sparql_endpoint import EndpointProcess
 
 DATA = """@prefix : <http://example.org/> .
 @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
@@ -194,3 +195,18 @@ def test_a_graph_is_no_table(cli: CommandLine, data: Path) -> None:
     finished = cli("query", "-d", data, "-q", PREFIX + "DESCRIBE :c", "--format", "csv")
     assert finished.status == 2
     assert "csv" in finished.err
+
+
+def test_services_need_leave(cli: CommandLine) -> None:
+    endpoint = EndpointProcess("<http://example.org/a> <http://example.org/p> 1 .")
+    text = f"SELECT ?n {{ SERVICE <{endpoint.url}> {{ <http://example.org/a> <http://example.org/p> ?n }} }}"
+    try:
+        done = cli("query", "-q", text, "--service", "127.0.0.1")
+        assert done.status == 0
+        assert json.loads(done.out)["results"]["bindings"][0]["n"]["value"] == "1"
+        refused = cli("query", "-q", text)
+        assert refused.status == 2
+        assert "SERVICE may not ask" in refused.err
+        assert "--service 127.0.0.1" in refused.err
+    finally:
+        endpoint.stop()

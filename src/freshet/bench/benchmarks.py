@@ -57,6 +57,12 @@ def _lsbench(triples: int | None, rate: int | None) -> Sequence[Figure]:
     return lsbench_figures(triples, rate)
 
 
+def _federation() -> Sequence[Figure]:
+    from freshet.bench.federation import federation_figures
+
+    return federation_figures()
+
+
 BENCHMARKS: dict[str, Callable[[], Sequence[Figure]]] = {
     "pipeline": _pipeline,
     "oneshot": _oneshot,
@@ -65,6 +71,7 @@ BENCHMARKS: dict[str, Callable[[], Sequence[Figure]]] = {
     "windows": _windows,
     "rml": _rml,
     "load": _load,
+    "federation": _federation,
 }
 
 

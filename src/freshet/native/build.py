@@ -28,6 +28,7 @@ from freshet.native.operators.pair_join import PairJoinOp, is_pair
 from freshet.native.operators.parameters import ParametersOp
 from freshet.native.operators.project import ProjectOp
 from freshet.native.operators.scan import ScanOp
+from freshet.native.operators.service import Remote
 from freshet.native.operators.union import UnionOp
 from freshet.native.operators.values import ValuesOp
 from freshet.native.plan import (
@@ -47,6 +48,7 @@ from freshet.native.plan import (
     PlanOrdered,
     PlanParameters,
     PlanProject,
+    PlanService,
     PlanUnion,
     PlanValues,
     Source,
@@ -56,6 +58,7 @@ from freshet.native.plan import (
 from freshet.native.row_buffer import RowBuffer
 from freshet.native.stored_leaf import StoredLeaf
 from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.errors import UnsupportedError
 
 _EVERY_TRIPLE = LeafPattern((0, 0, 0), ((0,), (1,), (2,)))
 
@@ -78,6 +81,7 @@ class Builder:
     dictionary: Dictionary
     measurements: Measurements | None = None
     parameters: ParametersOp | None = None
+    remote: Remote | None = None
 
     def build(self, node: PlanNode, wanted: Names) -> Operator:
         """The operator of a plan node, with all that is below it."""
@@ -166,6 +170,10 @@ class Builder:
         }
         return AgainOp(node, graphs, self.readers, self.dictionary)
 
+    @_made.register
+    def _(self, node: PlanService, wanted: Names) -> Operator:
+        return self._service(node, None)
+
     def size_of(self, node: PlanLeaf) -> Size:
         """How much a leaf holds, or is about to."""
         pattern, names = self._pattern(node)
@@ -180,6 +188,8 @@ class Builder:
         return operator
 
     def _join(self, inputs: Iterable[PlanNode], conditions: Sequence[PlanCondition], wanted: Names) -> Operator:
+        if any(isinstance(each, PlanService) for each in inputs):
+            return self._service_join(tuple(inputs), conditions, wanted)
         # Inputs whose rows stay come last: nobody has to be told that they went.
         ordered = sorted(inputs, key=_stays)
         needed = wanted.union(*(frozenset(variables_of(each.expression)) & each.scope for each in conditions))
@@ -187,6 +197,42 @@ class Builder:
         if not conditions and is_pair(made):
             return PairJoinOp(made, wanted)
         return MultiwayJoinOp(made, conditions, wanted, self.dictionary)
+
+    def _service(self, node: PlanService, other: Input | None) -> Operator:
+        if self.remote is None:
+            raise UnsupportedError("SERVICE needs a session that may ask endpoints")
+        return self.remote.operator(node, other)
+
+    def _service_join(
+        self, inputs: Sequence[PlanNode], conditions: Sequence[PlanCondition], wanted: Names
+    ) -> MultiwayJoinOp:
+        """What is here is joined first: it says which entries of the local views are needed."""
+        services = [each for each in inputs if isinstance(each, PlanService)]
+        others = tuple(each for each in inputs if not isinstance(each, PlanService))
+        mentioned = [frozenset(variables_of(each.expression)) & each.scope for each in conditions]
+        remote, sure = _all_names(services), frozenset[str]().union(*(each.certain for each in others))
+        early = [each for each, names in zip(conditions, mentioned, strict=True) if names & remote <= sure]
+        late = [each for each in conditions if each not in early]
+        needed = wanted.union(*mentioned)
+        if not others:
+            made = [self._input(each, needed | _names_of(services, but=at)) for at, each in enumerate(services)]
+            return MultiwayJoinOp(made, conditions, wanted, self.dictionary)
+        joined = others[0]
+        if len(others) > 1 or early:
+            joined = PlanJoin(_all_names(others), sure, others, tuple(early))
+        left = replace(self._input(joined, needed | remote), expires=True)
+        right = [
+            self._service_input(each, left, needed | joined.names | _names_of(services, but=at))
+            for at, each in enumerate(services)
+        ]
+        return MultiwayJoinOp([left, *right], late, wanted, self.dictionary)
+
+    def _service_input(self, node: PlanService, other: Input, needed: Names) -> Input:
+        names = needed & node.names
+        operator = self._service(node, other)
+        measured = operator if self.measurements is None else self.measurements.measure(node, operator)
+        buffer = RowBuffer(measured, tuple(sorted(names)))
+        return Input(buffer, buffer.names, node.certain & names, True)
 
     def _pairs(
         self, left: PlanNode, right: PlanNode, condition: Expression | None, wanted: Names, *, overlapping: bool = False
@@ -198,7 +244,11 @@ class Builder:
         if condition is not None:
             needed |= frozenset(variables_of(condition)) & names
             conditions.append(PlanCondition(condition, names))
-        made = [replace(self._input(each, needed), expires=True) for each in (left, right)]
+        first = replace(self._input(left, needed), expires=True)
+        if isinstance(right, PlanService):
+            made = [first, self._service_input(right, first, needed)]
+        else:
+            made = [first, replace(self._input(right, needed), expires=True)]
         return MultiwayJoinOp(made, conditions, wanted, self.dictionary, overlapping=overlapping)
 
     def _input(self, node: PlanNode, needed: Names, *, probed: bool = False) -> Input:
@@ -219,6 +269,10 @@ class Builder:
 
 def _mentioned(expression: Expression, child: PlanNode) -> Names:
     return frozenset(variables_of(expression)) & child.names
+
+
+def _all_names(inputs: Sequence[PlanNode]) -> Names:
+    return frozenset[str]().union(*(each.names for each in inputs))
 
 
 def _names_of(inputs: Sequence[PlanNode], *, but: int) -> Names:

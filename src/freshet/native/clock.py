@@ -22,7 +22,6 @@ from freshet.rdf.elements import Elements
 from freshet.rdf.triples import DEFAULT_GRAPH
 from freshet.results.report import Report
 
-
 EARLY_ELEMENTS = 64  # so many at once are worth to be let in before their window closes
 COPIED_ROWS = 1 << 16  # so many rows of a stored pattern are copied for the queries that read it
 

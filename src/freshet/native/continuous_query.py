@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from freshet.federation.evaluation import Evaluation
 from freshet.native.change import Operator
 from freshet.native.leaf_buffer import LeafBuffer
 from freshet.native.plan import Plan
@@ -28,33 +29,38 @@ class ContinuousQuery:
         root: Operator,
         dictionary: Dictionary,
         on_report: Callable[[Report], None],
+        evaluation: Evaluation | None = None,
     ) -> None:
         self.name = name
         self.plan = plan
         self.windows = windows
         self.leaves = leaves  # the leaf buffers that it reads
         self.on_report = on_report
+        self.evaluation = evaluation  # where it has SERVICE
         self._dictionary = dictionary
         self._r2s = put_out_of(root, plan)
 
     def take_in(self, number: int) -> None:
         """Take in what the leaves' step changed."""
+        if self.evaluation is not None:
+            self.evaluation.begin()
         self._r2s.take_in(number)
 
     def report(self, time_ms: int) -> Report | None:
         """What the query's R2S operator puts out now; None where that is nothing."""
         # Where all windows are empty the answer is empty, whatever the stored graph has.
         rows = self._r2s.put_out(empty=self._is_empty())
+        freshness = None if self.evaluation is None else self.evaluation.freshness()
         if len(rows) == 0:
             return None
         plan = self.plan
         if plan.template is None:
-            return Report(self.name, time_ms, plan.output, plan.variables, rows)
+            return Report(self.name, time_ms, plan.output, plan.variables, rows, None, freshness)
         table = Table({name: rows[:, at] for at, name in enumerate(plan.variables)}, len(rows))
         graph = construct(plan.template, table, self._dictionary)
         if len(graph.subjects) == 0:
             return None
-        return Report(self.name, time_ms, plan.output, plan.variables, rows, graph)
+        return Report(self.name, time_ms, plan.output, plan.variables, rows, graph, freshness)
 
     def _is_empty(self) -> bool:
         """Whether it has windows and nothing is in any of them."""

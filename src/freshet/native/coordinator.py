@@ -6,20 +6,24 @@ import threading
 import warnings
 from collections import Counter
 from collections.abc import Callable, Collection
+from contextlib import ExitStack
 
 from freshet.algebra.nodes import Query
 from freshet.algebra.windows import EventTimeWindow
+from freshet.federation.evaluation import Constraints
 from freshet.native.arrival_clock import ArrivalClock
 from freshet.native.clock import Clock
 from freshet.native.derived_stream import DerivedStream
 from freshet.native.forgetting import Forgetting
 from freshet.native.hosting import Graphs, Hosting
+from freshet.native.lane import Lane
 from freshet.native.lower import lower
 from freshet.native.measuring import Measurements
 from freshet.native.moments import AFTER_ALL_TIME, close_at
 from freshet.native.one_way_index import Ids
+from freshet.native.operators.service import Views
 from freshet.native.plan import Plan
-from freshet.native.reads import predicates_of
+from freshet.native.reads import asks_services, predicates_of
 from freshet.native.shared_plans import ShapeKey, SharedPlans
 from freshet.native.sharing import Shape, shape_of
 from freshet.native.stream import StreamState
@@ -31,7 +35,7 @@ from freshet.rdf.terms import Iri
 from freshet.rdf.triples import DEFAULT_GRAPH
 from freshet.results.report import Report
 
-AnyClock = Clock | ArrivalClock
+AnyClock = Clock | ArrivalClock | Lane
 
 
 class Engine:
@@ -41,7 +45,11 @@ class Engine:
     """
 
     def __init__(
-        self, dictionary: Dictionary, graphs: Graphs, on_failure: Callable[[str, str], None] | None = None
+        self,
+        dictionary: Dictionary,
+        graphs: Graphs,
+        on_failure: Callable[[str, str], None] | None = None,
+        views: Views | None = None,
     ) -> None:
         self.dictionary = dictionary
         self.streams: dict[str, StreamState] = {}
@@ -54,7 +62,7 @@ class Engine:
         self._clocks_of: dict[str, list[AnyClock]] = {}  # by the name of a stream, derived ones too
         self._states_of: dict[AnyClock, list[StreamState]] = {}
         self._derived_of: dict[str, list[DerivedStream]] = {}
-        self._hosting = Hosting(dictionary, graphs, self._failed, self._member_failed)
+        self._hosting = Hosting(dictionary, graphs, self._failed, self._member_failed, views)
         self._plans = SharedPlans()
         self._groups = 0
         self.forgetting = Forgetting(dictionary)
@@ -88,6 +96,7 @@ class Engine:
         every_ms: int | None = None,
         limit_seconds: float | None = None,
         measurements: Measurements | None = None,
+        constraints: Constraints | None = None,
     ) -> Plan:
         """Keep a continuous query answered from now on, over what comes from now on.
 
@@ -106,6 +115,11 @@ class Engine:
             shape = None if measurements is not None or limit_seconds is not None else shape_of(plan)
             clock: AnyClock | None = None
             try:
+                if asks_services(plan):
+                    shape = None
+                    clock, plan = self._federated(
+                        name, plan, timing, on_report, limit_seconds, measurements, constraints
+                    )
                 if shape is not None:
                     key = ShapeKey(shape.plan, timing, self._elements_of(timing))
                     self._plans.forget_before(key)
@@ -155,7 +169,9 @@ class Engine:
         if self.forgetting.is_due():
             with self._lock:
                 held = (self.streams, self._graphs, self._clocks(), self._derived, self._plans)
-                self.forgetting.sweep(*held)
+                with ExitStack() as paused:
+                    if all(paused.enter_context(lane.pause()) for lane in self._lanes()):
+                        self.forgetting.sweep(*held)
 
     def advance(self, stream: str, watermark_ms: int) -> None:
         """Say that everything before a time has come."""
@@ -176,6 +192,16 @@ class Engine:
                 derived.state.watermark_ms = AFTER_ALL_TIME
             for clock in self._clocks():
                 clock.finish(watermarks)
+            lanes = self._lanes()
+        for lane in lanes:
+            lane.drain()
+
+    def drain(self) -> None:
+        """Wait for the queries that have threads of their own."""
+        with self._lock:
+            lanes = self._lanes()
+        for lane in lanes:
+            lane.drain()
 
     def passed(self) -> dict[str, int]:
         """For each query the last moment up to which everything has been reported."""
@@ -249,6 +275,9 @@ class Engine:
     def _elements_of(self, timing: Timing) -> tuple[int, ...]:
         """How many elements have come in the streams of a query."""
         return tuple(self.streams[stream].elements for stream in sorted(timing.base_streams))
+
+    def _lanes(self) -> list[Lane]:
+        return [clock for clock in self._clocks() if isinstance(clock, Lane)]
 
     def _clocks(self) -> list[AnyClock]:
         return list(self._members)
@@ -351,6 +380,33 @@ class Engine:
             clock.free()  # others may have it, and keep what is theirs
             raise
         return clock, query.plan
+
+    def _federated(
+        self,
+        name: str,
+        plan: Plan,
+        timing: Timing,
+        on_report: Callable[[Report], None],
+        limit_seconds: float | None,
+        measurements: Measurements | None,
+        constraints: Constraints | None,
+    ) -> tuple[AnyClock, Plan]:
+        """A query with remote data, which has a clock and a thread of its own."""
+
+        kept = self._keeping(on_report)
+
+        def deliver(report: Report) -> None:
+            with self._lock:
+                kept(report)
+
+        def failed(known_as: str, error: Exception) -> None:
+            with self._lock:
+                self._failed(known_as, error)
+
+        clock = Clock(self._streams_of(timing), self._graphs, failed)
+        query = self._hosting.alone(name, plan, clock, deliver, measurements, constraints)
+        clock.add(name, query, timing, limit_seconds)
+        return Lane(clock, self.dictionary), query.plan
 
     def _shared(self, name: str, shape: Shape, key: ShapeKey, on_report: Callable[[Report], None]) -> AnyClock:
         """A query that shares a plan."""

@@ -25,6 +25,7 @@ from freshet.native.plan import (
     PlanNode,
     PlanOrdered,
     PlanProject,
+    PlanService,
     PlanUnion,
     PlanValues,
     Source,
@@ -114,6 +115,9 @@ def describe_operator(node: PlanNode, short: IriText) -> tuple[str, list[str]]:
             return f"{reason[0].upper()}{reason[1:]} ({AGAIN})", [f"reads {each}" for each in read]
         case PlanProject(names=names):
             return f"Project {' '.join(f'?{name}' for name in sorted(names))}".rstrip(), []
+        case PlanService(endpoint=endpoint, silent=silent):
+            words = "Local view of SILENT" if silent else "Local view of"
+            return f"{words} {term_text(endpoint, short)}, refreshed where it matters", []
         case PlanCache():
             return "Cache of stored data, joined once and indexed", []
         case PlanUnion():

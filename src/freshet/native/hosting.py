@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Protocol
 
+from freshet.federation.evaluation import Constraints, Evaluation
 from freshet.native.arrival_clock import ArrivalClock
 from freshet.native.arrival_plan import arrival_plan
 from freshet.native.arrival_query import ArrivalQuery
@@ -17,7 +18,9 @@ from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
 from freshet.native.measuring import Measurements
 from freshet.native.one_way_index import Ids
 from freshet.native.operators.parameters import ParametersOp
+from freshet.native.operators.service import Remote, Views, lives_in
 from freshet.native.plan import Plan, Source, Stored
+from freshet.native.reads import asks_services
 from freshet.native.shared_query import SharedQuery
 from freshet.native.stored import StoredBase
 from freshet.native.stored_leaf import StoredLeaf
@@ -49,7 +52,9 @@ class Hosting:
         graphs: Graphs,
         on_failure: Callable[[str, Exception], None],
         on_member_failure: Callable[[str, Exception], None],
+        views: Views | None = None,
     ) -> None:
+        self._views = views
         self._dictionary = dictionary
         self._graphs = graphs
         self._on_failure = on_failure
@@ -62,14 +67,20 @@ class Hosting:
         clock: Clock,
         on_report: Callable[[Report], None],
         measurements: Measurements | None,
+        constraints: Constraints | None = None,
     ) -> ContinuousQuery:
         """A query with operators of its own."""
         leaves = _Leaves(clock, self._dictionary)
-        builder = Builder(leaves, self._graphs, self._dictionary, measurements)
+        remote = None
+        if self._views is not None and asks_services(plan):
+            asked = Evaluation(name, constraints or Constraints())
+            remote = Remote(self._views, lives_in(plan.windows), asked)
+        builder = Builder(leaves, self._graphs, self._dictionary, measurements, remote=remote)
         plan = replace(plan, root=with_caches(plan.root, builder.size_of))
         root = builder.build(plan.root, frozenset(plan.variables) & plan.root.names)
         windows = [clock.window(window) for window in plan.windows]
-        return ContinuousQuery(name, plan, windows, leaves.given, root, self._dictionary, on_report)
+        evaluation = None if remote is None else remote.evaluation
+        return ContinuousQuery(name, plan, windows, leaves.given, root, self._dictionary, on_report, evaluation)
 
     def shared(self, name: str, plan: Plan, clock: Clock, constants: int, keep: Callable[[Ids], None]) -> SharedQuery:
         """Operators for all queries that differ from the plan in so many constants; `keep` gets what they report."""

@@ -32,6 +32,7 @@ from freshet.native.plan import (
     PlanNode,
     PlanOrdered,
     PlanProject,
+    PlanService,
     PlanUnion,
     PlanValues,
     Source,
@@ -120,7 +121,14 @@ def _check(expression: Expression) -> None:
 
 @singledispatch
 def _node(node: nodes.Node, place: _Place) -> PlanNode:
-    raise refuse("SERVICE" if isinstance(node, nodes.Service) else type(node).__name__)
+    raise refuse(type(node).__name__)
+
+
+@_node.register
+def _(node: nodes.Service, place: _Place) -> PlanNode:
+    if isinstance(node.endpoint, Variable):
+        raise refuse("SERVICE with a variable endpoint")
+    return PlanService(*_scope(node), endpoint=node.endpoint, pattern=node.child, silent=node.silent)
 
 
 @_node.register(nodes.BGP)

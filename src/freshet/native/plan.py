@@ -154,6 +154,15 @@ class PlanCache(PlanNode):
 
 
 @dataclass(frozen=True, slots=True)
+class PlanService(PlanNode):
+    """SERVICE: a local view of what a pattern has at an endpoint."""
+
+    endpoint: Iri
+    pattern: Node
+    silent: bool
+
+
+@dataclass(frozen=True, slots=True)
 class PlanParameters(PlanNode):
     """The constants of all queries that share a plan, a row each."""
 

@@ -14,6 +14,7 @@ from freshet.native.plan import (
     PlanLeftJoin,
     PlanNegation,
     PlanNode,
+    PlanService,
     PlanUnion,
     PlanValues,
     Source,
@@ -47,6 +48,11 @@ def predicates_of(plan: Plan, stream: str) -> frozenset[str] | None:
     return frozenset(wanted)
 
 
+def asks_services(plan: Plan) -> bool:
+    """Whether an answer takes remote data."""
+    return any(isinstance(node, PlanService) for node in _nodes(plan.root))
+
+
 def _nodes(node: PlanNode) -> Iterator[PlanNode]:
     yield node
     for child in children(node):
@@ -73,6 +79,6 @@ def _needs_window(node: PlanNode) -> bool:
             return all(map(_needs_window, parts))
         case PlanLeftJoin(left=left) | PlanNegation(left=left):
             return _needs_window(left)
-        case PlanGroup(keys=()) | PlanAgain() | PlanValues():
+        case PlanGroup(keys=()) | PlanAgain() | PlanValues() | PlanService():
             return False
     return all(map(_needs_window, children(node)))

@@ -17,7 +17,7 @@ from freshet.oneshot.deadline import Deadline
 from freshet.oneshot.describe import describe
 from freshet.oneshot.evaluate import evaluate
 from freshet.oneshot.operators.slice import some
-from freshet.oneshot.scope import Scope
+from freshet.oneshot.scope import NO_SERVICES, Scope, Services
 from freshet.oneshot.table import Table
 from freshet.oneshot.view import DatasetView
 from freshet.rdf.dictionary import Dictionary
@@ -26,8 +26,15 @@ from freshet.rdf.terms import Iri
 from freshet.results.report import Answer, BooleanAnswer, Solutions
 
 
-def answer(query: Query, dataset: Dataset, dictionary: Dictionary, *, deadline: Deadline | None = None) -> Answer:
-    """The answer to a query over a dataset as it is now.
+def answer(
+    query: Query,
+    dataset: Dataset,
+    dictionary: Dictionary,
+    *,
+    deadline: Deadline | None = None,
+    services: Services | None = None,
+) -> Answer:
+    """The answer to a query over a dataset as it is now, and over the endpoints that `services` may ask: none if None.
 
     What is not evaluated is an UnsupportedError; a deadline that has passed, or was cancelled, a QueryStoppedError.
     """
@@ -41,6 +48,7 @@ def answer(query: Query, dataset: Dataset, dictionary: Dictionary, *, deadline: 
         dictionary=dictionary,
         deadline=deadline or Deadline(),
         context=Context(datetime.now(UTC), query.base),
+        services=services or NO_SERVICES,
     )
     scope.deadline.check()
     if query.form is QueryForm.ASK:

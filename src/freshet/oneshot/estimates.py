@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import singledispatch
+from math import inf
 
 from freshet.algebra import nodes
 from freshet.algebra.expressions import Variable
@@ -33,6 +34,11 @@ def _(node: nodes.PathPattern, scope: Scope) -> float:
     if ends == 0:
         return 1.0
     return scope.graph.count(ANY, ANY, ANY) * _STEPS ** (ends - 1) / (1.0 if ends == 2 else _STEPS)
+
+
+@estimate.register
+def _(node: nodes.Service, scope: Scope) -> float:
+    return inf  # what is here comes first: it is near, and says what to ask for
 
 
 @estimate.register

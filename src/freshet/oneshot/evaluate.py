@@ -9,14 +9,8 @@ from freshet.oneshot.scope import Scope
 from freshet.oneshot.table import Table
 from freshet.rdf.errors import UnsupportedError
 
-# Nodes that are not evaluated, each with the words that the user is shown.
-REFUSED: dict[type[nodes.Node], str] = {
-    nodes.Service: "SERVICE",
-}
-
 
 @singledispatch
 def evaluate(node: nodes.Node, scope: Scope) -> Table:
     """The solutions of a node, as a bag, with a column for each variable in scope."""
-    what = REFUSED.get(type(node), type(node).__name__)
-    raise UnsupportedError(f"{what} is not supported yet in one-shot queries")
+    raise UnsupportedError(f"{type(node).__name__} is not supported yet in one-shot queries")

@@ -9,15 +9,35 @@ compatible with no row of it, and need not.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from freshet.expressions.context import Context
+from freshet.federation.client import Bindings, Columns, ServiceClient
+from freshet.federation.service_query import ServiceQuery
 from freshet.oneshot.dataset import Dataset, GraphReader
 from freshet.oneshot.deadline import Deadline
 from freshet.oneshot.joining import join
 from freshet.oneshot.table import Table
 from freshet.rdf.dictionary import Dictionary
+
+
+class Services(Protocol):
+    """Remote endpoints."""
+
+    def solutions(
+        self,
+        iri: str,
+        query: ServiceQuery,
+        dictionary: Dictionary,
+        bindings: Bindings | None = None,
+        check: Callable[[], None] = ...,
+    ) -> Columns:
+        """The solutions of a pattern at an endpoint, those that fit the bindings where there are some."""
+
+
+NO_SERVICES: Services = ServiceClient()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,6 +54,7 @@ class Scope:
     context: Context
     outer: Table | None = None
     hint: Table | None = None
+    services: Services = NO_SERVICES
 
     def hinted(self, hint: Table | None) -> Scope:
         """The same with another hint."""

@@ -40,6 +40,22 @@ class GraphAnswer:
 Answer = Solutions | BooleanAnswer | GraphAnswer
 
 
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """How good an answer is that was made with remote data: what share is expected to be right, and what it took.
+
+    `oldest_ms` is how long ago the oldest of the remote data in it was fetched, `missed` has the constraints that
+    could not be kept (`accuracy`, `latency`), `failing` says why an endpoint gave nothing.
+    """
+
+    accuracy: float
+    refreshes: int
+    latency_ms: float
+    oldest_ms: int
+    missed: tuple[str, ...] = ()
+    failing: str | None = None
+
+
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Report:
     """What one evaluation of a registered query puts out (R2S): the rows as in `Solutions`, or a graph (CONSTRUCT)."""
@@ -50,6 +66,7 @@ class Report:
     variables: tuple[str, ...]
     rows: NDArray[np.int64]
     graph: GraphAnswer | None = None
+    freshness: Freshness | None = None  # where the query has SERVICE
 
     @property
     def shown(self) -> Solutions:

@@ -41,18 +41,20 @@ def write_answer(answer: Answer, dictionary: Dictionary, format: str | None = No
 def report_json(report: Report, dictionary: Dictionary) -> bytes:
     """A report as one line: `{"query": name, "time": ms, "stream": "rstream", "bindings": [...]}`.
 
-    A graph is `"triples"`, in N-Triples.
+    A graph is `"triples"`, in N-Triples. Where the query has SERVICE, `"service"` tells how fresh the answer is.
     """
     if report.graph is None:
         key, content = b"bindings", write_bindings(report.variables, report.rows, dictionary)
     else:
         key, content = b"triples", orjson.dumps(write_ntriples(report.graph, dictionary).decode())
-    return b'{"query":%b,"time":%d,"stream":%b,"%b":%b}\n' % (
+    fresh = b"" if report.freshness is None else b',"service":%b' % orjson.dumps(report.freshness)
+    return b'{"query":%b,"time":%d,"stream":%b,"%b":%b%b}\n' % (
         orjson.dumps(report.query),
         report.time_ms,
         orjson.dumps(report.stream),
         key,
         content,
+        fresh,
     )
 
 

@@ -15,6 +15,10 @@ import pyarrow as pa
 
 from freshet.algebra.nodes import Query
 from freshet.algebra.rewrite.rules import rewrite
+from freshet.federation.client import ServiceClient
+from freshet.federation.evaluation import Constraints
+from freshet.federation.local_views import LocalViews
+from freshet.federation.settings import ServiceSettings
 from freshet.native.coordinator import Engine
 from freshet.oneshot.answer import answer
 from freshet.oneshot.deadline import Deadline
@@ -68,15 +72,20 @@ class Session:
         self,
         *,
         on_failure: Callable[[QueryFailure], None] | None = None,
+        services: Iterable[str] | ServiceSettings = (),
         checkpoint: str | Path | None = None,
         checkpoint_seconds: float = EVERY_SECONDS,
         sync: bool = True,
         stored: StoredDataset | None = None,
     ) -> None:
-        """With a `checkpoint` folder, everything but one-shot queries outlives the process (docs/recovery.md): what is
+        """`services` are the hosts that SERVICE may ask (`example.org`, `localhost:3030`), none if not given.
+
+        With a `checkpoint` folder, everything but one-shot queries outlives the process (docs/recovery.md): what is
         in the folder is taken up, and whatever changes the session is on the disk when the call returns. Where `sync`
         is false only a loss of power loses anything, the last calls at most.
         """
+        settings = services if isinstance(services, ServiceSettings) else ServiceSettings(tuple(services))
+        self.services = ServiceClient(settings)
         self.dictionary = Dictionary()
         self.failures: list[QueryFailure] = []
         self._on_failure = on_failure
@@ -84,7 +93,8 @@ class Session:
         self._durable: DurableSession | None = None
         kept = None if checkpoint is None else Checkpoint(Path(checkpoint), every_seconds=checkpoint_seconds, sync=sync)
         self.stored = stored or (StoredDataset() if kept is None else kept.dataset)
-        self.engine = Engine(self.dictionary, self.stored, self._failed)
+        views = LocalViews(self.services, self.dictionary)
+        self.engine = Engine(self.dictionary, self.stored, self._failed, views)
         if kept is not None:
             self._durable = DurableSession(self.engine, self.dictionary, kept)
             self._durable.restore()
@@ -146,6 +156,8 @@ class Session:
         report: str | Collection[str] = (),
         every_ms: int | None = None,
         limit_seconds: float | None = None,
+        accuracy: float | None = None,
+        latency_ms: float | None = None,
     ) -> RegisteredQuery:
         """Keep a continuous query answered from now on. Its name is what REGISTER says, else the name given.
 
@@ -153,6 +165,10 @@ class Session:
         do not satisfy all conditions in `report` (`change`: an element came or went, `non-empty`: some window holds
         anything, `close`: none) are passed over. A query that fails, or that takes longer than `limit_seconds` over
         one step, is removed and added to `failures`.
+
+        A query with SERVICE keeps local views of the remote data, and refreshes what matters most so that an evaluation
+        takes no longer than `latency_ms`; where an `accuracy` is given, no more than that needs. Its reports come from
+        a thread of its own, and say how fresh they are.
         """
         query = parse_query(text, file=file, dialect=dialect)
         chosen = query.name or name or f"query{len(self.engine.names) + 1}"
@@ -171,6 +187,7 @@ class Session:
             report=report,
             every_ms=every_ms,
             limit_seconds=limit_seconds,
+            constraints=Constraints(accuracy, latency_ms),
         )
         self._registered[chosen] = RegisteredQuery(chosen, plan.variables, waiting)
         return self._registered[chosen]
@@ -275,7 +292,11 @@ class Session:
         try:
             with self.dictionary.pins:
                 found = answer(
-                    prepared, self.dataset(), self.dictionary, deadline=deadline or Deadline(timeout_seconds)
+                    prepared,
+                    self.dataset(),
+                    self.dictionary,
+                    deadline=deadline or Deadline(timeout_seconds),
+                    services=self.services,
                 )
                 if not isinstance(found, BooleanAnswer):
                     self.engine.forgetting.keep(found)

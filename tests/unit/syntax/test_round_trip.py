@@ -18,9 +18,9 @@ import pyoxigraph
 import pytest
 from pyoxigraph import NamedNode, RdfFormat
 
-from algebra_to_sparql import query_text
 from freshet.algebra.nodes import QueryForm
 from freshet.algebra.rewrite.rules import rewrite
+from freshet.algebra.sparql import query_text
 from freshet.syntax.parser import parse_query
 from shared_data import shared
 

@@ -37,6 +37,9 @@ from freshet.oneshot.operators import (
     project as project,
 )
 from freshet.oneshot.operators import (
+    service as service,
+)
+from freshet.oneshot.operators import (
     slice as slice,
 )
 from freshet.oneshot.operators import (

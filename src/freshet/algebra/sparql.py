@@ -1,6 +1,7 @@
-"""Algebra back to SPARQL text, every operator as a group or sub-select of its own.
+"""Algebra back to SPARQL text, every operator as a group or sub-select of its own, for other engines to answer.
 
-The text looks nothing like what was parsed and must mean the same: another engine can judge the translation.
+The text looks nothing like what was parsed and means the same. Remote endpoints get it, and tests judge the parser by
+what another engine makes of it.
 """
 
 from __future__ import annotations
@@ -70,6 +71,16 @@ def _form(query: Query) -> str:
     return f"CONSTRUCT {{ {' '.join(map(_triple, query.template))} }} WHERE {_group(query.root)}"
 
 
+def pattern_text(node: Node) -> str:
+    """A pattern as a group, in braces."""
+    return _group(node)
+
+
+def plain_text(term: PatternTerm) -> str:
+    """A term or variable as SPARQL reads it; Freshet's own variables get names of their own."""
+    return _term(term)
+
+
 def _term(term: PatternTerm) -> str:
     if isinstance(term, Variable):
         return f"?own_{term.name[1:].encode().hex()}" if term.name.startswith(".") else f"?{term.name}"
@@ -99,10 +110,7 @@ def _select(node: Node) -> str:
         elif isinstance(node, Project):
             selected = node.variables
         else:
-            keys = [
-                f"{'DESC' if each.descending else 'ASC'}({_expression(each.expression)})" for each in node.conditions
-            ]
-            order = f" ORDER BY {' '.join(keys)}"
+            order = f" ORDER BY {' '.join(map(_key, node.conditions))}"
         node = node.child
     names = _names(variables_in_scope(node) if selected is None else selected)
     return f"SELECT {how} {names or f'(1 AS ?own_nothing{next(_NUMBERS)})'} {{ {_group(node)} }}{order}{tail}"

@@ -1,0 +1,89 @@
+"""How often each entry changes, learnt from refreshes (requirement R2 of seed 003).
+
+A refresh says only whether an entry has changed since the last one, not how often: counting changes underestimates
+fast entries. So each entry has a distribution over change rates, on a grid of rates that grow by a constant factor,
+and a refresh after a time d multiplies it by the chance of what was seen: 1 - exp(-rate d) for a change, exp(-rate d)
+for none (changes as a Poisson process). What is known of all entries together is the prior of each: it is the mean of
+their distributions, updated with every refresh (empirical Bayes, by incremental EM), so that an entry that was never
+refreshed is judged by the others. Old observations lose weight with each new one, so that the estimate follows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from freshet.federation.moment import Flags, Ids, Numbers
+
+_LEAST, _MOST, _POINTS = 1e-6, 2.0, 42
+_USUAL = 1e-3  # slower rates than this are taken for as much less likely at first
+_PRIOR_ENTRIES = 8.0  # how many entries the first prior counts for
+_KEPT = 0.99  # how much of what was known an observation leaves
+
+Floats = NDArray[np.float32]
+
+
+class ChangeRates:
+    """Distributions over the rates of change of entries, in changes a unit of time (the slide, as a rule)."""
+
+    def __init__(self, count: int = 0, *, kept: float = _KEPT) -> None:
+        self.grid: Numbers = np.geomspace(_LEAST, _MOST, _POINTS)
+        self._kept = kept
+        self._logs: Floats = np.zeros((count, _POINTS), np.float32)
+        self._shares: Floats = np.zeros((count, _POINTS), np.float32)
+        first = np.minimum(1.0, self.grid / _USUAL)
+        self._total: Numbers = _PRIOR_ENTRIES * first / first.sum()
+
+    @property
+    def count(self) -> int:
+        """How many entries there are."""
+        return len(self._logs)
+
+    @property
+    def prior(self) -> Numbers:
+        """What is expected of an entry that nothing is known of."""
+        result: Numbers = self._total / self._total.sum()
+        return result
+
+    def grow(self, count: int) -> None:
+        """New entries, which the prior speaks for."""
+        added = np.zeros((count - self.count, _POINTS), np.float32)
+        self._logs = np.concatenate([self._logs, added])
+        self._shares = np.concatenate([self._shares, added])
+
+    def expect(self, entries: Ids, rates: Numbers, spread: float = 0.6) -> None:
+        """Rates that somebody gives, to be off by a factor of exp(spread) or so; the rest is learnt."""
+        off = np.log(self.grid / np.clip(rates, _LEAST, _MOST)[:, None]) / spread
+        self._logs[entries] -= (off * off / 2).astype(np.float32)
+        self._pool(entries)
+
+    def observe(self, entries: Ids, elapsed: Numbers, changed: Flags) -> None:
+        """Refreshes: how long after the refresh before, and whether the answer was another one."""
+        expected = np.maximum(elapsed, 1e-9)[:, None] * self.grid
+        seen = np.where(changed[:, None], np.log(-np.expm1(-expected)), -expected)
+        self._logs[entries] = self._logs[entries] * self._kept + seen.astype(np.float32)
+        self._pool(entries)
+
+    def weights(self, entries: Ids) -> Numbers:
+        """The distribution of each entry: a row of chances, one for each rate of the grid."""
+        logs = self._logs[entries].astype(np.float64)
+        chances = np.exp(logs - logs.max(axis=1, keepdims=True)) * self.prior
+        result: Numbers = chances / chances.sum(axis=1, keepdims=True)
+        return result
+
+    def rates(self, entries: Ids) -> Numbers:
+        """The expected rate of each entry."""
+        result: Numbers = self.weights(entries) @ self.grid
+        return result
+
+    def fresh_chances(self, entries: Ids, ages: Numbers) -> Numbers:
+        """The chance that an entry of an age has not changed."""
+        unchanged = np.exp(-ages[:, None] * self.grid)
+        result: Numbers = (self.weights(entries) * unchanged).sum(axis=1)
+        return result
+
+    def _pool(self, entries: Ids) -> None:
+        """Each entry's distribution counts once in the prior: the new one takes the place of the old."""
+        weights = self.weights(entries).astype(np.float32)
+        self._total += (weights - self._shares[entries]).sum(axis=0)
+        self._shares[entries] = weights

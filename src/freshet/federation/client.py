@@ -1,0 +1,161 @@
+"""SERVICE: solutions of a pattern at a remote endpoint, whole or for bindings in bulk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, wait
+from dataclasses import dataclass
+from threading import Lock
+from time import monotonic
+from typing import NamedTuple
+
+import numpy as np
+import urllib3
+
+from freshet.federation.endpoint import Endpoint
+from freshet.federation.errors import RejectedError, ServiceError
+from freshet.federation.http import Requests
+from freshet.federation.moment import Ids
+from freshet.federation.service_query import Row, ServiceQuery
+from freshet.federation.settings import ServiceSettings, shown
+from freshet.rdf.dictionary import Dictionary
+from freshet.results.table import Table
+
+_LOOK_SECONDS = 0.05  # how often somebody who waits looks whether to go on
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """Solutions as columns of ids, 0 where a variable is unbound."""
+
+    ids: dict[str, Ids]
+    count: int
+
+
+class Bindings(NamedTuple):
+    """Rows of ids, all bound and different, and what their columns are."""
+
+    names: tuple[str, ...]
+    rows: Ids
+
+
+class ServiceClient:
+    """Asks endpoints within one allow-list. Endpoints share nothing but their connections."""
+
+    def __init__(self, settings: ServiceSettings | None = None) -> None:
+        self.settings = settings or ServiceSettings()
+        pool = urllib3.PoolManager(maxsize=self.settings.requests_at_once, block=False)
+        self._requests = Requests(pool, self.settings)
+        self._lock = Lock()
+        self.endpoints: dict[str, Endpoint] = {}
+
+    def endpoint(self, iri: str) -> Endpoint:
+        """The endpoint of an IRI; RefusedError where it may not be asked."""
+        url = self.settings.url(iri)
+        with self._lock:
+            if url not in self.endpoints:
+                self.endpoints[url] = Endpoint(url, self._requests)
+            return self.endpoints[url]
+
+    def solutions(
+        self,
+        iri: str,
+        query: ServiceQuery,
+        dictionary: Dictionary,
+        bindings: Bindings | None = None,
+        check: Callable[[], None] = lambda: None,
+    ) -> Columns:
+        """The solutions of a pattern at an endpoint, those that fit the bindings where there are some.
+
+        `check` is called while waiting and may raise. ServiceError where the endpoint does not answer.
+        """
+        endpoint = self.endpoint(iri)
+        if bindings is None or len(bindings.rows) > self.settings.most_bindings or not bindings.names:
+            return columns(self._gathered(endpoint, [query.whole()], dictionary, check), query.variables, dictionary)
+        if endpoint.knows_values:
+            texts = list(query.batches(bindings.names, rows_of_terms(bindings.rows, dictionary), self.settings.batch))
+            try:
+                return columns(self._gathered(endpoint, texts, dictionary, check), query.variables, dictionary)
+            except RejectedError:
+                found = self._singly(endpoint, query, bindings, dictionary, check)
+                endpoint.knows_values = False  # as single bindings were answered, it is VALUES that it does not know
+                return found
+        return self._singly(endpoint, query, bindings, dictionary, check)
+
+    def close(self) -> None:
+        """Let go of all endpoints."""
+        for endpoint in self.endpoints.values():
+            endpoint.close()
+        self._requests.pool.clear()
+
+    def _singly(
+        self,
+        endpoint: Endpoint,
+        query: ServiceQuery,
+        bindings: Bindings,
+        dictionary: Dictionary,
+        check: Callable[[], None],
+    ) -> Columns:
+        """A request for each binding, which is filled in."""
+        texts = [query.single(bindings.names, row) for row in rows_of_terms(bindings.rows, dictionary)]
+        asked = [(text, row) for text, row in zip(texts, bindings.rows, strict=True) if text is not None]
+        tables = self._gathered(endpoint, [text for text, _ in asked], dictionary, check)
+        parts = [columns([table], query.variables, dictionary) for table in tables]
+        for part, (_, row) in zip(parts, asked, strict=True):
+            for name, term_id in zip(bindings.names, row.tolist(), strict=True):
+                part.ids[name] = np.full(part.count, term_id)
+        return _stacked(parts, query.variables)
+
+    def _gathered(
+        self, endpoint: Endpoint, texts: Sequence[str], dictionary: Dictionary, check: Callable[[], None]
+    ) -> list[Table]:
+        """The answers to some queries, in their order. Where one fails, what has not begun of the rest is not asked."""
+        futures = [endpoint.submit(text, dictionary.fresh_scope()) for text in texts]
+        try:
+            rounds = -(-len(futures) // self.settings.requests_at_once)
+            end = monotonic() + self.settings.timeout_seconds * rounds + 1
+            self._wait(futures, endpoint, end, check)
+            return [future.result() for future in futures]
+        finally:
+            for future in futures:
+                future.cancel()
+
+    def _wait(
+        self, futures: Sequence[Future[Table]], endpoint: Endpoint, end: float, check: Callable[[], None]
+    ) -> None:
+        """Until all are done or one has failed. A thread that hangs is not waited for."""
+        while True:
+            done, waiting = wait(futures, _LOOK_SECONDS, FIRST_EXCEPTION)
+            if not waiting or any(not each.cancelled() and each.exception() for each in done):
+                break
+            check()
+            if monotonic() > end:
+                raise ServiceError(f"{shown(endpoint.url)} took too long")
+        for each in done:
+            each.result()
+
+
+def columns(tables: Sequence[Table], names: Sequence[str], dictionary: Dictionary) -> Columns:
+    """Answers as columns; variables that an answer does not have are unbound."""
+    return _stacked([_columns(table, names, dictionary) for table in tables], names)
+
+
+def _columns(table: Table, names: Sequence[str], dictionary: Dictionary) -> Columns:
+    found = table.intern(dictionary)
+    places = {name: at for at, name in enumerate(found.variables)}
+    unbound = np.zeros(table.count, np.int64)
+    ids = {name: found.rows[:, places[name]].copy() if name in places else unbound for name in names}
+    return Columns(ids, table.count)
+
+
+def _stacked(parts: Sequence[Columns], names: Sequence[str]) -> Columns:
+    nothing = np.empty(0, np.int64)
+    ids = {name: np.concatenate([nothing, *(part.ids[name] for part in parts)]) for name in names}
+    return Columns(ids, sum(part.count for part in parts))
+
+
+def rows_of_terms(rows: Ids, dictionary: Dictionary) -> list[Row]:
+    """Rows of ids as rows of terms."""
+    flat = [term for term in dictionary.decode_many(rows.reshape(-1)) if term is not None]
+    width = rows.shape[1]
+    return [tuple(flat[first : first + width]) for first in range(0, len(flat), width)]

@@ -1,0 +1,33 @@
+"""Credentials of endpoints, which only the environment holds.
+
+`FRESHET_SERVICE_<HOST>_TOKEN`, or `_USER` and `_PASSWORD`, where <HOST> is the host in capitals with `_` for what is
+neither letter nor digit: FRESHET_SERVICE_DATA_EXAMPLE_ORG_TOKEN. They are sent over https, or to this machine, and
+to their host only.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Mapping
+
+from freshet.federation.errors import ServiceError
+from freshet.federation.settings import shown, split
+
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+
+
+def authorization(url: str, environment: Mapping[str, str]) -> str | None:
+    """The value of the Authorization header for a URL, or None."""
+    parts = split(url)
+    host = parts.hostname or ""
+    name = f"FRESHET_SERVICE_{re.sub('[^A-Z0-9]', '_', host.upper())}"
+    token, user = environment.get(f"{name}_TOKEN"), environment.get(f"{name}_USER")
+    if token is None and user is None:
+        return None
+    if parts.scheme != "https" and host not in _LOOPBACK:
+        raise ServiceError(f"there are credentials for {shown(url)}, which would be sent unencrypted", hint="use https")
+    if token is not None:
+        return f"Bearer {token}"
+    pair = f"{user}:{environment.get(f'{name}_PASSWORD', '')}"
+    return f"Basic {b64encode(pair.encode()).decode()}"

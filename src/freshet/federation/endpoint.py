@@ -1,0 +1,83 @@
+"""One endpoint: its threads, its circuit breaker, and what was seen of it."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Lock
+from time import monotonic
+
+from freshet.federation.breaker import Breaker
+from freshet.federation.errors import RejectedError, ServiceError
+from freshet.federation.http import Requests
+from freshet.federation.settings import shown
+from freshet.rdf.errors import InputError
+from freshet.results.read import READERS
+from freshet.results.table import Table, TermKeys
+
+_NEWEST = 0.2  # the weight of the newest request in the mean time
+
+
+class Endpoint:
+    """Asks one URL, some requests at a time. An answer is read in the thread that asked, terms as keys."""
+
+    def __init__(self, url: str, requests: Requests) -> None:
+        settings = requests.settings
+        self.url = url
+        self.breaker = Breaker(settings.failures_to_open, settings.open_seconds)
+        self.knows_values = not settings.binds_singly(url)
+        self.requests = 0
+        self.failures = 0
+        self.request_seconds: float | None = None
+        self.last_error: str | None = None
+        self._requests = requests
+        self._lock = Lock()
+        self._threads = ThreadPoolExecutor(settings.requests_at_once, thread_name_prefix="service")
+
+    def submit(self, query: str, blank_scope: str, seconds: float | None = None) -> Future[Table]:
+        """Ask in a thread. The future fails with ServiceError only."""
+        return self._threads.submit(self._ask, query, blank_scope, seconds)
+
+    def close(self) -> None:
+        """Give up what has not begun."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _ask(self, query: str, blank_scope: str, seconds: float | None) -> Table:
+        if not self.breaker.allows():
+            raise ServiceError(f"{shown(self.url)} has failed too often and is left alone for a while")
+        start = monotonic()
+        try:
+            table = self._read(query, blank_scope, seconds)
+        except RejectedError as error:
+            self.breaker.succeeded()  # it is there, and does not like the query
+            self._note(monotonic() - start, error)
+            raise
+        except ServiceError as error:
+            self.breaker.failed()
+            self._note(None, error)
+            raise
+        except BaseException:
+            self.breaker.failed()
+            raise
+        self.breaker.succeeded()
+        self._note(monotonic() - start, None)
+        return table
+
+    def _read(self, query: str, blank_scope: str, seconds: float | None) -> Table:
+        body = self._requests.ask(self.url, query, seconds)
+        try:
+            found = READERS[body.format](body.data, TermKeys(blank_scope), None)
+        except InputError as error:
+            raise ServiceError(f"{shown(self.url)} answers with what is no SPARQL result: {error}") from None
+        if isinstance(found, bool):
+            raise ServiceError(f"{shown(self.url)} answers SELECT as if it were ASK")
+        return found
+
+    def _note(self, seconds: float | None, error: ServiceError | None) -> None:
+        with self._lock:
+            self.requests += 1
+            if error is not None:
+                self.failures += 1
+                self.last_error = error.message
+            if seconds is not None:
+                before = seconds if self.request_seconds is None else self.request_seconds
+                self.request_seconds = before + _NEWEST * (seconds - before)

@@ -1,0 +1,104 @@
+"""What an evaluation of a continuous query may spend on remote data, and what it found out about its answer.
+
+The owner's constraints are an accuracy and a latency. The latency is kept by waiting no longer than it allows: what
+the rest of an evaluation takes after the waiting is measured, and left over. The accuracy is estimated, as only the
+endpoint could say what it is. Where one of them is missed the report says so (requirement R4 of seed 003).
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from freshet.results.report import Freshness
+
+_log = logging.getLogger(__name__)
+_NEWEST = 0.1  # the weight of the newest measurement
+_LEAST_MARGIN = 0.002  # seconds that are always left for what comes after the waiting
+
+
+@dataclass(frozen=True, slots=True)
+class Constraints:
+    """What the owner of a query asks for: the least share of right answers, the longest time of an evaluation."""
+
+    accuracy: float | None = None
+    latency_ms: float | None = None
+
+
+@dataclass(slots=True)
+class Evaluation:
+    """The evaluations of one query, one after another: `begin`, `spent` for each view that it reads, `freshness`."""
+
+    query: str
+    constraints: Constraints
+    began: float = 0.0
+    waited_until: float = 0.0
+    after_seconds: float = 0.0  # what an evaluation takes once it has waited: mean, and how far it strays
+    after_spread: float = 0.0
+    right: float = 0.0
+    used: int = 0
+    refreshes: int = 0
+    oldest_ms: int = 0
+    failing: str | None = None
+    running: bool = False
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("evaluations", "accuracy", "latency"), 0))
+
+    def begin(self) -> None:
+        """An evaluation begins."""
+        self.began = self.waited_until = perf_counter()
+        self.running = True
+        self.right, self.used, self.refreshes, self.oldest_ms, self.failing = 0.0, 0, 0, 0, None
+
+    def seconds_left(self) -> float | None:
+        """How long this evaluation may still wait; None where it may as long as it takes."""
+        if self.constraints.latency_ms is None:
+            return None
+        margin = max(_LEAST_MARGIN, self.after_seconds + 4 * self.after_spread)
+        return self.constraints.latency_ms / 1000 - margin - (perf_counter() - self.began)
+
+    def spent(self, right: float, used: int, refreshes: int, oldest_ms: int, failing: str | None) -> None:
+        """A view was read: of so many uses of its entries so many are expected to be right."""
+        self.waited_until = perf_counter()
+        self.right += right
+        self.used += used
+        self.refreshes += refreshes
+        self.oldest_ms = max(self.oldest_ms, oldest_ms)
+        self.failing = self.failing or failing
+
+    @property
+    def accuracy(self) -> float:
+        """The share of right answers that is expected."""
+        return self.right / self.used if self.used else 1.0
+
+    def freshness(self) -> Freshness:
+        """What the report of this evaluation carries. Called when the answer is made."""
+        now = perf_counter()
+        if not self.running:  # nothing had to be looked at again
+            self.began = self.waited_until = now
+        self.running = False
+        off = now - self.waited_until - self.after_seconds
+        self.after_seconds += _NEWEST * off
+        self.after_spread += _NEWEST * (abs(off) - self.after_spread)
+        latency_ms = (now - self.began) * 1000
+        asked = self.constraints
+        missed = []
+        if asked.accuracy is not None and self.accuracy < asked.accuracy:
+            missed.append("accuracy")
+        if asked.latency_ms is not None and latency_ms > asked.latency_ms:
+            missed.append("latency")
+        self._count(missed)
+        return Freshness(
+            self.accuracy, self.refreshes, round(latency_ms, 3), self.oldest_ms, tuple(missed), self.failing
+        )
+
+    def _count(self, missed: list[str]) -> None:
+        self.counts["evaluations"] += 1
+        for what in missed:
+            self.counts[what] += 1
+            if self.counts[what] & (self.counts[what] - 1) == 0:  # the first, second, fourth ... time
+                times = self.counts[what]
+                _log.warning("the query %s has missed its %s %d times; %s", self.query, what, times, self._shown())
+
+    def _shown(self) -> str:
+        return f"accuracy about {self.accuracy:.2f} with {self.refreshes} refreshes"

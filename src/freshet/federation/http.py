@@ -1,0 +1,167 @@
+"""One request of the SPARQL 1.1 Protocol, within a time, a size and the allowed hosts, whatever the other side does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Event
+from time import monotonic
+from typing import NamedTuple
+from urllib.parse import urlencode, urljoin
+
+import urllib3
+from urllib3.exceptions import HTTPError, SSLError
+
+from freshet.federation.credentials import authorization
+from freshet.federation.errors import RejectedError, ServiceError
+from freshet.federation.settings import ServiceSettings, shown, split
+
+ACCEPT = "application/sparql-results+json, application/sparql-results+xml;q=0.9, application/json;q=0.5"
+_FORMATS = {
+    "application/sparql-results+json": "json",
+    "application/json": "json",
+    "application/sparql-results+xml": "xml",
+    "application/xml": "xml",
+    "text/xml": "xml",
+}
+_PASSING = {429, 500, 502, 503, 504}
+_REDIRECTS = {301, 302, 303, 307, 308}
+_MOST_REDIRECTS = 3
+_WORDS = {
+    "NewConnectionError": "no connection",
+    "ConnectionRefusedError": "no connection",
+    "ConnectTimeoutError": "no connection in time",
+    "ReadTimeoutError": "no answer in time",
+    "TimeoutError": "no answer in time",
+    "NameResolutionError": "no such host",
+    "gaierror": "no such host",
+    "ProtocolError": "the connection broke",
+    "RemoteDisconnected": "the connection broke",
+    "ConnectionResetError": "the connection broke",
+    "SSLCertVerificationError": "its certificate is not trusted",
+}
+_CHUNK = 1 << 16
+
+
+class Body(NamedTuple):
+    """An answer as it came, and which of `results.read`'s formats it is in."""
+
+    data: bytes
+    format: str
+
+
+class _PassingError(ServiceError):
+    """A failure that another attempt may not meet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """Makes requests. `sleep` waits between attempts, and may be cut short."""
+
+    pool: urllib3.PoolManager
+    settings: ServiceSettings
+    sleep: Callable[[float], object] = Event().wait
+
+    def ask(self, url: str, query: str, seconds: float | None = None) -> Body:
+        """The answer to a query; ServiceError where there is none in time. The time is for all attempts together."""
+        end = monotonic() + (self.settings.timeout_seconds if seconds is None else seconds)
+        wait = self.settings.backoff_seconds
+        for attempt in range(1, self.settings.attempts + 1):
+            try:
+                return self._once(url, query, end)
+            except _PassingError as error:
+                if attempt == self.settings.attempts or monotonic() + wait >= end:
+                    raise ServiceError(error.message) from None
+            self.sleep(wait)
+            wait *= 2
+        raise AssertionError("unreachable")
+
+    def _once(self, url: str, query: str, end: float) -> Body:
+        at, method = url, "POST"
+        for _ in range(_MOST_REDIRECTS + 1):
+            response = self._response(at, query, method, end)
+            try:
+                if response.status not in _REDIRECTS:
+                    return self._body(at, response, end)
+                at, method = self._redirected(at, response), "GET" if response.status == 303 else method
+            finally:
+                response.close()  # what is left of a body is not waited for
+        raise ServiceError(f"{shown(url)} redirects too often")
+
+    def _response(self, url: str, query: str, method: str, end: float) -> urllib3.BaseHTTPResponse:
+        headers = {"Accept": ACCEPT, "Accept-Encoding": "identity", "User-Agent": "freshet"}
+        if (credentials := authorization(url, os.environ)) is not None:
+            headers["Authorization"] = credentials
+        body = None
+        if method == "POST":
+            headers["Content-Type"] = "application/x-www-form-urlencoded"
+            body = urlencode({"query": query})
+        try:
+            return self.pool.request(
+                method,
+                url,
+                body=body,
+                headers=headers,
+                redirect=False,
+                retries=False,
+                preload_content=False,
+                timeout=urllib3.Timeout(
+                    connect=min(self.settings.connect_seconds, _left(url, end)), read=_left(url, end)
+                ),
+            )
+        except SSLError as error:
+            raise ServiceError(f"{shown(url)}: TLS failed: {_reason(error)}") from None
+        except HTTPError as error:
+            raise _PassingError(f"{shown(url)} cannot be reached: {_reason(error)}") from None
+
+    def _redirected(self, url: str, response: urllib3.BaseHTTPResponse) -> str:
+        location = response.headers.get("Location")
+        if not location:
+            raise ServiceError(f"{shown(url)} redirects nowhere")
+        target = urljoin(url, location)
+        if split(url).scheme == "https" and split(target).scheme != "https":
+            raise ServiceError(f"{shown(url)} redirects from https to {shown(target)}")
+        self.settings.check(target)
+        return target
+
+    def _body(self, url: str, response: urllib3.BaseHTTPResponse, end: float) -> Body:
+        if response.status in _PASSING:
+            raise _PassingError(f"{shown(url)} answers with status {response.status}")
+        if 400 <= response.status < 500:
+            raise RejectedError(f"{shown(url)} answers with status {response.status}")
+        if response.status != 200:
+            raise ServiceError(f"{shown(url)} answers with status {response.status}")
+        kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        if kind not in _FORMATS:
+            raise ServiceError(f"{shown(url)} answers with {kind[:80]!r}, which is no SPARQL result")
+        return Body(self._read(url, response, end), _FORMATS[kind])
+
+    def _read(self, url: str, response: urllib3.BaseHTTPResponse, end: float) -> bytes:
+        parts: list[bytes] = []
+        size = 0
+        try:  # read1 gives what is there: a body that drips is seen to be late
+            while part := response.read1(_CHUNK):
+                parts.append(part)
+                size += len(part)
+                if size > self.settings.most_bytes:
+                    raise ServiceError(f"{shown(url)} answers with more than {self.settings.most_bytes} bytes")
+                _left(url, end)
+        except HTTPError as error:
+            raise _PassingError(f"{shown(url)} stopped in the middle of its answer: {_reason(error)}") from None
+        return b"".join(parts)
+
+
+def _left(url: str, end: float) -> float:
+    """The seconds that are left; none is an error."""
+    left = end - monotonic()
+    if left <= 0:
+        raise ServiceError(f"{shown(url)} took too long")
+    return left
+
+
+def _reason(error: HTTPError) -> str:
+    """Why, in a few words, without the URL that urllib3 puts into some of its messages."""
+    inner = getattr(error, "reason", None) or error.__cause__ or error
+    kind = type(inner if isinstance(inner, Exception) else error).__name__
+    return _WORDS.get(kind, kind)

@@ -1,0 +1,256 @@
+"""The local view of a SERVICE pattern: what its endpoint said, entry by entry, and which entries to ask for again.
+
+An entry has the solutions for one combination of values of the joining variables; a pattern that is joined with
+nothing has one entry, of all its solutions. Answers that come too late for one evaluation are there for the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future, wait
+from dataclasses import dataclass
+from threading import Lock
+from time import monotonic, time_ns
+from typing import NamedTuple
+
+import numpy as np
+
+from freshet.federation.client import Columns, ServiceClient, columns, rows_of_terms
+from freshet.federation.errors import RejectedError, ServiceError
+from freshet.federation.expected_gain import ExpectedGain
+from freshet.federation.moment import Flags, Ids, Moment
+from freshet.federation.service_query import ServiceQuery
+from freshet.federation.view_rows import ViewRows, without_blanks
+from freshet.kernels.joins import number_rows
+from freshet.rdf.arrow import read_only
+from freshet.rdf.dictionary import Dictionary
+from freshet.results.table import Table
+
+_SURE = 0.999  # an entry that is as likely as this to be right is not asked for
+
+
+class Refreshed(NamedTuple):
+    """What an evaluation got: the share of its uses that is expected to be right, and what that took."""
+
+    right: float
+    used: int
+    refreshes: int
+    oldest_ms: int
+    failing: str | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Request:
+    """A request that is on its way: for which entries, and since when."""
+
+    future: Future[Table]
+    entries: Ids
+    sent_ms: int
+    single: bool
+
+
+class LocalView:
+    """One pattern at one endpoint, for all queries that join with it on the same variables."""
+
+    def __init__(
+        self,
+        client: ServiceClient,
+        iri: str,
+        query: ServiceQuery,
+        keys: tuple[str, ...],
+        dictionary: Dictionary,
+        slide_ms: int,
+    ) -> None:
+        self.endpoint = client.endpoint(iri)
+        self.query = query
+        self.keys = keys
+        self.failing: str | None = None
+        self._settings = client.settings
+        self._dictionary = dictionary
+        self._lock = Lock()
+        self._key_rows: Ids = np.empty((0, len(keys)), np.int64)
+        self._rows = ViewRows(query.variables)
+        self._known: Flags = np.empty(0, np.bool_)
+        self._asked: Flags = np.empty(0, np.bool_)
+        self._fetched_ms: Ids = np.empty(0, np.int64)
+        self._ranker = ExpectedGain(0, now_ms(), slide_ms)
+        self._requests: list[_Request] = []
+
+    def entries(self, key_rows: Ids) -> Ids:
+        """The numbers of the entries with these keys, which are all different; new ones are added."""
+        with self._lock:
+            count = len(self._key_rows)
+            both = np.concatenate([self._key_rows, key_rows])
+            numbers = number_rows(read_only(both))[0] if self.keys else np.zeros(len(both), np.int64)
+            found: Ids = numbers[count:] if self.keys else np.zeros(min(1, len(key_rows)), np.int64)
+            new = np.flatnonzero(found >= count)
+            if len(new):
+                self._grow(key_rows[new] if self.keys else np.empty((1, 0), np.int64))
+            return found
+
+    def refresh(self, moment: Moment, *, seconds: float | None, accuracy: float | None) -> Refreshed:
+        """Ask for what is missing, and for the stale entries that matter most, as far as the time goes.
+
+        Without `seconds` it takes the time it needs. Where the accuracy asked for is reached without, nothing is
+        refreshed.
+        """
+        end = None if seconds is None else monotonic() + seconds
+        with self._lock:
+            self._collect()
+            chosen = self._chosen(moment, self._budget(seconds), accuracy)
+            self._send(chosen)
+            waiting = [each.future for each in self._requests]
+        wait(waiting, None if end is None else max(0.0, end - monotonic()))
+        with self._lock:
+            self._collect()
+            return self._refreshed(moment, len(chosen))
+
+    def solutions(self, entries: Ids, silent: bool = False) -> Columns:
+        """The solutions of entries as they are known. With `silent` an entry that is not has one, of its keys only."""
+        with self._lock:
+            found = self._rows.of(entries)
+            missing = entries[~self._known[entries]]
+            if not silent or not len(missing):
+                return found
+            alone = {name: np.zeros(len(missing), np.int64) for name in self.query.variables}
+            alone |= {name: self._key_rows[missing, at] for at, name in enumerate(self.keys)}
+            ids = {name: np.concatenate([found.ids[name], alone[name]]) for name in self.query.variables}
+            return Columns(ids, found.count + len(missing))
+
+    def _grow(self, key_rows: Ids) -> None:
+        added = len(key_rows)
+        self._key_rows = np.concatenate([self._key_rows, key_rows])
+        self._known, self._asked = (
+            np.concatenate([flags, np.zeros(added, np.bool_)]) for flags in (self._known, self._asked)
+        )
+        self._fetched_ms = np.concatenate([self._fetched_ms, np.zeros(added, np.int64)])
+        self._ranker.grow(len(self._key_rows), now_ms())
+
+    # ---- which entries
+
+    def _budget(self, seconds: float | None) -> int:
+        """How many entries can be asked for in a time, going by how long requests have taken."""
+        a_request = self._settings.batch if self.endpoint.knows_values and self.keys else 1
+        rounds = 1
+        took = self.endpoint.request_seconds
+        if seconds is None:
+            rounds = 1 << 16
+        elif took is not None:
+            rounds = max(1, int(seconds / max(took, 1e-4)))
+        return rounds * self._settings.requests_at_once * a_request
+
+    def _chosen(self, moment: Moment, budget: int, accuracy: float | None) -> Ids:
+        """The entries to ask for: the missing ones, then by gain until the accuracy is reached."""
+        known = self._known[moment.entries]
+        missing = moment.entries[~known & ~self._asked[moment.entries]]
+        order = self._ranker.rank(moment)
+        order = order[known[order] & ~self._asked[moment.entries[order]]]
+        chances = self._ranker.fresh_chances(moment.entries[order], moment.time_ms)
+        order, chances = order[chances < _SURE], chances[chances < _SURE]
+        target = _SURE if accuracy is None else accuracy
+        lacking = target * moment.uses[known].sum() - self._right(moment)
+        won = np.cumsum((1 - chances) * moment.uses[order])
+        enough = int(np.searchsorted(won, lacking)) + 1 if lacking > 0 else 0
+        return np.concatenate([missing, moment.entries[order[:enough]]])[:budget]
+
+    def _right(self, moment: Moment) -> float:
+        """How many uses of known entries are expected to be right."""
+        known = self._known[moment.entries]
+        chances = self._ranker.fresh_chances(moment.entries[known], moment.time_ms)
+        return float((chances * moment.uses[known]).sum())
+
+    def _refreshed(self, moment: Moment, refreshes: int) -> Refreshed:
+        known = moment.entries[self._known[moment.entries]]
+        oldest = now_ms() - int(self._fetched_ms[known].min()) if len(known) else 0
+        now = Moment(now_ms(), moment.slide_ms, moment.entries, moment.lives, moment.uses)
+        return Refreshed(self._right(now), int(moment.uses.sum()), refreshes, oldest, self.failing)
+
+    # ---- requests
+
+    def _send(self, entries: Ids) -> None:
+        if not len(entries):
+            return
+        self._asked[entries] = True
+        if not self.keys:
+            self._submit(self.query.whole(), entries, single=False)
+            return
+        terms = rows_of_terms(self._key_rows[entries], self._dictionary)
+        if self.endpoint.knows_values:
+            size = self._settings.batch
+            for first in range(0, len(entries), size):
+                texts = list(self.query.batches(self.keys, terms[first : first + size], size))
+                self._submit(texts[0] if texts else None, entries[first : first + size], single=False)
+            return
+        for at, row in enumerate(terms):
+            self._submit(self.query.single(self.keys, row), entries[at : at + 1], single=True)
+
+    def _submit(self, text: str | None, entries: Ids, *, single: bool) -> None:
+        """Ask; where nothing can fit, the answer is known to be empty."""
+        if text is None:
+            self._take(_columns_of_nothing(self.query.variables), entries, now_ms())
+            return
+        future = self.endpoint.submit(text, self._dictionary.fresh_scope())
+        self._requests.append(_Request(future, entries, now_ms(), single))
+
+    def _collect(self) -> None:
+        """Take in the answers that have come."""
+        done = [each for each in self._requests if each.future.done()]
+        self._requests = [each for each in self._requests if not each.future.done()]
+        for request in done:
+            try:
+                table = request.future.result()
+            except RejectedError as error:
+                self._failed(request, error)
+                if self.keys and not request.single:
+                    self.endpoint.knows_values = False  # the next evaluation asks for single bindings
+            except ServiceError as error:
+                self._failed(request, error)
+            else:
+                self.failing = None
+                self._take(self._columns(table, request), request.entries, request.sent_ms)
+
+    def _failed(self, request: _Request, error: ServiceError) -> None:
+        self._asked[request.entries] = False
+        self.failing = error.message
+
+    def _columns(self, table: Table, request: _Request) -> Columns:
+        found = columns([table], self.query.variables, self._dictionary)
+        if request.single:
+            for at, name in enumerate(self.keys):
+                found.ids[name] = np.full(found.count, self._key_rows[request.entries[0], at])
+        return found
+
+    def _take(self, found: Columns, entries: Ids, sent_ms: int) -> None:
+        """The solutions of entries are these now."""
+        owners = self._owners(found, entries)
+        kept = np.flatnonzero(owners >= 0)
+        fresh = ViewRows(self.query.variables)
+        fresh.add(found, owners, kept)
+        comparable = without_blanks(self._dictionary)
+        changed = self._rows.differs(fresh, entries, comparable)
+        changed |= ~self._known[entries]
+        self._rows.replace(entries[changed], fresh)
+        known = self._known[entries]
+        self._ranker.refreshed(entries[known], changed[known], sent_ms)
+        self._ranker.loaded(entries[~known], sent_ms)
+        self._known[entries] = True
+        self._asked[entries] = False
+        self._fetched_ms[entries] = sent_ms
+
+    def _owners(self, found: Columns, entries: Ids) -> Ids:
+        """The entry that each solution belongs to; -1 where it was not asked for."""
+        if not self.keys:
+            return np.full(found.count, entries[0])
+        asked = self._key_rows[entries]
+        came = np.stack([found.ids[name] for name in self.keys], axis=1)
+        numbers = number_rows(read_only(np.concatenate([asked, came])))[0][len(asked) :]
+        return np.where(numbers < len(entries), entries[np.minimum(numbers, len(entries) - 1)], -1)
+
+
+def _columns_of_nothing(names: Sequence[str]) -> Columns:
+    return Columns({name: np.empty(0, np.int64) for name in names}, 0)
+
+
+def now_ms() -> int:
+    """The time of day; remote data change by it, whatever the time of the streams."""
+    return time_ns() // 1_000_000

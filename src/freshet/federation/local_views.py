@@ -1,0 +1,34 @@
+"""The local views of a session: queries that ask one endpoint for the same pattern on the same keys share one."""
+
+from __future__ import annotations
+
+from threading import Lock
+from weakref import WeakValueDictionary
+
+from freshet.algebra.nodes import Node
+from freshet.federation.client import ServiceClient
+from freshet.federation.local_view import LocalView
+from freshet.federation.service_query import ServiceQuery
+from freshet.rdf.dictionary import Dictionary
+
+_Key = tuple[str, Node, tuple[str, ...]]
+
+
+class LocalViews:
+    """Makes local views, and forgets those that no query has any more."""
+
+    def __init__(self, client: ServiceClient, dictionary: Dictionary) -> None:
+        self._client = client
+        self._dictionary = dictionary
+        self._lock = Lock()
+        self._views: WeakValueDictionary[_Key, LocalView] = WeakValueDictionary()
+
+    def view(self, iri: str, query: ServiceQuery, keys: tuple[str, ...], slide_ms: int) -> LocalView:
+        """The view of a pattern at an endpoint; RefusedError where that may not be asked."""
+        key = (self._client.settings.url(iri), query.pattern, keys)
+        with self._lock:
+            found = self._views.get(key)
+            if found is None:
+                found = LocalView(self._client, iri, query, keys, self._dictionary, slide_ms)
+                self._views[key] = found
+            return found

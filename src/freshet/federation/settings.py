@@ -1,0 +1,74 @@
+"""Which endpoints may be asked, and how patiently."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import SplitResult, urlsplit
+
+from freshet.federation.errors import RefusedError, ServiceError
+
+EVERY_HOST = "*"
+_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceSettings:
+    """The settings of SERVICE.
+
+    `hosts` is the allow-list: `example.org` (any port), `example.org:8080`, or `*` for all. Nothing is asked that is
+    not in it. `aliases` has endpoints that stand elsewhere, by IRI. `single_bindings` are hosts that know no VALUES.
+    """
+
+    hosts: tuple[str, ...] = ()
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    single_bindings: tuple[str, ...] = ()
+    timeout_seconds: float = 30.0
+    connect_seconds: float = 5.0
+    most_bytes: int = 64 << 20
+    requests_at_once: int = 4
+    attempts: int = 3
+    backoff_seconds: float = 0.1
+    failures_to_open: int = 5
+    open_seconds: float = 10.0
+    batch: int = 100
+    most_bindings: int = 10_000
+
+    def url(self, endpoint: str) -> str:
+        """Where an endpoint is asked; RefusedError where it may not be."""
+        url = self.aliases.get(endpoint, endpoint)
+        self.check(url)
+        return url
+
+    def check(self, url: str) -> None:
+        """RefusedError unless the host of a URL is allowed."""
+        parts = split(url)
+        host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
+        if not {EVERY_HOST, host, f"{host}:{port}"} & {each.lower() for each in self.hosts}:
+            hint = f"`services` of the session or the pipeline file, or --service {host}, would allow it"
+            raise RefusedError(f"SERVICE may not ask {shown(url)}", hint=hint)
+
+    def binds_singly(self, url: str) -> bool:
+        """Whether an endpoint is known to be old."""
+        return (split(url).hostname or "") in {each.lower() for each in self.single_bindings}
+
+
+def split(url: str) -> SplitResult:
+    """The parts of an http or https URL; credentials in it are an error, as they would end in logs."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        raise ServiceError("an endpoint of SERVICE is no URL") from None
+    if parts.scheme not in _PORTS or not parts.hostname:
+        raise ServiceError(f"SERVICE asks http and https endpoints, not <{url if '@' not in url else '...'}>")
+    if parts.username is not None or parts.password is not None:
+        hint = "name them in the environment: FRESHET_SERVICE_<HOST>_USER"
+        raise ServiceError("the URL of an endpoint has credentials in it", hint=hint)
+    return parts
+
+
+def shown(url: str) -> str:
+    """A URL as logs and errors show it: without what stands after a question mark."""
+    parts = urlsplit(url)
+    return f"<{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}>"

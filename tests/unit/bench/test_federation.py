@@ -1,0 +1,89 @@
+"""Seed 003's experiments in small: the data are what they should be, and the policies come out in the paper's order."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from freshet.bench.federation import PERCENTS, Results, _gaps, _results, budget
+from freshet.bench.federation_data import SNAPSHOTS, Remote, mentions, recorded, synthetic
+from freshet.bench.federation_plot import _COLOURS, plot
+from freshet.bench.federation_policies import POLICIES
+from shared_data import shared
+
+Accuracy = dict[tuple[str, int], float]
+
+
+def accuracies(results: Results) -> Accuracy:
+    return {key: float(np.mean([run.accuracies.mean() for run in runs])) for key, runs in results.items()}
+
+
+def test_mentions_are_skewed_and_as_many_as_the_paper_has() -> None:
+    stream = mentions(400, 157, seed=0)
+    often = np.sort(np.count_nonzero(stream.lives, axis=0))[::-1]
+    assert stream.mean_candidates == pytest.approx(33, abs=1)
+    assert often[:40].sum() > 4 * often[-200:].sum() / 5
+    assert often[0] > 100
+    assert set(np.unique(stream.lives)) == {0, 1}
+    assert np.array_equal(stream.lives, mentions(400, 157, seed=0).lives)
+
+
+def test_wider_windows_have_longer_lives() -> None:
+    stream = mentions(400, 50, seed=1, width_ms=180_000)
+    assert set(np.unique(stream.lives)) == {0, 1, 2, 3}
+    assert stream.mean_candidates == pytest.approx(33, abs=3)
+
+
+def test_synthetic_counts_change_at_fixed_intervals() -> None:
+    remote = synthetic(50, 400, seed=3)
+    for user in range(50):
+        gaps = np.diff(np.flatnonzero(np.diff(remote.values[:, user])))
+        assert len(gaps) == 0 or gaps.max() - gaps.min() <= 1
+
+
+def test_budgets_are_the_papers() -> None:
+    assert [budget(percent) for percent in PERCENTS] == [3, 5, 10]
+
+
+def test_next_change() -> None:
+    remote = Remote(np.array([[1, 5], [1, 5], [2, 5], [1, 5]]), 0)
+    assert remote.next_change(0).tolist() == [2, np.inf]
+    assert remote.next_change(2).tolist() == [1, np.inf]
+
+
+def paper_order(accuracy: Accuracy) -> None:
+    """What both tables say for every budget."""
+    for percent in PERCENTS:
+        wst, gnr, wsj = (accuracy[name, percent] for name in ("wst", "gnr_lru", "wsj_lru"))
+        assert wst < accuracy["gnr_rnd", percent] < accuracy["wsj_rnd", percent]
+        assert wst < gnr < wsj
+        best = min(accuracy["bst", percent], accuracy["wsj_wbm_star", percent])
+        assert max(value for (name, at), value in accuracy.items() if at == percent and name[:3] != "bst") - best < 0.02
+        assert accuracy["wsj_adaptive", percent] > accuracy["wsj_wbm", percent]
+        assert accuracy["wsj_adaptive", percent] > max(accuracy["wsj_rnd", percent], wsj)
+
+
+def test_synthetic_policies_are_in_order() -> None:
+    accuracy = accuracies(_results([synthetic(400, 157, seed) for seed in range(2)]))
+    paper_order(accuracy)
+    for percent, paper in zip(PERCENTS, (0.46, 0.60, 0.81), strict=True):
+        assert accuracy["wsj_wbm", percent] > accuracy["wsj_lru", percent]
+        assert accuracy["wsj_adaptive", percent] > paper - 0.02
+
+
+def test_recorded_policies_are_in_order() -> None:
+    remote = recorded(shared(SNAPSHOTS))
+    assert remote.values.shape == (158, 400)
+    accuracy = accuracies(_results([remote] * 2))
+    paper_order(accuracy)
+    for percent, paper in zip(PERCENTS, (0.52, 0.61, 0.80), strict=True):
+        assert accuracy["wsj_adaptive", percent] > paper - 0.02
+    gaps = {figure.name: figure.value for figure in _gaps("real", accuracy)}
+    assert gaps["real_wsj_adaptive_gap_closed"] > 0.3
+
+
+def test_every_policy_has_a_line() -> None:
+    assert [policy.name for policy in POLICIES] == list(_COLOURS)
+    picture = plot({"some data": {name: np.arange(1, 11) * at for at, name in enumerate(_COLOURS, 1)}})
+    assert picture.count("<polyline") == len(POLICIES)
+    assert "wsj wbm*" in picture

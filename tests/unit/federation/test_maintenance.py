@@ -1,0 +1,211 @@
+"""The maintenance of a local view: the running example of the paper, and what each policy must do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from freshet.federation.bounds import Best, WindowBasedTruth
+from freshet.federation.change_rates import ChangeRates
+from freshet.federation.expected_gain import ExpectedGain
+from freshet.federation.maintainer import elected
+from freshet.federation.moment import Flags, Ids, Moment, Numbers, one_to_one, remaining_lives
+from freshet.federation.proposers import general, window_service_join
+from freshet.federation.rankers import LeastRecentlyRefreshed, Nothing, RandomOrder, WindowBased
+
+A, B, C, D, E, F = range(6)
+TIME = 8
+NEVER = np.empty(0, np.bool_)
+
+
+def random() -> np.random.Generator:
+    return np.random.default_rng(7)
+
+
+@pytest.fixture
+def moment() -> Moment:
+    """Figure 2 at time 8: a window that moves by one, with the elements that join with a, b, c and d."""
+    entered = np.array([4, 5, 6, 6])
+    lives = remaining_lives(entered, TIME, width_ms=5, slide_ms=1)
+    return one_to_one(TIME, 1, np.array([A, B, C, D]), lives)
+
+
+@pytest.fixture
+def ranker() -> WindowBased:
+    """Figure 2's best-before times, and the change intervals that its arrows show."""
+    best_before = np.array([7, 9, 6, 5, 8, 8])
+    return WindowBased(best_before, np.array([5.0, 5.0, 5.0, 4.0, 3.0, 3.0]), random())
+
+
+def test_figure_2_candidates(moment: Moment) -> None:
+    assert window_service_join(moment).entries.tolist() == [A, B, C, D]
+    assert general(moment, 6).entries.tolist() == [A, B, C, D, E, F]
+
+
+def test_figure_2_scores(moment: Moment, ranker: WindowBased) -> None:
+    assert moment.lives[[A, C, D]].tolist() == [1, 3, 3]
+    assert ranker.renewed_ms(np.array([A, C, D]), TIME).tolist() == [12, 11, 9]
+    assert ranker.scores(moment).tolist() == [1, 0, 3, 1]  # b is fresh until 9
+
+
+def test_figure_2_election(moment: Moment, ranker: WindowBased) -> None:
+    chosen = elected(ranker, window_service_join(moment), 1)
+    assert chosen.tolist() == [C]
+    ranker.refreshed(chosen, np.array([True]), TIME)
+    assert ranker.best_before_ms[C] == 11
+    assert ranker.best_before_ms[[A, B, D]].tolist() == [7, 9, 5]
+
+
+def test_wbm_leaves_out_what_is_fresh(moment: Moment, ranker: WindowBased) -> None:
+    assert sorted(elected(ranker, moment, 4).tolist()) == [A, C, D]
+
+
+def test_wbm_skips_intervals_that_were_missed(ranker: WindowBased) -> None:
+    """A best-before time that is long past is renewed to one that lies ahead."""
+    assert ranker.renewed_ms(np.array([A]), 40).tolist() == [42]
+
+
+def test_wbm_counts_the_solutions_that_an_entry_serves(moment: Moment, ranker: WindowBased) -> None:
+    many = Moment(TIME, 1, moment.entries, moment.lives, np.array([4, 1, 1, 1]))
+    assert ranker.scores(many).tolist() == [4, 0, 3, 1]
+    assert elected(ranker, many, 1).tolist() == [A]
+
+
+def test_an_entry_that_never_changes_keeps_its_interval(moment: Moment) -> None:
+    ranker = WindowBased(np.array([8, 8, 8, 8]), np.array([np.inf, 1.0, 1.0, 1.0]), random())
+    assert elected(ranker, moment, 1).tolist() in ([A], [B], [C], [D])
+    ranker.refreshed(np.array([A]), np.array([False]), TIME)
+    assert A not in elected(ranker, moment, 4)
+
+
+def test_lru_takes_the_oldest_refresh(moment: Moment) -> None:
+    ranker = LeastRecentlyRefreshed(6, 0, random())
+    ranker.refreshed(np.array([A, B]), np.array([False, True]), 5)
+    ranker.refreshed(np.array([C]), np.array([False]), 6)
+    assert elected(ranker, moment, 2).tolist()[0] == D
+    assert set(elected(ranker, moment, 3).tolist()) == {A, B, D}
+
+
+def test_random_and_nothing(moment: Moment) -> None:
+    assert elected(Nothing(), moment, 3).tolist() == []
+    assert sorted(elected(RandomOrder(random()), moment, 4).tolist()) == [A, B, C, D]
+    seen = {int(elected(ranker, moment, 1)[0]) for ranker in [RandomOrder(random())] for _ in range(100)}
+    assert seen == {A, B, C, D}
+
+
+def test_no_budget_no_refresh(moment: Moment, ranker: WindowBased) -> None:
+    assert elected(ranker, moment, 0).tolist() == []
+    assert elected(ranker, moment, -1).tolist() == []
+
+
+class KnownTruth:
+    """A remote source of which all is known."""
+
+    def stale(self, entries: Ids, time_ms: int) -> Flags:
+        return np.isin(entries, [A, C, D])
+
+    def next_change_ms(self, entries: Ids, time_ms: int) -> Numbers:
+        return np.array([12.0, 99.0, np.inf, 9.0, 99.0, 99.0])[entries]
+
+
+def test_bounds(moment: Moment) -> None:
+    assert sorted(elected(Best(KnownTruth(), random()), moment, 4).tolist()) == [A, C, D]
+    assert elected(WindowBasedTruth(KnownTruth(), random()), moment, 1).tolist() == [C]
+
+
+# ---- change rates
+
+
+def observed(rates: ChangeRates, entry: int, elapsed: float, changed: bool, times: int) -> None:
+    for _ in range(times):
+        rates.observe(np.array([entry]), np.array([elapsed]), np.array([changed]))
+
+
+def test_rates_are_learnt_in_spite_of_unseen_changes() -> None:
+    """Of refreshes after 10 units, a rate of 0.3 shows 95 % changed: counting would say 0.095."""
+    random = np.random.default_rng(1)
+    rates = ChangeRates(400)
+    true = np.where(np.arange(400) < 200, 0.3, 0.02)
+    for _ in range(40):
+        elapsed = random.uniform(1, 20, 400)
+        rates.observe(np.arange(400), elapsed, random.random(400) < 1 - np.exp(-true * elapsed))
+    found = rates.rates(np.arange(400))
+    assert found[:200].mean() == pytest.approx(0.3, rel=0.15)
+    assert found[200:].mean() == pytest.approx(0.02, rel=0.15)
+
+
+def test_an_unknown_entry_is_judged_by_the_others() -> None:
+    rates = ChangeRates(50)
+    before = rates.fresh_chances(np.array([49]), np.array([5.0]))[0]
+    rates.observe(np.arange(40), np.full(40, 5.0), np.ones(40, np.bool_))
+    assert rates.fresh_chances(np.array([49]), np.array([5.0]))[0] < before - 0.2
+    rates.grow(60)
+    assert rates.rates(np.array([55]))[0] == rates.rates(np.array([49]))[0]
+
+
+def test_rates_follow_the_data() -> None:
+    """R2: an entry that was quiet and becomes lively is seen to."""
+    rates = ChangeRates(1, kept=0.9)
+    observed(rates, 0, 1.0, False, 100)
+    quiet = rates.rates(np.array([0]))[0]
+    observed(rates, 0, 1.0, True, 20)
+    assert quiet < 0.05
+    assert rates.rates(np.array([0]))[0] > 20 * quiet
+
+
+def test_given_rates_are_a_start_only() -> None:
+    rates = ChangeRates(2)
+    rates.expect(np.array([0, 1]), np.array([0.5, 0.01]))
+    start = rates.rates(np.array([0, 1]))
+    assert start[0] > 10 * start[1]
+    observed(rates, 1, 2.0, True, 30)
+    assert rates.rates(np.array([1]))[0] > 0.3
+
+
+# ---- expected gain
+
+
+def gain_twin(rate: float, age: int, life: int, use: float) -> float:
+    """The formula term by term."""
+    unchanged = [np.exp(-rate * k) for k in range(age + 1)]
+    return sum((1 if k < life else use) * (unchanged[k] - unchanged[age]) for k in range(age))
+
+
+@pytest.mark.parametrize(("age", "life"), [(1, 1), (5, 1), (5, 3), (2, 7), (40, 4)])
+def test_gain_is_the_sum_that_it_says(age: int, life: int) -> None:
+    ranker = ExpectedGain(1, 0, 10)
+    moment = one_to_one(age * 10, 10, np.array([0]), np.array([life]))
+    use = float(ranker.use_chances(np.array([0]))[0])
+    weights = ranker.rates.weights(np.array([0]))[0]
+    expected = sum(w * gain_twin(r, age, life, use) for w, r in zip(weights, ranker.rates.grid, strict=True))
+    assert ranker.gains(moment)[0] == pytest.approx(expected, rel=1e-6)
+
+
+def test_gain_prefers_what_is_needed_longer_and_more() -> None:
+    ranker = ExpectedGain(100, 0, 1)
+    longer = Moment(10, 1, np.array([0, 1, 2]), np.array([1, 5, 1]), np.array([1, 1, 1]))
+    assert elected(ranker, longer, 1).tolist() == [1]
+    more = Moment(10, 1, np.array([0, 1, 2]), np.array([1, 1, 1]), np.array([1, 1, 9]))
+    assert elected(ranker, more, 1).tolist() == [2]
+
+
+def test_gain_of_what_was_just_refreshed_is_nothing() -> None:
+    ranker = ExpectedGain(2, 0, 1)
+    ranker.refreshed(np.array([0]), np.array([True]), 10)
+    moment = one_to_one(10, 1, np.array([0, 1]), np.array([3, 3]))
+    assert ranker.gains(moment)[0] == 0
+    assert elected(ranker, moment, 1).tolist() == [1]
+    assert ranker.fresh_chances(np.array([0]), 10)[0] == pytest.approx(1)
+
+
+def test_entries_can_be_added() -> None:
+    ranker = ExpectedGain(1, 0, 1)
+    ranker.grow(3, 5)
+    assert ranker.ages(np.array([0, 1, 2]), 6).tolist() == [6, 1, 1]
+    for other in (
+        LeastRecentlyRefreshed(1, 0, random()),
+        WindowBased(np.array([0]), np.array([2.0]), random()),
+        RandomOrder(random()),
+    ):
+        other.grow(3)
+        assert len(other.rank(one_to_one(9, 1, np.arange(3), np.ones(3, np.int64)))) == 3

@@ -1,0 +1,297 @@
+"""SERVICE in continuous queries: windows joined with local views of a real endpoint in a second process."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from freshet.federation.settings import ServiceSettings
+from freshet.results.report import Report
+from freshet.runtime.session import RegisteredQuery, Session
+from sparql_endpoint import EndpointProcess
+
+EX = "http://example.org/"
+STREAM = EX + "mentions"
+USERS = 12
+QUICK = ServiceSettings(hosts=("127.0.0.1",), timeout_seconds=3, connect_seconds=0.5, backoff_seconds=0.01, attempts=1)
+
+
+@pytest.fixture(scope="module")
+def process() -> Iterator[EndpointProcess]:
+    made = EndpointProcess("")
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def endpoint(process: EndpointProcess) -> EndpointProcess:
+    process.does()
+    process.update("DELETE WHERE { ?s ?p ?o }")
+    rows = " ".join(f"<{EX}u{n}> <{EX}followers> {n * 10} ." for n in range(USERS))
+    process.update(f"INSERT DATA {{ {rows} <{EX}u3> <{EX}followers> 33 }}")
+    return process
+
+
+@pytest.fixture
+def session() -> Iterator[Session]:
+    made = Session(services=QUICK)
+    made.stream(STREAM)
+    yield made
+    made.services.close()
+
+
+def query_text(service: str, *, select: str = "?user ?post ?n", width: int = 10, more: str = "") -> str:
+    return f"""PREFIX : <{EX}> REGISTER RSTREAM <q> AS SELECT {select}
+        FROM NAMED WINDOW <w> ON <{STREAM}> [RANGE PT{width}S STEP PT10S]
+        WHERE {{ WINDOW <w> {{ ?user :isMentionedIn ?post }} {service} }} {more}"""
+
+
+def followers(endpoint: EndpointProcess) -> str:
+    return f"SERVICE <{endpoint.url}> {{ ?user :followers ?n }}"
+
+
+def mention(session: Session, second: float, *users: int) -> None:
+    lines = [
+        f"{int(second * 1000)}\t<{EX}u{user}> <{EX}isMentionedIn> <{EX}p{int(second)}-{at}> ."
+        for at, user in enumerate(users)
+    ]
+    session.push(STREAM, "\n".join(lines))
+
+
+def closed(session: Session, query: RegisteredQuery, second: int) -> list[Report]:
+    """Let time come to a close, and wait for the report."""
+    session.advance(STREAM, second * 1000)
+    session.engine.drain()
+    return query.take()
+
+
+def counts(session: Session, report: Report) -> list[tuple[str, str]]:
+    rows = [{name: str(term) for name, term in row.items()} for row in session.bindings(report)]
+    return sorted((row["user"][len(EX) + 1 : -1], row["n"].split('"')[1] if "n" in row else "-") for row in rows)
+
+
+def test_a_window_is_joined_with_remote_data(session: Session, endpoint: EndpointProcess) -> None:
+    query = session.register(query_text(followers(endpoint)))
+    mention(session, 1, 1, 2, 2, 99)
+    [report] = closed(session, query, 10)
+    assert counts(session, report) == [("u1", "10"), ("u2", "20"), ("u2", "20")]
+    [seen] = endpoint.seen
+    assert "VALUES" in seen["query"]
+    assert report.freshness is not None
+    assert report.freshness.accuracy > 0.9
+    assert report.freshness.refreshes == 3
+    assert report.freshness.missed == ()
+
+
+def test_one_key_can_have_several_solutions(session: Session, endpoint: EndpointProcess) -> None:
+    query = session.register(query_text(followers(endpoint)))
+    mention(session, 1, 3)
+    [report] = closed(session, query, 10)
+    assert counts(session, report) == [("u3", "30"), ("u3", "33")]
+
+
+def test_what_is_known_and_fresh_is_not_asked_for(session: Session, endpoint: EndpointProcess) -> None:
+    query = session.register(query_text(followers(endpoint)), accuracy=0.5)
+    for second in range(1, 100, 10):
+        mention(session, second, 1, 2)
+        [report] = closed(session, query, second + 9)
+        assert counts(session, report) == [("u1", "10"), ("u2", "20")]
+    assert len(endpoint.seen) == 1
+
+
+def test_a_refresh_shows_what_changed(session: Session, endpoint: EndpointProcess) -> None:
+    query = session.register(query_text(followers(endpoint)))
+    mention(session, 1, 1, 4)
+    closed(session, query, 10)
+    endpoint.update(f"DELETE WHERE {{ <{EX}u1> ?p ?o }}; INSERT DATA {{ <{EX}u1> <{EX}followers> 11 }}")
+    endpoint.update(f"DELETE WHERE {{ <{EX}u4> ?p ?o }}")
+    time.sleep(0.3)  # the view has aged
+    mention(session, 11, 1, 4)
+    [report] = closed(session, query, 20)
+    assert counts(session, report) == [("u1", "11")]
+
+
+def test_windows_that_stay_the_same_see_changes_too(session: Session, endpoint: EndpointProcess) -> None:
+    query = session.register(query_text(followers(endpoint), width=100))
+    mention(session, 1, 5)
+    assert counts(session, closed(session, query, 10)[-1]) == [("u5", "50")]
+    endpoint.update(f"DELETE WHERE {{ <{EX}u5> ?p ?o }}; INSERT DATA {{ <{EX}u5> <{EX}followers> 55 }}")
+    time.sleep(0.3)
+    assert counts(session, closed(session, query, 20)[-1]) == [("u5", "55")]
+
+
+def test_optional_minus_and_filters(session: Session, endpoint: EndpointProcess) -> None:
+    remote = followers(endpoint)
+    optional = session.register(query_text(f"OPTIONAL {{ {remote} }}").replace("<q>", "<a>"))
+    minus = session.register(query_text(f"MINUS {{ {remote} }}", select="?user ?post").replace("<q>", "<b>"))
+    large = session.register(query_text(f"{remote} FILTER (?n > 15)").replace("<q>", "<c>"))
+    grouped = session.register(
+        query_text(remote, select="(SUM(?n) AS ?all)")
+        .replace("<q>", "<d>")
+        .replace("?all", "?n")
+        .replace("SELECT (SUM(?n) AS ?n)", "SELECT (SUM(?n) AS ?all)")
+    )
+    mention(session, 1, 1, 2, 99)
+    session.advance(STREAM, 10_000)
+    session.engine.drain()
+    assert counts(session, optional.take()[0]) == [("u1", "10"), ("u2", "20"), ("u99", "-")]
+    assert counts(session, minus.take()[0]) == [("u99", "-")]
+    assert counts(session, large.take()[0]) == [("u2", "20")]
+    [row] = list(session.bindings(grouped.take()[0]))
+    assert str(row["all"]).startswith('"30"')
+
+
+def test_queries_share_a_view(session: Session, endpoint: EndpointProcess) -> None:
+    first = session.register(query_text(followers(endpoint)).replace("<q>", "<a>"), accuracy=0.5)
+    mention(session, 1, 1, 2)
+    closed(session, first, 10)
+    second = session.register(query_text(followers(endpoint)).replace("<q>", "<b>"), accuracy=0.5)
+    mention(session, 11, 1, 2)
+    assert counts(session, closed(session, second, 20)[0]) == [("u1", "10"), ("u2", "20")]
+    assert len(endpoint.seen) == 1
+
+
+def test_patterns_that_share_no_variable_are_loaded_whole(session: Session, endpoint: EndpointProcess) -> None:
+    text = query_text(f"SERVICE <{endpoint.url}> {{ SELECT (COUNT(*) AS ?n) {{ ?x :followers ?y }} }}")
+    query = session.register(text)
+    mention(session, 1, 1, 2)
+    [report] = closed(session, query, 10)
+    assert counts(session, report) == [("u1", "13"), ("u2", "13")]
+
+
+def test_stored_data_and_remote_data(session: Session, endpoint: EndpointProcess, tmp_path: object) -> None:
+    file = f"{tmp_path}/stored.ttl"
+    with open(file, "w", encoding="utf-8") as out:
+        out.write(f"<{EX}u1> a <{EX}Famous> .")
+    session.load(file)
+    query = session.register(query_text(f"?user a :Famous . {followers(endpoint)}"))
+    mention(session, 1, 1, 2)
+    assert counts(session, closed(session, query, 10)[0]) == [("u1", "10")]
+    assert "u2" not in endpoint.seen[0]["query"]  # what is joined here first is not asked for
+
+
+def test_old_endpoints(session: Session, endpoint: EndpointProcess) -> None:
+    endpoint.does("no_values")
+    query = session.register(query_text(followers(endpoint)))
+    mention(session, 1, 1, 2)
+    closed(session, query, 10)  # finds out that VALUES is not known
+    mention(session, 11, 1, 2)
+    assert counts(session, closed(session, query, 20)[0]) == [("u1", "10"), ("u2", "20")]
+
+
+def test_variable_endpoints_are_refused(session: Session) -> None:
+    with pytest.raises(Exception, match="SERVICE with a variable endpoint"):
+        session.register(query_text("?user :at ?where SERVICE ?where { ?user :followers ?n }"))
+
+
+def test_hosts_need_leave_at_registration(endpoint: EndpointProcess) -> None:
+    session = Session()
+    session.stream(STREAM)
+    with pytest.raises(Exception, match="may not ask"):
+        session.register(query_text(followers(endpoint)))
+    assert session.engine.names == []
+
+
+# ---- bad endpoints
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        {"mode": "gone"},
+        {"mode": "wrong_type"},
+        {"mode": "broken_json"},
+        {"mode": "drip"},
+        {"mode": "status", "status": 500},
+        {"mode": "redirect", "location": "http://evil.example/"},
+        {"delay_seconds": 2},
+    ],
+    ids=lambda value: str(value.get("mode", "slow")),
+)
+def test_the_query_goes_on_with_what_it_has(endpoint: EndpointProcess, behaviour: dict[str, object]) -> None:
+    session = Session(
+        services=ServiceSettings(("127.0.0.1",), timeout_seconds=0.6, attempts=1, failures_to_open=3, open_seconds=0.2)
+    )
+    session.stream(STREAM)
+    query = session.register(query_text(followers(endpoint)), latency_ms=400, accuracy=0.999)
+    mention(session, 1, 1, 2)
+    closed(session, query, 10)
+    endpoint.does(**behaviour)  # type: ignore[arg-type]
+    endpoint.update(f"DELETE WHERE {{ <{EX}u1> ?p ?o }}; INSERT DATA {{ <{EX}u1> <{EX}followers> 11 }}")
+    time.sleep(0.7)
+    for second in (11, 21, 31):
+        mention(session, second, 1, 2, 5)
+        start = time.monotonic()
+        [report] = closed(session, query, second + 9)
+        assert time.monotonic() - start < 1.5
+        assert counts(session, report) == [("u1", "10"), ("u2", "20")]  # u5 is not known, u1 is stale
+        assert report.freshness is not None
+        assert report.freshness.oldest_ms >= 600
+        assert report.freshness.accuracy < 0.99
+        assert "accuracy" in report.freshness.missed
+        time.sleep(0.25)
+    assert report.freshness.failing
+    assert not session.failures
+    endpoint.does()
+    time.sleep(1)
+    for second in (41, 51, 61):
+        mention(session, second, 1, 2, 5)
+        [report] = closed(session, query, second + 9)
+        time.sleep(0.25)
+    assert counts(session, report) == [("u1", "11"), ("u2", "20"), ("u5", "50")]
+    session.services.close()
+
+
+def test_silent_endpoints_that_are_gone(session: Session) -> None:
+    service = "SERVICE SILENT <http://127.0.0.1:9/sparql> { ?user :followers ?n }"
+    query = session.register(query_text(service))
+    mention(session, 1, 1)
+    assert counts(session, closed(session, query, 10)[0]) == [("u1", "-")]
+
+
+def test_nobody_else_waits(session: Session, endpoint: EndpointProcess) -> None:
+    endpoint.does(delay_seconds=1)
+    slow = session.register(query_text(followers(endpoint)).replace("<q>", "<slow>"))
+    quick = session.register(query_text("", select="?user ?post").replace("<q>", "<quick>"))
+    mention(session, 1, 1)
+    start = time.monotonic()
+    session.advance(STREAM, 10_000)
+    assert len(quick.take()) == 1
+    assert time.monotonic() - start < 0.5
+    assert slow.take() == []
+    session.engine.drain()
+    assert len(slow.take()) == 1
+
+
+def test_constraints_are_kept_and_told(session: Session, endpoint: EndpointProcess) -> None:
+    endpoint.does(delay_seconds=0.5)
+    query = session.register(query_text(f"OPTIONAL {{ {followers(endpoint)} }}"), latency_ms=100, accuracy=0.75)
+    mention(session, 1, 1, 2)
+    [report] = closed(session, query, 10)
+    assert report.freshness is not None
+    assert report.freshness.latency_ms <= 100
+    assert report.freshness.missed == ("accuracy",)
+    line = json.loads(session.ndjson(report))
+    assert line["service"]["missed"] == ["accuracy"]
+    assert line["service"]["accuracy"] == 0
+    time.sleep(0.6)  # what came too late is there for the next evaluation
+    mention(session, 11, 1, 2)
+    [report] = closed(session, query, 20)
+    assert counts(session, report) == [("u1", "10"), ("u2", "20")]
+    assert report.freshness is not None
+    assert report.freshness.accuracy > 0.75
+
+
+def test_unregistering_while_a_request_is_on_its_way(session: Session, endpoint: EndpointProcess) -> None:
+    endpoint.does(delay_seconds=0.3)
+    query = session.register(query_text(followers(endpoint)))
+    mention(session, 1, 1)
+    session.advance(STREAM, 10_000)
+    session.unregister(query.name)
+    time.sleep(0.5)
+    mention(session, 11, 1)
+    session.finish()
+    assert not session.failures
