@@ -61,6 +61,16 @@ def find_row(table, out, into, limit, subject, group, object):
 
 
 @njit
+def find_rows(table, out, into, limit, subjects, groups, objects):
+    """The rows of many triples, -1 for those that the reader does not have; a group of -1 has none."""
+    rows = np.full(subjects.size, -1, np.int64)
+    for i in range(rows.size):
+        if groups[i] >= 0:
+            rows[i] = find_row(table, out, into, limit, subjects[i], groups[i], objects[i])
+    return rows
+
+
+@njit
 def _longer(column, room):
     longer = np.empty(room, np.int64)
     longer[: column.size] = column

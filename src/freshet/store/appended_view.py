@@ -11,12 +11,13 @@ from freshet.kernels.adjacency_reading import (
     count_chain,
     count_every_chain,
     find_row,
+    find_rows,
     probe_chains,
     probe_triples,
     rows_along,
 )
 from freshet.rdf.triples import ANY, Ids, Triples
-from freshet.store.appended_arrays import AppendedArrays, Chains
+from freshet.store.appended_arrays import AppendedArrays, Chains, no_rows
 
 SUBJECT, OBJECT = 0, 2
 Column = Ids | int
@@ -85,7 +86,7 @@ class AppendedView:
 
     def probe(self, subjects: Column, predicates: Column, objects: Column) -> Found:
         """Every match of many patterns, with the number of the pattern, in the order of the patterns."""
-        groups, every = self._asked_groups(predicates)
+        groups, every = self.asked_groups(predicates)
         if not groups.size or (isinstance(subjects, np.ndarray) and not subjects.size):
             return NOTHING_FOUND
         if isinstance(subjects, np.ndarray):
@@ -113,6 +114,41 @@ class AppendedView:
     def chains(self, key: int) -> Chains:
         """The rows by subject (0) or by object (2)."""
         return self._arrays.out if key == SUBJECT else self._arrays.into
+
+    def nodes(self, key: int) -> tuple[Ids, Ids]:
+        """The nodes that have the keys (subjects or objects) of rows, and those that link the rows of equal key."""
+        out, into = self._arrays.out.nodes, self._arrays.into.nodes
+        return (into, out) if key == SUBJECT else (out, into)
+
+    def rows_of(self, triples: Triples) -> Ids:
+        """The rows of triples, -1 for those that are not here."""
+        arrays = self._arrays
+        groups = find_groups(triples.predicates, arrays.groups.slots, arrays.groups.known)
+        rows: Ids = find_rows(
+            arrays.triples, arrays.out.nodes, arrays.into.nodes, self.rows, triples.subjects, groups, triples.objects
+        )
+        return rows
+
+    def at(self, rows: Ids) -> Triples:
+        """The triples of rows."""
+        out, into = self._arrays.out.nodes, self._arrays.into.nodes
+        return Triples(into[rows, 0], self._arrays.groups.known[out[rows, 1] >> 32], out[rows, 0])
+
+    def asked_groups(self, predicates: Column) -> tuple[Ids, int]:
+        """The groups of predicates, none where nothing can match; or all groups that are below a number."""
+        if isinstance(predicates, np.ndarray):
+            groups = self._arrays.groups
+            return find_groups(np.ascontiguousarray(predicates), groups.slots, groups.known), 0
+        if predicates == ANY:
+            every = min(len(self._groups), self._arrays.groups.known.size)
+            return np.zeros(min(every, 1), np.int64), every
+        group = self._groups.get(int(predicates))
+        if group is None:
+            return _NOTHING, 0
+        found = self._group_arrays.get(group)
+        if found is None:
+            found = self._group_arrays[group] = np.array([group], np.int64)
+        return found, 0
 
     def triples(self, first: int = 0) -> Triples:
         """All triples, or those from a row on, in the order in which they came."""
@@ -156,22 +192,6 @@ class AppendedView:
         numbers = np.repeat(np.arange(len(scans)), [scan.subjects.size for scan in scans])
         return numbers, Triples(*(np.concatenate(columns) for columns in zip(*scans, strict=True)))
 
-    def _asked_groups(self, predicates: Column) -> tuple[Ids, int]:
-        """The groups of predicates, none where nothing can match; or all groups that are below a number."""
-        if isinstance(predicates, np.ndarray):
-            groups = self._arrays.groups
-            return find_groups(np.ascontiguousarray(predicates), groups.slots, groups.known), 0
-        if predicates == ANY:
-            every = min(len(self._groups), self._arrays.groups.known.size)
-            return np.zeros(min(every, 1), np.int64), every
-        group = self._groups.get(int(predicates))
-        if group is None:
-            return _NOTHING, 0
-        found = self._group_arrays.get(group)
-        if found is None:
-            found = self._group_arrays[group] = np.array([group], np.int64)
-        return found, 0
-
     def _count_everywhere(self, subject: int, object: int) -> int:
         if subject == ANY and object == ANY:
             return self.rows
@@ -190,6 +210,11 @@ class AppendedView:
                 found = int(ends[group, 0]) - 1, min(int(ends[group, 2]), self.rows)
             self._chains_along[group] = found
         return found
+
+
+def no_view() -> AppendedView:
+    """A view of nothing."""
+    return AppendedView(no_rows(1), 0, {})
 
 
 def _column(ids: Column) -> Ids:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from types import TracebackType
 from weakref import WeakSet
@@ -11,15 +11,21 @@ from weakref import WeakSet
 import numpy as np
 
 from freshet.rdf.elements import Elements
+from freshet.rdf.errors import InputError
 from freshet.rdf.triples import DEFAULT_GRAPH, Ids, Triples
+from freshet.store.appended_view import no_view
 from freshet.store.graph import Reader, StoredGraph
+from freshet.store.graph_snapshot import GraphSnapshot
 from freshet.store.snapshots import Injectors, SnapshotPlan, VectorTimestamp
 from freshet.store.store_bytes import StoreBytes, bytes_of
+from freshet.store.stream_windows import DEFAULT_BUDGET_BYTES, StreamWindows
 from freshet.store.triple_index import TripleIndex
+from freshet.store.window_reader import WindowReader
 
 _EMPTY = TripleIndex()
 _NO_NAMES = np.empty(0, np.int64)
 _NO_GRAPH = StoredGraph()
+_NOTHING_APPENDED = no_view()
 
 
 class DatasetSnapshot:
@@ -103,6 +109,7 @@ class StoredDataset:
         self.default = self._new_graph()
         self._named: dict[int, StoredGraph] = {}
         self._named_changed = False
+        self._windows: dict[str, StreamWindows] = {}
         self._published = DatasetSnapshot({}, self.default.reader)
         self._held: WeakSet[DatasetSnapshot] = WeakSet()
         self.changing = _Changing(partial(self._publish))
@@ -121,8 +128,41 @@ class StoredDataset:
         """Add what a batch of a stream leaves behind to the default graph. Readers see all of it or nothing."""
         with self.changing:
             batch = self._plan.begin(stream)
-            self.default.absorb(elements, lambda shard: self._plan.finished(shard, batch))
+            rows = self.default.absorb(elements, lambda shard: self._plan.finished(shard, batch))
+            windows, appended = self._windows.get(stream), self.default.appended()
+            if windows is not None and appended is not None:
+                windows.absorbed(elements, rows, appended)
             self._plan.end(batch)
+
+    def keep_windows(
+        self, stream: str, budget_bytes: int = DEFAULT_BUDGET_BYTES, needed_from: Callable[[], int] | None = None
+    ) -> None:
+        """Keep what windows of a stream read, from the next batch on: where absorbed rows are, and timing data.
+
+        Timing data may take so many bytes; `needed_from` says from what time on windows need them. It is asked when
+        they are full. `free_before` frees both.
+        """
+        with self.changing:
+            self._windows.setdefault(stream, StreamWindows(budget_bytes, needed_from))
+
+    def push_timing(self, elements: Elements, stream: str) -> None:
+        """Keep a batch of what a stream does not leave in the graph; a BufferFullError says that there is no room."""
+        self._windows_of(stream).slices.push(elements)
+
+    def free_before(self, stream: str, time_ms: int) -> None:
+        """Free what windows of a stream read, where it has no element from a time on."""
+        with self.changing:
+            self._windows_of(stream).free_before(time_ms)
+
+    def window_reader(self, stream: str, from_ms: int, to_ms: int) -> WindowReader:
+        """The window from_ms <= time < to_ms of a stream, as a graph: absorbed rows and timing data."""
+        graph = self._published.graph(DEFAULT_GRAPH)
+        appended = graph.appended if isinstance(graph, GraphSnapshot) else _NOTHING_APPENDED
+        return self._windows_of(stream).reader(appended, from_ms, to_ms)
+
+    def timing_refused(self, stream: str) -> int:
+        """How many batches of a stream's timing data found no room."""
+        return self._windows_of(stream).slices.refused
 
     def snapshot(self) -> DatasetSnapshot:
         """All graphs as they are now: the newest stable snapshot."""
@@ -165,7 +205,12 @@ class StoredDataset:
 
     def nbytes(self) -> StoreBytes:
         """How much memory everything takes."""
-        return bytes_of([self.default, *self._named.values()])
+        windows = list(self._windows.values())
+        return bytes_of(
+            [self.default, *self._named.values()],
+            sum(each.index.nbytes for each in windows),
+            sum(each.slices.nbytes for each in windows),
+        )
 
     def stop(self) -> None:
         """Let the injecting threads go, where there are any."""
@@ -184,6 +229,11 @@ class StoredDataset:
         self._published = DatasetSnapshot(
             graphs, self.default.reader, names, self._plan.stable_number, self._plan.stable()
         )
+
+    def _windows_of(self, stream: str) -> StreamWindows:
+        if stream not in self._windows:
+            raise InputError(f"no windows are kept of the stream <{stream}>")
+        return self._windows[stream]
 
     def _new_graph(self) -> StoredGraph:
         return StoredGraph(self._injectors.each, self._injectors.shards)

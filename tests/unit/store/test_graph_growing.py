@@ -7,42 +7,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from freshet.rdf.elements import Elements
 from freshet.rdf.triples import ANY, DEFAULT_GRAPH, Triples
 from freshet.store.dataset import DatasetSnapshot, StoredDataset
 from freshet.store.graph import BEFORE_ALL_TIME
-
-Triple = tuple[int, int, int]
-Pattern = tuple[int, int, int]
-Kinds = tuple[str, str, str]
+from naive_triples import (
+    KINDS,
+    PATTERNS,
+    TRIPLES,
+    Kinds,
+    Pattern,
+    Triple,
+    columns_of,
+    elements_of,
+    naive_match,
+    naive_probe,
+    places_of,
+    rows,
+)
 
 NAMED = 77
-TERMS = st.sampled_from([1, 2, 3, 5, 2**62, 2**63 - 1, -1, -(2**63)])
-PREDICATES = st.sampled_from([1, 7, -1, 2**63 - 1])
-TRIPLES = st.lists(st.tuples(TERMS, PREDICATES, TERMS), max_size=12)
 STEPS = st.lists(
     st.tuples(st.sampled_from(["load", "absorb", "absorb", "named", "read"]), TRIPLES, st.integers(0, 9)), max_size=8
 )
-PATTERNS = st.tuples(st.just(ANY) | TERMS, st.just(ANY) | PREDICATES, st.just(ANY) | TERMS)
-KINDS = st.tuples(*[st.sampled_from(["column", "constant", "any"])] * 3).filter(lambda kinds: "column" in kinds)
-
-
-def columns_of(triples: list[Triple]) -> Triples:
-    return Triples(*(np.ascontiguousarray(column) for column in np.array(triples, np.int64).reshape(-1, 3).T))
-
-
-def elements_of(triples: list[Triple], time: int) -> Elements:
-    return Elements(np.full(len(triples), time, np.int64), *columns_of(triples))
-
-
-def naive_match(triples: set[Triple], pattern: Pattern) -> list[Triple]:
-    return sorted(
-        triple for triple in triples if all(wanted in (ANY, term) for wanted, term in zip(pattern, triple, strict=True))
-    )
-
-
-def rows(triples: Triples) -> list[Triple]:
-    return sorted(zip(*(column.tolist() for column in triples), strict=True))
 
 
 class Twin:
@@ -98,21 +84,10 @@ def check_reader(
             assert reader.distinct(pattern[1], place) >= len(
                 {triple[place] for triple in naive_match(triples, (ANY, pattern[1], ANY))}
             )
-    columns = np.array(patterns, np.int64).T
-    columns[columns == ANY] = 4
-    places = [
-        np.ascontiguousarray(column) if kind == "column" else int(column[0]) if kind == "constant" else ANY
-        for column, kind in zip(columns, kinds, strict=True)
-    ]
+    places = places_of(patterns, kinds)
     numbers, hits = reader.probe(*places)
     assert (np.diff(numbers) >= 0).all()
-    wanted = sorted(
-        (number, *triple)
-        for number in range(len(patterns))
-        for triple in naive_match(
-            triples, tuple(int(place[number]) if isinstance(place, np.ndarray) else place for place in places)
-        )
-    )
+    wanted = naive_probe(triples, len(patterns), places)
     assert sorted(zip(numbers.tolist(), *(column.tolist() for column in hits), strict=True)) == wanted
 
 

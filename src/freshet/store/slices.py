@@ -1,0 +1,100 @@
+"""Timing data: what streams do not leave in the graph, kept in time slices for as long as a window needs it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from freshet.rdf.elements import Elements
+from freshet.rdf.errors import InputError
+
+_NOTHING = np.empty(0, np.int64)
+NO_ELEMENTS = Elements(_NOTHING, _NOTHING, _NOTHING, _NOTHING)
+
+
+class BufferFullError(InputError):
+    """There is no room for a batch: windows still need all that is there. The batch may be pushed again later."""
+
+
+class TimeSlice(NamedTuple):
+    """One batch: its arrays as they were pushed, and what its times span."""
+
+    elements: Elements
+    first_ms: int
+    last_ms: int
+    nbytes: int
+
+
+def time_slice(elements: Elements) -> TimeSlice:
+    """A batch that has elements."""
+    size = sum(column.nbytes for column in elements)
+    return TimeSlice(elements, int(elements.times.min()), int(elements.times.max()), size)
+
+
+def elements_within(slices: Iterable[TimeSlice], from_ms: int, to_ms: int) -> Elements:
+    """The elements with from_ms <= time < to_ms, in the order in which they came."""
+    parts = [NO_ELEMENTS]
+    for piece in slices:
+        if piece.last_ms < from_ms or piece.first_ms >= to_ms:
+            continue
+        elements = piece.elements
+        if piece.first_ms < from_ms or piece.last_ms >= to_ms:
+            inside = (elements.times >= from_ms) & (elements.times < to_ms)
+            elements = Elements(*(column[inside] for column in elements))
+        parts.append(elements)
+    if len(parts) <= 2:
+        return parts[-1]
+    return Elements(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+class TimeSlices:
+    """A stream's slices, oldest first, within a budget of bytes.
+
+    `needed_from` says from what time on windows need elements; it is asked when there is no room.
+    """
+
+    def __init__(self, budget_bytes: int, needed_from: Callable[[], int] | None = None) -> None:
+        self.budget_bytes = budget_bytes
+        self.nbytes = 0
+        self.refused = 0  # batches for which there was no room
+        self._needed_from = needed_from
+        self._slices: tuple[TimeSlice, ...] = ()  # replaced, never changed: readers have what they began with
+        self._lock = threading.Lock()
+
+    def push(self, elements: Elements) -> None:
+        """Keep a batch, all of it or, with a BufferFullError, nothing."""
+        if not len(elements.times):
+            return
+        new = time_slice(elements)
+        size = new.nbytes
+        with self._lock:
+            if self.nbytes + size > self.budget_bytes and self._needed_from is not None:
+                self._free(self._needed_from())
+            if self.nbytes + size > self.budget_bytes:
+                self.refused += 1
+                raise BufferFullError(
+                    f"a batch of {size} bytes does not fit: the slices have {self.nbytes} of {self.budget_bytes} bytes"
+                )
+            self._slices = (*self._slices, new)
+            self.nbytes += size
+
+    def free_before(self, time_ms: int) -> int:
+        """Drop slices that have no element from a time on; how many bytes that gave back."""
+        with self._lock:
+            return self._free(time_ms)
+
+    def window(self, from_ms: int, to_ms: int) -> Elements:
+        """The elements with from_ms <= time < to_ms, in the order in which they came."""
+        return elements_within(self._slices, from_ms, to_ms)
+
+    def __len__(self) -> int:
+        return len(self._slices)
+
+    def _free(self, time_ms: int) -> int:
+        kept = tuple(piece for piece in self._slices if piece.last_ms >= time_ms)
+        before, self.nbytes = self.nbytes, sum(piece.nbytes for piece in kept)
+        self._slices = kept
+        return before - self.nbytes

@@ -1,0 +1,143 @@
+"""Windows of streams: absorbed rows through the stream index and timing data in slices, beside plain sets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from freshet.rdf.elements import Elements
+from freshet.rdf.errors import InputError
+from freshet.rdf.triples import ANY
+from freshet.store.dataset import StoredDataset
+from freshet.store.slices import BufferFullError, TimeSlices
+from freshet.store.stream_index import StreamIndex
+from freshet.store.window_reader import WindowReader
+from naive_triples import (
+    KINDS,
+    PATTERNS,
+    TRIPLES,
+    Kinds,
+    Pattern,
+    Triple,
+    columns_of,
+    elements_of,
+    naive_match,
+    naive_probe,
+    places_of,
+    rows,
+)
+
+BATCHES = st.lists(st.tuples(st.sampled_from("abt"), TRIPLES, st.lists(st.integers(0, 20), min_size=12)), max_size=8)
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    loaded=TRIPLES,
+    batches=BATCHES,
+    span=st.tuples(st.integers(0, 12), st.integers(1, 12)),
+    freed=st.integers(0, 12),
+    patterns=st.lists(PATTERNS, min_size=1, max_size=5),
+    kinds=KINDS,
+)
+def test_windows(
+    loaded: list[Triple],
+    batches: list[tuple[str, list[Triple], list[int]]],
+    span: tuple[int, int],
+    freed: int,
+    patterns: list[Pattern],
+    kinds: Kinds,
+) -> None:
+    """Streams a and b are absorbed, t is timing data of the stream a."""
+    stored = StoredDataset()
+    stored.load(*columns_of(loaded))
+    stored.keep_windows("a")
+    from_ms, to_ms = max(span[0], freed), max(span[0], freed) + span[1]
+    expected: set[Triple] = set()
+    for number, (stream, triples, times) in enumerate(batches):
+        elements = Elements(np.array(times[: len(triples)], np.int64), *columns_of(triples))
+        if stream == "t":
+            stored.push_timing(elements, "a")
+        else:
+            stored.absorb(elements, stream)
+        if stream != "b":
+            expected |= {triple for triple, time in zip(triples, times, strict=False) if from_ms <= time < to_ms}
+        if number == 4:
+            stored.free_before("a", freed)
+    check_window(stored.window_reader("a", from_ms, to_ms), expected, patterns, kinds)
+
+
+def check_window(reader: WindowReader, expected: set[Triple], patterns: list[Pattern], kinds: Kinds) -> None:
+    for pattern in patterns:
+        found = naive_match(expected, pattern)
+        assert rows(reader.match(*pattern)) == found
+        assert reader.count(*pattern) == len(found)
+        assert reader.distinct(pattern[1], 0) == len({s for s, _, _ in naive_match(expected, (ANY, pattern[1], ANY))})
+    places = places_of(patterns, kinds)
+    numbers, hits = reader.probe(*places)
+    assert (np.diff(numbers) >= 0).all()
+    wanted = naive_probe(expected, len(patterns), places)
+    assert sorted(zip(numbers.tolist(), *(column.tolist() for column in hits), strict=True)) == wanted
+
+
+def test_a_reader_goes_on_while_batches_come_and_go() -> None:
+    stored = StoredDataset()
+    stored.keep_windows("a")
+    batches = [[(s, 7, 100 * number + s) for s in range(1, 900)] for number in range(30)]
+    readers = []
+    for number, triples in enumerate(batches):
+        stored.absorb(elements_of(triples, 10 * number), "a")
+        stored.free_before("a", 10 * (number - 4))
+        readers.append(stored.window_reader("a", 10 * (number - 2), 10 * (number + 1)))
+    for number, reader in enumerate(readers):
+        wanted = {triple for batch in batches[max(0, number - 2) : number + 1] for triple in batch}
+        assert reader.count(ANY, 7, ANY) == len(wanted)
+        assert rows(reader.match(5, 7, ANY)) == naive_match(wanted, (5, 7, ANY))
+        assert rows(reader.match(ANY, ANY, 100 * number + 3)) == naive_match(wanted, (ANY, ANY, 100 * number + 3))
+    assert len(stored._windows["a"].index) == 5
+    sizes = stored.nbytes()
+    assert 5 * 899 * 8 < sizes.stream_index < 5 * 899 * 50
+    stored.free_before("a", 10**6)
+    assert stored.nbytes().stream_index == 0
+
+
+def test_a_batch_is_not_in_a_window_before_it_is_readable() -> None:
+    stored = StoredDataset()
+    stored.keep_windows("a")
+    stored.absorb(elements_of([(1, 7, 2)], 5), "a")
+    with stored.changing:
+        stored.absorb(elements_of([(1, 7, 2), (1, 7, 3)], 6), "a")
+        assert rows(stored.window_reader("a", 5, 9).match(ANY, ANY, ANY)) == [(1, 7, 2)]
+        assert rows(stored.window_reader("a", 6, 9).match(ANY, ANY, ANY)) == []
+    assert rows(stored.window_reader("a", 6, 9).match(ANY, ANY, ANY)) == [(1, 7, 2), (1, 7, 3)]
+
+
+def test_full_slices_refuse_a_batch_and_count_it() -> None:
+    needed = [0]
+    slices = TimeSlices(budget_bytes=100, needed_from=lambda: needed[0])
+    slices.push(elements_of([(1, 2, 3), (4, 5, 6)], 10))
+    assert slices.nbytes == 64
+    with pytest.raises(BufferFullError, match="a batch of 64 bytes does not fit: the slices have 64 of 100 bytes"):
+        slices.push(elements_of([(1, 2, 3), (4, 5, 7)], 11))
+    assert (slices.refused, slices.nbytes, len(slices)) == (1, 64, 1)
+    assert slices.window(0, 20).objects.tolist() == [3, 6]
+    needed[0] = 11
+    slices.push(elements_of([(1, 2, 3), (4, 5, 7)], 11))
+    assert slices.window(0, 20).objects.tolist() == [3, 7]
+    assert slices.free_before(12) == 64
+    assert len(slices) == 0
+    slices.push(elements_of([], 12))
+    assert slices.window(0, 20).objects.tolist() == []
+
+
+def test_windows_that_nobody_asked_for_are_not_kept() -> None:
+    stored = StoredDataset()
+    stored.absorb(elements_of([(1, 7, 2)], 5), "a")
+    with pytest.raises(InputError, match="no windows are kept of the stream <a>"):
+        stored.window_reader("a", 0, 10)
+    stored.keep_windows("a", budget_bytes=10)
+    with pytest.raises(BufferFullError):
+        stored.push_timing(elements_of([(1, 7, 2)], 5), "a")
+    assert stored.timing_refused("a") == 1
+    assert len(StreamIndex()) == 0
