@@ -149,9 +149,10 @@ def load(
     finally:
         spark.stop()
     counts = done.counts
+    graphs = "1 graph" if counts.graphs == 1 else f"{counts.graphs} graphs"
     print(
-        f"freshet: {done.statements} statements read; {output} has {counts.triples} triples"
-        f" and {counts.terms} terms in {counts.graphs} graphs",
+        f"freshet: {done.statements} statements read;"
+        f" {output} has {counts.triples} triples and {counts.terms} terms in {graphs}",
         file=sys.stderr,
     )
 

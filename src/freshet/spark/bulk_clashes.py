@@ -22,9 +22,33 @@ from freshet.spark.bulk_blocks import StagedBlock, read_rows, read_terms, stage_
 from freshet.spark.bulk_terms import wanted
 
 
-def resolve(keys: Iterable[str], hash_bits: int) -> dict[str, int]:
-    """Ids for terms such that none has that of another: the first that is free in the sequence of each."""
-    ordered = sorted(set(keys))
+def resolve(
+    spark: SparkSession, blocks: Sequence[StagedBlock], folder: Path, keys: Iterable[str], hash_bits: int
+) -> dict[str, int]:
+    """Ids for terms such that no two terms of all blocks have one.
+
+    A term may get an id that another has by its hash alone. Then that one is in question too, and all are given anew.
+    """
+    place, names = str(folder), [block.name for block in blocks if block.terms]
+    known = set(keys)
+    while True:
+        found = _resolved(known, hash_bits)
+        taken = np.sort(np.array(list(found.values()), np.int64))
+
+        def others(name: str, taken: Ids = taken, known: set[str] = known) -> list[str]:
+            terms = read_terms(Path(place), name)
+            same = terms.filter(pa.array(np.isin(terms.column("id").to_numpy(), taken)))
+            return [key for key in same.column("key").to_pylist() if key not in known]
+
+        more = spark.sparkContext.parallelize(names, len(names)).map(others).collect()
+        if not any(more):
+            return found
+        known = known.union(*more)
+
+
+def _resolved(keys: Iterable[str], hash_bits: int) -> dict[str, int]:
+    """The first id in the sequence of each term that none before it has."""
+    ordered = sorted(keys)
     taken: set[int] = set()
     found: dict[str, int] = {}
     asked = wanted(pa.array(ordered, pa.large_string()), hash_bits, {})
@@ -37,9 +61,9 @@ def resolve(keys: Iterable[str], hash_bits: int) -> dict[str, int]:
 
 
 def rewrite_blocks(
-    spark: SparkSession, blocks: Sequence[StagedBlock], folder: Path, resolved: Mapping[str, int], number: int
+    spark: SparkSession, blocks: Sequence[StagedBlock], folder: Path, resolved: Mapping[str, int]
 ) -> list[StagedBlock]:
-    """Blocks in which terms have the ids that they were given; `number` is one for each time that this is done.
+    """Blocks in which terms have the ids that they were given.
 
     Nothing is written over, so that a task may be run again.
     """
@@ -50,7 +74,7 @@ def rewrite_blocks(
 
     def change(work: tuple[StagedBlock, Ids]) -> StagedBlock:
         block, changes = work
-        return _rewritten(block, changes, Path(place), f"{block.name}-{number}")
+        return _rewritten(block, changes, Path(place), f"{block.name}-resolved")
 
     context = spark.sparkContext
     found = context.parallelize(blocks, len(blocks)).map(find).collect()

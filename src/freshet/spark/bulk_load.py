@@ -7,15 +7,16 @@ object. What a task holds depends on the size of stretches and ranges, not on th
 
 from __future__ import annotations
 
-import itertools
+import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
 from freshet.rdf.blocks import Stretch, read_blocks
@@ -30,6 +31,7 @@ from freshet.store.graph_manifest import Counts
 
 _ROWS_A_RANGE = 1 << 20
 _STRETCH_BYTES = 64 << 20
+_SYSTEM_ERROR = re.compile(r"\[Errno \d+\] ([^\n]*)")
 TRIPLES, TERMS = "triples", "terms"
 
 
@@ -77,7 +79,16 @@ def load_files(
     """Load RDF files into a graph directory, which is made, or gets what they have in addition."""
     check_load(files, output)
     with LoadFolder(output) as folder:
-        return _Load(spark, folder, options).run(files)
+        try:
+            return _Load(spark, folder, options).run(files)
+        except (OSError, Py4JJavaError) as error:
+            raise _clear(error, output) from error
+
+
+def _clear(error: Exception, output: Path) -> Exception:
+    """What the system said, where that is why a task failed: the disk is full, say. Spark says it among much else."""
+    said = _SYSTEM_ERROR.search(str(error))
+    return RuntimeError(f"{output}: the load failed and left nothing: {said[1]}") if said else error
 
 
 class _Load:
@@ -122,19 +133,21 @@ class _Load:
         return self._spark.sparkContext.parallelize(work, len(work)).map(task).collect()
 
     def _sort_terms(self, blocks: list[StagedBlock]) -> tuple[list[StagedBlock], list[bulk_terms.TermPart]]:
-        """Sort terms, until no two have one id. More than twice is for terms that nobody has seen yet."""
-        resolved: dict[str, int] = {}
-        bits = (self._ranges(sum(block.terms for block in blocks)) - 1).bit_length()
-        for number in itertools.count():
-            names = [block.name for block in blocks if block.terms]
-            table, hash_bits = self._data / TERMS, self._options.hash_bits
-            parts = bulk_terms.sort_terms(self._spark, names, self._staging, table, bits, hash_bits, resolved)
-            clashing = {key for part in parts for _, key in part.clashes}
-            if not clashing:
-                break
-            resolved = resolve({*resolved, *clashing}, hash_bits)
-            blocks = rewrite_blocks(self._spark, blocks, self._staging, resolved, number)
+        """Sort the terms; where two have one id, once more after they have been given others."""
+        parts = self._sorted_terms(blocks, {})
+        clashing = {key for part in parts for _, key in part.clashes}
+        if clashing:
+            resolved = resolve(self._spark, blocks, self._staging, clashing, self._options.hash_bits)
+            blocks = rewrite_blocks(self._spark, blocks, self._staging, resolved)
+            parts = self._sorted_terms(blocks, resolved)
+            assert not any(part.clashes for part in parts), "every term has an id of its own now"
         return blocks, parts
+
+    def _sorted_terms(self, blocks: list[StagedBlock], resolved: Mapping[str, int]) -> list[bulk_terms.TermPart]:
+        bits = (self._ranges(sum(block.terms for block in blocks)) - 1).bit_length()
+        names = [block.name for block in blocks if block.terms]
+        table, hash_bits = self._data / TERMS, self._options.hash_bits
+        return bulk_terms.sort_terms(self._spark, names, self._staging, table, bits, hash_bits, resolved)
 
     def _sort_orders(self, blocks: list[StagedBlock]) -> Groups:
         """Sort the triples both ways, and write the files of both orders."""

@@ -73,14 +73,13 @@ def write_part(
 ) -> TermPart:
     """Write the terms whose ids begin with the bits of a number."""
     terms = _range(folder, names, number << (_ID_BITS - bits), (number + 1) << (_ID_BITS - bits))
-    ids, keys = terms.column("id").to_numpy(), terms.column("key").combine_chunks()
-    same_id, same_key = _same_as_before(ids, keys)
-    fresh = ~(same_id & same_key)
-    clashing = same_id & ~same_key
+    same_id, same_key = _same_as_before(terms)
+    kept = terms.filter(pa.array(~(same_id & same_key))).combine_chunks()
+    clashing, _ = _same_as_before(kept)
     clashing[:-1] |= clashing[1:]
-    clashing |= ids != wanted(keys, hash_bits, resolved)
-    clashes = terms.filter(pa.array(clashing & fresh))
-    kept = terms.filter(pa.array(fresh)).cast(TABLE)
+    clashing |= kept.column("id").to_numpy() != wanted(kept.column("key").combine_chunks(), hash_bits, resolved)
+    clashes = kept.filter(pa.array(clashing))
+    kept = kept.cast(TABLE)
     pq.write_table(kept, table / f"{number:05}.parquet", compression="zstd", use_dictionary=False)
     size = _write_records(kept, folder, number)
     return TermPart(number, kept.num_rows, size, list(zip(*(column.to_pylist() for column in clashes), strict=True)))
@@ -102,15 +101,15 @@ def _range(folder: Path, names: Sequence[str], start: int, end: int) -> pa.Table
 
 def _with_keys_sorted(terms: pa.Table) -> pa.Table:
     """Terms in the order of ids, those with one id in the order of keys. Most ids have one key: then that is done."""
-    ids = terms.column("id").to_numpy()
-    same_id, same_key = _same_as_before(ids, terms.column("key").combine_chunks())
+    same_id, same_key = _same_as_before(terms)
     if not (same_id & ~same_key).any():
         return terms
     return terms.sort_by([("id", "ascending"), ("key", "ascending")]).combine_chunks()
 
 
-def _same_as_before(ids: Ids, keys: pa.Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which ids are the same as the one before, and which keys are."""
+def _same_as_before(terms: pa.Table) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which terms have the id of the one before, and which have its key."""
+    ids, keys = terms.column("id").to_numpy(), terms.column("key").combine_chunks()
     same_id, same_key = np.zeros(ids.size, np.bool_), np.zeros(ids.size, np.bool_)
     same_id[1:] = ids[1:] == ids[:-1]
     same_key[1:] = pc.equal(keys[1:], keys[:-1]).to_numpy(zero_copy_only=False)

@@ -55,7 +55,18 @@ class LoadFolder:
             self._graph.mkdir(parents=True, exist_ok=True)
             self._check_content()
             self._lock = os.open(self._graph / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
-            self._take_lock()
+        except OSError as error:
+            raise InputError(f"cannot be written: {error.strerror}", file=str(self._graph)) from None
+        try:
+            self._prepare()
+        except BaseException:
+            os.close(self._lock)
+            raise
+        return self
+
+    def _prepare(self) -> None:
+        self._take_lock()
+        try:
             if (self._graph / NAME).exists():
                 self.manifest = read_manifest(self._graph)
                 check_sizes(self._graph, self.manifest)
@@ -65,7 +76,6 @@ class LoadFolder:
                 folder.mkdir(parents=True)
         except OSError as error:
             raise InputError(f"cannot be written: {error.strerror}", file=str(self._graph)) from None
-        return self
 
     def _check_content(self) -> None:
         """A folder of something else is left alone."""
@@ -79,7 +89,6 @@ class LoadFolder:
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            os.close(self._lock)
             raise InputError("another load is writing to this graph directory", file=str(self._graph)) from None
 
     def _remove_leftovers(self) -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from freshet.kernels.dictionary import DictionaryArrays
+from freshet.rdf.errors import InputError
 from freshet.rdf.triples import Ids
 from freshet.store.graph_layout import GROUPS, HEAP, ORDERS, SLOTS, Groups, read_groups
-from freshet.store.graph_manifest import Counts, check_file, check_sizes, read_manifest
+from freshet.store.graph_manifest import Counts, Manifest, check_file, check_sizes, read_manifest
 from freshet.store.mapped_files import mapped
 from freshet.store.order_arrays import OrderArrays
 from freshet.store.triple_index import TripleIndex
@@ -23,10 +24,10 @@ class GraphDirectory:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self._manifest = read_manifest(self.path)
-        check_sizes(self.path, self._manifest)
+        self._manifest = _manifest(self.path)
         check_file(self.path, self._manifest, GROUPS)
         self._data = self.path / self._manifest.data
+        self._heap, self._slots = ((self._data / name).open("rb") for name in (HEAP, SLOTS))
 
     @property
     def counts(self) -> Counts:
@@ -52,11 +53,13 @@ class GraphDirectory:
             check_file(self.path, self._manifest, name)
 
     def dictionary_arrays(self) -> DictionaryArrays:
-        """The arrays of the dictionary. They may be written to; the files stay as they are."""
+        """The arrays of the dictionary, anew each time. They may be written to; the files stay as they are.
+
+        The files are kept open: a load that adds to the graph removes them, and they may be asked for after that.
+        """
         sizes = np.array([self.counts.terms, self.counts.heap_bytes], np.int64)
-        return DictionaryArrays(
-            mapped(self._data / SLOTS, np.int64), mapped(self._data / HEAP, np.uint8, _HEAP_ROOM), sizes
-        )
+        slots = mapped(self._slots.fileno(), np.int64)
+        return DictionaryArrays(slots, mapped(self._heap.fileno(), np.uint8, _HEAP_ROOM), sizes)
 
     def graphs(self) -> Iterator[tuple[int, TripleIndex]]:
         """Each graph by the id of its name (0: the default graph) with its triples."""
@@ -71,6 +74,20 @@ class GraphDirectory:
                 for files, directory in zip(columns, directories, strict=True)
             )
             yield graph, TripleIndex.of_orders(by_subject, by_object)
+
+
+def _manifest(path: Path) -> Manifest:
+    """The manifest, its files being there; read once more where a load has put another in its place meanwhile."""
+    manifest = read_manifest(path)
+    try:
+        check_sizes(path, manifest)
+    except InputError:
+        again = read_manifest(path)
+        if again == manifest:
+            raise
+        check_sizes(path, again)
+        return again
+    return manifest
 
 
 def _order(

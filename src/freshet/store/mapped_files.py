@@ -23,14 +23,17 @@ _LIBC.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 _FAILED = ctypes.c_void_p(-1).value
 
 
-def mapped(path: Path, kind: type[AnyNumber], room: int = 0) -> NDArray[AnyNumber]:
+def mapped(file: Path | int, kind: type[AnyNumber], room: int = 0) -> NDArray[AnyNumber]:
     """A file's content, with room for so many bytes after it. Who writes gets a copy of the page; the file stays.
 
     Nobody should write to what is in the file; but read-only arrays are a type of their own to Numba, for which every
     kernel would be compiled once more. The system gives memory to the pages that are written to, not to the room.
-    Python's own mmap cannot put a file at the start of a larger map.
+    Python's own mmap cannot put a file at the start of a larger map. A file that is open may be given by its number.
     """
-    size = path.stat().st_size
+    if isinstance(file, Path):
+        with file.open("rb") as opened:
+            return mapped(opened.fileno(), kind, room)
+    size = os.fstat(file).st_size
     if not size + room:
         return np.empty(0, kind)
     whole = -(-(size + room) // mmap.PAGESIZE) * mmap.PAGESIZE
@@ -39,8 +42,7 @@ def mapped(path: Path, kind: type[AnyNumber], room: int = 0) -> NDArray[AnyNumbe
     memory = (ctypes.c_uint8 * (size + room)).from_address(address)
     weakref.finalize(memory, _LIBC.munmap, address, whole)
     if size:
-        with path.open("rb") as file:
-            _mmap(address, size, access, _PRIVATE | _MAP_FIXED, file.fileno())
+        _mmap(address, size, access, _PRIVATE | _MAP_FIXED, file)
     return np.frombuffer(memoryview(memory), kind, count=(size + room) // np.dtype(kind).itemsize)
 
 
