@@ -106,7 +106,7 @@ class Checkpoint:
         if manifest is not None:
             with dictionary.pins:
                 for segment in manifest.segments:
-                    self.dataset.restore(read_segment(self._graph_folder, segment, dictionary))
+                    self.dataset.take_up(read_segment(self._graph_folder, segment, dictionary))
         self.delivered = max(
             [
                 -1 if manifest is None else manifest.delivered,

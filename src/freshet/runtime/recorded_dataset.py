@@ -27,7 +27,7 @@ class RecordedDataset(StoredDataset):
         with self._record_lock:
             self._absorbed.append((self.sequence, elements))
 
-    def restore(self, rows: GraphRows) -> None:
+    def take_up(self, rows: GraphRows) -> None:
         """Take up what a checkpoint has: loaded triples, and those that streams have left, with their times."""
         loaded = rows.times == BEFORE_ALL_TIME
         with self.changing:
