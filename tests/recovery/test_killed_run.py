@@ -65,7 +65,7 @@ def run_and_kill(world: World, reports: int, delay: float) -> bool:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    wait_until(lambda: len(world.reports_so_far()) >= reports or process.poll() is not None, seconds=300)
+    wait_until(lambda: len(world.reports_so_far()) >= reports or process.poll() is not None, seconds=600)
     try:
         process.wait(timeout=delay)
     except subprocess.TimeoutExpired:
@@ -79,7 +79,7 @@ def run_and_kill(world: World, reports: int, delay: float) -> bool:
 def test_a_killed_run_goes_on_where_it_was(tmp_path, monkeypatch, rounds):
     monkeypatch.setenv("FRESHET_CHECKPOINT_SECONDS", "0.2")
     random = Random()  # another moment every time
-    world = absorbing_world(tmp_path, files=9 * rounds)
+    world = absorbing_world(tmp_path, files=8 + 5 * rounds)
     killed = []
     for _ in range(rounds):
         more = len(world.reports_so_far()) + 1 + random.randrange(8)
@@ -96,7 +96,7 @@ def test_a_full_disk_and_then_a_damaged_journal(tmp_path, monkeypatch):
     monkeypatch.setenv("FRESHET_CHECKPOINT_SECONDS", "0.2")
     with small_disk(tmp_path / "disk", "400k") as disk:
         world = absorbing_world(tmp_path, checkpoint="disk/checkpoint", bad=False)
-        run = in_another_process("run", world.pipeline, "--until-done", seconds=300)
+        run = in_another_process("run", world.pipeline, "--until-done", seconds=600)
         assert run.status == 1
         assert "No space left on device" in run.err.splitlines()[-1]
         grow(disk, "64m")
@@ -105,7 +105,7 @@ def test_a_full_disk_and_then_a_damaged_journal(tmp_path, monkeypatch):
         data = bytearray(file.read_bytes())
         data[len(data) // 2] ^= 1
         file.write_bytes(data)
-        run = in_another_process("run", world.pipeline, "--until-done", seconds=300)
+        run = in_another_process("run", world.pipeline, "--until-done", seconds=600)
         assert run.status == 0, run.err
         assert f"{file.name}: damaged" in run.err
         assert "what was damaged is read again from its source" in run.err

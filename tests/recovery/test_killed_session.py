@@ -26,7 +26,7 @@ def received(folder: Path) -> dict[str, list[dict]]:
     return found
 
 
-@pytest.mark.parametrize(("rounds", "steps"), [(50, 12000) if SOAK else (15, 4000)])
+@pytest.mark.parametrize(("rounds", "steps"), [(40, 10000) if SOAK else (15, 3000)])
 def test_a_killed_session_goes_on_where_it_was(tmp_path, rounds, steps):
     seed = Random().randrange(1 << 30)  # other moments every time
     command = [sys.executable, session_world.__file__, tmp_path, str(rounds), str(steps), str(seed)]
