@@ -112,6 +112,7 @@ class Ingest:
                 if iri in self._engine.streams:
                     self._engine.advance(iri, watermark_ms)
             self._push(stream, table)
+        self._engine.drain()
         self._restoring = False
         self._flush()
 
@@ -231,6 +232,8 @@ class Ingest:
             return
         for sink in sinks:
             sink.deliver(report)
+            if report.freshness is not None:  # it comes from a thread of its own, when no batch is there to flush it
+                sink.flush()
         if self._restoring:
             return
         latency_ms = None if self._arrived_ms is None else max(0.0, time.time() * 1000 - self._arrived_ms)
@@ -242,6 +245,7 @@ class Ingest:
             rows=len(shown.rows),
             first_rows=shown_rows(report, self._engine.dictionary),
             latency_ms=latency_ms,
+            freshness=report.freshness,
         )
 
     def _push(self, stream: StreamIntake, table: pa.Table) -> None:

@@ -66,7 +66,7 @@ class PipelineRun:
         self._troubles: dict[str, str] = {}
         self._kafka_sinks: list[KafkaSink] = []
         self._looks = 0
-        self.session = session = Session(on_failure=self._failed)
+        self.session = session = Session(on_failure=self._failed, services=pipeline.services)
         session.load(*pipeline.graph)
         self._parts = {name: stream_parts(stream) for name, stream in pipeline.streams.items()}
         for name, stream in pipeline.streams.items():
@@ -85,6 +85,8 @@ class PipelineRun:
                 on_report=self.ingest.deliver,
                 report=query.report,
                 every_ms=query.every_ms,
+                accuracy=query.accuracy,
+                latency_ms=query.latency_ms,
             )
             self.ingest.connect(registered.name, self._sinks(registered.name, query, resume))
 
