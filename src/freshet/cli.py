@@ -176,6 +176,7 @@ def replay(
     lateness: Annotated[str, typer.Option(help="How late elements may come: 500ms, 2s, PT1M.")] = "0ms",
     format: Annotated[ReportFormat, typer.Option(help="How reports are printed.")] = ReportFormat.TEXT,
     dialect: DialectOption = None,
+    service: ServiceOption = [],  # noqa: B006 (typer reads it once)
 ) -> None:
     """Run continuous queries over recorded streams, in event time, without Spark."""
     from freshet.results.report import Report
@@ -183,7 +184,7 @@ def replay(
     from freshet.runtime.replay import replay as replay_streams
     from freshet.runtime.session import Session
 
-    session = Session()
+    session = Session(services=service)
     recordings = _recordings(stream)
     session.load(*data)
     for iri in recordings:

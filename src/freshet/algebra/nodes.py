@@ -278,7 +278,8 @@ class Query:
     `base` is what BASE says: IRIs in the query are resolved already, only the function IRI still needs it.
     `prefixes` are for showing the query as it was written, and no part of what it means.
     With `merged` (C-SPARQL) a pattern outside of windows matches the merge of all windows with the default graph;
-    `period_ms` is what COMPUTED EVERY says.
+    `period_ms` is what COMPUTED EVERY says. `accuracy` and `latency_ms` are what WITH ACCURACY >= and WITH LATENCY <=
+    ask of answers that take remote data.
     """
 
     form: QueryForm
@@ -293,4 +294,6 @@ class Query:
     base: str | None = None
     merged: bool = False
     period_ms: int | None = None
+    accuracy: float | None = None
+    latency_ms: int | None = None
     prefixes: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)

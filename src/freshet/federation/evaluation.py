@@ -15,7 +15,7 @@ from freshet.results.report import Freshness
 
 _log = logging.getLogger(__name__)
 _NEWEST = 0.1  # the weight of the newest measurement
-_LEAST_MARGIN = 0.002  # seconds that are always left for what comes after the waiting
+_LEAST_MARGIN = 0.05  # the share of the latency that is always left for what comes after the waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,8 @@ class Evaluation:
     constraints: Constraints
     began: float = 0.0
     waited_until: float = 0.0
-    after_seconds: float = 0.0  # what an evaluation takes once it has waited: mean, and how far it strays
-    after_spread: float = 0.0
+    after_seconds: float = 0.002  # what an evaluation takes once it has waited: mean, and how far it strays
+    after_spread: float = 0.003
     right: float = 0.0
     used: int = 0
     refreshes: int = 0
@@ -54,8 +54,9 @@ class Evaluation:
         """How long this evaluation may still wait; None where it may as long as it takes."""
         if self.constraints.latency_ms is None:
             return None
-        margin = max(_LEAST_MARGIN, self.after_seconds + 4 * self.after_spread)
-        return self.constraints.latency_ms / 1000 - margin - (perf_counter() - self.began)
+        latency = self.constraints.latency_ms / 1000
+        margin = max(_LEAST_MARGIN * latency, self.after_seconds + 4 * self.after_spread)
+        return latency - margin - (perf_counter() - self.began)
 
     def spent(self, right: float, used: int, refreshes: int, oldest_ms: int, failing: str | None) -> None:
         """A view was read: of so many uses of its entries so many are expected to be right."""

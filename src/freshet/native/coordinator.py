@@ -107,6 +107,10 @@ class Engine:
         plan = lower(query, streams=list(self.streams), file=file)
         if not query.windows:
             raise InputError(f"the query {name} has no window, so it is not continuous", file=file)
+        if constraints is not None and constraints != Constraints() and not asks_services(plan):
+            raise InputError(
+                f"the query {name} has no SERVICE, so there is no accuracy or latency to ask for", file=file
+            )
         with self._lock:
             if name in self._queries:
                 raise InputError(f"a query named {name} is registered already")

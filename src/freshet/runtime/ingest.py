@@ -126,8 +126,10 @@ class Ingest:
             checkpoint.begins(entry.sequence, entry.header["latest_ms"])
             self._were_delivered = entry.sequence <= checkpoint.delivered
             self._push(stream, pa.ipc.open_stream(entry.body).read_all())
+            self._engine.drain()
             self._last[name] = self._taken[name] = number
         self._advance_again(checkpoint, advances, checkpoint.journal.next_sequence)
+        self._engine.drain()
         self._restoring = self._were_delivered = False
         self._sequence = checkpoint.journal.next_sequence - 1
         self._flush()
@@ -317,6 +319,8 @@ class Ingest:
             return
         for sink in sinks:
             sink.deliver(report)
+            if report.freshness is not None:  # it comes from a thread of its own, when no batch is there to flush it
+                sink.flush()
         if self._restoring:
             return
         latency_ms = None if self._arrived_ms is None else max(0.0, time.time() * 1000 - self._arrived_ms)
@@ -328,6 +332,7 @@ class Ingest:
             rows=len(shown.rows),
             first_rows=shown_rows(report, self._engine.dictionary),
             latency_ms=latency_ms,
+            freshness=report.freshness,
         )
 
     def _push(self, stream: StreamIntake, table: pa.Table) -> None:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from freshet.results.report import Freshness
+
 RESERVOIR_SIZE = 8192
 KEPT_ROWS = 12
 
@@ -38,6 +40,9 @@ class QueryCounts:
     last_rows: tuple[tuple[str, ...], ...] = ()
     last_row_count: int = 0
     failure: str | None = None
+    freshness: Freshness | None = None  # of the last report, where remote data are in it
+    refreshes: int = 0
+    missed: int = 0  # reports that missed what their owner asked for
     latencies_ms: Reservoir = field(default_factory=lambda: Reservoir())
 
 
@@ -186,6 +191,7 @@ class Metrics:
         rows: int,
         first_rows: Iterable[Sequence[str]] = (),
         latency_ms: float | None = None,
+        freshness: Freshness | None = None,
     ) -> None:
         """A query has reported `rows` solutions; `first_rows` are the first few as text (KEPT_ROWS are kept)."""
         kept = tuple(tuple(row) for _, row in zip(range(KEPT_ROWS), first_rows, strict=False))
@@ -197,6 +203,10 @@ class Metrics:
             counts.variables, counts.last_rows, counts.last_row_count = tuple(variables), kept, rows
             if latency_ms is not None:
                 counts.latencies_ms.add(latency_ms)
+            if freshness is not None:
+                counts.freshness = freshness
+                counts.refreshes += freshness.refreshes
+                counts.missed += bool(freshness.missed)
 
     def failed(self, query: str, reason: str) -> None:
         """A query has failed and was removed."""

@@ -135,13 +135,15 @@ Sink = Annotated[
 class ContinuousQuery(Section):
     """A query to register, from a file or in place, when it reports, and where its reports go.
 
-    `text` is always there once read.
+    `accuracy` and `latency` are asked of a query with SERVICE. `text` is always there once read.
     """
 
     file: FilePath | None = None
     text: str | None = None
     report: Annotated[tuple[Condition, ...], BeforeValidator(one_or_more)] = ()
     every_ms: Annotated[int | None, BeforeValidator(duration)] = Field(default=None, alias="every", gt=0)
+    accuracy: float | None = Field(default=None, gt=0, le=1)
+    latency_ms: Annotated[int | None, BeforeValidator(duration)] = Field(default=None, alias="latency", gt=0)
     sinks: Annotated[tuple[Sink, ...], AfterValidator(_not_empty)] = (ConsoleSink(),)
 
 
@@ -153,13 +155,14 @@ class SparkSettings(Section):
 
 
 class Pipeline(Section):
-    """A whole pipeline. Without `checkpoint` every run starts afresh."""
+    """A whole pipeline. Without `checkpoint` every run starts afresh. `services` are the hosts that SERVICE may ask."""
 
     graph: Annotated[tuple[FilePath, ...], BeforeValidator(one_or_more)] = ()
     streams: Annotated[dict[Name, Stream], AfterValidator(_not_empty)]
     queries: dict[Name, ContinuousQuery] = Field(default_factory=dict)
     checkpoint: FilePath | None = None
     rejects: FilePath = Field(default=Path("rejects"), validate_default=True)
+    services: Annotated[tuple[str, ...], BeforeValidator(one_or_more)] = ()
     spark: SparkSettings = SparkSettings()
 
 

@@ -255,7 +255,16 @@ def _table() -> Table:
 
 def _latency(counts: QueryCounts) -> str:
     marks = percentiles(counts.latencies_ms.values(), 50, 99)
-    return f", p50 {marks[0]:,.0f} ms, p99 {marks[1]:,.0f} ms" if marks else ""
+    return (f", p50 {marks[0]:,.0f} ms, p99 {marks[1]:,.0f} ms" if marks else "") + _freshness(counts)
+
+
+def _freshness(counts: QueryCounts) -> str:
+    """How good the last answer with remote data was, and how often its owner's constraints were missed."""
+    if counts.freshness is None:
+        return ""
+    failing = f", {counts.freshness.failing}" if counts.freshness.failing else ""
+    missed = f", constraints missed {counts.missed:,} times" if counts.missed else ""
+    return f", accuracy about {counts.freshness.accuracy:.2f}, {counts.refreshes:,} refreshes{missed}{failing}"
 
 
 def _counts(snapshot: Snapshot) -> str:

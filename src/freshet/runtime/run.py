@@ -69,7 +69,7 @@ class PipelineRun:
         self._looks = 0
         checkpoint = self._checkpoint = self._opened_checkpoint()
         stored = None if checkpoint is None else checkpoint.dataset
-        self.session = session = Session(on_failure=self._failed, stored=stored)
+        self.session = session = Session(on_failure=self._failed, services=pipeline.services, stored=stored)
         session.load(*pipeline.graph)
         if checkpoint is not None:
             checkpoint.recover(session.dictionary)
@@ -91,6 +91,8 @@ class PipelineRun:
                 on_report=self.ingest.deliver,
                 report=query.report,
                 every_ms=query.every_ms,
+                accuracy=query.accuracy,
+                latency_ms=query.latency_ms,
             )
             self.ingest.connect(registered.name, self._sinks(registered.name, query, resume))
 

@@ -187,7 +187,10 @@ class Session:
             report=report,
             every_ms=every_ms,
             limit_seconds=limit_seconds,
-            constraints=Constraints(accuracy, latency_ms),
+            constraints=Constraints(
+                query.accuracy if accuracy is None else accuracy,
+                query.latency_ms if latency_ms is None else latency_ms,
+            ),
         )
         self._registered[chosen] = RegisteredQuery(chosen, plan.variables, waiting)
         return self._registered[chosen]

@@ -13,6 +13,8 @@ from freshet.syntax.transform_patterns import EMPTY
 from freshet.syntax.transform_solutions import SolutionTransformer
 from freshet.syntax.tree import Token, Tree, offset, tokens, trees
 
+_COMPARISONS = {"ACCURACY": ">=", "LATENCY": "<="}
+
 
 @dataclass(frozen=True, slots=True)
 class Registration:
@@ -37,6 +39,7 @@ class QueryTransformer(SolutionTransformer):
         datasets = next(tree for tree in trees(body) if tree.data == "datasets")
         self._declare_windows(datasets)
         query = self._form(body)
+        accuracy, latency_ms = self._constraints(datasets)  # once the windows of CQELS-QL are known too
         return replace(
             query,
             name=registered.name,
@@ -44,6 +47,8 @@ class QueryTransformer(SolutionTransformer):
             windows=tuple(self.windows.values()),
             merged=self.dialect is Dialect.CSPARQL and bool(self.windows),
             period_ms=registered.period_ms,
+            accuracy=accuracy,
+            latency_ms=latency_ms,
             default_graphs=self._graphs(datasets, "from_graph"),
             named_graphs=self._graphs(datasets, "from_named"),
             base=self.base,
@@ -64,6 +69,39 @@ class QueryTransformer(SolutionTransformer):
         assert isinstance(name, Token)
         chosen = self.iri(name).value if name.type in ("IRIREF", "PNAME") else str(name)
         return Registration(chosen, period_ms=self.period_ms(computed) if isinstance(computed, Tree) else None)
+
+    def _constraints(self, branch: Tree) -> tuple[float | None, int | None]:
+        """`WITH ACCURACY >= 0.75` and `WITH LATENCY <= 200 ms`"""
+        found: dict[str, float | int] = {}
+        for clause in (each for each in trees(branch) if each.data == "constraint"):
+            word, comparison, *_ = tokens(clause)
+            what = word.upper()
+            if what not in _COMPARISONS:
+                raise self.source.error(f"WITH takes ACCURACY or LATENCY, not {word}", offset(word))
+            if not self.windows:
+                message = f"WITH {what} is for continuous queries, and this one has no window"
+                raise self.source.error(message, offset(clause))
+            if what in found:
+                raise self.source.error(f"WITH {what} stands twice", offset(clause))
+            if comparison != _COMPARISONS[what]:
+                raise self.source.error(f"WITH {what} takes {_COMPARISONS[what]}", offset(comparison))
+            found[what] = self._latency_ms(clause) if what == "LATENCY" else self._accuracy(clause)
+        latency_ms = found.get("LATENCY")
+        return found.get("ACCURACY"), None if latency_ms is None else int(latency_ms)
+
+    def _accuracy(self, clause: Tree) -> float:
+        number = clause.children[-1]
+        if not isinstance(number, Token):
+            raise self.source.error("WITH ACCURACY takes a number such as 0.75", offset(clause))
+        if not 0 < float(number) <= 1:
+            raise self.source.error(f"an accuracy is more than 0 and at most 1, not {number}", offset(number))
+        return float(number)
+
+    def _latency_ms(self, clause: Tree) -> int:
+        duration = clause.children[-1]
+        if not isinstance(duration, Tree):
+            raise self.source.error("WITH LATENCY takes a duration such as 200ms", offset(clause))
+        return self._duration_ms(duration, "LATENCY")
 
     def _declare_windows(self, branch: Tree) -> None:
         for clause in trees(branch):

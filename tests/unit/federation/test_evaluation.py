@@ -1,0 +1,72 @@
+"""How long an evaluation may wait for remote data, and what it tells about its answer."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from freshet.federation import evaluation as module
+from freshet.federation.evaluation import Constraints, Evaluation
+
+
+class Watch:
+    """A clock that tests move."""
+
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
+    made = Watch()
+    monkeypatch.setattr(module, "perf_counter", made)
+    return made
+
+
+def test_without_a_latency_it_may_take_its_time() -> None:
+    evaluation = Evaluation("q", Constraints())
+    evaluation.begin()
+    assert evaluation.seconds_left() is None
+
+
+def test_what_comes_after_the_waiting_is_left_over(watch: Watch) -> None:
+    evaluation = Evaluation("q", Constraints(latency_ms=200))
+    for _ in range(100):
+        evaluation.begin()
+        watch.now += 0.01
+        left = evaluation.seconds_left()
+        assert left is not None
+        watch.now += left
+        evaluation.spent(1.0, 1, 1, 0, None)
+        watch.now += 0.03  # what this query always takes to make its answer
+        told = evaluation.freshness()
+    assert told.missed == ()
+    assert told.latency_ms == pytest.approx(200, abs=2)
+    assert evaluation.counts["latency"] < 40
+
+
+def test_accuracy_is_of_all_views_together(watch: Watch) -> None:
+    evaluation = Evaluation("q", Constraints(accuracy=0.75))
+    evaluation.begin()
+    evaluation.spent(2.0, 2, 1, 10, None)
+    evaluation.spent(1.0, 3, 4, 500, "it is gone")
+    told = evaluation.freshness()
+    assert told.accuracy == pytest.approx(0.6)
+    assert (told.refreshes, told.oldest_ms, told.failing) == (5, 500, "it is gone")
+    assert told.missed == ("accuracy",)
+    evaluation.begin()
+    assert evaluation.freshness().accuracy == 1.0  # no entry was needed
+
+
+def test_the_log_is_told_now_and_then(watch: Watch, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+    evaluation = Evaluation("q", Constraints(accuracy=0.9))
+    for _ in range(20):
+        evaluation.begin()
+        evaluation.spent(0.5, 1, 1, 0, None)
+        evaluation.freshness()
+    assert len(caplog.records) == 5  # the 1st, 2nd, 4th, 8th and 16th time
+    assert "the query q has missed its accuracy" in caplog.text
