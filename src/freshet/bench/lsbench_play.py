@@ -29,10 +29,10 @@ class Length:
 
     batches: int = 100  # for each query alone, and for all
     rounds: int = 3  # of one-shot queries
-    seconds: float = 5.0  # of a round, with each kind of load
+    seconds: float = 4.0  # of a round, with each kind of load
     most_multiple: int = 32
     first_queries: int = 1_000  # of the mixed load
-    registering_seconds: float = 100.0
+    registering_seconds: float = 80.0
 
 
 USUAL = Length()
