@@ -16,6 +16,7 @@ from freshet.native.clock import Clock
 from freshet.native.derived_stream import DerivedStream
 from freshet.native.forgetting import Forgetting
 from freshet.native.hosting import Graphs, Hosting
+from freshet.native.kept_windows import KeptWindows
 from freshet.native.lane import Lane
 from freshet.native.lower import lower
 from freshet.native.measuring import Measurements
@@ -66,6 +67,7 @@ class Engine:
         self._plans = SharedPlans()
         self._groups = 0
         self.forgetting = Forgetting(dictionary)
+        self._kept = KeptWindows(graphs)
         self._lock = threading.RLock()
 
     def declare(self, stream: StreamState) -> None:
@@ -79,6 +81,13 @@ class Engine:
                     if clock.reads_absorbed:
                         clock.streams.add(stream.iri)
                 self._connect()
+
+    def keep_windows(self, stream: str, keep_ms: int, budget_bytes: int) -> None:
+        """Keep the last elements of a stream, so that one-shot queries can ask for them."""
+        with self._lock:
+            state = self._stream(stream)
+            state.keep_ms = keep_ms
+            self._kept.declare(state, budget_bytes)
 
     @property
     def names(self) -> list[str]:
@@ -158,7 +167,7 @@ class Engine:
         """Elements of a stream in the order they came."""
         with self._lock:
             state = self._stream(stream)
-            elements = state.accept(elements)
+            elements = self._kept.accepted(state, elements) if state.keep_ms else state.accept(elements)
             if state.absorb is not None:
                 self._absorb(state, elements)
             for clock in self._clocks_of.get(stream, ()):
@@ -329,6 +338,8 @@ class Engine:
 
     def _advance(self, stream: str) -> None:
         """A stream has come further: let those who wait for it go on."""
+        if stream in self.streams and self.streams[stream].keep_ms:
+            self._kept.advanced(self.streams[stream])
         for derived in self._derived_of.get(stream, ()):
             if self._release(derived):
                 for clock in self._clocks_of[derived.state.iri]:

@@ -14,6 +14,7 @@ from freshet.native.build import Builder
 from freshet.native.caching import with_caches
 from freshet.native.clock import Clock
 from freshet.native.continuous_query import ContinuousQuery
+from freshet.native.kept_windows import WindowStore
 from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
 from freshet.native.measuring import Measurements
 from freshet.native.one_way_index import Ids
@@ -31,7 +32,7 @@ from freshet.rdf.triples import DEFAULT_GRAPH, Triples
 from freshet.results.report import Report
 
 
-class Graphs(Protocol):
+class Graphs(WindowStore, Protocol):
     """What the engine needs of the stored graphs. They are named by ids, the default graph by DEFAULT_GRAPH."""
 
     def elements(self, graph: int = DEFAULT_GRAPH) -> Elements: ...

@@ -19,6 +19,7 @@ class StreamState:
     `held` only what somebody says counts: then elements come in several parts, each as far as it is.
 
     `absorb` is what enters the stored graph: nothing (None), everything (an empty set), or some predicates' ids.
+    `keep_ms` is how far back one-shot queries may look, and `refused` counts the batches for which there was no room.
     `untimed` counts the elements of events that gave no time to a window over a predicate's time.
     """
 
@@ -30,6 +31,8 @@ class StreamState:
     late: int = 0
     untimed: int = 0
     held: bool = False
+    keep_ms: int = 0
+    refused: int = 0
 
     def accept(self, elements: Elements) -> Elements:
         """Move the watermark over elements in the order they came; those behind it when they came are dropped."""
@@ -48,8 +51,6 @@ class StreamState:
             return elements
         if count == 0:
             return elements
-        if len(times) == 1:  # worth a short way
-            return self._accept_one(int(times[0]), elements)
         reached = np.maximum.accumulate(times) - self.lateness_ms
         passed = np.empty_like(times)
         passed[0] = self.watermark_ms
@@ -63,14 +64,6 @@ class StreamState:
             return elements
         self.late += late
         return Elements(*(column[on_time] for column in elements))
-
-    def _accept_one(self, time_ms: int, element: Elements) -> Elements:
-        self.elements += 1
-        if time_ms < self.watermark_ms:
-            self.late += 1
-            return Elements(*(column[:0] for column in element))
-        self.watermark_ms = max(self.watermark_ms, time_ms - self.lateness_ms)
-        return element
 
     def absorbed(self, elements: Elements) -> Elements | None:
         """What of these elements enters the stored graph; None where nothing can."""

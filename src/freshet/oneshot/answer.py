@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import numpy as np
@@ -12,14 +13,14 @@ from freshet.expressions.context import Context
 from freshet.oneshot import operators as operators  # evaluate knows the operators once they are imported
 from freshet.oneshot.constants import known_id
 from freshet.oneshot.construct import construct
-from freshet.oneshot.dataset import DEFAULT_GRAPH, Dataset, Ids
+from freshet.oneshot.dataset import ANY, DEFAULT_GRAPH, Dataset, GraphReader, Ids
 from freshet.oneshot.deadline import Deadline
 from freshet.oneshot.describe import describe
 from freshet.oneshot.evaluate import evaluate
 from freshet.oneshot.operators.slice import some
 from freshet.oneshot.scope import NO_SERVICES, Scope, Services
-from freshet.oneshot.table import Table
-from freshet.oneshot.view import DatasetView
+from freshet.oneshot.table import Table, empty
+from freshet.oneshot.view import DatasetView, WindowedDataset
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import UnsupportedError
 from freshet.rdf.terms import Iri
@@ -33,15 +34,23 @@ def answer(
     *,
     deadline: Deadline | None = None,
     services: Services | None = None,
+    windows: Mapping[Iri, GraphReader] | None = None,
 ) -> Answer:
     """The answer to a query over a dataset as it is now, and over the endpoints that `services` may ask: none if None.
 
+    `windows` have what the query's windows hold.
     What is not evaluated is an UnsupportedError; a deadline that has passed, or was cancelled, a QueryStoppedError.
     """
-    if query.windows:
+    if query.windows and windows is None:
         raise UnsupportedError("the query has windows: register it, or replay recorded streams")
+    stored = dataset
     if query.default_graphs or query.named_graphs:
         dataset = DatasetView(dataset, _ids(query.default_graphs, dictionary), _ids(query.named_graphs, dictionary))
+    if windows:
+        # As in continuous queries, patterns outside of windows match the stored graph where FROM names no other.
+        outside = (dataset if query.default_graphs else stored).graph(DEFAULT_GRAPH)
+        contents = {dictionary.encode(name): content for name, content in windows.items()}
+        dataset = WindowedDataset(dataset, contents, outside, merged=query.merged)
     scope = Scope(
         dataset=dataset,
         graph=dataset.graph(DEFAULT_GRAPH),
@@ -51,9 +60,13 @@ def answer(
         services=services or NO_SERVICES,
     )
     scope.deadline.check()
+    # Where all windows are empty the answer is, whatever the stored graph has.
+    is_empty = bool(windows) and not any(content.count(ANY, ANY, ANY) for content in (windows or {}).values())
     if query.form is QueryForm.ASK:
-        return BooleanAnswer(some(query.root, scope, 1).count > 0)
+        return BooleanAnswer(not is_empty and some(query.root, scope, 1).count > 0)
     table = evaluate(query.root, scope)
+    if is_empty:
+        table = empty(table.columns)
     if query.form is QueryForm.CONSTRUCT:
         return construct(query.template, table, dictionary)
     if query.form is QueryForm.DESCRIBE:

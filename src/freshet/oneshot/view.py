@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -28,6 +28,25 @@ class DatasetView:
 
     def names(self) -> Ids:
         return self._names
+
+
+class WindowedDataset:
+    """A dataset with the contents of windows under their names; where they are `merged`, in the default graph too."""
+
+    def __init__(
+        self, dataset: Dataset, windows: Mapping[int, GraphReader], outside: GraphReader, *, merged: bool
+    ) -> None:
+        self._dataset = dataset
+        self._windows = windows
+        self._outside = MergedGraph([*windows.values(), outside]) if merged else outside
+
+    def graph(self, name: int) -> GraphReader:
+        if name == DEFAULT_GRAPH:
+            return self._outside
+        return self._windows[name] if name in self._windows else self._dataset.graph(name)
+
+    def names(self) -> Ids:
+        return self._dataset.names()
 
 
 class MergedGraph:

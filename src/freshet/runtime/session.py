@@ -37,8 +37,10 @@ from freshet.runtime.durable_session import DurableSession, declare_stream, load
 from freshet.runtime.open_graph import open_graph, read_graph
 from freshet.runtime.pushing import Pushed, Pushing
 from freshet.runtime.registered_query import RegisteredQuery
+from freshet.runtime.window_contents import window_contents
 from freshet.store.dataset import DatasetSnapshot, StoredDataset
 from freshet.store.graph_directory import GraphDirectory
+from freshet.store.stream_windows import DEFAULT_BUDGET_BYTES
 from freshet.syntax.parser import parse_query
 
 
@@ -131,11 +133,20 @@ class Session:
         return self.stored.snapshot()
 
     def stream(
-        self, iri: str, *, lateness_ms: int = 0, absorb: bool | Iterable[str] = False, held: bool = False
+        self,
+        iri: str,
+        *,
+        lateness_ms: int = 0,
+        absorb: bool | Iterable[str] = False,
+        held: bool = False,
+        keep_ms: int = 0,
+        keep_bytes: int = DEFAULT_BUDGET_BYTES,
     ) -> None:
         """Declare a stream, how late its elements may be, and which predicates' triples it leaves in the graph.
 
-        Where it is `held` only `advance` moves its watermark.
+        Where it is `held` only `advance` moves its watermark. With `keep_ms` its last elements are kept for so long,
+        and one-shot queries can ask for windows of them; what it does not leave in the graph may take `keep_bytes` then,
+        and a push for which there is no room is refused with a BufferFullError.
         """
         named = () if absorb is True or absorb is False else tuple(sorted(set(absorb)))
         options = StreamOptions(iri, lateness_ms, named if named or absorb is True else None, held)
@@ -144,6 +155,8 @@ class Session:
                 declare_stream(self.engine, options)
             else:
                 self._durable.declare(options)
+        if keep_ms:
+            self.engine.keep_windows(iri, keep_ms, keep_bytes)
 
     def register(
         self,
@@ -289,6 +302,7 @@ class Session:
     ) -> Answer:
         """Answer a query over the stored data once, as they are now.
 
+        Windows of streams that are kept (`keep_ms`) hold what they held when they closed last.
         It stops with a QueryStoppedError after `timeout_seconds`, or when the `deadline` given is cancelled.
         """
         prepared = self.prepare(query, file=file, dialect=dialect) if isinstance(query, str) else query
@@ -300,6 +314,7 @@ class Session:
                     self.dictionary,
                     deadline=deadline or Deadline(timeout_seconds),
                     services=self.services,
+                    windows=window_contents(prepared, self.engine.streams, self.stored) if prepared.windows else None,
                 )
                 if not isinstance(found, BooleanAnswer):
                     self.engine.forgetting.keep(found)

@@ -1,0 +1,84 @@
+"""One-shot queries over the last windows of streams, absorbed or not."""
+
+from __future__ import annotations
+
+import pytest
+
+from freshet import Session
+from freshet.rdf.errors import InputError, UnsupportedError
+from freshet.store.slices import BufferFullError
+
+STREAM = "http://example.org/s"
+QUERY = """PREFIX : <http://example.org/>
+SELECT ?s ?o ?f FROM NAMED WINDOW :w ON :s [RANGE PT2S STEP PT1S] WHERE { WINDOW :w { ?s :at ?o } ?s :floor ?f }"""
+
+
+def element(time_ms: int, subject: int, place: int, predicate: str = "at") -> str:
+    return (
+        f"{time_ms}\t<http://example.org/{subject}> <http://example.org/{predicate}> <http://example.org/p{place}> .\n"
+    )
+
+
+def session_with(tmp_path, **options) -> Session:
+    data = tmp_path / "floors.nt"
+    data.write_text(
+        "".join(f"<http://example.org/{n}> <http://example.org/floor> <http://example.org/f{n}> .\n" for n in range(4))
+    )
+    session = Session()
+    session.load(data)
+    session.stream(STREAM, **options)
+    return session
+
+
+def places(session: Session, query: str = QUERY) -> set[tuple[str, str]]:
+    found = session.bindings(session.query(query))
+    return {(row["s"].value.rpartition("/")[2], row["o"].value.rpartition("/")[2]) for row in found}
+
+
+@pytest.mark.parametrize("absorb", [False, True, ["http://example.org/at"], ["http://example.org/other"]])
+def test_a_window_holds_what_it_held_when_it_closed_last(tmp_path, absorb) -> None:
+    session = session_with(tmp_path, absorb=absorb, keep_ms=3000)
+    assert places(session) == set()
+    session.push(STREAM, element(100, 0, 1) + element(900, 1, 1) + element(1500, 2, 2))
+    assert places(session) == {("0", "p1"), ("1", "p1")}  # [-1000, 1000)
+    session.push(STREAM, element(2100, 0, 3) + element(2500, 1, 1) + element(3000, 3, 3))
+    assert places(session) == {("2", "p2"), ("0", "p3"), ("1", "p1")}  # [1000, 3000): what came again is there
+    session.advance(STREAM, 4000)
+    assert places(session) == {("0", "p3"), ("1", "p1"), ("3", "p3")}
+    session.advance(STREAM, 9000)
+    assert places(session) == set()
+    assert session.stored.nbytes().slices == 0
+
+
+def test_an_aggregate_over_empty_windows_is_no_answer(tmp_path) -> None:
+    session = session_with(tmp_path, keep_ms=3000)
+    counted = "SELECT (COUNT(*) AS ?n) FROM NAMED WINDOW <w> ON <http://example.org/s> [RANGE PT2S STEP PT1S]"
+    counted += " WHERE { WINDOW <w> { ?s ?p ?o } }"
+    assert list(session.bindings(session.query(counted))) == []
+    session.push(STREAM, element(100, 0, 1) + element(1000, 0, 1))
+    assert [row["n"].lexical for row in session.bindings(session.query(counted))] == ["1"]
+
+
+def test_a_push_without_room_is_refused_whole(tmp_path) -> None:
+    session = session_with(tmp_path, keep_ms=10_000, keep_bytes=32 * 3)
+    session.push(STREAM, element(100, 0, 1) + element(1500, 1, 1))
+    with pytest.raises(BufferFullError):
+        session.push(STREAM, element(2000, 2, 1) + element(2500, 3, 1))
+    assert session.engine.streams[STREAM].refused == 1
+    assert session.engine.streams[STREAM].elements == 2
+    assert session.engine.streams[STREAM].watermark_ms == 1500
+    session.push(STREAM, element(2000, 2, 1))
+    assert places(session) == {("0", "p1"), ("1", "p1")}
+    session.advance(STREAM, 20_000)
+    session.push(STREAM, element(20_000, 2, 1) + element(20_500, 3, 1) + element(21_000, 1, 1))  # there is room again
+    assert places(session) == {("2", "p1"), ("3", "p1")}
+
+
+def test_what_cannot_be_asked_says_so(tmp_path) -> None:
+    session = session_with(tmp_path, keep_ms=1000)
+    with pytest.raises(InputError, match="keeps 1000 ms"):
+        session.query(QUERY)
+    with pytest.raises(UnsupportedError, match="one-shot queries can ask"):
+        session.query(QUERY.replace("[RANGE PT2S STEP PT1S]", "[COUNT 5]"))
+    with pytest.raises(InputError, match="there is no stream"):
+        session.query(QUERY.replace("ON :s", "ON :other"))
