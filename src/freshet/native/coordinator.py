@@ -9,11 +9,10 @@ from collections.abc import Callable, Collection
 from contextlib import ExitStack
 
 from freshet.algebra.nodes import Query
-from freshet.algebra.windows import EventTimeWindow
 from freshet.federation.evaluation import Constraints
 from freshet.native.arrival_clock import ArrivalClock
 from freshet.native.clock import Clock
-from freshet.native.derived_stream import DerivedStream
+from freshet.native.connections import AnyClock, Connections
 from freshet.native.forgetting import Forgetting
 from freshet.native.hosting import Graphs, Hosting
 from freshet.native.kept_windows import KeptWindows
@@ -28,15 +27,13 @@ from freshet.native.reads import asks_services, predicates_of
 from freshet.native.shared_plans import ShapeKey, SharedPlans
 from freshet.native.sharing import Shape, shape_of
 from freshet.native.stream import StreamState
-from freshet.native.timing import Timing, source_of, timing_of
+from freshet.native.timing import Timing, timing_of
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import FreshetError, InputError
 from freshet.rdf.terms import Iri
 from freshet.rdf.triples import DEFAULT_GRAPH
 from freshet.results.report import Report
-
-AnyClock = Clock | ArrivalClock | Lane
 
 
 class Engine:
@@ -53,16 +50,13 @@ class Engine:
         views: Views | None = None,
     ) -> None:
         self.dictionary = dictionary
-        self.streams: dict[str, StreamState] = {}
+        self._connections = Connections(dictionary)
+        self.streams = self._connections.streams
         self._graphs = graphs
         self._tell_failure = on_failure or _warn
-        self._derived: dict[str, DerivedStream] = {}
         self._queries: dict[str, AnyClock] = {}
         self._members: Counter[AnyClock] = Counter()  # how many queries each clock has
         self._shared_clocks: dict[str, AnyClock] = {}  # by the names of shared plans
-        self._clocks_of: dict[str, list[AnyClock]] = {}  # by the name of a stream, derived ones too
-        self._states_of: dict[AnyClock, list[StreamState]] = {}
-        self._derived_of: dict[str, list[DerivedStream]] = {}
         self._hosting = Hosting(dictionary, graphs, self._failed, self._member_failed, views)
         self._plans = SharedPlans()
         self._groups = 0
@@ -124,7 +118,7 @@ class Engine:
             if name in self._queries:
                 raise InputError(f"a query named {name} is registered already")
             timing = timing_of(plan, query.period_ms if every_ms is None else every_ms, report, file)
-            self._make_streams(timing)
+            self._connections.make_streams(timing)
             shape = None if measurements is not None or limit_seconds is not None else shape_of(plan)
             clock: AnyClock | None = None
             try:
@@ -170,18 +164,15 @@ class Engine:
             elements = self._kept.accepted(state, elements) if state.keep_ms else state.accept(elements)
             if state.absorb is not None:
                 self._absorb(state, elements)
-            for clock in self._clocks_of.get(stream, ()):
-                clock.push(stream, elements, state.watermark_ms)
-            for derived in self._derived_of.get(stream, ()):
-                derived.push(elements)
-            self._advance(stream)
+            self._connections.push(state, elements)
+            self._advance(state)
             self.forget()
 
     def forget(self) -> None:
         """Drop terms that nothing holds any more, if it is time to."""
         if self.forgetting.is_due():
             with self._lock:
-                held = (self.streams, self._graphs, self._clocks(), self._derived, self._plans)
+                held = (self.streams, self._graphs, self._clocks(), self._connections.derived, self._plans)
                 with ExitStack() as paused:
                     if all(paused.enter_context(lane.pause()) for lane in self._lanes()):
                         self.forgetting.sweep(*held)
@@ -191,18 +182,12 @@ class Engine:
         with self._lock:
             state = self._stream(stream)
             state.watermark_ms = max(state.watermark_ms, watermark_ms)
-            self._advance(stream)
+            self._advance(state)
 
     def finish(self) -> None:
         """Say that all streams have ended: every window that has content closes."""
         with self._lock:
-            watermarks = {iri: state.watermark_ms for iri, state in self.streams.items()}
-            for state in self.streams.values():
-                state.watermark_ms = AFTER_ALL_TIME
-            for derived in self._derived.values():
-                self._release(derived)
-                watermarks[derived.state.iri] = derived.state.watermark_ms
-                derived.state.watermark_ms = AFTER_ALL_TIME
+            watermarks = self._connections.end()
             for clock in self._clocks():
                 clock.finish(watermarks)
             lanes = self._lanes()
@@ -261,29 +246,13 @@ class Engine:
             raise InputError(f"there is no stream <{iri}>")
         return self.streams[iri]
 
-    def _make_streams(self, timing: Timing) -> None:
-        """Make known the streams that a query reads and nobody has declared."""
-        for window in timing.windows:
-            assert isinstance(window.stream, Iri)
-            base = self.streams.setdefault(window.stream.value, StreamState(window.stream.value))
-            source = source_of(window)
-            if isinstance(window, EventTimeWindow) and source not in self._derived:
-                predicate = self.dictionary.encode(window.predicate)
-                self._derived[source] = DerivedStream(source, base, predicate, self.dictionary)
-
     def _clock(self, timing: Timing) -> Clock:
         """The clock of the streams that a query waits for: those it reads, also by way of the stored graph."""
-        streams = self._streams_of(timing)
+        streams = self._connections.streams_of(timing)
         for clock in self._clocks():
             if isinstance(clock, Clock) and clock.streams == streams:
                 return clock
         return Clock(streams, self._graphs, self._failed)
-
-    def _streams_of(self, timing: Timing) -> set[str]:
-        streams = set(timing.streams)
-        if timing.absorbed:
-            streams |= {state.iri for state in self.streams.values() if state.absorb is not None}
-        return streams
 
     def _elements_of(self, timing: Timing) -> tuple[int, ...]:
         """How many elements have come in the streams of a query."""
@@ -300,20 +269,6 @@ class Engine:
         self._members[clock] -= 1
         if not self._members[clock]:
             del self._members[clock]
-
-    def _connect(self) -> None:
-        """Find out anew which clocks and derived streams each stream feeds; what feeds nobody is let go."""
-        clocks: dict[str, list[AnyClock]] = {}
-        for clock in self._clocks():
-            for stream in clock.streams:
-                clocks.setdefault(stream, []).append(clock)
-        self._clocks_of = clocks
-        self._derived = {name: derived for name, derived in self._derived.items() if name in clocks}
-        self._derived_of = {}
-        for derived in self._derived.values():
-            self._derived_of.setdefault(derived.base.iri, []).append(derived)
-        states = self.streams | {name: derived.state for name, derived in self._derived.items()}
-        self._states_of = {clock: [states[stream] for stream in clock.streams] for clock in self._clocks()}
 
     def _failed(self, known_as: str, error: Exception) -> None:
         """What a clock knows under a name has failed, and is gone."""
@@ -336,32 +291,13 @@ class Engine:
             for clock in self._clocks():
                 clock.absorb(absorbed)
 
-    def _advance(self, stream: str) -> None:
-        """A stream has come further: let those who wait for it go on."""
-        if stream in self.streams and self.streams[stream].keep_ms:
-            self._kept.advanced(self.streams[stream])
-        for derived in self._derived_of.get(stream, ()):
-            if self._release(derived):
-                for clock in self._clocks_of[derived.state.iri]:
-                    clock.advance(self._watermark(clock))
-        for clock in self._clocks_of.get(stream, ()):
-            clock.advance(self._watermark(clock))
+    def _advance(self, state: StreamState) -> None:
+        if state.keep_ms:
+            self._kept.advanced(state)
+        self._connections.advance(state.iri)
 
-    def _release(self, derived: DerivedStream) -> bool:
-        elements = derived.release()
-        if elements is None:
-            return False
-        for clock in self._clocks_of[derived.state.iri]:
-            clock.push(derived.state.iri, elements)
-        return True
-
-    def _watermark(self, clock: AnyClock) -> int:
-        """How far all streams of a clock have come."""
-        watermark_ms = AFTER_ALL_TIME
-        for state in self._states_of[clock]:
-            if state.watermark_ms < watermark_ms:
-                watermark_ms = state.watermark_ms
-        return watermark_ms
+    def _connect(self) -> None:
+        self._connections.connect(self._clocks())
 
     def _keeping(self, on_report: Callable[[Report], None]) -> Callable[[Report], None]:
         """Reports keep their terms as long as somebody has them."""
@@ -383,7 +319,7 @@ class Engine:
     ) -> tuple[AnyClock, Plan]:
         """A query with a plan of its own."""
         if timing.is_plain and limit_seconds is None and measurements is None:
-            arrivals = self._hosting.arrivals(name, plan, self._streams_of(timing), shared=False)
+            arrivals = self._hosting.arrivals(name, plan, self._connections.streams_of(timing), shared=False)
             if arrivals is not None:
                 arrivals.add(name, [], self._keeping(on_report))
                 return arrivals, plan
@@ -418,7 +354,7 @@ class Engine:
             with self._lock:
                 self._failed(known_as, error)
 
-        clock = Clock(self._streams_of(timing), self._graphs, failed)
+        clock = Clock(self._connections.streams_of(timing), self._graphs, failed)
         query = self._hosting.alone(name, plan, clock, deliver, measurements, constraints)
         clock.add(name, query, timing, limit_seconds)
         return Lane(clock, self.dictionary), query.plan
@@ -434,7 +370,7 @@ class Engine:
             group = f"shared plan {self._groups}"
             arrivals = None
             if timing.is_plain:
-                arrivals = self._hosting.arrivals(group, shape.plan, self._streams_of(timing), shared=True)
+                arrivals = self._hosting.arrivals(group, shape.plan, self._connections.streams_of(timing), shared=True)
             if arrivals is not None:
                 shared = clock = arrivals
             else:

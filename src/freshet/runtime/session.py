@@ -145,8 +145,8 @@ class Session:
         """Declare a stream, how late its elements may be, and which predicates' triples it leaves in the graph.
 
         Where it is `held` only `advance` moves its watermark. With `keep_ms` its last elements are kept for so long,
-        and one-shot queries can ask for windows of them; what it does not leave in the graph may take `keep_bytes` then,
-        and a push for which there is no room is refused with a BufferFullError.
+        and one-shot queries can ask for windows of them; what it does not leave in the graph may take `keep_bytes`
+        then, and a push for which there is no room is refused with a BufferFullError.
         """
         named = () if absorb is True or absorb is False else tuple(sorted(set(absorb)))
         options = StreamOptions(iri, lateness_ms, named if named or absorb is True else None, held)

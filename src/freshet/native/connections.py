@@ -1,0 +1,105 @@
+"""Which clocks each stream feeds, by itself and by way of streams that are derived from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from freshet.algebra.windows import EventTimeWindow
+from freshet.native.arrival_clock import ArrivalClock
+from freshet.native.clock import Clock
+from freshet.native.derived_stream import DerivedStream
+from freshet.native.lane import Lane
+from freshet.native.moments import AFTER_ALL_TIME
+from freshet.native.stream import StreamState
+from freshet.native.timing import Timing, source_of
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.elements import Elements
+from freshet.rdf.terms import Iri
+
+AnyClock = Clock | ArrivalClock | Lane
+
+
+class Connections:
+    """Streams and the clocks that wait for them. What feeds nobody is let go when they are connected anew."""
+
+    def __init__(self, dictionary: Dictionary) -> None:
+        self.streams: dict[str, StreamState] = {}
+        self.derived: dict[str, DerivedStream] = {}
+        self._dictionary = dictionary
+        self._clocks_of: dict[str, list[AnyClock]] = {}  # by the name of a stream, derived ones too
+        self._states_of: dict[AnyClock, list[StreamState]] = {}
+        self._derived_of: dict[str, list[DerivedStream]] = {}
+
+    def make_streams(self, timing: Timing) -> None:
+        """Make known the streams that a query reads and nobody has declared."""
+        for window in timing.windows:
+            assert isinstance(window.stream, Iri)
+            base = self.streams.setdefault(window.stream.value, StreamState(window.stream.value))
+            source = source_of(window)
+            if isinstance(window, EventTimeWindow) and source not in self.derived:
+                predicate = self._dictionary.encode(window.predicate)
+                self.derived[source] = DerivedStream(source, base, predicate, self._dictionary)
+
+    def streams_of(self, timing: Timing) -> set[str]:
+        """The streams that a query waits for: those it reads, also by way of the stored graph."""
+        streams = set(timing.streams)
+        if timing.absorbed:
+            streams |= {state.iri for state in self.streams.values() if state.absorb is not None}
+        return streams
+
+    def connect(self, clocks: Sequence[AnyClock]) -> None:
+        """Find out anew which clocks and derived streams each stream feeds."""
+        found: dict[str, list[AnyClock]] = {}
+        for clock in clocks:
+            for stream in clock.streams:
+                found.setdefault(stream, []).append(clock)
+        self._clocks_of = found
+        self.derived = {name: derived for name, derived in self.derived.items() if name in found}
+        self._derived_of = {}
+        for derived in self.derived.values():
+            self._derived_of.setdefault(derived.base.iri, []).append(derived)
+        states = self.streams | {name: derived.state for name, derived in self.derived.items()}
+        self._states_of = {clock: [states[stream] for stream in clock.streams] for clock in clocks}
+
+    def push(self, state: StreamState, elements: Elements) -> None:
+        """Give elements to those who wait for a stream."""
+        for clock in self._clocks_of.get(state.iri, ()):
+            clock.push(state.iri, elements, state.watermark_ms)
+        for derived in self._derived_of.get(state.iri, ()):
+            derived.push(elements)
+
+    def advance(self, stream: str) -> None:
+        """A stream has come further: let those who wait for it go on."""
+        for derived in self._derived_of.get(stream, ()):
+            if self._release(derived):
+                for clock in self._clocks_of[derived.state.iri]:
+                    clock.advance(self._watermark(clock))
+        for clock in self._clocks_of.get(stream, ()):
+            clock.advance(self._watermark(clock))
+
+    def end(self) -> dict[str, int]:
+        """All streams have ended; says how far each had come."""
+        watermarks = {iri: state.watermark_ms for iri, state in self.streams.items()}
+        for state in self.streams.values():
+            state.watermark_ms = AFTER_ALL_TIME
+        for derived in self.derived.values():
+            self._release(derived)
+            watermarks[derived.state.iri] = derived.state.watermark_ms
+            derived.state.watermark_ms = AFTER_ALL_TIME
+        return watermarks
+
+    def _release(self, derived: DerivedStream) -> bool:
+        elements = derived.release()
+        if elements is None:
+            return False
+        for clock in self._clocks_of[derived.state.iri]:
+            clock.push(derived.state.iri, elements)
+        return True
+
+    def _watermark(self, clock: AnyClock) -> int:
+        """How far all streams of a clock have come."""
+        watermark_ms = AFTER_ALL_TIME
+        for state in self._states_of[clock]:
+            if state.watermark_ms < watermark_ms:
+                watermark_ms = state.watermark_ms
+        return watermark_ms
