@@ -58,7 +58,7 @@ def _no_graph(document: Document, place: KeyPath, path: Path) -> list[InputError
     try:
         GraphDirectory(path)
     except InputError as error:
-        return [document.value_error(place, f"{error.place}: {error.message}", error.hint)]
+        return [document.value_error(place, f"{shown(Path(error.place))}: {error.message}", error.hint)]
     return []
 
 

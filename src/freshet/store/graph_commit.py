@@ -41,7 +41,7 @@ class LoadFolder:
     def __init__(self, graph: Path) -> None:
         self._graph = graph
         self._token = secrets.token_hex(6)
-        self._own = graph / f"{_LOADING}{self._token}"
+        self._own = graph.absolute() / f"{_LOADING}{self._token}"  # tasks may run in another folder
         self.scope = f"g{self._token}"
         self.staging = self._own / "staging"
         self.data = self._own / "data"

@@ -293,13 +293,20 @@ CASES = {
     ),
     "no graph": ("[town.ttl]", "[town.ttl, twon.ttl]", ["1:19: there is no file twon.ttl"]),
     "no graph, as text": ("[town.ttl]", "twon.ttl", ["1:8: there is no file twon.ttl"]),
-    "a folder as graph": ("[town.ttl]", "[in]", ["1:9: there is no file in (it is a folder)"]),
+    "a folder as graph": (
+        "[town.ttl]",
+        "[in]",
+        [
+            "1:9: in: this folder is not a graph directory"
+            " (it has no manifest.json; a load that was not finished leaves none)"
+        ],
+    ),
     "a graph of unknown format": (
         "[town.ttl]",
         "[town.ttl, slow.rq]",
         [
             "1:19: the name does not say which RDF format this is"
-            " (known suffixes: .ttl, .nt, .nq, .trig, .rdf, .xml, .owl, each also with .gz)"
+            " (known suffixes: .ttl, .nt, .nq, .trig, .rdf, .xml, .owl, each also with .gz, .bz2, .zst)"
         ],
     ),
     "no source": ("in/parking", "in/parkin", ["12:22: there is no folder in/parkin"]),
