@@ -9,7 +9,7 @@ from freshet.kernels.adjacency import LOW, filter_shift, key_tag, tag_shift
 from freshet.kernels.adjacency_reading import seek_entry
 from freshet.kernels.jit import njit
 from freshet.kernels.prefetch import fetch
-from freshet.kernels.sorted_triples import find_range, first_place, search
+from freshet.kernels.sorted_triples import find_range, find_ranges, spread
 
 BLOCK = 64
 
@@ -27,47 +27,48 @@ def find_both(slots, first, shift, table, filter, entries, limit, group, key):
 
 
 @njit
-def _ranges_and_heads(slots, first, shift, table, filter, entries, limit, group, keys):
-    """For each key its range, and its first appended row + 1; and how many rows all have together at most."""
-    chained = table.reshape(table.size)
-    mask, tags_shift, bits_shift = table.shape[1] - 1, tag_shift(table), filter_shift(table)
-    ranges = np.empty(keys.size, np.int64)
+def _heads(table, filter, entries, limit, group, keys):
+    """For each key its first appended row + 1, or 0; and how many rows all have together, or somewhat more."""
+    slots = table.reshape(table.size)
+    mask, shift, bits_shift = table.shape[1] - 1, tag_shift(table), filter_shift(table)
+    maybe = np.empty(keys.size, np.int64)
+    count = 0
+    for i in range(keys.size):
+        bit = key_tag(keys[i], group) >> bits_shift
+        maybe[count] = i
+        count += filter[bit >> 6] >> (bit & 63) & 1  # without a branch, which would be guessed wrong
     heads = np.zeros(keys.size, np.int64)
-    places = np.empty(BLOCK, np.int64)
-    seen = np.empty(BLOCK, np.int64)
-    tags = np.empty(BLOCK, np.int64)
     total = np.int64(0)
-    for begin in range(0, keys.size, BLOCK):
-        size = min(BLOCK, keys.size - begin)
-        for i in range(size):
-            key = keys[begin + i]
-            places[i] = first_place(first, shift, key)
-            seen[i] = slots[places[i]]
-            tags[i] = key_tag(key, group)
-            bit = tags[i] >> bits_shift
-            if filter[bit >> 6] >> (bit & 63) & 1 == 0:
-                tags[i] = -1
-            else:
-                fetch(chained, tags[i] >> tags_shift)
-        for i in range(size):
-            key = keys[begin + i]
-            found = slots[places[i] + 1] if seen[i] == key else search(slots, first, shift, places[i], key)
-            ranges[begin + i] = found
-            total += found & LOW
-        for i in range(size):
-            if tags[i] >= 0:
-                key = keys[begin + i]
-                entry = seek_entry(chained, mask, tags_shift, entries, limit, tags[i], key, group)
-                if entry >= 0:
-                    heads[begin + i] = entries[entry, 2] >> 32
-                    total += entries[entry, 1] & LOW
-    return ranges, heads, total
+    for begin in range(0, count, BLOCK):
+        stop = min(begin + BLOCK, count)
+        for j in range(begin, stop):
+            fetch(slots, key_tag(keys[maybe[j]], group) >> shift)
+        for j in range(begin, stop):
+            key = keys[maybe[j]]
+            entry = seek_entry(slots, mask, shift, entries, limit, key_tag(key, group), key, group)
+            if entry >= 0:
+                heads[maybe[j]] = entries[entry, 2] >> 32
+                total += entries[entry, 1] & LOW
+    return heads, total
 
 
 @njit
 def probe_both(slots, first, shift, seconds, table, filter, entries, nodes, limit, group, keys, predicate):
     """All rows of many keys of a predicate: the numbers of the keys, the keys, their second places, the predicates."""
-    ranges, heads, total = _ranges_and_heads(slots, first, shift, table, filter, entries, limit, group, keys)
+    ranges, total = find_ranges(slots, first, shift, keys)
+    heads, more = _heads(table, filter, entries, limit, group, keys)
+    if more == 0:
+        numbers, keys_out, seconds_out = spread(ranges, total, keys, seconds)
+    else:
+        numbers, keys_out, seconds_out = _spread_both(ranges, heads, total + more, keys, seconds, nodes, limit)
+    predicates_out = np.empty(numbers.size, np.int64)
+    predicates_out[:] = predicate
+    return numbers, keys_out, seconds_out, predicates_out
+
+
+@njit
+def _spread_both(ranges, heads, total, keys, seconds, nodes, limit):
+    """The rows of the ranges, each followed by the chain that begins at its head."""
     numbers = np.empty(total, np.int64)
     keys_out = np.empty(total, np.int64)
     seconds_out = np.empty(total, np.int64)
@@ -100,6 +101,4 @@ def probe_both(slots, first, shift, seconds, table, filter, entries, nodes, limi
                 seconds_out[end] = nodes[row, 0]
                 end += 1
                 row = (nodes[row, 1] & LOW) - 1
-    predicates_out = np.empty(end, np.int64)
-    predicates_out[:] = predicate
-    return numbers[:end], keys_out[:end], seconds_out[:end], predicates_out
+    return numbers[:end], keys_out[:end], seconds_out[:end]
