@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 
 from freshet import Session
+from freshet.native.coordinator import Engine
+from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
+from freshet.rdf.reading import read_rdf
+from freshet.rdf.terms import Iri
+from freshet.rdf.triples import DEFAULT_GRAPH
+from freshet.runtime.checkpoint import Checkpoint
+from freshet.runtime.durable_parts import StreamOptions
+from freshet.runtime.durable_session import DurableSession
+from freshet.store.dataset import StoredDataset
 from small_disk import read_only, small_disk
 
 IRI = "http://e/s"
@@ -138,6 +147,42 @@ def test_the_graph_is_in_segments_and_the_journal_is_short(tmp_path, whole):
     assert list(segments.glob("*-triples.parquet"))
     assert min(int(file.stem) for file in journal.glob("*.log")) > 20
     finished(reopened(tmp_path / "c", received), whole)
+
+
+def test_what_is_opened_elsewhere_is_opened_there_again(tmp_path):
+    """As graph directories are: they are not copied to the checkpoint."""
+    (tmp_path / "a.nt").write_text('<http://e/a> <http://e/p> "1" .\n<http://e/b> <http://e/p> "2" .\n')
+    opened: list[str] = []
+
+    def life() -> tuple[DurableSession, StoredDataset]:
+        dictionary, checkpoint = Dictionary(), Checkpoint(tmp_path / "c", every_seconds=1e6)
+        engine = Engine(dictionary, checkpoint.dataset)
+
+        def open_graph(path: str, graph: str | None) -> int:
+            quads = read_rdf(path, dictionary)
+            home = DEFAULT_GRAPH if graph is None else dictionary.encode(Iri(graph))
+            engine.load(*quads[:3], home)
+            opened.append(path)
+            return len(quads.graphs)
+
+        durable = DurableSession(engine, dictionary, checkpoint, open_graph)
+        durable.restore()
+        return durable, checkpoint.dataset
+
+    for number in range(3):
+        durable, dataset = life()
+        if number == 0:
+            durable.declare(StreamOptions(IRI, 0, (), held=False))
+            assert durable.open(str(tmp_path / "a.nt"), None) == 2
+            assert durable.open(str(tmp_path / "a.nt"), "http://e/g") == 2
+        assert len(opened) == 2 * number + 2
+        assert len(dataset.elements().times) == 2
+        (graph,) = dataset.snapshot().names().tolist()
+        assert len(dataset.elements(graph).times) == 2
+        if number == 1:
+            assert list((tmp_path / "c" / "manifests").iterdir())  # the journal is not needed for it any more
+            assert not list((tmp_path / "c" / "graph").iterdir())
+        durable.close()
 
 
 @pytest.mark.parametrize("place", [3, -30])

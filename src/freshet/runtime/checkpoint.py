@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from freshet.native.coordinator import Engine
 from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import FreshetError, InputError
@@ -41,6 +42,7 @@ class _Mark:
     sequence: int
     state: State
     needed_ms: int
+    passed: dict[str, int]  # for each query the moment up to which it had been reported
     latest_ms: int = BEFORE_ALL_TIME
     made_at: float = field(default_factory=time.monotonic)
 
@@ -49,7 +51,7 @@ class Checkpoint:
     """A checkpoint folder in use. First `recover`, then `entries` to be done again, then `start`.
 
     One thread at a time does entries: it calls `begins` before each, and `delivered` when the reports are where they
-    should be. `describe` gives the state of everything but the graphs; `needed_from` from when on elements matter.
+    should be. `describe` gives the state of everything but the graphs.
     """
 
     def __init__(self, folder: Path, *, every_seconds: float = EVERY_SECONDS, sync: bool = True) -> None:
@@ -72,6 +74,7 @@ class Checkpoint:
         self._loads: list[tuple[int, tuple[Segment, ...]]] = []
         self._next_segment = 1 + max((int(file.name[:8]) for file in self._graph_folder.glob("*.parquet")), default=0)
         self.delivered = -1  # all reports of entries up to here have reached whoever wants them
+        self._passed: dict[str, int] = {}  # up to which moment each query had been delivered at the last checkpoint
         self.state: State = {}  # of the checkpoint that was recovered
         self.headers: list[tuple[int, Header]] = []  # of what is to be done again
         self.problems: list[str] = []
@@ -82,9 +85,10 @@ class Checkpoint:
 
     # ---- recovering
 
-    def recover(self, dictionary: Dictionary) -> State:
+    def recover(self, dictionary: Dictionary, first: Callable[[State], None] = lambda state: None) -> State:
         """Take up the graphs of the newest checkpoint that is whole; gives its state, empty where there is none.
 
+        `first` is done with the state before the segments are read.
         `problems` says, a line each, what was found to be damaged and what was used instead.
         """
         self._dictionary = dictionary
@@ -104,6 +108,8 @@ class Checkpoint:
             ended = f"the journal ends before entry {self.journal.next_sequence}, but had {manifest.end} entries"
             self.problems.append(f"{self._journal_folder}: {ended}")
         if manifest is not None:
+            self._passed = manifest.passed
+            first(manifest.state)
             with dictionary.pins:
                 for segment in manifest.segments:
                     self.dataset.take_up(read_segment(self._graph_folder, segment, dictionary))
@@ -163,10 +169,17 @@ class Checkpoint:
 
     # ---- running
 
-    def start(self, describe: Callable[[], State], needed_from: Callable[[], int]) -> None:
+    def start(self, describe: Callable[[], State], engine: Engine) -> None:
         """Say how the state is found out. Marks are made from now on; the background works after `run`."""
         self._describe = describe
-        self._needed_from = needed_from
+        self._engine = engine
+
+    def was_delivered(self, query: str) -> bool:
+        """Whether a report that a query makes now was delivered before the checkpoint that was recovered.
+
+        Where the journal has lost something, what is sent again has other entries, but the same moments.
+        """
+        return query in self._passed and self._engine.moment(query) <= self._passed[query]
 
     def run(self) -> None:
         """Make checkpoints in the background from now on."""
@@ -196,7 +209,7 @@ class Checkpoint:
 
     def mark(self, sequence: int) -> None:
         """Remember how everything is before an entry is done, so that there can be a checkpoint of that."""
-        mark = _Mark(sequence, self._describe(), self._needed_from())
+        mark = _Mark(sequence, self._describe(), self._engine.needed_from(), self._engine.passed())
         with self._lock:
             if self._marks and self._marks[-1].sequence == sequence:
                 return
@@ -257,7 +270,7 @@ class Checkpoint:
         with self._making, self._dictionary.pins:
             newest = self._manifests.newest
             with self._lock:
-                mark = self._cut()
+                mark, passed = self._cut()
                 last = 0 if newest is None else newest.cut
                 if mark is None or mark.sequence <= last:
                     return False
@@ -275,17 +288,18 @@ class Checkpoint:
             number = 0 if newest is None else newest.number + 1
             delivered, end = self.delivered, self.journal.next_sequence
             self.journal.sync()
-            self._manifests.write(Manifest(number, mark.sequence, end, delivered, tuple(segments), mark.state))
+            self._manifests.write(Manifest(number, mark.sequence, end, delivered, passed, tuple(segments), mark.state))
             self._forget_before(mark.sequence)
             return True
 
-    def _cut(self) -> _Mark | None:
-        """The newest mark that everything which is yet to be reported, or delivered, can be found again from."""
+    def _cut(self) -> tuple[_Mark | None, dict[str, int]]:
+        """The newest mark that everything which is yet to be reported, or delivered, can be found again from; and how
+        far all has been delivered."""
         safe = [mark for mark in self._marks if mark.sequence <= self.delivered + 1]
         if not safe:
-            return None
-        needed_ms = safe[-1].needed_ms
-        return next((mark for mark in safe[:-1] if mark.latest_ms >= needed_ms), safe[-1])
+            return None, {}
+        needed_ms, passed = safe[-1].needed_ms, safe[-1].passed
+        return next((mark for mark in safe[:-1] if mark.latest_ms >= needed_ms), safe[-1]), passed
 
     def _forget_before(self, cut: int) -> None:
         self.dataset.forget_before(cut)

@@ -39,13 +39,14 @@ class Manifest:
     """A checkpoint: the graphs as they were before the journal's entry `cut`, and the state of everything else then.
 
     To recover is to take these up and to do again what the journal has from there on. It had the entries before `end`
-    by then.
+    by then; all reports of the entries up to `delivered`, and at the moments up to `passed`, had been delivered.
     """
 
     number: int
     cut: int
     end: int
     delivered: int
+    passed: dict[str, int]
     segments: tuple[Segment, ...]
     state: State
 
@@ -95,13 +96,17 @@ class Manifests:
         first, _, body = file.read_bytes().rstrip(b"\n").partition(b"\n")
         if first.decode(errors="replace") != checksum(body):
             raise DamagedError("a manifest of the checkpoint is damaged: its checksum is another", file=str(file))
-        fields = orjson.loads(body)
-        segments = tuple(Segment.of(each) for each in fields.pop("segments"))
+        try:
+            fields = orjson.loads(body)
+            segments = tuple(Segment.of(each) for each in fields.pop("segments"))
+            manifest = Manifest(segments=segments, **fields)
+        except (KeyError, TypeError, ValueError) as error:
+            raise DamagedError("is not a manifest of this version of Freshet", file=str(file)) from error
         for segment in segments:
             for stored in set(segment.files) - checked:
                 stored.check(self._graph_folder)
                 checked.add(stored)
-        return Manifest(segments=segments, **fields)
+        return manifest
 
 
 def _name(number: int) -> str:

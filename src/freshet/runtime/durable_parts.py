@@ -1,15 +1,21 @@
-"""What a durable session remembers of its streams and queries, in the form in which it is written down."""
+"""What a durable session remembers of its streams and queries, as it is written down, and what is done with it."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
+from freshet.native.coordinator import Engine
+from freshet.native.stream import StreamState
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.reading import Quads
+from freshet.rdf.terms import Iri
 from freshet.results.report import Report
 from freshet.runtime.journal import Header
 from freshet.runtime.registered_query import RegisteredQuery
+from freshet.store.dataset import StoredDataset, rows_by_graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +63,15 @@ class Outbox:
         self.is_restored = False  # and nobody has asked for it since
 
 
+def options_of(state: StreamState, dictionary: Dictionary) -> StreamOptions:
+    """How a stream was declared."""
+    absorb = None
+    if state.absorb is not None:
+        terms = dictionary.decode_many(sorted(state.absorb))
+        absorb = tuple(sorted(term.value for term in terms if isinstance(term, Iri)))
+    return StreamOptions(state.iri, state.lateness_ms, absorb, state.held)
+
+
 def stream_options_of(fields: Header) -> StreamOptions:
     absorb = fields["absorb"]
     kept = None if absorb is None else tuple(absorb)
@@ -66,3 +81,50 @@ def stream_options_of(fields: Header) -> StreamOptions:
 def registration_of(fields: Header) -> Registration:
     known = {name: fields[name] for name in Registration.__slots__}
     return Registration(**{**known, "report": tuple(fields["report"])})
+
+
+def declare_stream(engine: Engine, options: StreamOptions) -> None:
+    """Make a stream known to an engine. The caller holds a pin on its dictionary."""
+    absorb = None
+    if options.absorb is not None:
+        absorb = frozenset(engine.dictionary.encode(Iri(predicate)) for predicate in options.absorb)
+    engine.declare(StreamState(options.iri, options.lateness_ms, absorb, held=options.held))
+
+
+def declare_first(engine: Engine, streams: Iterable[Header]) -> None:
+    """Declare those streams that are not there yet."""
+    for fields in streams:
+        if fields["iri"] not in engine.streams:
+            declare_stream(engine, stream_options_of(fields))
+
+
+def streams_state(engine: Engine, batches: dict[str, int]) -> list[Header]:
+    """The streams of an engine as they are now, in the order they came; `batches` are those that are in."""
+    return [
+        {
+            **asdict(options_of(state, engine.dictionary)),
+            "watermark_ms": state.watermark_ms,
+            "elements": state.elements,
+            "late": state.late,
+            "untimed": state.untimed,
+            "batches": batches.get(state.iri, 0),
+        }
+        for state in engine.streams.values()
+    ]
+
+
+def restore_streams(engine: Engine, streams: Iterable[Header], batches: dict[str, int]) -> None:
+    """Have declared streams be as far as they were."""
+    for fields in streams:
+        known = engine.streams[fields["iri"]]
+        known.elements, known.late, known.untimed = fields["elements"], fields["late"], fields["untimed"]
+        batches[known.iri] = fields["batches"]
+        engine.advance(known.iri, fields["watermark_ms"])
+
+
+def load_quads(engine: Engine, stored: StoredDataset, quads: Quads, home: int) -> None:
+    """Add statements to the stored graphs; the graph `home` is there then, if only empty."""
+    with stored.changing:  # a snapshot has all of a file or nothing
+        for name, rows in rows_by_graph(quads.graphs, home):
+            subjects, predicates, objects = (column[rows] for column in quads[:3])
+            engine.load(subjects, predicates, objects, name)

@@ -10,13 +10,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
-from typing import Any
 
 import numpy as np
 
 from freshet.native.coordinator import Engine
 from freshet.native.moments import BEFORE_ALL_TIME
-from freshet.native.stream import StreamState
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import InputError
@@ -33,13 +31,18 @@ from freshet.runtime.durable_parts import (
     Position,
     Registration,
     StreamOptions,
+    declare_first,
+    declare_stream,
+    load_quads,
+    options_of,
     registration_of,
+    restore_streams,
     stream_options_of,
+    streams_state,
 )
 from freshet.runtime.journal import Header, JournalEntry, Piece
 from freshet.runtime.packed_elements import packed, unpacked
 from freshet.runtime.registered_query import RegisteredQuery
-from freshet.store.dataset import StoredDataset, rows_by_graph
 from freshet.syntax.parser import parse_query
 
 _FEW_QUERIES = 64  # so many are asked at every entry which reports have been received
@@ -48,13 +51,22 @@ _FEW_QUERIES = 64  # so many are asked at every entry which reports have been re
 class DurableSession:
     """The journal and the checkpoints of a session. Its engine is changed through this, and by nobody else."""
 
-    def __init__(self, engine: Engine, dictionary: Dictionary, checkpoint: Checkpoint) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        dictionary: Dictionary,
+        checkpoint: Checkpoint,
+        open_graph: Callable[[str, str | None], int] | None = None,
+    ) -> None:
+        """`open_graph` adds what is elsewhere, and stays there, to the stored data: a path, and the graph it is for."""
         self._engine = engine
         self._dictionary = dictionary
         self._checkpoint = checkpoint
         self._order = threading.RLock()  # the journal and the engine have one order
         self._outboxes: dict[str, Outbox] = {}
         self._batches: dict[str, int] = {}
+        self._open_graph = open_graph
+        self._opened: list[tuple[str, str | None]] = []
         self._graphs: dict[str, None] = {}  # names of graphs that are there, if only empty
         self._restored_streams: set[str] = set()
         self._current = self._done = -1
@@ -71,8 +83,8 @@ class DurableSession:
             raise
 
     def _restore(self, checkpoint: Checkpoint) -> None:
-        state = checkpoint.recover(self._dictionary)
-        checkpoint.start(self._state, self._engine.needed_from)
+        state = checkpoint.recover(self._dictionary, self._open_again)
+        checkpoint.start(self._state, self._engine)
         if state:
             self._restore_state(state)
         for entry in checkpoint.entries():
@@ -101,7 +113,11 @@ class DurableSession:
     def declare(self, options: StreamOptions) -> None:
         with self._order:
             state = self._engine.streams.get(options.iri)
-            if state is not None and options.iri in self._restored_streams and self._options(state) == options:
+            if (
+                state is not None
+                and options.iri in self._restored_streams
+                and options_of(state, self._dictionary) == options
+            ):
                 self._restored_streams.discard(options.iri)
                 return
             if state is not None:
@@ -184,6 +200,22 @@ class DurableSession:
             sequence = self._checkpoint.append_load(header, rows)
             with self._doing(sequence, BEFORE_ALL_TIME):
                 self._load(quads, graph)
+
+    def open(self, path: str, graph: str | None) -> int:
+        """Add data that stay where they are, and are opened there again after a restart; gives how many triples."""
+        with self._order, self._writing({"kind": "open", "path": path, "graph": graph}), self._dictionary.pins:
+            return self._open(path, graph)
+
+    def _open(self, path: str, graph: str | None) -> int:
+        assert self._open_graph is not None, "there is nobody to open it"
+        self._opened.append((path, graph))
+        return self._open_graph(path, graph)
+
+    def _open_again(self, state: State) -> None:
+        """What was open at the cut comes before the segments: it is the base that they are added to."""
+        with self._dictionary.pins:
+            for path, graph in state.get("opened", ()):
+                self._open(path, graph)
 
     def positions(self) -> dict[str, Position]:
         with self._order:
@@ -284,6 +316,8 @@ class DurableSession:
             case "unregister":
                 if header["name"] in self._outboxes:
                     self._forget(header["name"])
+            case "open":
+                self._open(header["path"], header["graph"])
             case "load":
                 self._dictionary.scopes = max(self._dictionary.scopes, header["scopes"])
                 parts = list(self._checkpoint.loaded(entry.sequence, segments_of(header)))
@@ -321,6 +355,8 @@ class DurableSession:
     def _deliver(self, box: Outbox, report: Report) -> None:
         if self._restoring and self._current <= self._checkpoint.delivered:
             return
+        if self._checkpoint.was_delivered(report.query):
+            return
         if box.on_report is not None:
             box.on_report(report)
         else:
@@ -334,26 +370,15 @@ class DurableSession:
     # ---- the state of everything but the graphs
 
     def _state(self) -> State:
-        streams = [
-            {
-                **asdict(self._options(state)),
-                "watermark_ms": state.watermark_ms,
-                "elements": state.elements,
-                "late": state.late,
-                "untimed": state.untimed,
-                "batches": self._batches.get(state.iri, 0),
-            }
-            for state in self._engine.streams.values()
-        ]
+        streams = streams_state(self._engine, self._batches)
         queries = [box.registration for box in self._outboxes.values()]
-        return {"streams": streams, "queries": queries, "graphs": [*self._graphs], "scopes": self._dictionary.scopes}
-
-    def _options(self, state: StreamState) -> StreamOptions:
-        absorb = None
-        if state.absorb is not None:
-            terms = self._dictionary.decode_many(sorted(state.absorb))
-            absorb = tuple(sorted(term.value for term in terms if isinstance(term, Iri)))
-        return StreamOptions(state.iri, state.lateness_ms, absorb, state.held)
+        return {
+            "streams": streams,
+            "queries": queries,
+            "graphs": [*self._graphs],
+            "opened": [*self._opened],
+            "scopes": self._dictionary.scopes,
+        }
 
     def _restore_state(self, state: State) -> None:
         """Streams and queries in the order they came, since a query may read all streams that are known."""
@@ -364,37 +389,12 @@ class DurableSession:
                 self._load(Quads(nothing, nothing, nothing, nothing), graph)
             streams = list(state["streams"])
             for fields in state["queries"]:
-                self._declare_first(streams, fields["streams"])
+                declare_first(self._engine, streams[: fields["streams"]])
                 self._register(registration_of(fields)).is_restored = True
-            self._declare_first(streams, len(streams))
-        for fields in streams:
-            known = self._engine.streams[fields["iri"]]
-            known.elements, known.late, known.untimed = fields["elements"], fields["late"], fields["untimed"]
-            self._batches[known.iri] = fields["batches"]
-            self._engine.advance(known.iri, fields["watermark_ms"])
-
-    def _declare_first(self, streams: list[dict[str, Any]], count: int) -> None:
-        for fields in streams[:count]:
-            if fields["iri"] not in self._engine.streams:
-                declare_stream(self._engine, stream_options_of(fields))
+            declare_first(self._engine, streams)
+        restore_streams(self._engine, streams, self._batches)
 
 
 def _latest(header: Header) -> int:
     latest_ms: int = header.get("latest_ms", BEFORE_ALL_TIME)
     return latest_ms
-
-
-def declare_stream(engine: Engine, options: StreamOptions) -> None:
-    """Make a stream known to an engine. The caller holds a pin on its dictionary."""
-    absorb = None
-    if options.absorb is not None:
-        absorb = frozenset(engine.dictionary.encode(Iri(predicate)) for predicate in options.absorb)
-    engine.declare(StreamState(options.iri, options.lateness_ms, absorb, held=options.held))
-
-
-def load_quads(engine: Engine, stored: StoredDataset, quads: Quads, home: int) -> None:
-    """Add statements to the stored graphs; the graph `home` is there then, if only empty."""
-    with stored.changing:  # a snapshot has all of a file or nothing
-        for name, rows in rows_by_graph(quads.graphs, home):
-            subjects, predicates, objects = (column[rows] for column in quads[:3])
-            engine.load(subjects, predicates, objects, name)

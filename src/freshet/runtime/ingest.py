@@ -102,7 +102,7 @@ class Ingest:
         for iri, idle in (idle_ms or {}).items():
             self._parts[iri] = PartWatermarks([each.name for each in streams.values() if each.iri == iri], idle)
         if self._checkpoint is not None:
-            self._checkpoint.start(self._state, self._engine.needed_from)
+            self._checkpoint.start(self._state, self._engine)
             self._restore(self._checkpoint)
             self._checkpoint.run()
         self._worker = threading.Thread(target=self._work, name="freshet-engine", daemon=True)
@@ -313,7 +313,7 @@ class Ingest:
     def deliver(self, report: Report) -> None:
         """A report of the engine, to the sinks of its query."""
         sinks = self._sinks.get(report.query, [])
-        if self._were_delivered:
+        if self._were_delivered or (self._checkpoint is not None and self._checkpoint.was_delivered(report.query)):
             for sink in sinks:
                 sink.pass_over(report)
             return
