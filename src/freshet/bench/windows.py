@@ -10,9 +10,12 @@ time by the same code without Spark, as a micro-batch says only what waits at it
 
 from __future__ import annotations
 
+import sys
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +28,7 @@ from freshet.bench.window_ticks import Waiting, waiting_records
 from freshet.rml.windows import JoinWindow, WindowKind, default_window
 
 THESIS = "the thesis"
+RETRY_SECONDS = (5, 20)
 PACED_MS = 100  # of a file that comes in its time
 WARMING_SECONDS = 5  # at the beginning of a run in real time, in which plans are made and processes start
 
@@ -81,9 +85,13 @@ def _in_ticks(spark: Any, workload: Workload, folder: Path) -> list[Figure]:
     wanted = bounded_pairs(streams)
     figures: list[Figure] = []
     for name, window in WINDOWS.items():
-        found = replay(spark, files, window)
-        figures += found_figures(workload.name, name, completeness(found.pairs, wanted), found.late)
-        figures += waiting_figures(workload.name, name, waiting_records(streams, window))
+        found = patiently(partial(replay, spark, files, window))
+        figures += _told(
+            [
+                *found_figures(workload.name, name, completeness(found.pairs, wanted), found.late),
+                *waiting_figures(workload.name, name, waiting_records(streams, window)),
+            ]
+        )
     return figures
 
 
@@ -92,8 +100,29 @@ def _in_real_time(spark: Any, workload: Workload, folder: Path) -> list[Figure]:
     write_files(workload.make(workload.paced_seconds), files, PACED_MS)
     figures: list[Figure] = []
     for name in PACED:
-        found = replay(spark, files, WINDOWS[name], paced_ms=PACED_MS, warming_ms=1_000 * WARMING_SECONDS)
-        figures += paced_figures(workload.name, name, found)
+        found = patiently(
+            partial(replay, spark, files, WINDOWS[name], paced_ms=PACED_MS, warming_ms=1_000 * WARMING_SECONDS)
+        )
+        figures += _told(paced_figures(workload.name, name, found))
+    return figures
+
+
+def patiently(run: Callable[[], Replayed]) -> Replayed:
+    """Run a replay; once more where Spark could not start its Python processes in time, as others use the machine."""
+    for wait in RETRY_SECONDS:
+        try:
+            return run()
+        except RuntimeError as error:
+            if "failed to connect back" not in str(error):
+                raise
+            time.sleep(wait)
+    return run()
+
+
+def _told(figures: list[Figure]) -> list[Figure]:
+    """Figures, each on standard error as soon as it is there: a run takes minutes, and may fail."""
+    for figure in figures:
+        print(f"{figure.name} {figure.value:.6g} {figure.unit}", file=sys.stderr, flush=True)
     return figures
 
 

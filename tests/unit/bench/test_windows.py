@@ -26,6 +26,7 @@ from freshet.bench.windows import (
     completeness,
     found_figures,
     paced_figures,
+    patiently,
     waiting_figures,
 )
 from freshet.bench.windows_plot import plot
@@ -112,6 +113,25 @@ def test_a_replay_through_spark_finds_what_the_window_finds(spark, tmp_path: Pat
     assert np.sort(live.pairs).tolist() == np.sort(done.pairs).tolist()
     assert 0 < len(live.latencies_ms) < len(live.pairs), "the first seconds do not count"
     assert live.latencies_ms.min() > 0
+
+
+def test_a_replay_that_spark_could_not_start_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("freshet.bench.windows.RETRY_SECONDS", (0, 0))
+    some = np.array([1])
+    ends = ["Python worker failed to connect back.", Replayed(some, some, some, some, some, 0), "no space left"]
+    runs = []
+
+    def run() -> Replayed:
+        end = ends[len(runs)]
+        runs.append(end)
+        if isinstance(end, str):
+            raise RuntimeError(end)
+        return end
+
+    assert patiently(run) is ends[1]
+    with pytest.raises(RuntimeError, match="no space left"):
+        patiently(run)
+    assert len(runs) == 3
 
 
 def test_figures_have_the_baselines_of_the_thesis_and_a_picture() -> None:
