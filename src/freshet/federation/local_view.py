@@ -27,6 +27,7 @@ from freshet.rdf.dictionary import Dictionary
 from freshet.results.table import Table
 
 _USED = 0.8  # the share of the time that requests are planned for, as some take longer than the mean
+_HEADROOM = 0.02  # what the accuracy loses while answers are waited for
 _SURE = 0.999  # an entry that is as likely as this to be right is not asked for
 
 
@@ -187,7 +188,7 @@ class LocalView:
         order = order[known[order] & ~self._asked[moment.entries[order]]]
         chances = self._ranker.fresh_chances(moment.entries[order], moment.time_ms)
         order, chances = order[chances < _SURE], chances[chances < _SURE]
-        target = _SURE if accuracy is None else accuracy
+        target = _SURE if accuracy is None else min(_SURE, accuracy + _HEADROOM)
         lacking = target * moment.uses[known].sum() - self._right(moment)
         won = np.cumsum((1 - chances) * moment.uses[order])
         enough = int(np.searchsorted(won, lacking)) + 1 if lacking > 0 else 0
