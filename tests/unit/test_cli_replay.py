@@ -10,6 +10,7 @@ import pytest
 from case_files import EXAMPLE, Case, all_cases
 from command_line import CommandLine, Finished, in_another_process
 from comparing import differences
+from sparql_endpoint import EndpointProcess
 from test_cases import UNSUPPORTED
 
 S, T = EXAMPLE + "s", EXAMPLE + "t"
@@ -283,3 +284,20 @@ def test_text_for_people(cli: CommandLine, folder: Path) -> None:
 @pytest.mark.parametrize("arguments", [[], ["-q", "x.rq"], ["--format", "klingon"]], ids=["none", "stream", "format"])
 def test_usage(cli: CommandLine, arguments: list[str]) -> None:
     assert cli("replay", *arguments).status == 2
+
+
+def test_remote_data(cli: CommandLine, folder: Path) -> None:
+    endpoint = EndpointProcess(f'<{EXAMPLE}a> <{EXAMPLE}name> "Ada" .')
+    service = f"SERVICE <{endpoint.url}> {{ ?s :name ?name }}"
+    text = TUMBLING.format(name="one", stream="s", predicate="p").replace("?s ?v\n", "?s ?name\n")
+    (folder / "remote.rq").write_text(text.replace("?v } }", f"?v }} {service} }}"), encoding="utf-8")
+    arguments = ["replay", "-s", f"{S}={folder / 's.tnt'}", "-q", str(folder / "remote.rq"), "--format", "ndjson"]
+    try:
+        [report] = objects(cli(*arguments, "--service", "127.0.0.1"))
+        assert report["bindings"][0]["name"] == literal("Ada")
+        assert report["service"]["refreshes"] == 1
+        refused = cli(*arguments)
+        assert refused.status == 2
+        assert "may not ask" in refused.error_line
+    finally:
+        endpoint.stop()

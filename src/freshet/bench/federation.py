@@ -1,7 +1,8 @@
 """`freshet bench federation`: seed 003's two experiments, beside the figures of its tables 1 and 2.
 
 Accuracy is the paper's: the share of an evaluation's answers that are what the endpoint would say at that moment,
-averaged over the evaluations. Each figure is the mean over several generated streams of mentions.
+averaged over the evaluations. Each figure is the mean over several generated streams of mentions. Then the engine as a
+whole, against a real endpoint (`federation_live.py`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from freshet.bench.federation_data import MEAN_CANDIDATES, Remote, mentions, recorded, snapshots_file, synthetic
+from freshet.bench.federation_live import live_figures
 from freshet.bench.federation_policies import POLICIES, Run, run
 from freshet.bench.figures import Baseline, Figure
 
@@ -86,7 +88,7 @@ def federation_figures(streams: int = STREAMS) -> Sequence[Figure]:
             if policy in _HELD_AGAINST:
                 off = float(np.mean([np.abs(each.estimated - each.accuracies).mean() for each in runs]))
                 figures.append(Figure(f"{data}_{policy}_{percent}_estimate_off", off, "share"))
-    return figures
+    return [*figures, *live_figures(recorded(snapshots_file()))]
 
 
 def _accuracies(data: str, accuracy: Mapping[tuple[str, int], float]) -> list[Figure]:

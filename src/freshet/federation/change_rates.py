@@ -51,6 +51,10 @@ class ChangeRates:
         self._logs = np.concatenate([self._logs, added])
         self._shares = np.concatenate([self._shares, added])
 
+    def keep(self, entries: Ids) -> None:
+        """Only these entries are left; what was learnt from the others stays in the prior."""
+        self._logs, self._shares = self._logs[entries], self._shares[entries]
+
     def expect(self, entries: Ids, rates: Numbers, spread: float = 0.6) -> None:
         """Rates that somebody gives, to be off by a factor of exp(spread) or so; the rest is learnt."""
         off = np.log(self.grid / np.clip(rates, _LEAST, _MOST)[:, None]) / spread

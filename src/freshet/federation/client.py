@@ -64,23 +64,15 @@ class ServiceClient:
         dictionary: Dictionary,
         bindings: Bindings | None = None,
         check: Callable[[], None] = lambda: None,
+        seconds: float | None = None,
     ) -> Columns:
         """The solutions of a pattern at an endpoint, those that fit the bindings where there are some.
 
-        `check` is called while waiting and may raise. ServiceError where the endpoint does not answer.
+        `check` is called while waiting and may raise; no request takes longer than `seconds`. ServiceError where the
+        endpoint does not answer.
         """
-        endpoint = self.endpoint(iri)
-        if bindings is None or len(bindings.rows) > self.settings.most_bindings or not bindings.names:
-            return columns(self._gathered(endpoint, [query.whole()], dictionary, check), query.variables, dictionary)
-        if endpoint.knows_values:
-            texts = list(query.batches(bindings.names, rows_of_terms(bindings.rows, dictionary), self.settings.batch))
-            try:
-                return columns(self._gathered(endpoint, texts, dictionary, check), query.variables, dictionary)
-            except RejectedError:
-                found = self._singly(endpoint, query, bindings, dictionary, check)
-                endpoint.knows_values = False  # as single bindings were answered, it is VALUES that it does not know
-                return found
-        return self._singly(endpoint, query, bindings, dictionary, check)
+        asking = _Asking(self.endpoint(iri), self.settings, dictionary, check, seconds)
+        return asking.solutions(query, bindings)
 
     def close(self) -> None:
         """Let go of all endpoints."""
@@ -88,49 +80,61 @@ class ServiceClient:
             endpoint.close()
         self._requests.pool.clear()
 
-    def _singly(
-        self,
-        endpoint: Endpoint,
-        query: ServiceQuery,
-        bindings: Bindings,
-        dictionary: Dictionary,
-        check: Callable[[], None],
-    ) -> Columns:
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """One pattern asked of one endpoint."""
+
+    endpoint: Endpoint
+    settings: ServiceSettings
+    dictionary: Dictionary
+    check: Callable[[], None]
+    seconds: float | None
+
+    def solutions(self, query: ServiceQuery, bindings: Bindings | None) -> Columns:
+        if bindings is None or len(bindings.rows) > self.settings.most_bindings or not bindings.names:
+            return columns(self._gathered([query.whole()]), query.variables, self.dictionary)
+        if not self.endpoint.knows_values:
+            return self._singly(query, bindings)
+        texts = list(query.batches(bindings.names, rows_of_terms(bindings.rows, self.dictionary), self.settings.batch))
+        try:
+            return columns(self._gathered(texts), query.variables, self.dictionary)
+        except RejectedError:
+            found = self._singly(query, bindings)
+            self.endpoint.knows_values = False  # as single bindings were answered, it is VALUES that it does not know
+            return found
+
+    def _singly(self, query: ServiceQuery, bindings: Bindings) -> Columns:
         """A request for each binding, which is filled in."""
-        texts = [query.single(bindings.names, row) for row in rows_of_terms(bindings.rows, dictionary)]
+        texts = [query.single(bindings.names, row) for row in rows_of_terms(bindings.rows, self.dictionary)]
         asked = [(text, row) for text, row in zip(texts, bindings.rows, strict=True) if text is not None]
-        tables = self._gathered(endpoint, [text for text, _ in asked], dictionary, check)
-        parts = [columns([table], query.variables, dictionary) for table in tables]
+        tables = self._gathered([text for text, _ in asked])
+        parts = [columns([table], query.variables, self.dictionary) for table in tables]
         for part, (_, row) in zip(parts, asked, strict=True):
             for name, term_id in zip(bindings.names, row.tolist(), strict=True):
                 part.ids[name] = np.full(part.count, term_id)
         return _stacked(parts, query.variables)
 
-    def _gathered(
-        self, endpoint: Endpoint, texts: Sequence[str], dictionary: Dictionary, check: Callable[[], None]
-    ) -> list[Table]:
+    def _gathered(self, texts: Sequence[str]) -> list[Table]:
         """The answers to some queries, in their order. Where one fails, what has not begun of the rest is not asked."""
-        futures = [endpoint.submit(text, dictionary.fresh_scope()) for text in texts]
+        futures = [self.endpoint.submit(text, self.dictionary.fresh_scope(), self.seconds) for text in texts]
         try:
             rounds = -(-len(futures) // self.settings.requests_at_once)
-            end = monotonic() + self.settings.timeout_seconds * rounds + 1
-            self._wait(futures, endpoint, end, check)
+            self._wait(futures, monotonic() + self.settings.timeout_seconds * rounds + 1)
             return [future.result() for future in futures]
         finally:
             for future in futures:
                 future.cancel()
 
-    def _wait(
-        self, futures: Sequence[Future[Table]], endpoint: Endpoint, end: float, check: Callable[[], None]
-    ) -> None:
+    def _wait(self, futures: Sequence[Future[Table]], end: float) -> None:
         """Until all are done or one has failed. A thread that hangs is not waited for."""
         while True:
             done, waiting = wait(futures, _LOOK_SECONDS, FIRST_EXCEPTION)
             if not waiting or any(not each.cancelled() and each.exception() for each in done):
                 break
-            check()
+            self.check()
             if monotonic() > end:
-                raise ServiceError(f"{shown(endpoint.url)} took too long")
+                raise ServiceError(f"{shown(self.endpoint.url)} took too long")
         for each in done:
             each.result()
 

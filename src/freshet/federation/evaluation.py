@@ -14,7 +14,8 @@ from time import perf_counter
 from freshet.results.report import Freshness
 
 _log = logging.getLogger(__name__)
-_NEWEST = 0.1  # the weight of the newest measurement
+_SELDOM = 0.003  # how often what comes after the waiting may take longer than was left for it
+_LEAST_STEP = 0.005
 _LEAST_MARGIN = 0.05  # the share of the latency that is always left for what comes after the waiting
 
 
@@ -34,8 +35,8 @@ class Evaluation:
     constraints: Constraints
     began: float = 0.0
     waited_until: float = 0.0
-    after_seconds: float = 0.002  # what an evaluation takes once it has waited: mean, and how far it strays
-    after_spread: float = 0.003
+    planned: float = 0.0  # when the waiting was to end
+    margin: float = 0.02  # seconds that are enough for what comes after the waiting, all but seldom
     right: float = 0.0
     used: int = 0
     refreshes: int = 0
@@ -46,7 +47,7 @@ class Evaluation:
 
     def begin(self) -> None:
         """An evaluation begins."""
-        self.began = self.waited_until = perf_counter()
+        self.began = self.waited_until = self.planned = perf_counter()
         self.running = True
         self.right, self.used, self.refreshes, self.oldest_ms, self.failing = 0.0, 0, 0, 0, None
 
@@ -55,8 +56,8 @@ class Evaluation:
         if self.constraints.latency_ms is None:
             return None
         latency = self.constraints.latency_ms / 1000
-        margin = max(_LEAST_MARGIN * latency, self.after_seconds + 4 * self.after_spread)
-        return latency - margin - (perf_counter() - self.began)
+        self.planned = self.began + latency - max(_LEAST_MARGIN * latency, self.margin)
+        return self.planned - perf_counter()
 
     def spent(self, right: float, used: int, refreshes: int, oldest_ms: int, failing: str | None) -> None:
         """A view was read: of so many uses of its entries so many are expected to be right."""
@@ -76,11 +77,9 @@ class Evaluation:
         """What the report of this evaluation carries. Called when the answer is made."""
         now = perf_counter()
         if not self.running:  # nothing had to be looked at again
-            self.began = self.waited_until = now
+            self.began = self.waited_until = self.planned = now
         self.running = False
-        off = now - self.waited_until - self.after_seconds
-        self.after_seconds += _NEWEST * off
-        self.after_spread += _NEWEST * (abs(off) - self.after_spread)
+        self._learn(now - min(self.waited_until, self.planned))
         latency_ms = (now - self.began) * 1000
         asked = self.constraints
         missed = []
@@ -92,6 +91,11 @@ class Evaluation:
         return Freshness(
             self.accuracy, self.refreshes, round(latency_ms, 3), self.oldest_ms, tuple(missed), self.failing
         )
+
+    def _learn(self, after: float) -> None:
+        """Follow the quantile of what comes after the waiting that all but SELDOM evaluations stay below."""
+        step = max(_LEAST_STEP, self.margin / 2)
+        self.margin += step * (1 - _SELDOM) if after > self.margin else -step * _SELDOM
 
     def _count(self, missed: list[str]) -> None:
         self.counts["evaluations"] += 1

@@ -43,6 +43,12 @@ class ExpectedGain:
         self._used_at = np.concatenate([self._used_at, np.full(added, float(self._number))])
         self.rates.grow(count)
 
+    def keep(self, entries: Ids) -> None:
+        """Only these entries are left, numbered anew in their order."""
+        self._refreshed_ms, self._used = self._refreshed_ms[entries], self._used[entries]
+        self._used_at = self._used_at[entries]
+        self.rates.keep(entries)
+
     def rank(self, moment: Moment) -> Ids:
         self._count_uses(moment)
         gains = self.gains(moment)

@@ -65,7 +65,8 @@ class Requests:
 
     def ask(self, url: str, query: str, seconds: float | None = None) -> Body:
         """The answer to a query; ServiceError where there is none in time. The time is for all attempts together."""
-        end = monotonic() + (self.settings.timeout_seconds if seconds is None else seconds)
+        most = self.settings.timeout_seconds
+        end = monotonic() + (most if seconds is None else min(most, seconds))
         wait = self.settings.backoff_seconds
         for attempt in range(1, self.settings.attempts + 1):
             try:

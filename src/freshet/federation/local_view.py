@@ -26,7 +26,18 @@ from freshet.rdf.arrow import read_only
 from freshet.rdf.dictionary import Dictionary
 from freshet.results.table import Table
 
+_USED = 0.8  # the share of the time that requests are planned for, as some take longer than the mean
+_HEADROOM = 0.02  # what the accuracy loses while answers are waited for
 _SURE = 0.999  # an entry that is as likely as this to be right is not asked for
+
+
+class Needed(NamedTuple):
+    """What an evaluation needs: keys, all different; for how many evaluations each; by how many rows."""
+
+    keys: Ids
+    lives: Ids
+    uses: Ids
+    slide_ms: int
 
 
 class Refreshed(NamedTuple):
@@ -68,54 +79,73 @@ class LocalView:
         self._settings = client.settings
         self._dictionary = dictionary
         self._lock = Lock()
+        self._inside = 0  # evaluations that hold numbers of entries
         self._key_rows: Ids = np.empty((0, len(keys)), np.int64)
         self._rows = ViewRows(query.variables)
         self._known: Flags = np.empty(0, np.bool_)
         self._asked: Flags = np.empty(0, np.bool_)
         self._fetched_ms: Ids = np.empty(0, np.int64)
+        self._needed_ms: Ids = np.empty(0, np.int64)
         self._ranker = ExpectedGain(0, now_ms(), slide_ms)
         self._requests: list[_Request] = []
 
-    def entries(self, key_rows: Ids) -> Ids:
-        """The numbers of the entries with these keys, which are all different; new ones are added."""
-        with self._lock:
-            count = len(self._key_rows)
-            both = np.concatenate([self._key_rows, key_rows])
-            numbers = number_rows(read_only(both))[0] if self.keys else np.zeros(len(both), np.int64)
-            found: Ids = numbers[count:] if self.keys else np.zeros(min(1, len(key_rows)), np.int64)
-            new = np.flatnonzero(found >= count)
-            if len(new):
-                self._grow(key_rows[new] if self.keys else np.empty((1, 0), np.int64))
-            return found
+    def join(
+        self, needed: Needed, *, seconds: float | None, accuracy: float | None, silent: bool = False
+    ) -> tuple[Refreshed, Columns]:
+        """The solutions for the keys that an evaluation needs, refreshed as far as the time goes.
 
-    def refresh(self, moment: Moment, *, seconds: float | None, accuracy: float | None) -> Refreshed:
-        """Ask for what is missing, and for the stale entries that matter most, as far as the time goes.
-
-        Without `seconds` it takes the time it needs. Where the accuracy asked for is reached without, nothing is
-        refreshed.
+        What is missing is asked for, then the stale entries that matter most. Without `seconds` it takes the time it
+        needs. Where the accuracy asked for is reached without, nothing is refreshed. With `silent` an entry that is not
+        known has one solution, of its keys only.
         """
         end = None if seconds is None else monotonic() + seconds
         with self._lock:
+            self._inside += 1
             self._collect()
+            entries = self._entries(needed.keys)
+            moment = Moment(now_ms(), needed.slide_ms, entries, needed.lives, needed.uses)
             chosen = self._chosen(moment, self._budget(seconds), accuracy)
             self._send(chosen)
             waiting = [each.future for each in self._requests]
         wait(waiting, None if end is None else max(0.0, end - monotonic()))
         with self._lock:
+            self._inside -= 1
             self._collect()
-            return self._refreshed(moment, len(chosen))
+            return self._refreshed(moment, len(chosen)), self._solutions(entries, silent)
 
-    def solutions(self, entries: Ids, silent: bool = False) -> Columns:
-        """The solutions of entries as they are known. With `silent` an entry that is not has one, of its keys only."""
+    def load(self) -> None:
+        """Begin to fetch all there is; for a view without keys."""
         with self._lock:
-            found = self._rows.of(entries)
-            missing = entries[~self._known[entries]]
-            if not silent or not len(missing):
-                return found
-            alone = {name: np.zeros(len(missing), np.int64) for name in self.query.variables}
-            alone |= {name: self._key_rows[missing, at] for at, name in enumerate(self.keys)}
-            ids = {name: np.concatenate([found.ids[name], alone[name]]) for name in self.query.variables}
-            return Columns(ids, found.count + len(missing))
+            self._send(self._entries(np.empty((1, 0), np.int64)))
+
+    def _entries(self, key_rows: Ids) -> Ids:
+        """The numbers of the entries with these keys, which are all different; new ones are added.
+
+        Of more entries than a view may have, those go that were not needed for longest.
+        """
+        if len(self._key_rows) > self._settings.most_entries and not self._requests and self._inside == 1:
+            self._shrink(self._settings.most_entries // 2)
+        if not self.keys:
+            key_rows = key_rows[:1]
+            found: Ids = np.zeros(len(key_rows), np.int64)
+        else:
+            both = np.concatenate([self._key_rows, key_rows])
+            found = number_rows(read_only(both))[0][len(self._key_rows) :]
+        new = np.flatnonzero(found >= len(self._key_rows))
+        if len(new):
+            self._grow(key_rows[new])
+        self._needed_ms[found] = now_ms()
+        return found
+
+    def _solutions(self, entries: Ids, silent: bool) -> Columns:
+        found = self._rows.of(entries)
+        missing = entries[~self._known[entries]]
+        if not silent or not len(missing):
+            return found
+        alone = {name: np.zeros(len(missing), np.int64) for name in self.query.variables}
+        alone |= {name: self._key_rows[missing, at] for at, name in enumerate(self.keys)}
+        ids = {name: np.concatenate([found.ids[name], alone[name]]) for name in self.query.variables}
+        return Columns(ids, found.count + len(missing))
 
     def _grow(self, key_rows: Ids) -> None:
         added = len(key_rows)
@@ -123,8 +153,19 @@ class LocalView:
         self._known, self._asked = (
             np.concatenate([flags, np.zeros(added, np.bool_)]) for flags in (self._known, self._asked)
         )
-        self._fetched_ms = np.concatenate([self._fetched_ms, np.zeros(added, np.int64)])
+        self._fetched_ms, self._needed_ms = (
+            np.concatenate([times, np.zeros(added, np.int64)]) for times in (self._fetched_ms, self._needed_ms)
+        )
         self._ranker.grow(len(self._key_rows), now_ms())
+
+    def _shrink(self, count: int) -> None:
+        """Keep the entries that were needed last. Nothing is on its way."""
+        kept = np.sort(np.argsort(self._needed_ms, kind="stable")[-count:])
+        self._rows.keep(kept, len(self._key_rows))
+        self._ranker.keep(kept)
+        self._key_rows = self._key_rows[kept]
+        self._known, self._asked = self._known[kept], self._asked[kept]
+        self._fetched_ms, self._needed_ms = self._fetched_ms[kept], self._needed_ms[kept]
 
     # ---- which entries
 
@@ -136,7 +177,7 @@ class LocalView:
         if seconds is None:
             rounds = 1 << 16
         elif took is not None:
-            rounds = max(1, int(seconds / max(took, 1e-4)))
+            rounds = max(1, int(_USED * seconds / max(took, 1e-4)))
         return rounds * self._settings.requests_at_once * a_request
 
     def _chosen(self, moment: Moment, budget: int, accuracy: float | None) -> Ids:
@@ -147,7 +188,7 @@ class LocalView:
         order = order[known[order] & ~self._asked[moment.entries[order]]]
         chances = self._ranker.fresh_chances(moment.entries[order], moment.time_ms)
         order, chances = order[chances < _SURE], chances[chances < _SURE]
-        target = _SURE if accuracy is None else accuracy
+        target = _SURE if accuracy is None else min(_SURE, accuracy + _HEADROOM)
         lacking = target * moment.uses[known].sum() - self._right(moment)
         won = np.cumsum((1 - chances) * moment.uses[order])
         enough = int(np.searchsorted(won, lacking)) + 1 if lacking > 0 else 0

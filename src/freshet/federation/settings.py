@@ -33,6 +33,7 @@ class ServiceSettings:
     open_seconds: float = 10.0
     batch: int = 100
     most_bindings: int = 10_000
+    most_entries: int = 100_000
 
     def url(self, endpoint: str) -> str:
         """Where an endpoint is asked; RefusedError where it may not be."""

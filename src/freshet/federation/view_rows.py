@@ -49,6 +49,13 @@ class ViewRows:
         self._values = np.concatenate([self._values[kept], other._values[new]])
         self._owners = np.concatenate([self._owners[kept], other._owners[new]])
 
+    def keep(self, entries: Ids, count: int) -> None:
+        """Of so many entries only these are left, numbered anew in their order."""
+        numbers = np.full(count, -1)
+        numbers[entries] = np.arange(len(entries))
+        owners = numbers[self._owners]
+        self._values, self._owners = self._values[owners >= 0], owners[owners >= 0]
+
     def _sorted(self, entries: Ids, comparable: Callable[[Ids], Ids]) -> Ids:
         """The rows of entries in one order: the entry's place in front, then the values."""
         order = np.argsort(entries, kind="stable")

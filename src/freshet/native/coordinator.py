@@ -194,12 +194,12 @@ class Engine:
         for lane in lanes:
             lane.drain()
 
-    def drain(self) -> None:
-        """Wait for the queries that have threads of their own."""
+    def drain(self, most: int = 0) -> None:
+        """Wait until the queries that have threads of their own have at most so many elements left to take in."""
         with self._lock:
             lanes = self._lanes()
         for lane in lanes:
-            lane.drain()
+            lane.drain(most)
 
     def passed(self) -> dict[str, int]:
         """For each query the last moment up to which everything has been reported."""
@@ -352,12 +352,14 @@ class Engine:
 
         def failed(known_as: str, error: Exception) -> None:
             with self._lock:
+                lane.remove(known_as)
                 self._failed(known_as, error)
 
         clock = Clock(self._connections.streams_of(timing), self._graphs, failed)
+        lane = Lane(clock, self.dictionary)
         query = self._hosting.alone(name, plan, clock, deliver, measurements, constraints)
         clock.add(name, query, timing, limit_seconds)
-        return Lane(clock, self.dictionary), query.plan
+        return lane, query.plan
 
     def _shared(self, name: str, shape: Shape, key: ShapeKey, on_report: Callable[[Report], None]) -> AnyClock:
         """A query that shares a plan."""

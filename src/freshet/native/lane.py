@@ -34,6 +34,8 @@ class Lane:
         self._at_work = Lock()
         self._working = False
         self._closed = False
+        self._waiting = 0  # elements in the queue
+        self._error: BaseException | None = None
         self._thread: Thread | None = None
 
     # ---- what is told at once
@@ -90,17 +92,20 @@ class Lane:
     def remove(self, name: str) -> None:
         """The query is gone; what waits for it is dropped."""
         with self._changed:
-            self._closed = True
-            self._queue.clear()
-            self._changed.notify_all()
+            self._close()
 
     def free(self) -> None:
         """Nobody else has this clock."""
 
-    def drain(self) -> None:
-        """Wait until everything is done. The engine must not be locked meanwhile."""
+    def drain(self, most: int = 0) -> None:
+        """Wait until everything is done, or no more than so many elements wait. The engine must not be locked."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._queue and not self._working)
+            if most:
+                self._changed.wait_for(lambda: self._waiting <= most)
+            else:
+                self._changed.wait_for(lambda: not self._queue and not self._working)
+            if self._error is not None:
+                raise self._error
 
     @contextmanager
     def pause(self) -> Iterator[bool]:
@@ -116,7 +121,10 @@ class Lane:
         with self._changed:
             if self._closed:
                 return
+            if item[0] == "advance" and self._queue and self._queue[-1][0] == "advance":
+                self._queue.pop()  # the later watermark says it all
             self._queue.append(item)
+            self._waiting += _elements_in(item)
             if self._thread is None:
                 self._thread = Thread(target=self._work, name="freshet lane", daemon=True)
                 self._thread.start()
@@ -132,14 +140,25 @@ class Lane:
                 with self._changed:
                     if not self._queue:
                         continue
-                    what, *given = self._queue.popleft()
+                    item = self._queue.popleft()
+                    self._waiting -= _elements_in(item)
                     self._working = True
                 try:
-                    self._do(what, given)
+                    self._do(item[0], list(item[1:]))
+                except BaseException as error:  # a query that fails is the clock's business; this is worse
+                    with self._changed:
+                        self._error = error
+                        self._close()
                 finally:
                     with self._changed:
                         self._working = False
                         self._changed.notify_all()
+
+    def _close(self) -> None:
+        self._closed = True
+        self._queue.clear()
+        self._waiting = 0
+        self._changed.notify_all()
 
     def _do(self, what: str, given: list[Any]) -> None:
         method: Callable[..., None] = getattr(self._clock, what)
@@ -147,3 +166,7 @@ class Lane:
             # remote data may have changed where no window has: the query is asked again
             self._clock.load(_NOTHING, _NO_GRAPH)
         method(*given)
+
+
+def _elements_in(item: tuple[Any, ...]) -> int:
+    return len(item[2].times) if item[0] == "push" else 0

@@ -25,6 +25,10 @@ class Deadline:
         """Stop the query at its next look, from any thread."""
         self._cancelled = True
 
+    def left(self) -> float | None:
+        """The seconds that are left; None where there is no limit."""
+        return None if self._end is None else max(0.0, self._end - monotonic())
+
     def check(self) -> None:
         """Go on, or QueryStoppedError."""
         if self._cancelled:

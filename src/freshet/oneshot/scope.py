@@ -33,6 +33,7 @@ class Services(Protocol):
         dictionary: Dictionary,
         bindings: Bindings | None = None,
         check: Callable[[], None] = ...,
+        seconds: float | None = None,
     ) -> Columns:
         """The solutions of a pattern at an endpoint, those that fit the bindings where there are some."""
 

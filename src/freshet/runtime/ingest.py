@@ -26,6 +26,7 @@ from freshet.runtime.metrics import KEPT_ROWS, Metrics
 from freshet.runtime.part_watermarks import PartWatermarks
 from freshet.runtime.sinks import Sink
 
+_MOST_BEHIND = 1_000_000  # elements that a query which waits for remote data may be behind before others wait for it
 _MOST_WAITING = 2
 _LOOK_SECONDS = 0.25
 _COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")  # a quarter of the bytes to bring to the disk
@@ -342,6 +343,7 @@ class Ingest:
             # Spark reads the files of a batch side by side, so the order inside a batch means nothing: time decides.
             self._engine.push(stream.iri, in_order([elements]) if len(elements.times) else elements)
         self._engine.forget()
+        self._engine.drain(_MOST_BEHIND)
         # Records whose triples nobody wants move the watermark too.
         reached = last_time(table) - stream.lateness_ms
         if (parts := self._parts.get(stream.iri)) is None:

@@ -31,6 +31,7 @@ def replay(session: Session, recordings: dict[str, list[Path]]) -> None:
             del reached[stream]
         else:
             session.push(stream, elements)
+            session.engine.drain()  # recordings come faster than queries with remote data can follow
             reached[stream] = session.engine.streams[stream].watermark_ms
     session.finish()
 

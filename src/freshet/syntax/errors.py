@@ -72,6 +72,7 @@ _NAMES = {
     "WORD": "a function call",
     "AGGREGATE": "an aggregate",
     "COMPARISON": "a comparison",
+    "CONSTRAINED": "ACCURACY >= or LATENCY <=",
     "GROUP": "GROUP BY",
     "ORDER": "ORDER BY",
 }
@@ -98,7 +99,8 @@ def explain(error: UnexpectedInput, source: Source, parser: Lark) -> QuerySyntax
 def _expected(interactive: Any) -> set[str]:
     """What could follow; asked of the parser's state, which knows better than the row of its table."""
     expected = set(interactive.accepts())
-    # A predicate after RANGE is understood, but too rare to be recommended.
+    # A predicate after RANGE, and WITH, are understood, but too rare to be recommended.
+    expected = expected - {"WITH"} if len(expected) > 1 else expected
     return expected - {"AT", "LANGTAG"} if "STEP" in expected else expected
 
 

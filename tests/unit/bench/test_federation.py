@@ -7,6 +7,7 @@ import pytest
 
 from freshet.bench.federation import PERCENTS, Results, _gaps, _results, budget
 from freshet.bench.federation_data import SNAPSHOTS, Remote, mentions, recorded, synthetic
+from freshet.bench.federation_live import WAYS, live_figures
 from freshet.bench.federation_plot import _COLOURS, plot
 from freshet.bench.federation_policies import POLICIES
 from shared_data import shared
@@ -87,3 +88,13 @@ def test_every_policy_has_a_line() -> None:
     picture = plot({"some data": {name: np.arange(1, 11) * at for at, name in enumerate(_COLOURS, 1)}})
     assert picture.count("<polyline") == len(POLICIES)
     assert "wsj wbm*" in picture
+
+
+def test_the_engine_against_a_real_endpoint() -> None:
+    remote = synthetic(60, 30, seed=1)
+    figures = {figure.name: figure for figure in live_figures(remote, (5,), 14, [WAYS[1]])}
+    assert figures["live_5ms_bulk_requests"].value <= 4 * 4
+    entries = figures["live_5ms_bulk_entries"]
+    assert entries.baseline is not None
+    assert 0 <= entries.value <= entries.baseline.value
+    assert 0.3 < figures["live_5ms_bulk_accuracy"].value <= 1

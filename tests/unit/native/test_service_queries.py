@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from freshet.federation.settings import ServiceSettings
+from freshet.native.forgetting import Forgetting
 from freshet.rdf.errors import InputError
 from freshet.results.report import Report
 from freshet.runtime.session import RegisteredQuery, Session
@@ -311,3 +313,49 @@ def test_constraints_in_the_text(session: Session, endpoint: EndpointProcess) ->
 def test_constraints_are_for_remote_data(session: Session) -> None:
     with pytest.raises(InputError, match="no SERVICE"):
         session.register(query_text("", select="?user"), latency_ms=100)
+
+
+def test_views_let_go_of_what_nobody_needs(endpoint: EndpointProcess) -> None:
+    session = Session(services=replace(QUICK, most_entries=6))
+    session.stream(STREAM)
+    query = session.register(query_text(followers(endpoint)))
+    for second in range(1, 81, 10):
+        users = [(second // 10 + at) % USERS for at in (0, 4)]
+        mention(session, second, *users)
+        [report] = closed(session, query, second + 9)
+        found = {user: n for user, n in counts(session, report) if n != "33"}
+        assert found == {f"u{user}": str(user * 10) for user in users}
+    session.services.close()
+
+
+def test_a_query_that_fails_goes_alone(session: Session, endpoint: EndpointProcess) -> None:
+    def fail(report: Report) -> None:
+        raise ValueError("nobody wants this")
+
+    session.register(query_text(followers(endpoint)).replace("<q>", "<bad>"), on_report=fail)
+    good = session.register(query_text(followers(endpoint)).replace("<q>", "<good>"))
+    mention(session, 1, 1)
+    session.advance(STREAM, 10_000)
+    session.engine.drain()
+    assert [failure.query for failure in session.failures] == ["bad"]
+    mention(session, 11, 2)
+    session.finish()
+    assert [counts(session, report) for report in good.take()] == [[("u1", "10")], [("u2", "20")]]
+
+
+def test_many_small_pushes_from_several_queries(session: Session, endpoint: EndpointProcess) -> None:
+    """Batching makes no difference, and the dictionary may be swept meanwhile."""
+    session.engine.forgetting = Forgetting(session.dictionary, least=50)
+    queries = [session.register(query_text(followers(endpoint)).replace("<q>", f"<q{at}>")) for at in range(3)]
+    for second in range(1, 60):
+        mention(session, second, second % USERS, (second * 5) % USERS)
+    session.finish()
+    assert not session.failures
+    answers = [[counts(session, report) for report in query.take()] for query in queries]
+    assert answers[0] == answers[1] == answers[2]
+    assert len(answers[0]) == 6
+    for at, rows in enumerate(answers[0]):
+        seconds = [second for second in range(1, 60) if second // 10 == at]
+        users = [user for second in seconds for user in (second % USERS, (second * 5) % USERS)]
+        expected = [(f"u{user}", str(n)) for user in users for n in ([30, 33] if user == 3 else [user * 10])]
+        assert rows == sorted(expected)

@@ -288,7 +288,7 @@ CASES = {
         "spark: [1]\nrest: {config:",
         [
             "22:8: 'spark' must be a section of keys and values",
-            "23:1: unknown key 'rest'; known here: graph, streams, queries, checkpoint, rejects, spark",
+            "23:1: unknown key 'rest'; known here: graph, streams, queries, checkpoint, rejects, services, spark",
         ],
     ),
     "no graph": ("[town.ttl]", "[town.ttl, twon.ttl]", ["1:19: there is no file twon.ttl"]),
@@ -411,6 +411,17 @@ def test_mistakes(folder: Path, name: str) -> None:
         assert lines == [f"pipeline.yaml:{line}" for line in expected]
 
 
+def test_services_and_what_is_asked_of_answers(folder: Path) -> None:
+    changed = replaced(PIPELINE, "slow: {file: slow.rq,", "slow: {file: slow.rq, accuracy: 0.75, latency: 200ms,")
+    (folder / "pipeline.yaml").write_text(changed + "services: [data.example.org, 'localhost:3030']\n")
+    pipeline = read_pipeline(folder / "pipeline.yaml")
+    assert pipeline.services == ("data.example.org", "localhost:3030")
+    assert (pipeline.queries["slow"].accuracy, pipeline.queries["slow"].latency_ms) == (0.75, 200)
+    assert pipeline.queries["full"].latency_ms is None
+    [problem] = problems(replaced(changed, "0.75", "1.5"), folder)
+    assert "accuracy" in problem
+
+
 @pytest.mark.parametrize("text", ["", "just text", "[1, 2]", "# nothing\n"])
 def test_no_sections_at_all(folder: Path, text: str) -> None:
     (line,) = problems(text, folder)
@@ -488,7 +499,9 @@ def test_a_mapping_that_cannot_be_read(folder: Path) -> None:
 
 def test_every_section_is_in_the_table() -> None:
     """A section that is not in the table would not say what keys it knows."""
-    assert sorted(known_keys(SECTIONS[()])) == sorted(["graph", "streams", "queries", "checkpoint", "rejects", "spark"])
+    assert sorted(known_keys(SECTIONS[()])) == sorted(
+        ["graph", "streams", "queries", "checkpoint", "rejects", "services", "spark"]
+    )
     assert all(known_keys(section) for section in SECTIONS.values())
 
 

@@ -43,7 +43,8 @@ def test_constraints_are_read(text: str, clause: str, expected: tuple[float | No
         ("WITH ACCURACY >= 1.5", "at most 1"),
         ("WITH ACCURACY >= 10s", "a number"),
         ("WITH LATENCY <= 200", "a duration"),
-        ("WITH SPEED >= 1", "ACCURACY or LATENCY"),
+        ("WITH SPEED >= 1", "expected ACCURACY >= or LATENCY <="),
+        ("WITH ACCURACY 1", "expected ACCURACY >= or LATENCY <="),
         ("WITH ACCURACY >= 0.5 WITH ACCURACY >= 0.6", "twice"),
     ],
 )

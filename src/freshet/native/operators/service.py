@@ -21,8 +21,7 @@ import numpy as np
 from freshet.algebra.windows import SlidingWindow, WindowOperator
 from freshet.federation.client import Columns
 from freshet.federation.evaluation import Evaluation
-from freshet.federation.local_view import Refreshed, now_ms
-from freshet.federation.moment import Ids, Moment
+from freshet.federation.local_view import Needed, Refreshed
 from freshet.federation.service_query import ServiceQuery
 from freshet.kernels.joins import number_rows
 from freshet.native.change import Change
@@ -36,9 +35,10 @@ from freshet.rdf.arrow import read_only
 class View(Protocol):
     """A local view, as this operator needs it."""
 
-    def entries(self, key_rows: Ids) -> Ids: ...
-    def refresh(self, moment: Moment, *, seconds: float | None, accuracy: float | None) -> Refreshed: ...
-    def solutions(self, entries: Ids, silent: bool = False) -> Columns: ...
+    def join(
+        self, needed: Needed, *, seconds: float | None, accuracy: float | None, silent: bool = False
+    ) -> tuple[Refreshed, Columns]: ...
+    def load(self) -> None: ...
 
 
 class Views(Protocol):
@@ -105,9 +105,7 @@ class ServiceOp:
         self._silent = silent
         self._now = Table({}, 0)
         if not self._columns:  # the view is loaded as a whole: it can begin now
-            none, evaluations, uses = self._needed(0)
-            moment = Moment(now_ms(), lives.slide_ms, view.entries(none), evaluations, uses)
-            view.refresh(moment, seconds=0.0, accuracy=None)
+            view.load()
 
     def changes(self, number: int) -> Change:
         before, self._now = self._now, self._current(number)
@@ -119,29 +117,28 @@ class ServiceOp:
         return self._now
 
     def _current(self, number: int) -> Table:
-        keys, lives, uses = self._needed(number)
-        entries = self._view.entries(keys)
         evaluation = self._evaluation
-        if len(entries):
-            moment = Moment(now_ms(), self._lives.slide_ms, entries, lives, uses)
-            left = evaluation.seconds_left()
-            done = self._view.refresh(moment, seconds=left, accuracy=evaluation.constraints.accuracy)
-            evaluation.spent(*done)
-        found = self._view.solutions(entries, self._silent)
+        done, found = self._view.join(
+            self._needed(number),
+            seconds=evaluation.seconds_left(),
+            accuracy=evaluation.constraints.accuracy,
+            silent=self._silent,
+        )
+        evaluation.spent(*done)
         return Table(found.ids, found.count)
 
-    def _needed(self, number: int) -> tuple[Ids, Ids, Ids]:
+    def _needed(self, number: int) -> Needed:
         """The keys that the other side has, for how many evaluations each stays, and how many rows have it."""
-        one = np.ones(1, np.int64)
+        steps, slide_ms = self._lives.steps, self._lives.slide_ms
         if self._other is None or not self._columns:
-            return np.empty((1, 0), np.int64), one * self._lives.steps, one
+            one = np.ones(1, np.int64)
+            return Needed(np.empty((1, 0), np.int64), one * steps, one, slide_ms)
         buffer = self._other.buffer
         rows = buffer.live_rows()
         keys = np.ascontiguousarray(buffer.values[rows][:, self._columns])
         bound = (keys != 0).all(axis=1)
         keys, rows = keys[bound], rows[bound]
         numbers, firsts = number_rows(read_only(keys))
-        left = np.maximum(1, self._lives.steps - (number - buffer.born[rows]))
         lives = np.zeros(len(firsts), np.int64)
-        np.maximum.at(lives, numbers, left)
-        return keys[firsts], lives, np.bincount(numbers, minlength=len(firsts))
+        np.maximum.at(lives, numbers, np.maximum(1, steps - (number - buffer.born[rows])))
+        return Needed(keys[firsts], lives, np.bincount(numbers, minlength=len(firsts)), slide_ms)

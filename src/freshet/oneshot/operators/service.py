@@ -56,7 +56,10 @@ def _asked(node: Service, endpoint: str, query: ServiceQuery, hint: Table | None
     if bindings is not None and len(bindings.rows) == 0:
         return empty(query.variables)
     try:
-        found = scope.services.solutions(endpoint, query, scope.dictionary, bindings, scope.deadline.check)
+        deadline = scope.deadline
+        found = scope.services.solutions(
+            endpoint, query, scope.dictionary, bindings, check=deadline.check, seconds=deadline.left()
+        )
     except ServiceError as error:
         if not node.silent:
             raise

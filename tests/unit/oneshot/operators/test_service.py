@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import pytest
 
 from freshet.federation.errors import RefusedError, ServiceError
-from freshet.rdf.errors import InputError, UnsupportedError
+from freshet.rdf.errors import FreshetError, InputError, UnsupportedError
 from freshet.runtime.session import Session
 from sparql_endpoint import EndpointProcess
 
@@ -142,3 +143,14 @@ def test_nothing_is_asked_without_leave(endpoint: EndpointProcess) -> None:
 def test_no_bindings_no_request(session: Session, endpoint: EndpointProcess) -> None:
     assert rows(session, f"SELECT * {{ ?user :nowhere ?p SERVICE <{endpoint.url}> {{ ?user :followers ?n }} }}") == []
     assert endpoint.seen == []
+
+
+def test_the_time_limit_of_a_query_is_that_of_its_requests(session: Session, endpoint: EndpointProcess) -> None:
+    endpoint.does(delay_seconds=3)
+    start = time.monotonic()
+    with pytest.raises(FreshetError, match=r"time limit|no answer in time"):
+        session.query(f"SELECT * {{ SERVICE <{endpoint.url}> {{ ?s ?p ?o }} }}", timeout_seconds=0.5)
+    session.services.close()
+    for each in session.services.endpoints.values():
+        each._threads.shutdown(wait=True)  # what is left at work ends in time too
+    assert time.monotonic() - start < 2
