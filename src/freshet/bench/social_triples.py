@@ -89,20 +89,14 @@ def network_of(triples: int, *, seed: int = 11) -> SocialNetwork:
     return make_network(max(2, round(triples / TRIPLES_PER_USER)), seed=seed)
 
 
-def write_network(file: BinaryIO, network: SocialNetwork, *, times_liked: int = 1) -> int:
-    """Write a network as N-Triples; gives the number of lines.
-
-    No line is written twice, but likes where they are asked for `times_liked` times: LSBench's streams have each about
-    five times.
-    """
+def write_network(file: BinaryIO, network: SocialNetwork) -> int:
+    """Write a network as N-Triples; gives the number of lines. None is written twice."""
     written = 0
     for block in network.blocks():
-        for kind, section in sections(network, block):
-            for _ in range(times_liked if kind == "likes" else 1):
-                statements = list(section)
-                written += sum(each.about.size for each in statements)
-                for buffer in lines(statements, at_once=CHUNK):
-                    file.write(buffer)
+        for statements in sections(network, block):
+            written += sum(each.about.size for each in statements)
+            for buffer in lines(statements, at_once=CHUNK):
+                file.write(buffer)
     return written
 
 
@@ -110,7 +104,7 @@ def encoded_network(network: SocialNetwork, dictionary: Dictionary) -> Iterator[
     """A network as triples of ids, a block at a time. No triple comes twice."""
     encoder = Encoder(dictionary)
     for block in network.blocks():
-        statements = [each for _, section in sections(network, block) for each in section]
+        statements = [each for section in sections(network, block) for each in section]
         yield encoded(statements, encoder)
 
 
@@ -128,24 +122,24 @@ def encoded(statements: list[Statements], encoder: Encoder) -> Triples:
     return columns
 
 
-def sections(network: SocialNetwork, block: Block) -> Iterator[tuple[str, list[Statements]]]:
+def sections(network: SocialNetwork, block: Block) -> Iterator[list[Statements]]:
     """What is said of a block, by the kind of thing it is about."""
     random = np.random.default_rng([network.seed, _TOLD, int(block.users[0])])
-    yield "people", list(_people(random, network, block))
-    yield "users", list(_users(random, network, block))
-    yield "friendships", list(_friendships(random, block))
-    yield "groups", list(_groups(random, network, block))
+    yield list(_people(random, network, block))
+    yield list(_users(random, network, block))
+    yield list(_friendships(random, block))
+    yield list(_groups(random, network, block))
     created = moments(random, block.posts.size)
-    yield "posts", list(post_statements(random, block.posts, block.posters, block.hashtags, created))
+    yield list(post_statements(random, block.posts, block.posters, block.hashtags, created))
     created = moments(random, block.comments.size)
-    yield "comments", list(comment_statements(random, block.comments, block.commented, block.commenters, created))
+    yield list(comment_statements(random, block.comments, block.commented, block.commenters, created))
     created, countries = moments(random, block.albums.size), network.countries[block.album_owners]
-    yield "albums", list(album_statements(block.albums, block.album_owners, countries, created))
+    yield list(album_statements(block.albums, block.album_owners, countries, created))
     created = moments(random, block.photos.size)
     takers = network.photographers(block.photos)
-    yield "photos", list(photo_statements(random, block.photos, block.photo_albums, takers, block.user_tags, created))
+    yield list(photo_statements(random, block.photos, block.photo_albums, takers, block.user_tags, created))
     for likes, liked in ((block.post_likes, POST), (block.photo_likes, PHOTO)):
-        yield "likes", list(like_statements(likes, liked))
+        yield list(like_statements(likes, liked))
 
 
 def _people(random: np.random.Generator, network: SocialNetwork, block: Block) -> Iterator[Statements]:

@@ -13,4 +13,4 @@ def test_the_figures_have_their_names_and_a_baseline() -> None:
     for name in ("scanner_triples_per_second", "scanner_known_terms_triples_per_second"):
         assert figures[name].value > 0
         assert figures[name].ratio is not None
-    assert figures["scanner_terms"].value > 1_000
+    assert figures["scanner_terms"].value > 400
