@@ -1,8 +1,8 @@
 """The scanner of N-Triples: from the bytes of a generated social network to ids, beside pyoxigraph's parser.
 
 Both read the same bytes on one core, with terms that repeat somewhat more often than in LSBench's files (the last
-figure tells). Freshet starts with an empty dictionary, or with one that knows the terms; pyoxigraph makes its terms, and
-nothing is done with them.
+figure tells). Freshet starts with an empty dictionary, or with one that knows the terms; pyoxigraph makes its terms,
+and nothing is done with them.
 """
 
 from __future__ import annotations

@@ -174,7 +174,7 @@ class Clock:
             base = self._stored.base(graph)
             if base.count(*pattern.constants) > COPIED_ROWS:
                 leaf = self._large_leaves[graph, pattern] = StoredLeaf(pattern, base)
-                leaf.receive(self._stored.added(graph))
+                leaf.receive(self._stored.added_matching(pattern.constants, graph))
         return leaf
 
     @property

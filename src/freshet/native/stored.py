@@ -42,19 +42,13 @@ class StoredGraphs(Protocol):
 
     def base(self, graph: int = DEFAULT_GRAPH) -> StoredBase: ...
 
-    def added(self, graph: int = DEFAULT_GRAPH) -> Elements:
-        """What is not in the base, in order of time."""
+    def added_matching(self, triple: tuple[int, int, int], graph: int = DEFAULT_GRAPH) -> Elements:
+        """What matches a pattern and is not in the base, in order of time."""
 
 
 def matches(graphs: StoredGraphs, graph: int, triple: tuple[int, int, int]) -> Elements:
     """The elements of a graph that match three places, in order of time; 0 matches all terms."""
     found = graphs.base(graph).match(*triple)
-    added = graphs.added(graph)
-    if len(added.times):
-        keep = np.ones(len(added.times), np.bool_)
-        for term, column in zip(triple, added[1:], strict=True):
-            if term:
-                keep &= column == term
-        added = Elements(*(column[keep] for column in added))
+    added = graphs.added_matching(triple, graph)
     times = np.full(len(found.subjects), BEFORE_ALL_TIME, np.int64)
     return Elements(*(np.concatenate(parts) for parts in zip((times, *found), added, strict=True)))

@@ -190,6 +190,10 @@ class StoredDataset:
         """What is not in the base, in order of time."""
         return self._known(graph).added()
 
+    def added_matching(self, triple: tuple[int, int, int], graph: int = DEFAULT_GRAPH) -> Elements:
+        """Those of it that match a pattern, likewise."""
+        return self._known(graph).added_matching(*triple)
+
     def elements(self, graph: int = DEFAULT_GRAPH) -> Elements:
         """The timed triples of a graph, in order of time; none where there is no such graph."""
         return self._known(graph).elements()

@@ -92,6 +92,16 @@ class StoredGraph:
         order = np.argsort(times, kind="stable")
         return Elements(times[order], *(column[order] for column in appended.triples()))
 
+    def added_matching(self, subject: int, predicate: int, object: int) -> Elements:
+        """Those of them that match a pattern, likewise."""
+        appended = self.appended()
+        if appended is None:
+            return Elements(_NOTHING, _NOTHING, _NOTHING, _NOTHING)
+        found = appended.match(subject, predicate, object)
+        times = appended.times()[appended.rows_of(found)]
+        order = np.argsort(times, kind="stable")
+        return Elements(times[order], *(column[order] for column in found))
+
     def elements(self) -> Elements:
         """All triples with their times, in order of time."""
         kept, reader = self._elements, self.reader
