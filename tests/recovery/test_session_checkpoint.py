@@ -381,3 +381,25 @@ def test_a_folder_that_is_a_file(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="the checkpoint folder cannot be made: File exists"):
         Session(checkpoint=tmp_path / "file")
+
+
+def test_batches_go_on_being_counted(tmp_path):
+    from freshet import Session
+
+    stream = "http://e/s"
+    line = "{0}\t<http://e/{0}> <http://e/p> <http://e/o> .\n"
+    data = tmp_path / "a.nt"
+    data.write_text("<http://e/a> <http://e/p> <http://e/b> .\n")
+    session = Session(checkpoint=tmp_path / "c")
+    session.load(data)
+    session.stream(stream, absorb=True)
+    for time_ms in (1, 2, 3):
+        session.push(stream, line.format(time_ms))
+    assert session.stored.vector_timestamp()[stream] == 3
+    session.checkpoint()
+    session.push(stream, line.format(4))
+    session.close()
+    again = Session(checkpoint=tmp_path / "c")
+    assert again.stored.vector_timestamp()[stream] == 4
+    assert len(again.query("SELECT * { ?s <http://e/p> ?o }").rows) == 5
+    again.close()

@@ -113,6 +113,7 @@ class Checkpoint:
             with dictionary.pins:
                 for segment in manifest.segments:
                     self.dataset.take_up(read_segment(self._graph_folder, segment, dictionary))
+            self.dataset.restore(manifest.state.get("vector_timestamp", {}))
         self.delivered = max(
             [
                 -1 if manifest is None else manifest.delivered,
@@ -209,7 +210,8 @@ class Checkpoint:
 
     def mark(self, sequence: int) -> None:
         """Remember how everything is before an entry is done, so that there can be a checkpoint of that."""
-        mark = _Mark(sequence, self._describe(), self._engine.needed_from(), self._engine.passed())
+        state = {**self._describe(), "vector_timestamp": self.dataset.vector_timestamp()}
+        mark = _Mark(sequence, state, self._engine.needed_from(), self._engine.passed())
         with self._lock:
             if self._marks and self._marks[-1].sequence == sequence:
                 return

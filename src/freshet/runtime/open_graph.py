@@ -7,7 +7,6 @@ import pyarrow.dataset as ds
 
 from freshet.native.coordinator import Engine
 from freshet.rdf.dictionary import Dictionary
-from freshet.rdf.reading import Quads
 from freshet.rdf.triples import DEFAULT_GRAPH, Ids
 from freshet.store.dataset import StoredDataset
 from freshet.store.graph_directory import GraphDirectory
@@ -35,17 +34,6 @@ def open_graph(
             else:
                 stored.mount(index, graph)
     return directory.counts.triples
-
-
-def read_graph(directory: GraphDirectory, dictionary: Dictionary) -> Quads:
-    """All statements of a graph directory, its terms entered in the dictionary."""
-    changed = _enter_terms(directory, dictionary)
-    nothing = np.empty(0, np.int64)
-    parts = [Quads(nothing, nothing, nothing, nothing)]
-    for name, index in directory.graphs():
-        triples = index.triples()
-        parts.append(Quads(*triples, np.full(len(triples.subjects), name, np.int64)))
-    return Quads(*(_translated(np.concatenate(columns), changed) for columns in zip(*parts, strict=True)))
 
 
 def _is_empty(stored: StoredDataset, graph: int) -> bool:

@@ -20,6 +20,8 @@ from freshet.federation.evaluation import Constraints
 from freshet.federation.local_views import LocalViews
 from freshet.federation.settings import ServiceSettings
 from freshet.native.coordinator import Engine
+from freshet.native.lower import lower
+from freshet.native.reads import asks_services
 from freshet.oneshot.answer import answer
 from freshet.oneshot.deadline import Deadline
 from freshet.rdf.dictionary import Dictionary
@@ -34,7 +36,7 @@ from freshet.results.write import report_json
 from freshet.runtime.checkpoint import EVERY_SECONDS, Checkpoint
 from freshet.runtime.durable_parts import Position, Registration, StreamOptions, declare_stream, load_quads
 from freshet.runtime.durable_session import DurableSession
-from freshet.runtime.open_graph import open_graph, read_graph
+from freshet.runtime.open_graph import open_graph
 from freshet.runtime.pushing import Pushed, Pushing
 from freshet.runtime.registered_query import RegisteredQuery
 from freshet.runtime.window_contents import window_contents
@@ -98,7 +100,7 @@ class Session:
         views = LocalViews(self.services, self.dictionary)
         self.engine = Engine(self.dictionary, self.stored, self._failed, views)
         if kept is not None:
-            self._durable = DurableSession(self.engine, self.dictionary, kept)
+            self._durable = DurableSession(self.engine, self.dictionary, kept, self._open)
             self._durable.restore()
             for problem in self._durable.problems:
                 warnings.warn(problem, stacklevel=2)
@@ -113,13 +115,11 @@ class Session:
         with self.dictionary.pins:
             home = DEFAULT_GRAPH if graph is None else self.dictionary.encode(Iri(graph))
             for path in paths:
-                if Path(path).is_dir() and self._durable is None:
-                    count += open_graph(GraphDirectory(path), self.dictionary, self.stored, self.engine, home)
+                if Path(path).is_dir():
+                    where = str(Path(path).absolute())
+                    count += self._open(where, graph) if self._durable is None else self._durable.open(where, graph)
                     continue
-                if Path(path).is_dir():  # what is in a checkpoint is there also when the directory is gone
-                    quads = read_graph(GraphDirectory(path), self.dictionary)
-                else:
-                    quads = read_rdf(path, self.dictionary)
+                quads = read_rdf(path, self.dictionary)
                 quads = quads._replace(graphs=np.where(quads.graphs == DEFAULT_GRAPH, home, quads.graphs))
                 if self._durable is None:
                     load_quads(self.engine, self.stored, quads, home)
@@ -127,6 +127,11 @@ class Session:
                     self._durable.load(quads, graph)
                 count += len(quads.graphs)
         return count
+
+    def _open(self, path: str, graph: str | None) -> int:
+        """Add a graph directory, which stays where it is."""
+        home = DEFAULT_GRAPH if graph is None else self.dictionary.encode(Iri(graph))
+        return open_graph(GraphDirectory(path), self.dictionary, self.stored, self.engine, home)
 
     def dataset(self) -> DatasetSnapshot:
         """The stored data as they are now, with what streams have left in them; later changes do not show in it."""
@@ -186,6 +191,8 @@ class Session:
         query = parse_query(text, file=file, dialect=dialect)
         chosen = query.name or name or f"query{len(self.engine.names) + 1}"
         if self._durable is not None:
+            if asks_services(lower(query, streams=list(self.engine.streams), file=file)):
+                raise UnsupportedError("a query with SERVICE cannot be kept in a checkpoint yet", file=file)
             if query.name is None and name is None:
                 chosen = self._durable.restored_name(text) or chosen
             conditions = (report,) if isinstance(report, str) else tuple(report)
