@@ -138,6 +138,28 @@ def find_in_every_group(slots, firsts, shifts, keys):
 
 
 @njit
+def match_in_every_group(slots, firsts, shifts, seconds, predicates, key):
+    """All rows of one key, whatever the group: the keys, their second places and their predicates, in one call."""
+    total = np.int64(0)
+    ranges = np.empty(firsts.size, np.int64)
+    for group in range(firsts.size):
+        ranges[group] = find_range(slots, firsts[group], shifts[group], key)
+        total += ranges[group] & _COUNT_MASK
+    keys_out = np.empty(total, np.int64)
+    seconds_out = np.empty(total, np.int64)
+    predicates_out = np.empty(total, np.int64)
+    end = 0
+    for group in range(firsts.size):
+        start = ranges[group] >> 32
+        for row in range(start, start + (ranges[group] & _COUNT_MASK)):
+            keys_out[end] = key
+            seconds_out[end] = seconds[row]
+            predicates_out[end] = predicates[group]
+            end += 1
+    return keys_out, seconds_out, predicates_out
+
+
+@njit
 def _longer(column, room):
     longer = np.empty(room, np.int64)
     longer[: column.size] = column

@@ -10,6 +10,7 @@ from freshet.kernels.sorted_triples import (
     find_grouped_ranges,
     find_in_every_group,
     find_range,
+    match_in_every_group,
     narrow_range,
     narrow_ranges,
     probe_keys,
@@ -104,6 +105,16 @@ class SortedTriples:
         keys = np.array([key], np.int64)
         _, _, ranges = self._find_everywhere(keys)
         return int(self._narrowed(ranges, _wanted(second))) if ranges.size else 0
+
+    def match_everywhere(self, key: int) -> Triples:
+        """The rows that have a key, whatever the predicate."""
+        arrays = self.arrays
+        if len(self._groups) > _MANY_GROUPS:
+            return self.probe(ANY, np.array([key], np.int64), ANY)[1]
+        keys, seconds, predicates = match_in_every_group(
+            arrays.slots, arrays.firsts, arrays.shifts, arrays.seconds, arrays.predicates, key
+        )
+        return self._triples(keys, predicates, seconds)
 
     def probe(self, predicates: Ids | int, keys: Ids, seconds: Ids | int) -> tuple[Ids, Triples]:
         """All rows of many keys, with the number of the key, in the order of the keys.

@@ -97,6 +97,8 @@ class TripleIndex:
             return order.rows(predicate, order.range(predicate, key, second))
         if key == ANY:
             return order.all_rows()
+        if second == ANY:
+            return order.match_everywhere(key)
         return order.probe(ANY, np.array([key], np.int64), second)[1]
 
     def probe(self, subjects: Column, predicates: Column, objects: Column) -> tuple[Ids, Triples]:
