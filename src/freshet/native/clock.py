@@ -15,7 +15,7 @@ from freshet.native.s2r.content import WindowContent
 from freshet.native.s2r.contents import content_of
 from freshet.native.s2r.feed import Feed
 from freshet.native.stored import StoredGraphs, matches
-from freshet.native.stored_leaf import StoredLeaf
+from freshet.native.stored_leaf import MOST_ROWS, StoredLeaf
 from freshet.native.stream import in_order
 from freshet.native.timing import ReportCondition, Timing, source_of
 from freshet.rdf.elements import Elements
@@ -172,7 +172,7 @@ class Clock:
         leaf = self._large_leaves.get((graph, pattern))
         if leaf is None and (graph, pattern) not in self._stored_leaves and StoredLeaf.suits(pattern):
             base = self._stored.base(graph)
-            if base.count(*pattern.constants) > COPIED_ROWS:
+            if COPIED_ROWS < base.count(*pattern.constants) <= MOST_ROWS:
                 leaf = self._large_leaves[graph, pattern] = StoredLeaf(pattern, base)
                 leaf.receive(self._stored.added_matching(pattern.constants, graph))
         return leaf

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection
-from contextlib import ExitStack
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack, contextmanager
 
 from freshet.algebra.nodes import Query
 from freshet.federation.evaluation import Constraints
@@ -217,6 +217,12 @@ class Engine:
                 (clock.needed_from(self._plans.clock_name(name)) for name, clock in self._queries.items()),
                 default=AFTER_ALL_TIME,
             )
+
+    @contextmanager
+    def loading(self) -> Iterator[None]:
+        """Held around loads that belong together, before anything of the stored graphs: as a push takes both."""
+        with self._lock:
+            yield
 
     def load(self, subjects: Ids, predicates: Ids, objects: Ids, graph: int = DEFAULT_GRAPH) -> None:
         """Add triples to a stored graph."""

@@ -8,6 +8,7 @@ operator has to say what it keeps; one that is none keeps a term too long at wor
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Iterator, Mapping, Set
 from weakref import ReferenceType, WeakSet, ref
@@ -33,12 +34,14 @@ class Forgetting:
         self._least = least
         self._limit = least
         self._answers: WeakSet[Report | Solutions | GraphAnswer] = WeakSet()
+        self._lock = threading.Lock()
         self._rows: list[ReferenceType[Ids]] = []
         self._looked_through = _FEW_ROWS
 
     def keep(self, answer: Report | Solutions | GraphAnswer) -> None:
         """Keep the terms of an answer as long as somebody has it."""
-        self._answers.add(answer)
+        with self._lock:
+            self._answers.add(answer)
 
     def keep_rows(self, rows: Ids) -> None:
         """Keep the terms of an array as long as somebody has it, or a part of it."""
@@ -60,7 +63,9 @@ class Forgetting:
         for reference in self._rows:
             if (rows := reference()) is not None:
                 yield rows.reshape(-1)
-        for answer in list(self._answers):
+        with self._lock:  # others add while they take reports
+            answers = list(self._answers)
+        for answer in answers:
             graph = answer.graph if isinstance(answer, Report) else answer
             if isinstance(graph, GraphAnswer):
                 yield from (graph.subjects, graph.predicates, graph.objects)

@@ -48,7 +48,8 @@ class KeptWindows:
         return on_time
 
     def advanced(self, state: StreamState) -> None:
-        """Free what is too old, from time to time."""
+        """All before the watermark is in: windows that it has passed can be read. What is too old is freed in time."""
+        state.closed_ms = state.watermark_ms
         if state.watermark_ms - self._freed_ms[state.iri] > state.keep_ms // _PARTS:
             self._freed_ms[state.iri] = state.watermark_ms
             self._store.free_before(state.iri, state.watermark_ms - state.keep_ms)

@@ -17,6 +17,8 @@ from freshet.native.ring_index import Pairs, RingIndex
 from freshet.native.stored import StoredBase
 from freshet.rdf.elements import Elements
 
+MOST_ROWS = 1 << 29  # each has two numbers, and those that come later need some too
+
 _NO_ROWS = np.empty(0, np.int32)
 
 

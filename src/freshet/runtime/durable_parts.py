@@ -124,7 +124,7 @@ def restore_streams(engine: Engine, streams: Iterable[Header], batches: dict[str
 
 def load_quads(engine: Engine, stored: StoredDataset, quads: Quads, home: int) -> None:
     """Add statements to the stored graphs; the graph `home` is there then, if only empty."""
-    with stored.changing:  # a snapshot has all of a file or nothing
+    with engine.loading(), stored.changing:  # a snapshot has all of a file or nothing
         for name, rows in rows_by_graph(quads.graphs, home):
             subjects, predicates, objects = (column[rows] for column in quads[:3])
             engine.load(subjects, predicates, objects, name)

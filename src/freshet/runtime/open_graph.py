@@ -25,7 +25,7 @@ def open_graph(
     changed = np.empty((2, 0), np.int64)
     if not dictionary.start_from(directory.dictionary_arrays):
         changed = _enter_terms(directory, dictionary)
-    with stored.changing:  # a snapshot has all of it or nothing
+    with engine.loading(), stored.changing:  # a snapshot has all of it or nothing
         for name, index in directory.graphs():
             graph = home if name == DEFAULT_GRAPH else int(_translated(np.array([name], np.int64), changed)[0])
             if changed.size or engine.names or not _is_empty(stored, graph):

@@ -112,6 +112,7 @@ class StoredDataset:
         self._windows: dict[str, StreamWindows] = {}
         self._published = DatasetSnapshot({}, self.default.reader)
         self._held: WeakSet[DatasetSnapshot] = WeakSet()
+        self._counting = threading.Lock()  # held while somebody is put down as a reader, never while anything is done
         self.changing = _Changing(partial(self._publish))
 
     def load(self, subjects: Ids, predicates: Ids, objects: Ids, graph: int = DEFAULT_GRAPH) -> Elements:
@@ -129,9 +130,9 @@ class StoredDataset:
         with self.changing:
             batch = self._plan.begin(stream)
             rows = self.default.absorb(elements, lambda shard: self._plan.finished(shard, batch))
-            windows, appended = self._windows.get(stream), self.default.appended()
-            if windows is not None and appended is not None:
-                windows.absorbed(elements, rows, appended)
+            windows = self._windows.get(stream)
+            if windows is not None:
+                windows.absorbed(elements, rows, self.default.appended() or _NOTHING_APPENDED)
             self._plan.end(batch)
 
     def keep_windows(
@@ -167,12 +168,15 @@ class StoredDataset:
     def snapshot(self) -> DatasetSnapshot:
         """All graphs as they are now: the newest stable snapshot."""
         snapshot = self._published.again()
-        self._held.add(snapshot)
+        with self._counting:
+            self._held.add(snapshot)
         return snapshot
 
     def alive(self) -> set[int]:
         """The numbers of the snapshots that the plan keeps or somebody reads."""
-        return {*self._plan.planned(), *(snapshot.number for snapshot in self._held)}
+        with self._counting:
+            held = {snapshot.number for snapshot in self._held}
+        return {*self._plan.planned(), *held}
 
     def named(self) -> DatasetSnapshot:
         """The named graphs as they are now."""

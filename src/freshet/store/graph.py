@@ -73,6 +73,7 @@ class StoredGraph:
             self._appended = Appended(self.base, self._each_shard, self._shards)
         before = self._appended.rows
         rows = self._appended.append(elements, done)
+        self._elements = None  # a triple that was there may have an earlier time now
         if self._appended.rows > before:
             self.reader = GraphSnapshot(self.base, self._appended.view())
         self._empty = False

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 Rows = NDArray[np.int32]
 
-MOST_ROWS = 1 << 30  # twice as many numbers fit 31 bits
 _SUBJECT = 0
 _NOTHING = np.empty(0, np.int64)
 _NO_ROWS = np.empty(0, np.int32)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from freshet import Session
@@ -82,3 +84,40 @@ def test_what_cannot_be_asked_says_so(tmp_path) -> None:
         session.query(QUERY.replace("[RANGE PT2S STEP PT1S]", "[COUNT 5]"))
     with pytest.raises(InputError, match="there is no stream"):
         session.query(QUERY.replace("ON :s", "ON :other"))
+
+
+def test_a_stored_triple_that_comes_again_is_in_the_window(tmp_path) -> None:
+    session = session_with(tmp_path, absorb=True, keep_ms=3000)
+    session.push(STREAM, element(100, 0, 0, "floor").replace("/p0", "/f0"))
+    session.advance(STREAM, 1000)
+    found = session.query(QUERY.replace(":at", ":floor"))
+    assert len(found.rows) == 1
+
+
+def test_the_end_of_a_stream_leaves_its_last_window(tmp_path) -> None:
+    session = session_with(tmp_path, keep_ms=3000)
+    session.push(STREAM, element(100, 0, 1) + element(1000, 1, 1))
+    session.finish()
+    assert places(session) == {("0", "p1")}
+
+
+def test_loads_and_pushes_do_not_wait_for_each_other(tmp_path) -> None:
+    session = session_with(tmp_path, absorb=True)
+    file = tmp_path / "more.nt"
+    file.write_text("<http://example.org/x> <http://example.org/p> <http://example.org/y> .\n")
+    done = threading.Event()
+
+    def push() -> None:
+        for time_ms in range(400):
+            session.push(STREAM, element(time_ms, time_ms, 1))
+        done.set()
+
+    pushing = threading.Thread(target=push, daemon=True)
+    pushing.start()
+    while not done.is_set():
+        loading = threading.Thread(target=session.load, args=(file,), daemon=True)
+        loading.start()
+        loading.join(60)
+        assert not loading.is_alive(), "a load waits for a push that waits for the load"
+    pushing.join(60)
+    assert len(session.query("SELECT * { ?s <http://example.org/at> ?o }").rows) == 400
