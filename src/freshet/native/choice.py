@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from freshet.native.one_way_index import Ids
 
 
+_FEW = 64
+
+
 class Choice:
     """The terms at one place: a leaf keeps the rows of no others."""
 
@@ -34,6 +37,8 @@ class Choice:
         """Which values are chosen."""
         if not self._counted:
             return np.zeros(len(values), np.bool_)
+        if self._ordered is None and len(values) <= _FEW:  # as when a query is added: the rest need not be sorted anew
+            return np.array([value in self._counted for value in values.tolist()], np.bool_)
         if self._ordered is None:
             self._ordered = np.sort(np.fromiter(self._counted, np.int64, len(self._counted)))
         places = np.minimum(np.searchsorted(self._ordered, values), len(self._ordered) - 1)
