@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from freshet.native.one_way_index import Ids
 
-
 _FEW = 64
 
 
