@@ -190,9 +190,7 @@ class Engine:
                 derived.state.watermark_ms = AFTER_ALL_TIME
             for clock in self._clocks():
                 clock.finish(watermarks)
-            lanes = self._lanes()
-        for lane in lanes:
-            lane.drain()
+        self.drain()
 
     def drain(self, most: int = 0) -> None:
         """Wait until the queries that have threads of their own have at most so many elements left to take in."""
