@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from freshet.federation.client import Columns, ServiceClient, columns, rows_of_terms
+from freshet.federation.client import Columns, ServiceClient, columns, rows_of_terms, stacked
 from freshet.federation.errors import RejectedError, ServiceError
 from freshet.federation.expected_gain import ExpectedGain
 from freshet.federation.moment import Flags, Ids, Moment
@@ -228,15 +228,16 @@ class LocalView:
     def _submit(self, text: str | None, entries: Ids, *, single: bool) -> None:
         """Ask; where nothing can fit, the answer is known to be empty."""
         if text is None:
-            self._take(_columns_of_nothing(self.query.variables), entries, now_ms())
+            self._take(_columns_of_nothing(self.query.variables), entries, np.full(len(entries), now_ms()))
             return
         future = self.endpoint.submit(text, self._dictionary.fresh_scope())
         self._requests.append(_Request(future, entries, now_ms(), single))
 
     def _collect(self) -> None:
-        """Take in the answers that have come."""
+        """Take in the answers that have come, all at once: a thousand of them may have."""
         done = [each for each in self._requests if each.future.done()]
         self._requests = [each for each in self._requests if not each.future.done()]
+        answered, parts = [], []
         for request in done:
             try:
                 table = request.future.result()
@@ -247,8 +248,13 @@ class LocalView:
             except ServiceError as error:
                 self._failed(request, error)
             else:
-                self.failing = None
-                self._take(self._columns(table, request), request.entries, request.sent_ms)
+                answered.append(request)
+                parts.append(self._columns(table, request))
+        if answered:
+            self.failing = None
+            entries = np.concatenate([each.entries for each in answered])
+            sent_ms = np.repeat([each.sent_ms for each in answered], [len(each.entries) for each in answered])
+            self._take(stacked(parts, self.query.variables), entries, sent_ms)
 
     def _failed(self, request: _Request, error: ServiceError) -> None:
         self._asked[request.entries] = False
@@ -261,7 +267,7 @@ class LocalView:
                 found.ids[name] = np.full(found.count, self._key_rows[request.entries[0], at])
         return found
 
-    def _take(self, found: Columns, entries: Ids, sent_ms: int) -> None:
+    def _take(self, found: Columns, entries: Ids, sent_ms: Ids) -> None:
         """The solutions of entries are these now."""
         owners = self._owners(found, entries)
         kept = np.flatnonzero(owners >= 0)
@@ -272,8 +278,8 @@ class LocalView:
         changed |= ~self._known[entries]
         self._rows.replace(entries[changed], fresh)
         known = self._known[entries]
-        self._ranker.refreshed(entries[known], changed[known], sent_ms)
-        self._ranker.loaded(entries[~known], sent_ms)
+        self._ranker.refreshed(entries[known], changed[known], sent_ms[known])
+        self._ranker.loaded(entries[~known], sent_ms[~known])
         self._known[entries] = True
         self._asked[entries] = False
         self._fetched_ms[entries] = sent_ms
