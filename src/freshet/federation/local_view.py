@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from time import monotonic, time_ns
 from typing import NamedTuple
@@ -100,8 +100,10 @@ class LocalView:
         """
         end = None if seconds is None else monotonic() + seconds
         with self._lock:
-            self._inside += 1
             self._collect()
+            if len(self._key_rows) > self._settings.most_entries and not self._requests and not self._inside:
+                self._shrink(self._settings.most_entries // 2)
+            self._inside += 1
             entries = self._entries(needed.keys)
             moment = Moment(now_ms(), needed.slide_ms, entries, needed.lives, needed.uses)
             chosen = self._chosen(moment, self._budget(seconds), accuracy)
@@ -114,17 +116,15 @@ class LocalView:
             return self._refreshed(moment, len(chosen)), self._solutions(entries, silent)
 
     def load(self) -> None:
-        """Begin to fetch all there is; for a view without keys."""
+        """Begin to fetch all there is, where that is wanted, or where the view has no keys."""
         with self._lock:
-            self._send(self._entries(np.empty((1, 0), np.int64)))
+            if not self.keys:
+                self._send(self._entries(np.empty((1, 0), np.int64)))
+            elif self._settings.load_whole and not len(self._key_rows):
+                self._submit(self.query.whole(), np.empty(0, np.int64), single=False)
 
     def _entries(self, key_rows: Ids) -> Ids:
-        """The numbers of the entries with these keys, which are all different; new ones are added.
-
-        Of more entries than a view may have, those go that were not needed for longest.
-        """
-        if len(self._key_rows) > self._settings.most_entries and not self._requests and self._inside == 1:
-            self._shrink(self._settings.most_entries // 2)
+        """The numbers of the entries with these keys, which are all different; new ones are added."""
         if not self.keys:
             key_rows = key_rows[:1]
             found: Ids = np.zeros(len(key_rows), np.int64)
@@ -159,7 +159,7 @@ class LocalView:
         self._ranker.grow(len(self._key_rows), now_ms())
 
     def _shrink(self, count: int) -> None:
-        """Keep the entries that were needed last. Nothing is on its way."""
+        """Keep the entries that were needed last. Nothing is on its way, and nobody holds numbers of entries."""
         kept = np.sort(np.argsort(self._needed_ms, kind="stable")[-count:])
         self._rows.keep(kept, len(self._key_rows))
         self._ranker.keep(kept)
@@ -248,8 +248,11 @@ class LocalView:
             except ServiceError as error:
                 self._failed(request, error)
             else:
+                found = self._columns(table, request)
+                if self.keys and not len(request.entries):
+                    request = replace(request, entries=self._entries(self._keys_of(found)))
                 answered.append(request)
-                parts.append(self._columns(table, request))
+                parts.append(found)
         if answered:
             self.failing = None
             entries = np.concatenate([each.entries for each in answered])
@@ -266,6 +269,12 @@ class LocalView:
             for at, name in enumerate(self.keys):
                 found.ids[name] = np.full(found.count, self._key_rows[request.entries[0], at])
         return found
+
+    def _keys_of(self, found: Columns) -> Ids:
+        """The different keys of some solutions."""
+        keys = np.stack([found.ids[name] for name in self.keys], axis=1)
+        different: Ids = keys[number_rows(read_only(np.ascontiguousarray(keys)))[1]]
+        return different
 
     def _take(self, found: Columns, entries: Ids, sent_ms: Ids) -> None:
         """The solutions of entries are these now."""
