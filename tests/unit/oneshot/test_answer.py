@@ -130,7 +130,7 @@ def test_exists_in_the_active_graph() -> None:
 
 
 def test_what_is_refused_is_named() -> None:
-    with pytest.raises(UnsupportedError, match="function <http://example.org/f>"):
+    with pytest.raises(UnsupportedError, match=r"function <http://example\.org/f>"):
         answer(parse_query("SELECT * { ?s ?p ?o FILTER (<http://example.org/f>(?s)) }"), DATASET, DICTIONARY)
     with pytest.raises(RefusedError, match="SERVICE may not ask"):
         answer(parse_query("SELECT * { SERVICE <http://example.org/> { ?s ?p ?o } }"), DATASET, DICTIONARY)
