@@ -7,6 +7,7 @@ object with what it should do from then on; POST /update takes SPARQL Update; GE
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -204,10 +205,18 @@ def _oxigraph(store: ox.Store) -> Answer:
     return answer
 
 
+def _end_with(parent: int) -> None:
+    """Nobody is left to stop this process when those who started it are gone."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(0)
+
+
 def main() -> None:
     store = ox.Store()
     store.load(sys.stdin.buffer.read(), ox.RdfFormat.TURTLE, base_iri="http://example.org/")
     server = Endpoint(_oxigraph(store), store.update)
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     print(server.server_address[1], flush=True)
     server.serve_forever()
 

@@ -136,10 +136,12 @@ class Engine:
                     clock, plan = self._alone(name, plan, timing, on_report, limit_seconds, measurements)
                 self._queries[name] = clock
                 self._members[clock] += 1
-            except BaseException:
+            except BaseException as error:
                 for each in self._clocks():  # what it had asked for
                     each.free()
                 self._connect()
+                if isinstance(error, FreshetError):
+                    error.file = error.file or file
                 raise
             if self._members[clock] == 1:
                 self._connect()
@@ -190,9 +192,7 @@ class Engine:
             watermarks = self._connections.end()
             for clock in self._clocks():
                 clock.finish(watermarks)
-            lanes = self._lanes()
-        for lane in lanes:
-            lane.drain()
+        self.drain()
 
     def drain(self, most: int = 0) -> None:
         """Wait until the queries that have threads of their own have at most so many elements left to take in."""

@@ -88,6 +88,8 @@ class Session:
         in the folder is taken up, and whatever changes the session is on the disk when the call returns. Where `sync`
         is false only a loss of power loses anything, the last calls at most.
         """
+        if isinstance(services, str):
+            services = (services,)
         settings = services if isinstance(services, ServiceSettings) else ServiceSettings(tuple(services))
         self.services = ServiceClient(settings)
         self.dictionary = Dictionary()

@@ -154,3 +154,8 @@ def test_the_time_limit_of_a_query_is_that_of_its_requests(session: Session, end
     for each in session.services.endpoints.values():
         each._threads.shutdown(wait=True)  # what is left at work ends in time too
     assert time.monotonic() - start < 2
+
+
+def test_one_host_needs_no_list(endpoint: EndpointProcess) -> None:
+    session = Session(services="127.0.0.1")
+    assert len(rows(session, f"SELECT * {{ SERVICE <{endpoint.url}> {{ :u1 :followers ?n }} }}")) == 1
