@@ -62,6 +62,27 @@ class Outbox:
         self.on_report: Callable[[Report], None] | None = None
         self.is_restored = False  # and nobody has asked for it since
 
+    def put(self, report: Report, entry: int) -> None:
+        """A report that an entry has made."""
+        if self.on_report is not None:
+            self.on_report(report)
+        else:
+            self.waiting.append(report)  # first: who takes it before its entry is there has not received it yet
+            self.made.append(entry)
+
+    def hand_to(self, on_report: Callable[[Report], None]) -> None:
+        """A callback gets what waits, and all from now on."""
+        for report in self.query:
+            on_report(report)
+        self.on_report = on_report
+
+    def oldest(self, default: int) -> int:
+        """The first entry that has made a report which may not have been received."""
+        try:
+            return min(self.made[0], default)
+        except IndexError:
+            return default
+
 
 def options_of(state: StreamState, dictionary: Dictionary) -> StreamOptions:
     """How a stream was declared."""

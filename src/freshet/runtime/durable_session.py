@@ -25,6 +25,7 @@ from freshet.results.report import Report
 from freshet.runtime.checkpoint import Checkpoint, segments_of
 from freshet.runtime.checkpoint_manifest import State
 from freshet.runtime.checkpoint_segments import GraphRows
+from freshet.runtime.durable_checks import check_columns, checked_options, checked_registration
 from freshet.runtime.durable_files import CheckpointError
 from freshet.runtime.durable_parts import (
     Outbox,
@@ -104,13 +105,10 @@ class DurableSession:
     def problems(self) -> list[str]:
         return self._checkpoint.problems
 
-    @property
-    def trouble(self) -> str:
-        return self._checkpoint.trouble
-
     # ---- what a session does
 
     def declare(self, options: StreamOptions) -> None:
+        options = checked_options(options)
         with self._order:
             state = self._engine.streams.get(options.iri)
             if (
@@ -127,6 +125,7 @@ class DurableSession:
 
     def register(self, registration: Registration, on_report: Callable[[Report], None] | None) -> RegisteredQuery:
         """A query that was registered before the restart is taken up again, if it is the same."""
+        registration = checked_registration(registration)
         with self._order:
             box = self._outboxes.get(registration.name)
             if box is not None and box.is_restored:
@@ -152,9 +151,7 @@ class DurableSession:
                 raise InputError(f"there is no query named {name}")
             box = self._outboxes[name]
             if on_report is not None:
-                for report in box.query:
-                    on_report(report)
-                box.on_report = on_report
+                box.hand_to(on_report)
             return box.query
 
     def unregister(self, name: str) -> None:
@@ -172,10 +169,12 @@ class DurableSession:
 
     def push(self, stream: str, elements: Elements) -> None:
         """The caller holds a pin on the dictionary."""
+        check_columns(elements)
         header, body = packed(elements, self._dictionary)
         latest_ms = int(elements.times.max()) if len(elements.times) else BEFORE_ALL_TIME
         with self._order:
             self._check_stream(stream)
+            self._engine.check_room(stream, elements)  # what is refused is not in the journal
             header |= {"kind": "push", "stream": stream, "latest_ms": latest_ms}
             with self._writing(header, *body):
                 self._push(stream, elements)
@@ -208,8 +207,9 @@ class DurableSession:
 
     def _open(self, path: str, graph: str | None) -> int:
         assert self._open_graph is not None, "there is nobody to open it"
+        count = self._open_graph(path, graph)
         self._opened.append((path, graph))
-        return self._open_graph(path, graph)
+        return count
 
     def _open_again(self, state: State) -> None:
         """What was open at the cut comes before the segments: it is the base that they are added to."""
@@ -284,11 +284,7 @@ class DurableSession:
 
     def _delivered(self) -> int:
         """The last entry whose reports, and those of all before, have been received."""
-        oldest = self._done + 1
-        for box in self._outboxes.values():
-            with suppress(IndexError):  # somebody takes the last one meanwhile
-                oldest = min(oldest, box.query.made[0])
-        return oldest - 1
+        return min((box.oldest(self._done + 1) for box in self._outboxes.values()), default=self._done + 1) - 1
 
     def _check_open(self) -> None:
         if self._closed:
@@ -357,11 +353,7 @@ class DurableSession:
             return
         if self._checkpoint.was_delivered(report.query):
             return
-        if box.on_report is not None:
-            box.on_report(report)
-        else:
-            box.made.append(self._current)
-            box.waiting.append(report)
+        box.put(report, self._current)
 
     def _forget(self, name: str) -> None:
         del self._outboxes[name]

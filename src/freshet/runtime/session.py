@@ -34,6 +34,7 @@ from freshet.results.arrow import record_batch
 from freshet.results.report import Answer, BooleanAnswer, Report, Solutions
 from freshet.results.write import report_json
 from freshet.runtime.checkpoint import EVERY_SECONDS, Checkpoint
+from freshet.runtime.durable_checks import whole_number
 from freshet.runtime.durable_parts import Position, Registration, StreamOptions, declare_stream, load_quads
 from freshet.runtime.durable_session import DurableSession
 from freshet.runtime.open_graph import open_graph
@@ -88,6 +89,8 @@ class Session:
         in the folder is taken up, and whatever changes the session is on the disk when the call returns. Where `sync`
         is false only a loss of power loses anything, the last calls at most.
         """
+        if checkpoint is not None and stored is not None:
+            raise InputError("a session with a checkpoint has stored data of its own: give 'checkpoint' or 'stored'")
         settings = services if isinstance(services, ServiceSettings) else ServiceSettings(tuple(services))
         self.services = ServiceClient(settings)
         self.dictionary = Dictionary()
@@ -117,6 +120,7 @@ class Session:
             for path in paths:
                 if Path(path).is_dir():
                     where = str(Path(path).absolute())
+                    GraphDirectory(where)  # what is none is refused before anything is written down
                     count += self._open(where, graph) if self._durable is None else self._durable.open(where, graph)
                     continue
                 quads = read_rdf(path, self.dictionary)
@@ -282,6 +286,7 @@ class Session:
 
     def advance(self, stream: str, watermark_ms: int) -> None:
         """Say that all of a stream's elements before a time have come."""
+        watermark_ms = whole_number(watermark_ms, "a watermark in milliseconds")
         if self._durable is None:
             self.engine.advance(stream, watermark_ms)
         else:
