@@ -12,27 +12,9 @@ from freshet.rdf.errors import InputError
 from freshet.runtime.registered_query import RegisteredQuery
 from freshet.store.dataset import StoredDataset
 from freshet.store.slices import BufferFullError
+from short_lives import IRI, QUERY, begun, killed, line
 
-IRI = "http://e/s"
 ELEMENT_BYTES = 32
-QUERY = """
-PREFIX : <http://e/> REGISTER RSTREAM <q> AS SELECT ?s FROM NAMED WINDOW <w> ON :s [RANGE PT1S STEP PT1S]
-WHERE { WINDOW <w> { ?s :p ?o } }
-"""
-
-
-def line(time_ms: int) -> str:
-    return f'{time_ms}\t<http://e/{time_ms}> <http://e/p> "{time_ms}" .'
-
-
-def begun(folder: Path) -> Session:
-    return Session(checkpoint=folder, checkpoint_seconds=1e6)
-
-
-def killed(session: Session) -> None:
-    """As if the process had ended here: nothing is written any more, and the lock is gone."""
-    session._durable._checkpoint._stop.set()
-    session._durable._checkpoint.release()
 
 
 def entries(folder: Path) -> int:
@@ -147,3 +129,13 @@ def test_a_report_that_is_taken_while_it_comes_is_not_taken_for_received(tmp_pat
     session.push(IRI, line(1600))
     killed(session)
     assert len(begun(tmp_path).registered("q").take()) == 1  # nobody has said that it was received
+
+
+def test_accuracy_and_latency_go_with_services_only(tmp_path):
+    session = begun(tmp_path)
+    session.stream(IRI)
+    for options in ({"accuracy": 0.5}, {"latency_ms": 5.0}):
+        with pytest.raises(InputError, match="has no SERVICE, so there is no accuracy or latency"):
+            session.register(QUERY, **options)
+    assert session.engine.names == []
+    session.close()

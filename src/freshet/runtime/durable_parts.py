@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 from freshet.native.coordinator import Engine
+from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.native.stream import StreamState
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.reading import Quads
@@ -134,6 +135,11 @@ def streams_state(engine: Engine, batches: dict[str, int]) -> list[Header]:
     ]
 
 
+def positions_of(engine: Engine, batches: dict[str, int]) -> dict[str, Position]:
+    """How far each stream is."""
+    return {iri: Position(batches.get(iri, 0), state.elements) for iri, state in engine.streams.items()}
+
+
 def restore_streams(engine: Engine, streams: Iterable[Header], batches: dict[str, int]) -> None:
     """Have declared streams be as far as they were."""
     for fields in streams:
@@ -141,6 +147,12 @@ def restore_streams(engine: Engine, streams: Iterable[Header], batches: dict[str
         known.elements, known.late, known.untimed = fields["elements"], fields["late"], fields["untimed"]
         batches[known.iri] = fields["batches"]
         engine.advance(known.iri, fields["watermark_ms"])
+
+
+def latest_in(header: Header) -> int:
+    """The largest time of an element in an entry."""
+    latest_ms: int = header.get("latest_ms", BEFORE_ALL_TIME)
+    return latest_ms
 
 
 def load_quads(engine: Engine, stored: StoredDataset, quads: Quads, home: int) -> None:

@@ -7,6 +7,7 @@ all others are, also where they were handed over and nobody said so before the p
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
@@ -34,8 +35,10 @@ from freshet.runtime.durable_parts import (
     StreamOptions,
     declare_first,
     declare_stream,
+    latest_in,
     load_quads,
     options_of,
+    positions_of,
     registration_of,
     restore_streams,
     stream_options_of,
@@ -89,7 +92,8 @@ class DurableSession:
         if state:
             self._restore_state(state)
         for entry in checkpoint.entries():
-            with self._doing(entry.sequence, _latest(entry.header)), self._dictionary.pins:
+            self._mark_if_due(entry.sequence)
+            with self._doing(entry.sequence, latest_in(entry.header)), self._dictionary.pins:
                 self._do_again(entry)
         self._done = self._current = checkpoint.journal.next_sequence - 1
         self._restored_streams = set(self._engine.streams)
@@ -119,7 +123,9 @@ class DurableSession:
                 self._restored_streams.discard(options.iri)
                 return
             if state is not None:
-                raise InputError(f"the stream <{options.iri}> is declared twice")
+                otherwise = "is in the checkpoint, declared otherwise"
+                how = otherwise if options.iri in self._restored_streams else "is declared twice"
+                raise InputError(f"the stream <{options.iri}> {how}")
             with self._writing({"kind": "stream", **asdict(options)}):
                 declare_stream(self._engine, options)
 
@@ -133,15 +139,16 @@ class DurableSession:
                     raise InputError(f"a query named {registration.name} is registered already, with other words")
                 box.is_restored = False
                 return self.registered(registration.name, on_report)
-            streams = len(self._engine.streams)
-            registration = replace(registration, streams=streams)
-            self._register(registration)  # first, since it may be refused
+            registration = replace(registration, streams=len(self._engine.streams))
+            self._begin()
+            self._register(registration)  # before it is written down, since it may be refused
             try:
-                with self._writing({"kind": "register", **asdict(registration)}):
-                    pass
+                sequence = self._checkpoint.append(self._with_delivered({"kind": "register", **asdict(registration)}))
             except BaseException:
                 self._forget(registration.name)
                 raise
+            with self._doing(sequence, BEFORE_ALL_TIME):
+                pass
             return self.registered(registration.name, on_report)
 
     def registered(self, name: str, on_report: Callable[[Report], None] | None) -> RegisteredQuery:
@@ -163,6 +170,7 @@ class DurableSession:
 
     def failed(self, name: str) -> None:
         """A query has failed, and is gone; it does not come back."""
+        self._checkpoint.is_gone(name)
         if self._outboxes.pop(name, None) is not None and not self._restoring:
             with suppress(CheckpointError):  # then it fails again after a restart
                 self._checkpoint.append({"kind": "unregister", "name": name})
@@ -173,7 +181,6 @@ class DurableSession:
         header, body = packed(elements, self._dictionary)
         latest_ms = int(elements.times.max()) if len(elements.times) else BEFORE_ALL_TIME
         with self._order:
-            self._check_stream(stream)
             self._engine.check_room(stream, elements)  # what is refused is not in the journal
             header |= {"kind": "push", "stream": stream, "latest_ms": latest_ms}
             with self._writing(header, *body):
@@ -181,7 +188,8 @@ class DurableSession:
 
     def advance(self, stream: str, watermark_ms: int) -> None:
         with self._order:
-            self._check_stream(stream)
+            if stream not in self._engine.streams:
+                raise InputError(f"there is no stream <{stream}>")
             with self._writing({"kind": "advance", "stream": stream, "to": watermark_ms}):
                 self._engine.advance(stream, watermark_ms)
 
@@ -194,7 +202,7 @@ class DurableSession:
         times = np.full(len(quads.graphs), BEFORE_ALL_TIME, np.int64)
         rows = GraphRows(quads.graphs, times, *quads[:3])
         with self._order:
-            self._check_open()
+            self._begin()
             header = self._with_delivered({"kind": "load", "graph": graph, "scopes": self._dictionary.scopes})
             sequence = self._checkpoint.append_load(header, rows)
             with self._doing(sequence, BEFORE_ALL_TIME):
@@ -219,12 +227,11 @@ class DurableSession:
 
     def positions(self) -> dict[str, Position]:
         with self._order:
-            streams = self._engine.streams.items()
-            return {iri: Position(self._batches.get(iri, 0), state.elements) for iri, state in streams}
+            return positions_of(self._engine, self._batches)
 
     def make_checkpoint(self) -> bool:
         with self._order:
-            self._check_open()
+            self._begin()
             self._mark_now()
         return self._checkpoint.make()
 
@@ -247,26 +254,24 @@ class DurableSession:
             self._mark_now()
             self._closed = True
         self._checkpoint.close()
+        self._tell_trouble()
 
     # ---- the order of things
 
     @contextmanager
     def _writing(self, header: Header, *body: Piece) -> Iterator[None]:
         """Write an entry; what is within is what it does."""
-        self._check_open()
+        self._begin()
         sequence = self._checkpoint.append(self._with_delivered(header), *body)
-        with self._doing(sequence, _latest(header)):
+        with self._doing(sequence, latest_in(header)):
             yield
 
     @contextmanager
     def _doing(self, sequence: int, latest_ms: int) -> Iterator[None]:
-        """An entry is done. Within it there may be others, where a callback makes them; they get no marks."""
+        """An entry is done. Within it there may be others, where a callback makes them."""
         outer = self._current
         self._current = sequence
-        if self._depth == 0:
-            self._checkpoint.begins(sequence, latest_ms)
-        else:
-            self._checkpoint.within(sequence, latest_ms)
+        self._checkpoint.within(sequence, latest_ms)
         self._depth += 1
         try:
             yield
@@ -277,6 +282,11 @@ class DurableSession:
             else:
                 self._current = outer
 
+    def _mark_if_due(self, sequence: int) -> None:
+        """Before anything of an entry is done; not within another one."""
+        if self._depth == 0 and self._checkpoint.is_mark_due():
+            self._checkpoint.mark(sequence)
+
     def _with_delivered(self, header: Header, *, always: bool = False) -> Header:
         if always or len(self._outboxes) <= _FEW_QUERIES or self._checkpoint.is_mark_due():
             self._checkpoint.delivered = header["delivered"] = self._delivered()
@@ -286,13 +296,17 @@ class DurableSession:
         """The last entry whose reports, and those of all before, have been received."""
         return min((box.oldest(self._done + 1) for box in self._outboxes.values()), default=self._done + 1) - 1
 
-    def _check_open(self) -> None:
+    def _begin(self) -> None:
+        """Before anything of an entry is done, also of one that may be refused."""
         if self._closed:
             raise InputError("the session is closed")
+        self._tell_trouble()
+        self._mark_if_due(self._checkpoint.journal.next_sequence)
 
-    def _check_stream(self, stream: str) -> None:
-        if stream not in self._engine.streams:
-            raise InputError(f"there is no stream <{stream}>")
+    def _tell_trouble(self) -> None:
+        """Checkpoints are made in the background; that they cannot be is said with the next call, once."""
+        if trouble := self._checkpoint.untold_trouble():
+            warnings.warn(trouble, stacklevel=5)
 
     # ---- what entries do
 
@@ -316,9 +330,7 @@ class DurableSession:
                 self._open(header["path"], header["graph"])
             case "load":
                 self._dictionary.scopes = max(self._dictionary.scopes, header["scopes"])
-                parts = list(self._checkpoint.loaded(entry.sequence, segments_of(header)))
-                empty = np.empty(0, np.int64)
-                rows = GraphRows.joined(parts) if parts else GraphRows(empty, empty, empty, empty, empty)
+                rows = self._checkpoint.loaded(entry.sequence, segments_of(header))
                 self._load(Quads(*rows[2:], rows.graphs), header["graph"])
         self._engine.forget()
 
@@ -357,16 +369,15 @@ class DurableSession:
 
     def _forget(self, name: str) -> None:
         del self._outboxes[name]
+        self._checkpoint.is_gone(name)
         self._engine.unregister(name)
 
     # ---- the state of everything but the graphs
 
     def _state(self) -> State:
-        streams = streams_state(self._engine, self._batches)
-        queries = [box.registration for box in self._outboxes.values()]
         return {
-            "streams": streams,
-            "queries": queries,
+            "streams": streams_state(self._engine, self._batches),
+            "queries": [box.registration for box in self._outboxes.values()],
             "graphs": [*self._graphs],
             "opened": [*self._opened],
             "scopes": self._dictionary.scopes,
@@ -385,8 +396,3 @@ class DurableSession:
                 self._register(registration_of(fields)).is_restored = True
             declare_first(self._engine, streams)
         restore_streams(self._engine, streams, self._batches)
-
-
-def _latest(header: Header) -> int:
-    latest_ms: int = header.get("latest_ms", BEFORE_ALL_TIME)
-    return latest_ms

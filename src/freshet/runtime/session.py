@@ -194,9 +194,17 @@ class Session:
         """
         query = parse_query(text, file=file, dialect=dialect)
         chosen = query.name or name or f"query{len(self.engine.names) + 1}"
+        constraints = Constraints(
+            query.accuracy if accuracy is None else accuracy,
+            query.latency_ms if latency_ms is None else latency_ms,
+        )
         if self._durable is not None:
             if asks_services(lower(query, streams=list(self.engine.streams), file=file)):
                 raise UnsupportedError("a query with SERVICE cannot be kept in a checkpoint yet", file=file)
+            if constraints != Constraints():
+                raise InputError(
+                    f"the query {chosen} has no SERVICE, so there is no accuracy or latency to ask for", file=file
+                )
             if query.name is None and name is None:
                 chosen = self._durable.restored_name(text) or chosen
             conditions = (report,) if isinstance(report, str) else tuple(report)
@@ -211,10 +219,7 @@ class Session:
             report=report,
             every_ms=every_ms,
             limit_seconds=limit_seconds,
-            constraints=Constraints(
-                query.accuracy if accuracy is None else accuracy,
-                query.latency_ms if latency_ms is None else latency_ms,
-            ),
+            constraints=constraints,
         )
         self._registered[chosen] = RegisteredQuery(chosen, plan.variables, waiting)
         return self._registered[chosen]
