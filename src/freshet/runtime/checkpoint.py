@@ -218,7 +218,7 @@ class Checkpoint:
     def mark(self, sequence: int) -> None:
         """Remember how everything is before an entry is done, so that there can be a checkpoint of that."""
         state = {**self._describe(), "vector_timestamp": self.dataset.vector_timestamp()}
-        mark = _Mark(sequence, state, self._engine.needed_from(), self._engine.passed())
+        mark = _Mark(sequence, state, self._needed_from(), self._engine.passed())
         with self._lock:
             if self._marks and self._marks[-1].sequence == sequence:
                 return
@@ -226,6 +226,12 @@ class Checkpoint:
             if len(self._marks) > _MOST_MARKS:
                 self._thin_out()
         self._entries = 0
+
+    def _needed_from(self) -> int:
+        """The earliest time of an element that registered queries need, or one-shot queries may ask for."""
+        streams = self._engine.streams.values()
+        kept = (state.watermark_ms - state.keep_ms for state in streams if state.keep_ms and state.elements)
+        return min([self._engine.needed_from(), *kept])
 
     def within(self, sequence: int, latest_ms: int) -> None:
         """An entry is done, which gets no mark of its own."""

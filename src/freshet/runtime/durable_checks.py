@@ -37,6 +37,8 @@ def checked_options(options: StreamOptions) -> StreamOptions:
         lateness_ms=whole_number(options.lateness_ms, "the lateness in milliseconds"),
         absorb=None if options.absorb is None else tuple(iris),
         held=bool(options.held),
+        keep_ms=whole_number(options.keep_ms, "what is kept of a stream, in milliseconds,"),
+        keep_bytes=whole_number(options.keep_bytes, "what is kept of a stream, in bytes,"),
     )
 
 

@@ -22,12 +22,14 @@ from freshet.store.dataset import StoredDataset, rows_by_graph
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
     """A stream as it was declared; `absorb` are the predicates of what enters the graph: none (None), or all (none
-    named)."""
+    named). `keep_ms` is how far back one-shot queries may look, 0 where they may not, with 0 `keep_bytes` then."""
 
     iri: str
     lateness_ms: int
     absorb: tuple[str, ...] | None
     held: bool
+    keep_ms: int = 0
+    keep_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +93,14 @@ def options_of(state: StreamState, dictionary: Dictionary) -> StreamOptions:
     if state.absorb is not None:
         terms = dictionary.decode_many(sorted(state.absorb))
         absorb = tuple(sorted(term.value for term in terms if isinstance(term, Iri)))
-    return StreamOptions(state.iri, state.lateness_ms, absorb, state.held)
+    return StreamOptions(state.iri, state.lateness_ms, absorb, state.held, state.keep_ms, state.keep_bytes)
 
 
 def stream_options_of(fields: Header) -> StreamOptions:
     absorb = fields["absorb"]
     kept = None if absorb is None else tuple(absorb)
-    return StreamOptions(fields["iri"], fields["lateness_ms"], kept, fields["held"])
+    keep_ms, keep_bytes = fields.get("keep_ms", 0), fields.get("keep_bytes", 0)  # of which earlier ones had none
+    return StreamOptions(fields["iri"], fields["lateness_ms"], kept, fields["held"], keep_ms, keep_bytes)
 
 
 def registration_of(fields: Header) -> Registration:
@@ -110,7 +113,10 @@ def declare_stream(engine: Engine, options: StreamOptions) -> None:
     absorb = None
     if options.absorb is not None:
         absorb = frozenset(engine.dictionary.encode(Iri(predicate)) for predicate in options.absorb)
-    engine.declare(StreamState(options.iri, options.lateness_ms, absorb, held=options.held))
+    state = StreamState(options.iri, options.lateness_ms, absorb, held=options.held, keep_bytes=options.keep_bytes)
+    engine.declare(state)
+    if options.keep_ms:
+        engine.keep_windows(options.iri, options.keep_ms, options.keep_bytes)
 
 
 def declare_first(engine: Engine, streams: Iterable[Header]) -> None:

@@ -14,6 +14,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
+from freshet.native.clock import without_limits
 from freshet.native.coordinator import Engine
 from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.rdf.dictionary import Dictionary
@@ -81,7 +82,8 @@ class DurableSession:
     def restore(self) -> None:
         """Take up what there is: the checkpoint, then the journal."""
         try:
-            self._restore(self._checkpoint)
+            with without_limits():
+                self._restore(self._checkpoint)
         except BaseException:
             self._checkpoint.release()
             raise
@@ -104,10 +106,6 @@ class DurableSession:
         """The name of a query of this text that was registered before the restart, and has not been asked for since."""
         boxes = self._outboxes.items()
         return next((name for name, box in boxes if box.is_restored and box.registration.text == text), None)
-
-    @property
-    def problems(self) -> list[str]:
-        return self._checkpoint.problems
 
     # ---- what a session does
 

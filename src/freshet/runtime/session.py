@@ -105,7 +105,7 @@ class Session:
         if kept is not None:
             self._durable = DurableSession(self.engine, self.dictionary, kept, self._open)
             self._durable.restore()
-            for problem in self._durable.problems:
+            for problem in kept.problems:
                 warnings.warn(problem, stacklevel=2)
 
     def load(self, *paths: str | Path, graph: str | None = None) -> int:
@@ -158,14 +158,13 @@ class Session:
         then, and a push for which there is no room is refused with a BufferFullError.
         """
         named = () if absorb is True or absorb is False else tuple(sorted(set(absorb)))
-        options = StreamOptions(iri, lateness_ms, named if named or absorb is True else None, held)
+        absorbed = named if named or absorb is True else None
+        options = StreamOptions(iri, lateness_ms, absorbed, held, keep_ms, keep_bytes if keep_ms else 0)
         with self.dictionary.pins:
             if self._durable is None:
                 declare_stream(self.engine, options)
             else:
                 self._durable.declare(options)
-        if keep_ms:
-            self.engine.keep_windows(iri, keep_ms, keep_bytes)
 
     def register(
         self,
