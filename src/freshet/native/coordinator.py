@@ -159,6 +159,11 @@ class Engine:
                 self._shared_clocks.pop(known_as, None)
             self._connect()
 
+    def check_room(self, stream: str, elements: Elements) -> None:
+        """Raise the BufferFullError that a push of these elements would raise; nothing is done with them."""
+        with self._lock:
+            self._kept.check_room(self._stream(stream), elements)
+
     def push(self, stream: str, elements: Elements) -> None:
         """Elements of a stream in the order they came."""
         with self._lock:
@@ -349,7 +354,6 @@ class Engine:
         constraints: Constraints | None,
     ) -> tuple[AnyClock, Plan]:
         """A query with remote data, which has a clock and a thread of its own."""
-
         kept = self._keeping(on_report)
 
         def deliver(report: Report) -> None:

@@ -20,6 +20,7 @@ class WindowStore(Protocol):
         self, stream: str, budget_bytes: int = ..., needed_from: Callable[[], int] | None = None
     ) -> None: ...
     def push_timing(self, elements: Elements, stream: str) -> None: ...
+    def check_timing_room(self, elements: Elements, stream: str) -> None: ...
     def free_before(self, stream: str, time_ms: int) -> None: ...
 
 
@@ -46,6 +47,20 @@ class KeptWindows:
             state.refused += 1
             raise
         return on_time
+
+    def check_room(self, state: StreamState, elements: Elements) -> None:
+        """Raise, before anything is done with a batch, what `accepted` would raise for want of room."""
+        if not state.keep_ms:
+            return
+        before = (state.watermark_ms, state.elements, state.late)
+        on_time = state.accept(elements)
+        try:
+            self._store.check_timing_room(_timing(state, on_time), state.iri)
+        except Exception:
+            state.refused += 1
+            raise
+        finally:
+            state.watermark_ms, state.elements, state.late = before
 
     def advanced(self, state: StreamState) -> None:
         """All before the watermark is in: windows that it has passed can be read. What is too old is freed in time."""

@@ -19,8 +19,8 @@ class StreamState:
     `held` only what somebody says counts: then elements come in several parts, each as far as it is.
 
     `absorb` is what enters the stored graph: nothing (None), everything (an empty set), or some predicates' ids.
-    `keep_ms` is how far back one-shot queries may look, `closed_ms` up to where they can, and `refused` counts the
-    batches for which there was no room.
+    `keep_ms` is how far back one-shot queries may look, in `keep_bytes` of what does not enter the stored graph, and
+    `closed_ms` up to where; `refused` counts the batches for which there was no room.
     `untimed` counts the elements of events that gave no time to a window over a predicate's time.
     """
 
@@ -34,6 +34,7 @@ class StreamState:
     held: bool = False
     keep_ms: int = 0
     closed_ms: int = BEFORE_ALL_TIME
+    keep_bytes: int = 0
     refused: int = 0
 
     def accept(self, elements: Elements) -> Elements:

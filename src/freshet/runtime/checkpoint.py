@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from freshet.native.coordinator import Engine
 from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.rdf.dictionary import Dictionary
@@ -79,6 +81,7 @@ class Checkpoint:
         self.headers: list[tuple[int, Header]] = []  # of what is to be done again
         self.problems: list[str] = []
         self.trouble = ""  # why the last checkpoint could not be made
+        self._told = ""
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._making = threading.Lock()
@@ -108,7 +111,7 @@ class Checkpoint:
             ended = f"the journal ends before entry {self.journal.next_sequence}, but had {manifest.end} entries"
             self.problems.append(f"{self._journal_folder}: {ended}")
         if manifest is not None:
-            self._passed = manifest.passed
+            self._passed = dict(manifest.passed)
             first(manifest.state)
             with dictionary.pins:
                 for segment in manifest.segments:
@@ -134,12 +137,12 @@ class Checkpoint:
         if self.headers:
             yield from self.journal.read(self.headers[0][0])
 
-    def loaded(self, sequence: int, segments: list[Segment]) -> Iterator[GraphRows]:
+    def loaded(self, sequence: int, segments: list[Segment]) -> GraphRows:
         """The triples of a load that is done again."""
         with self._lock:
             self._loads.append((sequence, tuple(segments)))
-        for segment in segments:
-            yield read_segment(self._graph_folder, segment, self._dictionary)
+        parts = [read_segment(self._graph_folder, segment, self._dictionary) for segment in segments]
+        return GraphRows.joined(parts) if parts else GraphRows(*(np.empty(0, np.int64) for _ in range(5)))
 
     def _is_journal_enough(self) -> bool:
         """Whether all that ever happened is still in the journal."""
@@ -182,6 +185,10 @@ class Checkpoint:
         """
         return query in self._passed and self._engine.moment(query) <= self._passed[query]
 
+    def is_gone(self, query: str) -> None:
+        """A query is no more; another one of this name has nothing delivered yet."""
+        self._passed.pop(query, None)
+
     def run(self) -> None:
         """Make checkpoints in the background from now on."""
         self.headers = []
@@ -211,7 +218,7 @@ class Checkpoint:
     def mark(self, sequence: int) -> None:
         """Remember how everything is before an entry is done, so that there can be a checkpoint of that."""
         state = {**self._describe(), "vector_timestamp": self.dataset.vector_timestamp()}
-        mark = _Mark(sequence, state, self._engine.needed_from(), self._engine.passed())
+        mark = _Mark(sequence, state, self._needed_from(), self._engine.passed())
         with self._lock:
             if self._marks and self._marks[-1].sequence == sequence:
                 return
@@ -220,8 +227,14 @@ class Checkpoint:
                 self._thin_out()
         self._entries = 0
 
+    def _needed_from(self) -> int:
+        """The earliest time of an element that registered queries need, or one-shot queries may ask for."""
+        streams = self._engine.streams.values()
+        kept = (state.watermark_ms - state.keep_ms for state in streams if state.keep_ms and state.elements)
+        return min([self._engine.needed_from(), *kept])
+
     def within(self, sequence: int, latest_ms: int) -> None:
-        """An entry is done while another is."""
+        """An entry is done, which gets no mark of its own."""
         self._entries += 1
         self.dataset.sequence = sequence
         mark = self._marks[-1]
@@ -260,12 +273,19 @@ class Checkpoint:
             self._try_to_make()
 
     def _try_to_make(self) -> None:
-        """Where there is no room for a checkpoint, the journal has everything still; it is tried again later."""
+        """Where a checkpoint cannot be made, the journal has everything still; it is tried again later."""
         try:
             self.make()
             self.trouble = ""
-        except (FreshetError, OSError) as error:
+        except FreshetError as error:
             self.trouble = str(error)
+        except Exception as error:  # whatever it is, the next one may succeed
+            self.trouble = f"a checkpoint could not be made: {type(error).__name__}: {error}"
+
+    def untold_trouble(self) -> str:
+        """What is the trouble, if that is another than when this was called last; else ""."""
+        before, self._told = self._told, self.trouble
+        return "" if self._told == before else self._told
 
     def make(self) -> bool:
         """Make a checkpoint, if there is an entry to cut at since the last one; says whether there was."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from freshet.runtime.durable_files import DamagedError, StoredFile, checksum, make_folder, write_whole, writing
+from freshet.runtime.durable_files import DamagedError, StoredFile, checksum, make_folder, reading, write_whole, writing
 
 KEPT = 2
 
@@ -93,7 +93,8 @@ class Manifests:
         del self.kept[:-KEPT]
 
     def _read(self, file: Path, checked: set[StoredFile]) -> Manifest:
-        first, _, body = file.read_bytes().rstrip(b"\n").partition(b"\n")
+        with reading(file):
+            first, _, body = file.read_bytes().rstrip(b"\n").partition(b"\n")
         if first.decode(errors="replace") != checksum(body):
             raise DamagedError("a manifest of the checkpoint is damaged: its checksum is another", file=str(file))
         try:

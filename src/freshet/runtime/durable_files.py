@@ -37,12 +37,8 @@ class StoredFile:
     def read(self, folder: Path) -> bytes:
         """The file's bytes; an error that names it where they are not those that were written."""
         file = folder / self.name
-        try:
+        with reading(file):
             data = file.read_bytes()
-        except FileNotFoundError:
-            raise DamagedError("a file of the checkpoint is missing", file=str(file)) from None
-        except OSError as error:
-            raise DamagedError(f"a file of the checkpoint cannot be read: {error.strerror}", file=str(file)) from None
         if len(data) != self.size:
             message = f"a file of the checkpoint is damaged: it has {len(data)} bytes, {self.size} were written"
             raise DamagedError(message, file=str(file))
@@ -55,7 +51,7 @@ class StoredFile:
         file = folder / self.name
         if not file.is_file() or file.stat().st_size != self.size:
             self.read(folder)  # says what is wrong
-        with file.open("rb") as opened:
+        with reading(file), file.open("rb") as opened:
             if _checksum_of(opened) != self.checksum:
                 raise DamagedError("a file of the checkpoint is damaged: its checksum is another", file=str(file))
 
@@ -96,6 +92,17 @@ def writing(file: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise CheckpointError(f"the checkpoint cannot be written: {error.strerror}", file=str(file)) from error
+
+
+@contextmanager
+def reading(file: Path) -> Iterator[None]:
+    """A file that is not there, or that the system does not let us read, is a damaged one."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise DamagedError("a file of the checkpoint is missing", file=str(file)) from None
+    except OSError as error:
+        raise DamagedError(f"a file of the checkpoint cannot be read: {error.strerror}", file=str(file)) from None
 
 
 def make_folder(folder: Path) -> None:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 from freshet.native.coordinator import Engine
+from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.native.stream import StreamState
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.reading import Quads
@@ -21,12 +22,14 @@ from freshet.store.dataset import StoredDataset, rows_by_graph
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
     """A stream as it was declared; `absorb` are the predicates of what enters the graph: none (None), or all (none
-    named)."""
+    named). `keep_ms` is how far back one-shot queries may look, 0 where they may not, with 0 `keep_bytes` then."""
 
     iri: str
     lateness_ms: int
     absorb: tuple[str, ...] | None
     held: bool
+    keep_ms: int = 0
+    keep_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,27 @@ class Outbox:
         self.on_report: Callable[[Report], None] | None = None
         self.is_restored = False  # and nobody has asked for it since
 
+    def put(self, report: Report, entry: int) -> None:
+        """A report that an entry has made."""
+        if self.on_report is not None:
+            self.on_report(report)
+        else:
+            self.waiting.append(report)  # first: who takes it before its entry is there has not received it yet
+            self.made.append(entry)
+
+    def hand_to(self, on_report: Callable[[Report], None]) -> None:
+        """A callback gets what waits, and all from now on."""
+        for report in self.query:
+            on_report(report)
+        self.on_report = on_report
+
+    def oldest(self, default: int) -> int:
+        """The first entry that has made a report which may not have been received."""
+        try:
+            return min(self.made[0], default)
+        except IndexError:
+            return default
+
 
 def options_of(state: StreamState, dictionary: Dictionary) -> StreamOptions:
     """How a stream was declared."""
@@ -69,13 +93,14 @@ def options_of(state: StreamState, dictionary: Dictionary) -> StreamOptions:
     if state.absorb is not None:
         terms = dictionary.decode_many(sorted(state.absorb))
         absorb = tuple(sorted(term.value for term in terms if isinstance(term, Iri)))
-    return StreamOptions(state.iri, state.lateness_ms, absorb, state.held)
+    return StreamOptions(state.iri, state.lateness_ms, absorb, state.held, state.keep_ms, state.keep_bytes)
 
 
 def stream_options_of(fields: Header) -> StreamOptions:
     absorb = fields["absorb"]
     kept = None if absorb is None else tuple(absorb)
-    return StreamOptions(fields["iri"], fields["lateness_ms"], kept, fields["held"])
+    keep_ms, keep_bytes = fields.get("keep_ms", 0), fields.get("keep_bytes", 0)  # of which earlier ones had none
+    return StreamOptions(fields["iri"], fields["lateness_ms"], kept, fields["held"], keep_ms, keep_bytes)
 
 
 def registration_of(fields: Header) -> Registration:
@@ -88,7 +113,10 @@ def declare_stream(engine: Engine, options: StreamOptions) -> None:
     absorb = None
     if options.absorb is not None:
         absorb = frozenset(engine.dictionary.encode(Iri(predicate)) for predicate in options.absorb)
-    engine.declare(StreamState(options.iri, options.lateness_ms, absorb, held=options.held))
+    state = StreamState(options.iri, options.lateness_ms, absorb, held=options.held, keep_bytes=options.keep_bytes)
+    engine.declare(state)
+    if options.keep_ms:
+        engine.keep_windows(options.iri, options.keep_ms, options.keep_bytes)
 
 
 def declare_first(engine: Engine, streams: Iterable[Header]) -> None:
@@ -113,6 +141,11 @@ def streams_state(engine: Engine, batches: dict[str, int]) -> list[Header]:
     ]
 
 
+def positions_of(engine: Engine, batches: dict[str, int]) -> dict[str, Position]:
+    """How far each stream is."""
+    return {iri: Position(batches.get(iri, 0), state.elements) for iri, state in engine.streams.items()}
+
+
 def restore_streams(engine: Engine, streams: Iterable[Header], batches: dict[str, int]) -> None:
     """Have declared streams be as far as they were."""
     for fields in streams:
@@ -120,6 +153,12 @@ def restore_streams(engine: Engine, streams: Iterable[Header], batches: dict[str
         known.elements, known.late, known.untimed = fields["elements"], fields["late"], fields["untimed"]
         batches[known.iri] = fields["batches"]
         engine.advance(known.iri, fields["watermark_ms"])
+
+
+def latest_in(header: Header) -> int:
+    """The largest time of an element in an entry."""
+    latest_ms: int = header.get("latest_ms", BEFORE_ALL_TIME)
+    return latest_ms
 
 
 def load_quads(engine: Engine, stored: StoredDataset, quads: Quads, home: int) -> None:

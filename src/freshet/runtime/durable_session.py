@@ -7,12 +7,14 @@ all others are, also where they were handed over and nobody said so before the p
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 
 import numpy as np
 
+from freshet.native.clock import without_limits
 from freshet.native.coordinator import Engine
 from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.rdf.dictionary import Dictionary
@@ -25,6 +27,7 @@ from freshet.results.report import Report
 from freshet.runtime.checkpoint import Checkpoint, segments_of
 from freshet.runtime.checkpoint_manifest import State
 from freshet.runtime.checkpoint_segments import GraphRows
+from freshet.runtime.durable_checks import check_columns, checked_options, checked_registration
 from freshet.runtime.durable_files import CheckpointError
 from freshet.runtime.durable_parts import (
     Outbox,
@@ -33,8 +36,10 @@ from freshet.runtime.durable_parts import (
     StreamOptions,
     declare_first,
     declare_stream,
+    latest_in,
     load_quads,
     options_of,
+    positions_of,
     registration_of,
     restore_streams,
     stream_options_of,
@@ -77,7 +82,8 @@ class DurableSession:
     def restore(self) -> None:
         """Take up what there is: the checkpoint, then the journal."""
         try:
-            self._restore(self._checkpoint)
+            with without_limits():
+                self._restore(self._checkpoint)
         except BaseException:
             self._checkpoint.release()
             raise
@@ -88,7 +94,8 @@ class DurableSession:
         if state:
             self._restore_state(state)
         for entry in checkpoint.entries():
-            with self._doing(entry.sequence, _latest(entry.header)), self._dictionary.pins:
+            self._mark_if_due(entry.sequence)
+            with self._doing(entry.sequence, latest_in(entry.header)), self._dictionary.pins:
                 self._do_again(entry)
         self._done = self._current = checkpoint.journal.next_sequence - 1
         self._restored_streams = set(self._engine.streams)
@@ -100,17 +107,10 @@ class DurableSession:
         boxes = self._outboxes.items()
         return next((name for name, box in boxes if box.is_restored and box.registration.text == text), None)
 
-    @property
-    def problems(self) -> list[str]:
-        return self._checkpoint.problems
-
-    @property
-    def trouble(self) -> str:
-        return self._checkpoint.trouble
-
     # ---- what a session does
 
     def declare(self, options: StreamOptions) -> None:
+        options = checked_options(options)
         with self._order:
             state = self._engine.streams.get(options.iri)
             if (
@@ -121,12 +121,15 @@ class DurableSession:
                 self._restored_streams.discard(options.iri)
                 return
             if state is not None:
-                raise InputError(f"the stream <{options.iri}> is declared twice")
+                otherwise = "is in the checkpoint, declared otherwise"
+                how = otherwise if options.iri in self._restored_streams else "is declared twice"
+                raise InputError(f"the stream <{options.iri}> {how}")
             with self._writing({"kind": "stream", **asdict(options)}):
                 declare_stream(self._engine, options)
 
     def register(self, registration: Registration, on_report: Callable[[Report], None] | None) -> RegisteredQuery:
         """A query that was registered before the restart is taken up again, if it is the same."""
+        registration = checked_registration(registration)
         with self._order:
             box = self._outboxes.get(registration.name)
             if box is not None and box.is_restored:
@@ -134,15 +137,16 @@ class DurableSession:
                     raise InputError(f"a query named {registration.name} is registered already, with other words")
                 box.is_restored = False
                 return self.registered(registration.name, on_report)
-            streams = len(self._engine.streams)
-            registration = replace(registration, streams=streams)
-            self._register(registration)  # first, since it may be refused
+            registration = replace(registration, streams=len(self._engine.streams))
+            self._begin()
+            self._register(registration)  # before it is written down, since it may be refused
             try:
-                with self._writing({"kind": "register", **asdict(registration)}):
-                    pass
+                sequence = self._checkpoint.append(self._with_delivered({"kind": "register", **asdict(registration)}))
             except BaseException:
                 self._forget(registration.name)
                 raise
+            with self._doing(sequence, BEFORE_ALL_TIME):
+                pass
             return self.registered(registration.name, on_report)
 
     def registered(self, name: str, on_report: Callable[[Report], None] | None) -> RegisteredQuery:
@@ -152,9 +156,7 @@ class DurableSession:
                 raise InputError(f"there is no query named {name}")
             box = self._outboxes[name]
             if on_report is not None:
-                for report in box.query:
-                    on_report(report)
-                box.on_report = on_report
+                box.hand_to(on_report)
             return box.query
 
     def unregister(self, name: str) -> None:
@@ -166,23 +168,26 @@ class DurableSession:
 
     def failed(self, name: str) -> None:
         """A query has failed, and is gone; it does not come back."""
+        self._checkpoint.is_gone(name)
         if self._outboxes.pop(name, None) is not None and not self._restoring:
             with suppress(CheckpointError):  # then it fails again after a restart
                 self._checkpoint.append({"kind": "unregister", "name": name})
 
     def push(self, stream: str, elements: Elements) -> None:
         """The caller holds a pin on the dictionary."""
+        check_columns(elements)
         header, body = packed(elements, self._dictionary)
         latest_ms = int(elements.times.max()) if len(elements.times) else BEFORE_ALL_TIME
         with self._order:
-            self._check_stream(stream)
+            self._engine.check_room(stream, elements)  # what is refused is not in the journal
             header |= {"kind": "push", "stream": stream, "latest_ms": latest_ms}
             with self._writing(header, *body):
                 self._push(stream, elements)
 
     def advance(self, stream: str, watermark_ms: int) -> None:
         with self._order:
-            self._check_stream(stream)
+            if stream not in self._engine.streams:
+                raise InputError(f"there is no stream <{stream}>")
             with self._writing({"kind": "advance", "stream": stream, "to": watermark_ms}):
                 self._engine.advance(stream, watermark_ms)
 
@@ -195,7 +200,7 @@ class DurableSession:
         times = np.full(len(quads.graphs), BEFORE_ALL_TIME, np.int64)
         rows = GraphRows(quads.graphs, times, *quads[:3])
         with self._order:
-            self._check_open()
+            self._begin()
             header = self._with_delivered({"kind": "load", "graph": graph, "scopes": self._dictionary.scopes})
             sequence = self._checkpoint.append_load(header, rows)
             with self._doing(sequence, BEFORE_ALL_TIME):
@@ -208,8 +213,9 @@ class DurableSession:
 
     def _open(self, path: str, graph: str | None) -> int:
         assert self._open_graph is not None, "there is nobody to open it"
+        count = self._open_graph(path, graph)
         self._opened.append((path, graph))
-        return self._open_graph(path, graph)
+        return count
 
     def _open_again(self, state: State) -> None:
         """What was open at the cut comes before the segments: it is the base that they are added to."""
@@ -219,12 +225,11 @@ class DurableSession:
 
     def positions(self) -> dict[str, Position]:
         with self._order:
-            streams = self._engine.streams.items()
-            return {iri: Position(self._batches.get(iri, 0), state.elements) for iri, state in streams}
+            return positions_of(self._engine, self._batches)
 
     def make_checkpoint(self) -> bool:
         with self._order:
-            self._check_open()
+            self._begin()
             self._mark_now()
         return self._checkpoint.make()
 
@@ -247,26 +252,24 @@ class DurableSession:
             self._mark_now()
             self._closed = True
         self._checkpoint.close()
+        self._tell_trouble()
 
     # ---- the order of things
 
     @contextmanager
     def _writing(self, header: Header, *body: Piece) -> Iterator[None]:
         """Write an entry; what is within is what it does."""
-        self._check_open()
+        self._begin()
         sequence = self._checkpoint.append(self._with_delivered(header), *body)
-        with self._doing(sequence, _latest(header)):
+        with self._doing(sequence, latest_in(header)):
             yield
 
     @contextmanager
     def _doing(self, sequence: int, latest_ms: int) -> Iterator[None]:
-        """An entry is done. Within it there may be others, where a callback makes them; they get no marks."""
+        """An entry is done. Within it there may be others, where a callback makes them."""
         outer = self._current
         self._current = sequence
-        if self._depth == 0:
-            self._checkpoint.begins(sequence, latest_ms)
-        else:
-            self._checkpoint.within(sequence, latest_ms)
+        self._checkpoint.within(sequence, latest_ms)
         self._depth += 1
         try:
             yield
@@ -277,6 +280,11 @@ class DurableSession:
             else:
                 self._current = outer
 
+    def _mark_if_due(self, sequence: int) -> None:
+        """Before anything of an entry is done; not within another one."""
+        if self._depth == 0 and self._checkpoint.is_mark_due():
+            self._checkpoint.mark(sequence)
+
     def _with_delivered(self, header: Header, *, always: bool = False) -> Header:
         if always or len(self._outboxes) <= _FEW_QUERIES or self._checkpoint.is_mark_due():
             self._checkpoint.delivered = header["delivered"] = self._delivered()
@@ -284,19 +292,19 @@ class DurableSession:
 
     def _delivered(self) -> int:
         """The last entry whose reports, and those of all before, have been received."""
-        oldest = self._done + 1
-        for box in self._outboxes.values():
-            with suppress(IndexError):  # somebody takes the last one meanwhile
-                oldest = min(oldest, box.query.made[0])
-        return oldest - 1
+        return min((box.oldest(self._done + 1) for box in self._outboxes.values()), default=self._done + 1) - 1
 
-    def _check_open(self) -> None:
+    def _begin(self) -> None:
+        """Before anything of an entry is done, also of one that may be refused."""
         if self._closed:
             raise InputError("the session is closed")
+        self._tell_trouble()
+        self._mark_if_due(self._checkpoint.journal.next_sequence)
 
-    def _check_stream(self, stream: str) -> None:
-        if stream not in self._engine.streams:
-            raise InputError(f"there is no stream <{stream}>")
+    def _tell_trouble(self) -> None:
+        """Checkpoints are made in the background; that they cannot be is said with the next call, once."""
+        if trouble := self._checkpoint.untold_trouble():
+            warnings.warn(trouble, stacklevel=5)
 
     # ---- what entries do
 
@@ -320,9 +328,7 @@ class DurableSession:
                 self._open(header["path"], header["graph"])
             case "load":
                 self._dictionary.scopes = max(self._dictionary.scopes, header["scopes"])
-                parts = list(self._checkpoint.loaded(entry.sequence, segments_of(header)))
-                empty = np.empty(0, np.int64)
-                rows = GraphRows.joined(parts) if parts else GraphRows(empty, empty, empty, empty, empty)
+                rows = self._checkpoint.loaded(entry.sequence, segments_of(header))
                 self._load(Quads(*rows[2:], rows.graphs), header["graph"])
         self._engine.forget()
 
@@ -357,24 +363,19 @@ class DurableSession:
             return
         if self._checkpoint.was_delivered(report.query):
             return
-        if box.on_report is not None:
-            box.on_report(report)
-        else:
-            box.made.append(self._current)
-            box.waiting.append(report)
+        box.put(report, self._current)
 
     def _forget(self, name: str) -> None:
         del self._outboxes[name]
+        self._checkpoint.is_gone(name)
         self._engine.unregister(name)
 
     # ---- the state of everything but the graphs
 
     def _state(self) -> State:
-        streams = streams_state(self._engine, self._batches)
-        queries = [box.registration for box in self._outboxes.values()]
         return {
-            "streams": streams,
-            "queries": queries,
+            "streams": streams_state(self._engine, self._batches),
+            "queries": [box.registration for box in self._outboxes.values()],
             "graphs": [*self._graphs],
             "opened": [*self._opened],
             "scopes": self._dictionary.scopes,
@@ -393,8 +394,3 @@ class DurableSession:
                 self._register(registration_of(fields)).is_restored = True
             declare_first(self._engine, streams)
         restore_streams(self._engine, streams, self._batches)
-
-
-def _latest(header: Header) -> int:
-    latest_ms: int = header.get("latest_ms", BEFORE_ALL_TIME)
-    return latest_ms

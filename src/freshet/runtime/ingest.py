@@ -223,6 +223,8 @@ class Ingest:
         """Take in what is waiting, close the sinks, and make a last checkpoint."""
         try:
             self._settle()
+            if self._checkpoint is not None:
+                self._engine.drain()
         finally:
             try:
                 for sinks in self._sinks.values():
@@ -305,6 +307,7 @@ class Ingest:
     def _begin(self, checkpoint: Checkpoint, batch: _Batch) -> None:
         """What has been reported so far is on the disk before anybody relies on it."""
         if checkpoint.is_mark_due():
+            self._engine.drain()  # queries with threads of their own have reported too
             for sinks in self._sinks.values():
                 for sink in sinks:
                     sink.sync()

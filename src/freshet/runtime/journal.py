@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from freshet.runtime.durable_files import DamagedError, make_folder, sync_folder, writing
+from freshet.runtime.durable_files import DamagedError, make_folder, reading, sync_folder, writing
 
 Header = dict[str, Any]
 Piece = bytes | memoryview  # of bytes
@@ -128,8 +128,9 @@ class Journal:
             return sequence
 
     def rotate(self) -> None:
-        """Begin a new file with the next entry."""
+        """Begin a new file with the next entry; what is in the last one is on the disk then."""
         with self._lock:
+            self._bring_to_disk()
             self._close()
 
     def trim(self, before: int) -> None:
@@ -148,7 +149,7 @@ class Journal:
                 continue
             if number > expected:
                 raise _CutShort(f"the entries {expected} to {number - 1} before it are missing", file, 0)
-            with file.open("rb") as opened:
+            with reading(file), file.open("rb") as opened:
                 for entry, _ in _entries(opened, file, last=place + 1 == len(files)):
                     if entry.sequence >= first:
                         expected = entry.sequence + 1
@@ -163,10 +164,14 @@ class Journal:
     def sync(self) -> None:
         """Bring entries that were not waited for to the disk."""
         with self._lock:
-            if self._descriptor is not None:
-                os.fdatasync(self._descriptor)
+            self._bring_to_disk()
 
     # ---- files
+
+    def _bring_to_disk(self) -> None:
+        if self._descriptor is not None and not self._sync:
+            with writing(self._folder / _name(self._firsts[-1])):
+                os.fdatasync(self._descriptor)
 
     def _files(self) -> Iterator[tuple[int, Path]]:
         for first in self._firsts:
@@ -189,7 +194,7 @@ class Journal:
             size += len(view)
             while len(view):
                 view = view[os.write(self._descriptor, view) :]
-        if self._sync:
+        if self._sync or self._size + size >= self._most_bytes:  # nobody syncs a file that is full later
             os.fdatasync(self._descriptor)
         return size
 
@@ -222,7 +227,7 @@ class Journal:
                 found.path.unlink()
                 self._firsts.remove(first)
             else:
-                os.truncate(found.path, found.start)
+                _truncate(found.path, found.start)
             sync_folder(self._folder)
 
     def _set_aside(self, first: int) -> None:
@@ -262,6 +267,13 @@ def _entries(opened: BinaryIO, file: Path, *, last: bool) -> Iterator[tuple[Jour
         place += _FRAME_BYTES + head + length
         expected += 1
         yield JournalEntry(sequence, orjson.loads(text), body), place
+
+
+def _truncate(file: Path, size: int) -> None:
+    """Cut a file off, on the disk too: else what was cut off might be there again before an entry that comes after."""
+    with file.open("r+b") as opened:
+        opened.truncate(size)
+        os.fsync(opened.fileno())
 
 
 def _name(first: int) -> str:

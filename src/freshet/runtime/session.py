@@ -34,6 +34,7 @@ from freshet.results.arrow import record_batch
 from freshet.results.report import Answer, BooleanAnswer, Report, Solutions
 from freshet.results.write import report_json
 from freshet.runtime.checkpoint import EVERY_SECONDS, Checkpoint
+from freshet.runtime.durable_checks import whole_number
 from freshet.runtime.durable_parts import Position, Registration, StreamOptions, declare_stream, load_quads
 from freshet.runtime.durable_session import DurableSession
 from freshet.runtime.open_graph import open_graph
@@ -90,6 +91,8 @@ class Session:
         """
         if isinstance(services, str):
             services = (services,)
+        if checkpoint is not None and stored is not None:
+            raise InputError("a session with a checkpoint has stored data of its own: give 'checkpoint' or 'stored'")
         settings = services if isinstance(services, ServiceSettings) else ServiceSettings(tuple(services))
         self.services = ServiceClient(settings)
         self.dictionary = Dictionary()
@@ -104,7 +107,7 @@ class Session:
         if kept is not None:
             self._durable = DurableSession(self.engine, self.dictionary, kept, self._open)
             self._durable.restore()
-            for problem in self._durable.problems:
+            for problem in kept.problems:
                 warnings.warn(problem, stacklevel=2)
 
     def load(self, *paths: str | Path, graph: str | None = None) -> int:
@@ -119,6 +122,7 @@ class Session:
             for path in paths:
                 if Path(path).is_dir():
                     where = str(Path(path).absolute())
+                    GraphDirectory(where)  # what is none is refused before anything is written down
                     count += self._open(where, graph) if self._durable is None else self._durable.open(where, graph)
                     continue
                 quads = read_rdf(path, self.dictionary)
@@ -156,14 +160,13 @@ class Session:
         then, and a push for which there is no room is refused with a BufferFullError.
         """
         named = () if absorb is True or absorb is False else tuple(sorted(set(absorb)))
-        options = StreamOptions(iri, lateness_ms, named if named or absorb is True else None, held)
+        absorbed = named if named or absorb is True else None
+        options = StreamOptions(iri, lateness_ms, absorbed, held, keep_ms, keep_bytes if keep_ms else 0)
         with self.dictionary.pins:
             if self._durable is None:
                 declare_stream(self.engine, options)
             else:
                 self._durable.declare(options)
-        if keep_ms:
-            self.engine.keep_windows(iri, keep_ms, keep_bytes)
 
     def register(
         self,
@@ -192,9 +195,17 @@ class Session:
         """
         query = parse_query(text, file=file, dialect=dialect)
         chosen = query.name or name or f"query{len(self.engine.names) + 1}"
+        constraints = Constraints(
+            query.accuracy if accuracy is None else accuracy,
+            query.latency_ms if latency_ms is None else latency_ms,
+        )
         if self._durable is not None:
             if asks_services(lower(query, streams=list(self.engine.streams), file=file)):
                 raise UnsupportedError("a query with SERVICE cannot be kept in a checkpoint yet", file=file)
+            if constraints != Constraints():
+                raise InputError(
+                    f"the query {chosen} has no SERVICE, so there is no accuracy or latency to ask for", file=file
+                )
             if query.name is None and name is None:
                 chosen = self._durable.restored_name(text) or chosen
             conditions = (report,) if isinstance(report, str) else tuple(report)
@@ -209,10 +220,7 @@ class Session:
             report=report,
             every_ms=every_ms,
             limit_seconds=limit_seconds,
-            constraints=Constraints(
-                query.accuracy if accuracy is None else accuracy,
-                query.latency_ms if latency_ms is None else latency_ms,
-            ),
+            constraints=constraints,
         )
         self._registered[chosen] = RegisteredQuery(chosen, plan.variables, waiting)
         return self._registered[chosen]
@@ -284,6 +292,7 @@ class Session:
 
     def advance(self, stream: str, watermark_ms: int) -> None:
         """Say that all of a stream's elements before a time have come."""
+        watermark_ms = whole_number(watermark_ms, "a watermark in milliseconds")
         if self._durable is None:
             self.engine.advance(stream, watermark_ms)
         else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from freshet.rdf.errors import InputError
 from freshet.runtime.durable_files import writing
 
 
@@ -18,6 +19,13 @@ def go_back(folder: Path, batch: int) -> bool:
     if max(committed, default=-1) <= batch:
         return False
     planned = _numbered(folder / "offsets")
+    for needed in (number for number in (batch, batch + 1) if number >= 0):  # from where to where the next one goes
+        if needed not in planned:
+            raise InputError(
+                f"the journal has no batch after {batch}, and Spark has no offsets of batch {needed} any more to read"
+                " it again: choose a new checkpoint folder",
+                file=str(folder),
+            )
     for number in sorted(planned, reverse=True):  # from the end, so that being cut off in between does no harm
         if number > batch + 1:
             _remove(planned[number])

@@ -150,6 +150,10 @@ class StoredDataset:
         """Keep a batch of what a stream does not leave in the graph; a BufferFullError says that there is no room."""
         self._windows_of(stream).slices.push(elements)
 
+    def check_timing_room(self, elements: Elements, stream: str) -> None:
+        """Raise the BufferFullError that `push_timing` would raise."""
+        self._windows_of(stream).slices.check_room(elements)
+
     def free_before(self, stream: str, time_ms: int) -> None:
         """Free what windows of a stream read, where it has no element from a time on."""
         with self.changing:

@@ -74,12 +74,20 @@ class TimeSlices:
             if self.nbytes + size > self.budget_bytes and self._needed_from is not None:
                 self._free(self._needed_from())
             if self.nbytes + size > self.budget_bytes:
-                self.refused += 1
-                raise BufferFullError(
-                    f"a batch of {size} bytes does not fit: the slices have {self.nbytes} of {self.budget_bytes} bytes"
-                )
+                raise self._full(size, self.nbytes)
             self._slices = (*self._slices, new)
             self.nbytes += size
+
+    def check_room(self, elements: Elements) -> None:
+        """Raise the BufferFullError that `push` would raise. Nothing is freed."""
+        size = sum(column.nbytes for column in elements)
+        with self._lock:
+            used = self.nbytes
+            if used + size > self.budget_bytes and self._needed_from is not None:
+                needed_ms = self._needed_from()
+                used = sum(piece.nbytes for piece in self._slices if piece.last_ms >= needed_ms)
+            if size and used + size > self.budget_bytes:
+                raise self._full(size, used)
 
     def free_before(self, time_ms: int) -> int:
         """Drop slices that have no element from a time on; how many bytes that gave back."""
@@ -92,6 +100,12 @@ class TimeSlices:
 
     def __len__(self) -> int:
         return len(self._slices)
+
+    def _full(self, size: int, used: int) -> BufferFullError:
+        self.refused += 1
+        return BufferFullError(
+            f"a batch of {size} bytes does not fit: the slices have {used} of {self.budget_bytes} bytes"
+        )
 
     def _free(self, time_ms: int) -> int:
         kept = tuple(piece for piece in self._slices if piece.last_ms >= time_ms)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from freshet.runtime.durable_files import CheckpointError
+from freshet.runtime.durable_files import CheckpointError, DamagedError
 from freshet.runtime.journal import Journal
 
 
@@ -126,3 +126,49 @@ def test_nothing_stays_of_what_could_not_be_written(tmp_path, monkeypatch):
     assert journal.append({"number": 2}) == 1
     again = Journal(tmp_path)
     assert again.recover(0) == ([(0, {"number": 0}), (1, {"number": 2})], "")
+
+
+def synced(monkeypatch) -> list[tuple[Path, int]]:
+    """Which files were brought to the disk, and how long they were."""
+    found: list[tuple[Path, int]] = []
+
+    def note(descriptor):
+        found.append((Path(os.readlink(f"/proc/self/fd/{descriptor}")), os.fstat(descriptor).st_size))
+
+    monkeypatch.setattr(os, "fsync", note)
+    monkeypatch.setattr(os, "fdatasync", note)
+    return found
+
+
+def test_a_torn_end_is_taken_off_on_the_disk_too(tmp_path, monkeypatch):
+    written(tmp_path, 5)
+    (file,) = tmp_path.glob("*.log")
+    os.truncate(file, file.stat().st_size - 3)
+    found = synced(monkeypatch)
+    Journal(tmp_path).recover(0)
+    assert (file, file.stat().st_size) in found
+
+
+def test_files_that_are_done_with_are_on_the_disk(tmp_path, monkeypatch):
+    """Also where nobody waits for each entry, since a checkpoint syncs the last file only."""
+    journal = Journal(tmp_path, sync=False, most_bytes=300)
+    journal.recover(0)
+    found = synced(monkeypatch)
+    for number in range(19):
+        journal.append({"number": number})
+        if number == 12:
+            journal.rotate()
+    files = sorted(tmp_path.glob("*.log"))
+    assert len(files) == 3
+    for file in files[:-1]:
+        assert (file, file.stat().st_size) in found
+    assert (files[-1], files[-1].stat().st_size) not in found
+
+
+def test_a_file_that_cannot_be_read_is_named_in_one_line(tmp_path):
+    written(tmp_path, 5)
+    (file,) = tmp_path.glob("*.log")
+    file.unlink()
+    file.mkdir()
+    with pytest.raises(DamagedError, match=r"\.log: a file of the checkpoint cannot be read: Is a directory"):
+        Journal(tmp_path).recover(0)

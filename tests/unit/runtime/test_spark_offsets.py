@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from freshet.rdf.errors import InputError
 from freshet.runtime.spark_offsets import go_back
 
 
@@ -39,3 +40,16 @@ def test_batches_that_are_missing_come_again(tmp_path, batch, planned, committed
 
 def test_there_may_be_nothing(tmp_path):
     assert not go_back(tmp_path / "none", -1)
+
+
+@pytest.mark.parametrize(("batch", "missing"), [(-1, 0), (2, 2), (3, 3), (3, 4)])
+def test_more_is_missing_than_spark_has_offsets_for(tmp_path, batch, missing):
+    folder = spark_folder(tmp_path, 9, 8)
+    for name in ("offsets", "commits"):
+        for number in range(missing + 1):
+            (folder / name / str(number)).unlink()
+            (folder / name / f".{number}.crc").unlink()
+    before = left(folder)
+    with pytest.raises(InputError, match=f"no offsets of batch {max(batch, 0)} any more"):
+        go_back(folder, batch)
+    assert left(folder) == before

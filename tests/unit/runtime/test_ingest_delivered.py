@@ -1,0 +1,84 @@
+"""What a pipeline notes as delivered has been delivered, also by queries that wait for remote data."""
+
+import time
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pytest
+
+from freshet.federation.settings import ServiceSettings
+from freshet.rdf.batch import Layout
+from freshet.results.report import Report
+from freshet.runtime.checkpoint import Checkpoint
+from freshet.runtime.ingest import Ingest, StreamIntake
+from freshet.runtime.metrics import Metrics
+from freshet.runtime.session import Session
+from sparql_endpoint import EndpointProcess
+
+IRI = "http://e/s"
+LAYOUT = Layout(((0, 1, 2),), (("", ""),) * 3)
+SCHEMA = pa.schema([("time", pa.int64()), ("arrived", pa.int64()), *((f"text_{k}", pa.string()) for k in range(3))])
+
+
+@pytest.fixture
+def endpoint() -> Iterator[EndpointProcess]:
+    process = EndpointProcess("<http://e/a> <http://e/followers> 10 .")
+    yield process
+    process.stop()
+
+
+class Noted(Checkpoint):
+    """Remembers how many reports were there whenever more was noted as delivered."""
+
+    def __init__(self, folder, reports: list[Report]) -> None:
+        self.moves: list[tuple[int, int]] = []
+        self._reports = reports
+        super().__init__(folder, every_seconds=1e6)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        super().__setattr__(name, value)
+        if name == "delivered":
+            self.moves.append((value, len(self._reports)))
+
+
+class ListSink:
+    def __init__(self, reports: list[Report]) -> None:
+        self.deliver = reports.append
+
+    def pass_over(self, report: Report) -> None:
+        raise AssertionError("nothing was delivered before")
+
+    def flush(self) -> None:
+        """There is nothing to flush."""
+
+    sync = close = flush
+
+
+def test_delivered_waits_for_remote_data(tmp_path, endpoint):
+    reports: list[Report] = []
+    session = Session(services=ServiceSettings(hosts=("127.0.0.1",)))
+    session.stream(IRI)
+    checkpoint = Noted(tmp_path, reports)
+    checkpoint.recover(session.dictionary)
+    ingest = Ingest(session.engine, Metrics(["s"]), checkpoint)
+    session.register(
+        f"""PREFIX : <http://e/> REGISTER RSTREAM <q> AS SELECT ?n
+        FROM NAMED WINDOW <w> ON :s [RANGE PT1S STEP PT1S]
+        WHERE {{ WINDOW <w> {{ ?s :p ?o }} SERVICE <{endpoint.url}> {{ ?s :followers ?n }} }}""",
+        on_report=ingest.deliver,
+    )
+    ingest.connect("q", [ListSink(reports)])
+    ingest.open({"s": StreamIntake("s", IRI, LAYOUT, "s")})
+    endpoint.does(delay_seconds=0.7)
+    for number in range(3):  # the second closes the window of the first, the third that of the second
+        times = [500 + 1000 * number]
+        texts = {"text_0": ["<http://e/a>"], "text_1": ["<http://e/p>"], "text_2": [f'"{number}"']}
+        table = pa.table({"time": times, "arrived": times, **texts}, schema=SCHEMA)
+        ingest.batch("s", number, table, records=1, rejected=0, seconds=0.0)
+        time.sleep(0.3)
+    ingest.close()
+    session.services.close()
+    assert len(reports) == 2
+    assert checkpoint.moves[-1] == (2, 2)
+    for entry, count in checkpoint.moves:
+        assert count >= entry
