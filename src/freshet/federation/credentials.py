@@ -22,12 +22,24 @@ def authorization(url: str, environment: Mapping[str, str]) -> str | None:
     parts = split(url)
     host = parts.hostname or ""
     name = f"FRESHET_SERVICE_{re.sub('[^A-Z0-9]', '_', host.upper())}"
-    token, user = environment.get(f"{name}_TOKEN"), environment.get(f"{name}_USER")
+    token, user = _read(environment, f"{name}_TOKEN"), _read(environment, f"{name}_USER")
     if token is None and user is None:
         return None
     if parts.scheme != "https" and host not in _LOOPBACK:
         raise ServiceError(f"there are credentials for {shown(url)}, which would be sent unencrypted", hint="use https")
     if token is not None:
+        if not token.isascii():
+            raise ServiceError(f"{name}_TOKEN has characters that no token has")
         return f"Bearer {token}"
-    pair = f"{user}:{environment.get(f'{name}_PASSWORD', '')}"
+    if user is not None and ":" in user:
+        raise ServiceError(f"{name}_USER has a colon in it, which no user's name may have")
+    pair = f"{user}:{_read(environment, f'{name}_PASSWORD') or ''}"
     return f"Basic {b64encode(pair.encode()).decode()}"
+
+
+def _read(environment: Mapping[str, str], name: str) -> str | None:
+    """A variable without the line's end that a file leaves; None where there is nothing in it. No value is shown."""
+    value = environment.get(name, "").strip()
+    if not value.isprintable():
+        raise ServiceError(f"{name} has characters that cannot be printed")
+    return value or None

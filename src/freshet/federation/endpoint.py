@@ -55,6 +55,11 @@ class Endpoint:
             self.breaker.failed()
             self._note(None, error)
             raise
+        except Exception as error:  # what it says may have the headers in it: only its kind is told
+            self.breaker.failed()
+            told = ServiceError(f"asking {shown(self.url)} failed: {type(error).__name__}")
+            self._note(None, told)
+            raise told from None
         except BaseException:
             self.breaker.failed()
             raise

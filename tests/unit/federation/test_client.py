@@ -7,6 +7,7 @@ import shutil
 import ssl
 import subprocess
 import time
+import traceback
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -316,6 +317,57 @@ def test_credentials_are_never_shown(
     with pytest.raises(ServiceError) as raised:
         asking("http://ada:secret@127.0.0.1/")
     assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [({"TOKEN": "s3cr3t\n"}, "Bearer s3cr3t"), ({"USER": "ada\n", "PASSWORD": "pw\r\n"}, "Basic YWRhOnB3")],
+    ids=["token", "user"],
+)
+def test_the_end_of_a_line_is_no_part_of_credentials(
+    endpoint: EndpointProcess,
+    asking: Asking,
+    monkeypatch: pytest.MonkeyPatch,
+    given: dict[str, str],
+    sent: str,
+) -> None:
+    for name, value in given.items():
+        monkeypatch.setenv(f"FRESHET_SERVICE_127_0_0_1_{name}", value)
+    asking(endpoint.url)
+    assert endpoint.seen[0]["authorization"] == sent
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("TOKEN", "s3cr3t\r\nX-Other: 1"),
+        ("TOKEN", "s3cr3t\u00fc"),
+        ("TOKEN", "s3cr3t\udcff"),
+        ("USER", "s3cr3t\udcff"),
+        ("USER", "s3cr3t:x"),
+    ],
+)
+def test_credentials_that_cannot_be_sent_are_named_not_shown(
+    endpoint: EndpointProcess, asking: Asking, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(f"FRESHET_SERVICE_127_0_0_1_{name}", value)
+    with pytest.raises(ServiceError, match=f"FRESHET_SERVICE_127_0_0_1_{name}") as raised:
+        asking(endpoint.url)
+    assert "s3cr3t" not in str(raised.value)
+    assert endpoint.seen == []
+
+
+def test_of_errors_that_nobody_expects_only_the_kind_is_told(
+    endpoint: EndpointProcess, asking: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError("Invalid header value b'Bearer s3cr3t'")
+
+    monkeypatch.setattr("freshet.federation.http.authorization", fail)
+    with pytest.raises(ServiceError, match="ValueError") as raised:
+        asking(endpoint.url)
+    assert "s3cr3t" not in "".join(traceback.format_exception(raised.value))
+    assert "s3cr3t" not in str(asking.client.endpoint(endpoint.url).last_error)
 
 
 def test_credentials_are_not_sent_unencrypted(asking: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
