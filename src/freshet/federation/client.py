@@ -10,7 +10,6 @@ from time import monotonic
 from typing import NamedTuple
 
 import numpy as np
-import urllib3
 
 from freshet.federation.endpoint import Endpoint
 from freshet.federation.errors import RejectedError, ServiceError
@@ -18,6 +17,7 @@ from freshet.federation.http import Requests
 from freshet.federation.moment import Ids
 from freshet.federation.service_query import Row, ServiceQuery
 from freshet.federation.settings import ServiceSettings, shown
+from freshet.federation.timed_pool import TimedPool
 from freshet.rdf.dictionary import Dictionary
 from freshet.results.table import Table
 
@@ -44,8 +44,7 @@ class ServiceClient:
 
     def __init__(self, settings: ServiceSettings | None = None) -> None:
         self.settings = settings or ServiceSettings()
-        pool = urllib3.PoolManager(maxsize=self.settings.requests_at_once, block=False)
-        self._requests = Requests(pool, self.settings)
+        self._requests = Requests(TimedPool(self.settings.requests_at_once), self.settings)
         self._lock = Lock()
         self.endpoints: dict[str, Endpoint] = {}
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from threading import Lock
 from time import monotonic
 
 from freshet.federation.breaker import Breaker
+from freshet.federation.daemon_threads import DaemonThreads
 from freshet.federation.errors import RejectedError, ServiceError
 from freshet.federation.http import Requests
 from freshet.federation.settings import shown
@@ -31,15 +32,15 @@ class Endpoint:
         self.last_error: str | None = None
         self._requests = requests
         self._lock = Lock()
-        self._threads = ThreadPoolExecutor(settings.requests_at_once, thread_name_prefix="service")
+        self._threads = DaemonThreads(settings.requests_at_once, "freshet service")
 
     def submit(self, query: str, blank_scope: str, seconds: float | None = None) -> Future[Table]:
         """Ask in a thread. The future fails with ServiceError only."""
-        return self._threads.submit(self._ask, query, blank_scope, seconds)
+        return self._threads.submit(lambda: self._ask(query, blank_scope, seconds))
 
     def close(self) -> None:
-        """Give up what has not begun."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        """Give up what has not begun; nothing is asked any more."""
+        self._threads.close()
 
     def _ask(self, query: str, blank_scope: str, seconds: float | None) -> Table:
         if not self.breaker.allows():

@@ -16,6 +16,7 @@ from urllib3.exceptions import HTTPError, SSLError
 from freshet.federation.credentials import authorization
 from freshet.federation.errors import RejectedError, ServiceError
 from freshet.federation.settings import ServiceSettings, shown, split
+from freshet.federation.timed_pool import TimedPool
 
 ACCEPT = "application/sparql-results+json, application/sparql-results+xml;q=0.9, application/json;q=0.5"
 _FORMATS = {
@@ -59,7 +60,7 @@ class _PassingError(ServiceError):
 class Requests:
     """Makes requests. `sleep` waits between attempts, and may be cut short."""
 
-    pool: urllib3.PoolManager
+    pool: TimedPool
     settings: ServiceSettings
     sleep: Callable[[float], object] = Event().wait
 
@@ -94,7 +95,7 @@ class Requests:
         headers = {"Accept": ACCEPT, "Accept-Encoding": "identity", "User-Agent": "freshet"}
         if (credentials := authorization(url, os.environ)) is not None:
             headers["Authorization"] = credentials
-        body = None
+        body, left = None, _left(url, end)
         if method == "POST":
             headers["Content-Type"] = "application/x-www-form-urlencoded"
             body = urlencode({"query": query})
@@ -107,9 +108,7 @@ class Requests:
                 redirect=False,
                 retries=False,
                 preload_content=False,
-                timeout=urllib3.Timeout(
-                    connect=min(self.settings.connect_seconds, _left(url, end)), read=_left(url, end)
-                ),
+                timeout=urllib3.Timeout(total=left, connect=min(self.settings.connect_seconds, left)),
             )
         except SSLError as error:
             raise ServiceError(f"{shown(url)}: TLS failed: {_reason(error)}") from None

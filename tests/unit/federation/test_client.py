@@ -6,6 +6,7 @@ import logging
 import shutil
 import ssl
 import subprocess
+import sys
 import time
 import traceback
 from collections.abc import Iterator
@@ -162,7 +163,11 @@ def test_requests_run_side_by_side_up_to_the_limit(endpoint: EndpointProcess) ->
         ({"mode": "gone"}, "cannot be reached"),
         ({"mode": "wrong_type"}, "text/html"),
         ({"mode": "broken_json"}, "not JSON"),
-        ({"mode": "drip"}, "too long"),
+        ({"mode": "drip"}, "no answer in time|too long"),
+        ({"mode": "drip_headers"}, "no answer in time"),
+        ({"mode": "continue"}, "no answer in time"),
+        ({"mode": "continue", "pause_seconds": 0}, "no answer in time"),
+        ({"mode": "drip_trailers"}, "no answer in time|too long"),
         ({"delay_seconds": 2}, "no answer in time|too long"),
         ({"mode": "status", "status": 500}, "status 500"),
         ({"mode": "status", "status": 204}, "status 204"),
@@ -249,6 +254,38 @@ def test_one_endpoint_that_hangs_does_not_hold_up_another(endpoint: EndpointProc
         asking.client.close()
     finally:
         other.stop()
+
+
+def test_a_process_can_end_while_a_request_hangs() -> None:
+    """Nothing can end the look-up of a name; here it is a request that sleeps."""
+    script = """
+import time
+from freshet.federation.http import Requests
+Requests.ask = lambda *given: time.sleep(600)
+from freshet.federation.client import ServiceClient
+from freshet.federation.settings import ServiceSettings
+future = ServiceClient(ServiceSettings(("127.0.0.1",))).endpoint("http://127.0.0.1/").submit("ASK {}", "s")
+while not future.running():
+    time.sleep(0.01)
+print("at work")
+"""
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert (ended.returncode, ended.stdout) == (0, "at work\n"), ended.stderr
+
+
+def test_what_is_closed_asks_nothing(endpoint: EndpointProcess) -> None:
+    endpoint.does(delay_seconds=0.3)
+    asking = Asking(replace(QUICK, requests_at_once=1))
+    asked = asking.client.endpoint(endpoint.url)
+    begun, waiting = (asked.submit(FOLLOWERS.whole(), "s") for _ in range(2))
+    while not begun.running():
+        time.sleep(0.01)
+    asking.client.close()
+    for each in (waiting, asked.submit(FOLLOWERS.whole(), "s")):
+        assert isinstance(each.exception(0), ServiceError)
+    assert begun.result(2).count == 4
+    with pytest.raises(ServiceError, match="closed"):
+        asking(endpoint.url)
 
 
 def test_a_check_can_stop_the_waiting(endpoint: EndpointProcess, asking: Asking) -> None:
