@@ -112,7 +112,7 @@ class _Asking:
         for part, (_, row) in zip(parts, asked, strict=True):
             for name, term_id in zip(bindings.names, row.tolist(), strict=True):
                 part.ids[name] = np.full(part.count, term_id)
-        return _stacked(parts, query.variables)
+        return stacked(parts, query.variables)
 
     def _gathered(self, texts: Sequence[str]) -> list[Table]:
         """The answers to some queries, in their order. Where one fails, what has not begun of the rest is not asked."""
@@ -140,7 +140,7 @@ class _Asking:
 
 def columns(tables: Sequence[Table], names: Sequence[str], dictionary: Dictionary) -> Columns:
     """Answers as columns; variables that an answer does not have are unbound."""
-    return _stacked([_columns(table, names, dictionary) for table in tables], names)
+    return stacked([_columns(table, names, dictionary) for table in tables], names)
 
 
 def _columns(table: Table, names: Sequence[str], dictionary: Dictionary) -> Columns:
@@ -151,7 +151,8 @@ def _columns(table: Table, names: Sequence[str], dictionary: Dictionary) -> Colu
     return Columns(ids, table.count)
 
 
-def _stacked(parts: Sequence[Columns], names: Sequence[str]) -> Columns:
+def stacked(parts: Sequence[Columns], names: Sequence[str]) -> Columns:
+    """Some solutions after others."""
     nothing = np.empty(0, np.int64)
     ids = {name: np.concatenate([nothing, *(part.ids[name] for part in parts)]) for name in names}
     return Columns(ids, sum(part.count for part in parts))

@@ -66,7 +66,7 @@ class ExpectedGain:
         result: Numbers = (self.rates.weights(moment.entries) * gains).sum(axis=1) * moment.uses
         return result
 
-    def ages(self, entries: Ids, time_ms: int) -> Numbers:
+    def ages(self, entries: Ids, time_ms: int | Ids) -> Numbers:
         """How many evaluations ago entries were refreshed."""
         return np.maximum(0, time_ms - self._refreshed_ms[entries]) / self._slide_ms
 
@@ -81,11 +81,11 @@ class ExpectedGain:
         result: Numbers = np.minimum(1.0, (used + mean) / (self._evaluations + 1))
         return result
 
-    def refreshed(self, entries: Ids, changed: Flags, time_ms: int) -> None:
+    def refreshed(self, entries: Ids, changed: Flags, time_ms: int | Ids) -> None:
         self.rates.observe(entries, self.ages(entries, time_ms), changed)
         self._refreshed_ms[entries] = time_ms
 
-    def loaded(self, entries: Ids, time_ms: int) -> None:
+    def loaded(self, entries: Ids, time_ms: int | Ids) -> None:
         """Entries were fetched for the first time, which says nothing of their changes."""
         self._refreshed_ms[entries] = time_ms
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from time import monotonic, time_ns
 from typing import NamedTuple
 
 import numpy as np
 
-from freshet.federation.client import Columns, ServiceClient, columns, rows_of_terms
+from freshet.federation.client import Columns, ServiceClient, columns, rows_of_terms, stacked
 from freshet.federation.errors import RejectedError, ServiceError
 from freshet.federation.expected_gain import ExpectedGain
 from freshet.federation.moment import Flags, Ids, Moment
@@ -100,8 +100,10 @@ class LocalView:
         """
         end = None if seconds is None else monotonic() + seconds
         with self._lock:
-            self._inside += 1
             self._collect()
+            if len(self._key_rows) > self._settings.most_entries and not self._requests and not self._inside:
+                self._shrink(self._settings.most_entries // 2)
+            self._inside += 1
             entries = self._entries(needed.keys)
             moment = Moment(now_ms(), needed.slide_ms, entries, needed.lives, needed.uses)
             chosen = self._chosen(moment, self._budget(seconds), accuracy)
@@ -114,17 +116,15 @@ class LocalView:
             return self._refreshed(moment, len(chosen)), self._solutions(entries, silent)
 
     def load(self) -> None:
-        """Begin to fetch all there is; for a view without keys."""
+        """Begin to fetch all there is, where that is wanted, or where the view has no keys."""
         with self._lock:
-            self._send(self._entries(np.empty((1, 0), np.int64)))
+            if not self.keys:
+                self._send(self._entries(np.empty((1, 0), np.int64)))
+            elif self._settings.load_whole and not len(self._key_rows):
+                self._submit(self.query.whole(), np.empty(0, np.int64), single=False)
 
     def _entries(self, key_rows: Ids) -> Ids:
-        """The numbers of the entries with these keys, which are all different; new ones are added.
-
-        Of more entries than a view may have, those go that were not needed for longest.
-        """
-        if len(self._key_rows) > self._settings.most_entries and not self._requests and self._inside == 1:
-            self._shrink(self._settings.most_entries // 2)
+        """The numbers of the entries with these keys, which are all different; new ones are added."""
         if not self.keys:
             key_rows = key_rows[:1]
             found: Ids = np.zeros(len(key_rows), np.int64)
@@ -159,7 +159,7 @@ class LocalView:
         self._ranker.grow(len(self._key_rows), now_ms())
 
     def _shrink(self, count: int) -> None:
-        """Keep the entries that were needed last. Nothing is on its way."""
+        """Keep the entries that were needed last. Nothing is on its way, and nobody holds numbers of entries."""
         kept = np.sort(np.argsort(self._needed_ms, kind="stable")[-count:])
         self._rows.keep(kept, len(self._key_rows))
         self._ranker.keep(kept)
@@ -228,15 +228,16 @@ class LocalView:
     def _submit(self, text: str | None, entries: Ids, *, single: bool) -> None:
         """Ask; where nothing can fit, the answer is known to be empty."""
         if text is None:
-            self._take(_columns_of_nothing(self.query.variables), entries, now_ms())
+            self._take(_columns_of_nothing(self.query.variables), entries, np.full(len(entries), now_ms()))
             return
         future = self.endpoint.submit(text, self._dictionary.fresh_scope())
         self._requests.append(_Request(future, entries, now_ms(), single))
 
     def _collect(self) -> None:
-        """Take in the answers that have come."""
+        """Take in the answers that have come, all at once: a thousand of them may have."""
         done = [each for each in self._requests if each.future.done()]
         self._requests = [each for each in self._requests if not each.future.done()]
+        answered, parts = [], []
         for request in done:
             try:
                 table = request.future.result()
@@ -247,8 +248,16 @@ class LocalView:
             except ServiceError as error:
                 self._failed(request, error)
             else:
-                self.failing = None
-                self._take(self._columns(table, request), request.entries, request.sent_ms)
+                found = self._columns(table, request)
+                if self.keys and not len(request.entries):
+                    request = replace(request, entries=self._entries(self._keys_of(found)))
+                answered.append(request)
+                parts.append(found)
+        if answered:
+            self.failing = None
+            entries = np.concatenate([each.entries for each in answered])
+            sent_ms = np.repeat([each.sent_ms for each in answered], [len(each.entries) for each in answered])
+            self._take(stacked(parts, self.query.variables), entries, sent_ms)
 
     def _failed(self, request: _Request, error: ServiceError) -> None:
         self._asked[request.entries] = False
@@ -261,7 +270,13 @@ class LocalView:
                 found.ids[name] = np.full(found.count, self._key_rows[request.entries[0], at])
         return found
 
-    def _take(self, found: Columns, entries: Ids, sent_ms: int) -> None:
+    def _keys_of(self, found: Columns) -> Ids:
+        """The different keys of some solutions."""
+        keys = np.stack([found.ids[name] for name in self.keys], axis=1)
+        different: Ids = keys[number_rows(read_only(np.ascontiguousarray(keys)))[1]]
+        return different
+
+    def _take(self, found: Columns, entries: Ids, sent_ms: Ids) -> None:
         """The solutions of entries are these now."""
         owners = self._owners(found, entries)
         kept = np.flatnonzero(owners >= 0)
@@ -272,8 +287,8 @@ class LocalView:
         changed |= ~self._known[entries]
         self._rows.replace(entries[changed], fresh)
         known = self._known[entries]
-        self._ranker.refreshed(entries[known], changed[known], sent_ms)
-        self._ranker.loaded(entries[~known], sent_ms)
+        self._ranker.refreshed(entries[known], changed[known], sent_ms[known])
+        self._ranker.loaded(entries[~known], sent_ms[~known])
         self._known[entries] = True
         self._asked[entries] = False
         self._fetched_ms[entries] = sent_ms

@@ -18,6 +18,7 @@ class ServiceSettings:
 
     `hosts` is the allow-list: `example.org` (any port), `example.org:8080`, or `*` for all. Nothing is asked that is
     not in it. `aliases` has endpoints that stand elsewhere, by IRI. `single_bindings` are hosts that know no VALUES.
+    With `load_whole` local views are filled at registration, not entry by entry as windows need them.
     """
 
     hosts: tuple[str, ...] = ()
@@ -34,6 +35,7 @@ class ServiceSettings:
     batch: int = 100
     most_bindings: int = 10_000
     most_entries: int = 100_000
+    load_whole: bool = False
 
     def url(self, endpoint: str) -> str:
         """Where an endpoint is asked; RefusedError where it may not be."""

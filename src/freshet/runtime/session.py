@@ -87,6 +87,8 @@ class Session:
         services: Iterable[str] | ServiceSettings = (),
     ) -> None:
         """`services` are the hosts that SERVICE may ask (`example.org`, `localhost:3030`), none if not given."""
+        if isinstance(services, str):
+            services = (services,)
         settings = services if isinstance(services, ServiceSettings) else ServiceSettings(tuple(services))
         self.services = ServiceClient(settings)
         self.dictionary = Dictionary()

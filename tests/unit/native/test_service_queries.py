@@ -359,3 +359,17 @@ def test_many_small_pushes_from_several_queries(session: Session, endpoint: Endp
         users = [user for second in seconds for user in (second % USERS, (second * 5) % USERS)]
         expected = [(f"u{user}", str(n)) for user in users for n in ([30, 33] if user == 3 else [user * 10])]
         assert rows == sorted(expected)
+
+
+def test_views_can_be_loaded_whole(endpoint: EndpointProcess) -> None:
+    session = Session(services=replace(QUICK, load_whole=True))
+    session.stream(STREAM)
+    query = session.register(query_text(followers(endpoint)), accuracy=0.5)
+    time.sleep(0.5)
+    mention(session, 1, 1, 3)
+    [report] = closed(session, query, 10)
+    assert counts(session, report) == [("u1", "10"), ("u3", "30"), ("u3", "33")]
+    assert ["VALUES" in each["query"] for each in endpoint.seen] == [False]
+    assert report.freshness is not None
+    assert report.freshness.refreshes == 0
+    session.services.close()

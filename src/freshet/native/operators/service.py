@@ -104,8 +104,7 @@ class ServiceOp:
         self._evaluation = evaluation
         self._silent = silent
         self._now = Table({}, 0)
-        if not self._columns:  # the view is loaded as a whole: it can begin now
-            view.load()
+        view.load()
 
     def changes(self, number: int) -> Change:
         before, self._now = self._now, self._current(number)

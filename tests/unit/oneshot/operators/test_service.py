@@ -162,3 +162,8 @@ def test_the_time_limit_of_a_query_is_that_of_its_requests(
     for thread in set(threading.enumerate()) - others:
         thread.join(2)  # what is left at work ends in time too
     assert time.monotonic() - start < 2
+
+
+def test_one_host_needs_no_list(endpoint: EndpointProcess) -> None:
+    session = Session(services="127.0.0.1")
+    assert len(rows(session, f"SELECT * {{ SERVICE <{endpoint.url}> {{ :u1 :followers ?n }} }}")) == 1
