@@ -98,9 +98,11 @@ class _Asking:
         texts = list(query.batches(bindings.names, rows_of_terms(bindings.rows, self.dictionary), self.settings.batch))
         try:
             return columns(self._gathered(texts), query.variables, self.dictionary)
-        except RejectedError:
+        except RejectedError as error:
+            if not error.may_be_for_values:
+                raise
             found = self._singly(query, bindings)
-            self.endpoint.knows_values = False  # as single bindings were answered, it is VALUES that it does not know
+            self.endpoint.refuses_values()
             return found
 
     def _singly(self, query: ServiceQuery, bindings: Bindings) -> Columns:

@@ -128,8 +128,8 @@ class Requests:
     def _body(self, url: str, response: urllib3.BaseHTTPResponse, end: float) -> Body:
         if response.status in _PASSING:
             raise _PassingError(f"{shown(url)} answers with status {response.status}")
-        if 400 <= response.status < 500:
-            raise RejectedError(f"{shown(url)} answers with status {response.status}")
+        if 400 <= response.status < 500 or response.status == 501:
+            raise RejectedError(f"{shown(url)} answers with status {response.status}", response.status)
         if response.status != 200:
             raise ServiceError(f"{shown(url)} answers with status {response.status}")
         kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()

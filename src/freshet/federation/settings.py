@@ -17,7 +17,8 @@ class ServiceSettings:
     """The settings of SERVICE.
 
     `hosts` is the allow-list: `example.org` (any port), `example.org:8080`, or `*` for all. Nothing is asked that is
-    not in it. `aliases` has endpoints that stand elsewhere, by IRI. `single_bindings` are hosts that know no VALUES.
+    not in it. `aliases` has endpoints that stand elsewhere, by IRI. `single_bindings` are hosts that know no VALUES;
+    others that refuse it are tried with it again after `values_again_seconds`.
     With `load_whole` local views are filled at registration, not entry by entry as windows need them.
     """
 
@@ -36,6 +37,7 @@ class ServiceSettings:
     most_bindings: int = 10_000
     most_entries: int = 100_000
     load_whole: bool = False
+    values_again_seconds: float = 300.0
 
     def url(self, endpoint: str) -> str:
         """Where an endpoint is asked; RefusedError where it may not be."""
