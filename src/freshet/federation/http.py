@@ -93,7 +93,7 @@ class Requests:
 
     def _response(self, url: str, query: str, method: str, end: float) -> urllib3.BaseHTTPResponse:
         headers = {"Accept": ACCEPT, "Accept-Encoding": "identity", "User-Agent": "freshet"}
-        if (credentials := authorization(url, os.environ)) is not None:
+        if (credentials := authorization(url, self.settings, os.environ)) is not None:
             headers["Authorization"] = credentials
         body, left = None, _left(url, end)
         if method == "POST":

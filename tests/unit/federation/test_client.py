@@ -18,6 +18,7 @@ import pytest
 
 from freshet.algebra.nodes import Project, Service
 from freshet.federation.client import Bindings, Columns, ServiceClient
+from freshet.federation.credentials import variable
 from freshet.federation.errors import RefusedError, RejectedError, ServiceError
 from freshet.federation.service_query import ServiceQuery
 from freshet.federation.settings import ServiceSettings
@@ -313,6 +314,29 @@ def test_hosts_with_ports_and_every_host(endpoint: EndpointProcess) -> None:
     assert Asking(replace(QUICK, hosts=("*",)))(endpoint.url) == ALL
 
 
+@pytest.mark.parametrize("entry", ["[::1]:3030", "[::1]", "::1", "[0:0::1]:3030", "[0:0:0:0:0:0:0:1]"])
+def test_ipv6_addresses_are_hosts(entry: str) -> None:
+    settings = ServiceSettings((entry,))
+    settings.check("http://[::1]:3030/sparql")
+    for other in ("http://[::2]:3030/", "http://[::1:3030]/", "http://localhost:3030/"):
+        with pytest.raises(RefusedError, match="may not ask"):
+            settings.check(other)
+    if entry.endswith(":3030"):
+        with pytest.raises(RefusedError, match=r"--service \[::1\]"):
+            settings.check("http://[::1]/")
+
+
+def test_of_other_urls_scheme_and_host_are_shown(asking: Asking) -> None:
+    for url, words in (
+        ("ftp://ada:s3@h/p?key=s3", "<ftp://h>"),
+        ("urn:s3?key=s3", "<urn:>"),
+        ("http:///s3", "no host"),
+    ):
+        with pytest.raises(ServiceError, match=words) as raised:
+            asking(url)
+        assert "s3" not in str(raised.value)
+
+
 def test_aliases_stand_for_endpoints(endpoint: EndpointProcess) -> None:
     asking = Asking(replace(QUICK, aliases={"http://example.org/sparql": endpoint.url}))
     assert asking("http://example.org/sparql") == ALL
@@ -329,14 +353,18 @@ def test_other_urls_are_errors(asking: Asking, url: str) -> None:
 # ---- credentials
 
 
+def variables(endpoint: EndpointProcess) -> str:
+    return f"FRESHET_SERVICE_127_0_0_1___{endpoint.port}"
+
+
 def test_credentials_come_from_the_environment(
     endpoint: EndpointProcess, asking: Asking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("FRESHET_SERVICE_127_0_0_1_USER", "ada")
-    monkeypatch.setenv("FRESHET_SERVICE_127_0_0_1_PASSWORD", "secret-word")
+    monkeypatch.setenv(f"{variables(endpoint)}_USER", "ada")
+    monkeypatch.setenv(f"{variables(endpoint)}_PASSWORD", "secret-word")
     asking(endpoint.url)
     assert endpoint.seen[0]["authorization"] == "Basic YWRhOnNlY3JldC13b3Jk"
-    monkeypatch.setenv("FRESHET_SERVICE_127_0_0_1_TOKEN", "secret-token")
+    monkeypatch.setenv(f"{variables(endpoint)}_TOKEN", "secret-token")
     asking(endpoint.url)
     assert endpoint.seen[1]["authorization"] == "Bearer secret-token"
 
@@ -345,7 +373,7 @@ def test_credentials_are_never_shown(
     endpoint: EndpointProcess, asking: Asking, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    monkeypatch.setenv("FRESHET_SERVICE_127_0_0_1_TOKEN", "secret-token")
+    monkeypatch.setenv(f"{variables(endpoint)}_TOKEN", "secret-token")
     endpoint.does("status", status=401)
     with pytest.raises(ServiceError) as raised:
         asking(f"{endpoint.url}?key=secret-key")
@@ -369,7 +397,7 @@ def test_the_end_of_a_line_is_no_part_of_credentials(
     sent: str,
 ) -> None:
     for name, value in given.items():
-        monkeypatch.setenv(f"FRESHET_SERVICE_127_0_0_1_{name}", value)
+        monkeypatch.setenv(f"{variables(endpoint)}_{name}", value)
     asking(endpoint.url)
     assert endpoint.seen[0]["authorization"] == sent
 
@@ -387,8 +415,8 @@ def test_the_end_of_a_line_is_no_part_of_credentials(
 def test_credentials_that_cannot_be_sent_are_named_not_shown(
     endpoint: EndpointProcess, asking: Asking, monkeypatch: pytest.MonkeyPatch, name: str, value: str
 ) -> None:
-    monkeypatch.setenv(f"FRESHET_SERVICE_127_0_0_1_{name}", value)
-    with pytest.raises(ServiceError, match=f"FRESHET_SERVICE_127_0_0_1_{name}") as raised:
+    monkeypatch.setenv(f"{variables(endpoint)}_{name}", value)
+    with pytest.raises(ServiceError, match=f"{variables(endpoint)}_{name}") as raised:
         asking(endpoint.url)
     assert "s3cr3t" not in str(raised.value)
     assert endpoint.seen == []
@@ -410,7 +438,43 @@ def test_of_errors_that_nobody_expects_only_the_kind_is_told(
 def test_credentials_are_not_sent_unencrypted(asking: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FRESHET_SERVICE_EXAMPLE_INVALID_TOKEN", "secret")
     with pytest.raises(ServiceError, match="unencrypted"):
-        Asking(replace(QUICK, hosts=("*",)))("http://example.invalid/sparql")
+        Asking(replace(QUICK, hosts=("example.invalid",)))("http://example.invalid/sparql")
+
+
+def test_hosts_that_are_not_named_get_no_credentials(
+    endpoint: EndpointProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"{variables(endpoint)}_TOKEN", "secret")
+    assert Asking(replace(QUICK, hosts=("*",)))(endpoint.url) == ALL
+    assert Asking(replace(QUICK, hosts=("*", endpoint.host)))(endpoint.url) == ALL
+    assert [each["authorization"] for each in endpoint.seen] == ["", "Bearer secret"]
+
+
+def test_no_two_hosts_share_a_variable() -> None:
+    urls = [
+        "https://data.example.org/",
+        "https://data-example.org/",
+        "https://data.example-org/",
+        "https://data--example.org/",
+        "https://data.example.org:8443/",
+        "https://data.example.org.8443/",
+        "https://data-.example.org/",
+        "https://data.-example.org/",
+        "https://data_example.org/",
+        "https://[::1]/",
+        "https://[::1]:8443/",
+        "https://[1::1]/",
+        "https://[::1:8443]/",
+        "https://[fe80::1%25eth0]/",
+        "http://localhost:3030/",
+    ]
+    names = [variable(url) for url in urls]
+    found = [name for name in names if name is not None]
+    assert len(set(found)) == len(found) == len(urls) - 4  # four of them are no names of hosts
+    assert names[0] == variable("https://DATA.example.org:443/x?y") == "FRESHET_SERVICE_DATA_EXAMPLE_ORG"
+    assert names[1] == "FRESHET_SERVICE_DATA__EXAMPLE_ORG"
+    assert names[-1] == "FRESHET_SERVICE_LOCALHOST___3030"
+    assert variable("https://[0:0::1]/") == variable("https://[::1]/")
 
 
 def test_certificates_that_nobody_trusts(tmp_path: Path, asking: Asking) -> None:
