@@ -46,12 +46,15 @@ class ServiceClient:
         self.settings = settings or ServiceSettings()
         self._requests = Requests(TimedPool(self.settings.requests_at_once), self.settings)
         self._lock = Lock()
+        self._closed = False
         self.endpoints: dict[str, Endpoint] = {}
 
     def endpoint(self, iri: str) -> Endpoint:
         """The endpoint of an IRI; RefusedError where it may not be asked."""
         url = self.settings.url(iri)
         with self._lock:
+            if self._closed:
+                raise ServiceError("the session is closed, so no endpoint is asked")
             if url not in self.endpoints:
                 self.endpoints[url] = Endpoint(url, self._requests)
             return self.endpoints[url]
@@ -74,8 +77,11 @@ class ServiceClient:
         return asking.solutions(query, bindings)
 
     def close(self) -> None:
-        """Let go of all endpoints."""
-        for endpoint in self.endpoints.values():
+        """Let go of all endpoints; none is asked any more."""
+        with self._lock:
+            self._closed = True
+            endpoints = list(self.endpoints.values())
+        for endpoint in endpoints:
             endpoint.close()
         self._requests.pool.clear()
 

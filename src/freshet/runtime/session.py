@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
@@ -253,6 +254,17 @@ class Session:
         for row in shown.rows:
             terms = self.dictionary.decode_many(row)
             yield {name: term for name, term in zip(shown.variables, terms, strict=True) if term is not None}
+
+    def close(self) -> None:
+        """Ask no endpoint any more, and end the threads of queries with SERVICE; nothing is waited for."""
+        self.engine.close()
+        self.services.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _failed(self, query: str, reason: str) -> None:
         failure = QueryFailure(query, reason)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
+from freshet.federation.errors import ServiceError
 from freshet.federation.local_view import LocalView
 from freshet.federation.settings import ServiceSettings
 from freshet.native.forgetting import Forgetting
@@ -269,6 +271,24 @@ def test_a_whole_load_and_single_entries_at_once(endpoint: EndpointProcess) -> N
     [report] = closed(session, query, 10)
     assert counts(session, report) == sorted((f"u{user}", str(user * 10)) for user in users)
     session.services.close()
+
+
+def test_a_session_that_is_closed_asks_nothing_and_has_no_threads(endpoint: EndpointProcess) -> None:
+    others = set(threading.enumerate())
+    with Session(services=QUICK) as session:
+        session.stream(STREAM)
+        query = session.register(query_text(followers(endpoint)))
+        mention(session, 1, 1)
+        assert len(closed(session, query, 10)) == 1
+        assert set(threading.enumerate()) - others
+    for thread in set(threading.enumerate()) - others:
+        thread.join(2)
+    assert not set(threading.enumerate()) - others
+    mention(session, 11, 1)
+    assert closed(session, query, 20) == []
+    assert len(endpoint.seen) == 1
+    with pytest.raises(ServiceError, match="closed"):
+        session.query(f"SELECT * {{ SERVICE <{endpoint.url}> {{ ?s ?p ?o }} }}")
 
 
 def test_variable_endpoints_are_refused(session: Session) -> None:
