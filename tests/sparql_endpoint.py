@@ -119,6 +119,26 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.flush()
             time.sleep(0.02)
 
+    def do_drip_headers(self, query: str) -> None:
+        self.close_connection = True
+        self._send_slowly(b"HTTP/1.1 200 OK\r\n", b"X")
+
+    def do_continue(self, query: str) -> None:
+        self.close_connection = True
+        self._send_slowly(b"", b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def do_drip_trailers(self, query: str) -> None:
+        self.close_connection = True
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: {JSON}\r\nTransfer-Encoding: chunked\r\n\r\n"
+        self._send_slowly(head.encode() + b"2\r\n{}\r\n0\r\n", b"X: 1\r\n")
+
+    def _send_slowly(self, first: bytes, again: bytes) -> None:
+        self.wfile.write(first)
+        while True:
+            self.wfile.write(again)
+            self.wfile.flush()
+            time.sleep(self.server.behaviour.get("pause_seconds", 0.1))
+
     def _start_endless(self) -> None:
         self.send_response(200)
         self.send_header("Content-Type", JSON)

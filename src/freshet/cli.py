@@ -184,30 +184,30 @@ def replay(
     from freshet.runtime.replay import replay as replay_streams
     from freshet.runtime.session import Session
 
-    session = Session(services=service)
-    recordings = _recordings(stream)
-    session.load(*data)
-    for iri in recordings:
-        session.stream(iri, lateness_ms=_milliseconds(lateness))
+    with Session(services=service) as session:
+        recordings = _recordings(stream)
+        session.load(*data)
+        for iri in recordings:
+            session.stream(iri, lateness_ms=_milliseconds(lateness))
 
-    def show(report: Report) -> None:
-        if format is ReportFormat.NDJSON:
-            sys.stdout.buffer.write(session.ndjson(report))
-        else:
-            print(show_report(report, session.dictionary))
+        def show(report: Report) -> None:
+            if format is ReportFormat.NDJSON:
+                sys.stdout.buffer.write(session.ndjson(report))
+            else:
+                print(show_report(report, session.dictionary))
 
-    for written in query:
-        session.register(_text_of(written), name=written.stem, file=str(written), dialect=dialect, on_report=show)
-    replay_streams(session, recordings)
-    for iri, state in session.engine.streams.items():
-        if state.late:
-            print(f"freshet: {state.late} late elements of <{iri}> were dropped", file=sys.stderr)
-        if state.untimed:
-            print(f"freshet: {state.untimed} elements of <{iri}> had no time for a window to use", file=sys.stderr)
-    for failure in session.failures:
-        print(f"freshet: {failure}", file=sys.stderr)
-    if session.failures:
-        raise typer.Exit(1)
+        for written in query:
+            session.register(_text_of(written), name=written.stem, file=str(written), dialect=dialect, on_report=show)
+        replay_streams(session, recordings)
+        for iri, state in session.engine.streams.items():
+            if state.late:
+                print(f"freshet: {state.late} late elements of <{iri}> were dropped", file=sys.stderr)
+            if state.untimed:
+                print(f"freshet: {state.untimed} elements of <{iri}> had no time for a window to use", file=sys.stderr)
+        for failure in session.failures:
+            print(f"freshet: {failure}", file=sys.stderr)
+        if session.failures:
+            raise typer.Exit(1)
 
 
 @app.command()
@@ -227,10 +227,10 @@ def query(
     from freshet.runtime.session import Session
 
     text, file = _text_or_file(query)
-    session = Session(services=service)
-    session.load(*data)
-    answer = session.query(text, file=file, dialect=dialect, timeout_seconds=timeout)
-    sys.stdout.buffer.write(write_answer(answer, session.dictionary, format))
+    with Session(services=service) as session:
+        session.load(*data)
+        answer = session.query(text, file=file, dialect=dialect, timeout_seconds=timeout)
+        sys.stdout.buffer.write(write_answer(answer, session.dictionary, format))
 
 
 @app.command()

@@ -10,7 +10,6 @@ from time import monotonic
 from typing import NamedTuple
 
 import numpy as np
-import urllib3
 
 from freshet.federation.endpoint import Endpoint
 from freshet.federation.errors import RejectedError, ServiceError
@@ -18,6 +17,7 @@ from freshet.federation.http import Requests
 from freshet.federation.moment import Ids
 from freshet.federation.service_query import Row, ServiceQuery
 from freshet.federation.settings import ServiceSettings, shown
+from freshet.federation.timed_pool import TimedPool
 from freshet.rdf.dictionary import Dictionary
 from freshet.results.table import Table
 
@@ -44,15 +44,17 @@ class ServiceClient:
 
     def __init__(self, settings: ServiceSettings | None = None) -> None:
         self.settings = settings or ServiceSettings()
-        pool = urllib3.PoolManager(maxsize=self.settings.requests_at_once, block=False)
-        self._requests = Requests(pool, self.settings)
+        self._requests = Requests(TimedPool(self.settings.requests_at_once), self.settings)
         self._lock = Lock()
+        self._closed = False
         self.endpoints: dict[str, Endpoint] = {}
 
     def endpoint(self, iri: str) -> Endpoint:
         """The endpoint of an IRI; RefusedError where it may not be asked."""
         url = self.settings.url(iri)
         with self._lock:
+            if self._closed:
+                raise ServiceError("the session is closed, so no endpoint is asked")
             if url not in self.endpoints:
                 self.endpoints[url] = Endpoint(url, self._requests)
             return self.endpoints[url]
@@ -75,8 +77,11 @@ class ServiceClient:
         return asking.solutions(query, bindings)
 
     def close(self) -> None:
-        """Let go of all endpoints."""
-        for endpoint in self.endpoints.values():
+        """Let go of all endpoints; none is asked any more."""
+        with self._lock:
+            self._closed = True
+            endpoints = list(self.endpoints.values())
+        for endpoint in endpoints:
             endpoint.close()
         self._requests.pool.clear()
 
@@ -99,9 +104,11 @@ class _Asking:
         texts = list(query.batches(bindings.names, rows_of_terms(bindings.rows, self.dictionary), self.settings.batch))
         try:
             return columns(self._gathered(texts), query.variables, self.dictionary)
-        except RejectedError:
+        except RejectedError as error:
+            if not error.may_be_for_values:
+                raise
             found = self._singly(query, bindings)
-            self.endpoint.knows_values = False  # as single bindings were answered, it is VALUES that it does not know
+            self.endpoint.refuses_values()
             return found
 
     def _singly(self, query: ServiceQuery, bindings: Bindings) -> Columns:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from threading import Lock
 from time import monotonic
 
 from freshet.federation.breaker import Breaker
+from freshet.federation.daemon_threads import DaemonThreads
 from freshet.federation.errors import RejectedError, ServiceError
 from freshet.federation.http import Requests
 from freshet.federation.settings import shown
@@ -24,22 +25,53 @@ class Endpoint:
         settings = requests.settings
         self.url = url
         self.breaker = Breaker(settings.failures_to_open, settings.open_seconds)
-        self.knows_values = not settings.binds_singly(url)
         self.requests = 0
         self.failures = 0
         self.request_seconds: float | None = None
         self.last_error: str | None = None
         self._requests = requests
+        self._binds_singly = settings.binds_singly(url)
+        self._values_again = 0.0  # when VALUES may be tried again
         self._lock = Lock()
-        self._threads = ThreadPoolExecutor(settings.requests_at_once, thread_name_prefix="service")
+        self._threads = DaemonThreads(settings.requests_at_once, "freshet service")
 
-    def submit(self, query: str, blank_scope: str, seconds: float | None = None) -> Future[Table]:
-        """Ask in a thread. The future fails with ServiceError only."""
-        return self._threads.submit(self._ask, query, blank_scope, seconds)
+    @property
+    def knows_values(self) -> bool:
+        """Whether several bindings may be sent in one request."""
+        return not self._binds_singly and monotonic() >= self._values_again
+
+    def refuses_values(self) -> None:
+        """A query with VALUES was refused, one without was answered: for a while there is no other."""
+        self._values_again = monotonic() + self._requests.settings.values_again_seconds
+
+    def submit(
+        self, query: str, blank_scope: str, seconds: float | None = None, single: str | None = None
+    ) -> Future[Table]:
+        """Ask in a thread. The future fails with ServiceError only.
+
+        Where `single` is given the query has VALUES. If it is refused, `single`, which has one of its bindings filled
+        in, is asked to find out whether VALUES is the reason.
+        """
+        return self._threads.submit(lambda: self._ask_or_find_out(query, blank_scope, seconds, single))
 
     def close(self) -> None:
-        """Give up what has not begun."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        """Give up what has not begun; nothing is asked any more."""
+        self._threads.close()
+
+    def _ask_or_find_out(self, query: str, blank_scope: str, seconds: float | None, single: str | None) -> Table:
+        try:
+            return self._ask(query, blank_scope, seconds)
+        except RejectedError as error:
+            if single is not None and error.may_be_for_values and self._answers(single, blank_scope, seconds):
+                self.refuses_values()
+            raise
+
+    def _answers(self, query: str, blank_scope: str, seconds: float | None) -> bool:
+        try:
+            self._ask(query, blank_scope, seconds)
+        except ServiceError:
+            return False
+        return True
 
     def _ask(self, query: str, blank_scope: str, seconds: float | None) -> Table:
         if not self.breaker.allows():
@@ -55,6 +87,11 @@ class Endpoint:
             self.breaker.failed()
             self._note(None, error)
             raise
+        except Exception as error:  # what it says may have the headers in it: only its kind is told
+            self.breaker.failed()
+            told = ServiceError(f"asking {shown(self.url)} failed: {type(error).__name__}")
+            self._note(None, told)
+            raise told from None
         except BaseException:
             self.breaker.failed()
             raise

@@ -18,4 +18,13 @@ class RefusedError(ServiceError):
 
 
 class RejectedError(ServiceError):
-    """An endpoint understood the request and would not answer the query (4xx)."""
+    """An endpoint understood the request and would not answer the query (4xx, 501)."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+    @property
+    def may_be_for_values(self) -> bool:
+        """Whether an endpoint that does not know VALUES would answer like this."""
+        return self.status in {400, 501}

@@ -16,6 +16,7 @@ from urllib3.exceptions import HTTPError, SSLError
 from freshet.federation.credentials import authorization
 from freshet.federation.errors import RejectedError, ServiceError
 from freshet.federation.settings import ServiceSettings, shown, split
+from freshet.federation.timed_pool import TimedPool
 
 ACCEPT = "application/sparql-results+json, application/sparql-results+xml;q=0.9, application/json;q=0.5"
 _FORMATS = {
@@ -59,7 +60,7 @@ class _PassingError(ServiceError):
 class Requests:
     """Makes requests. `sleep` waits between attempts, and may be cut short."""
 
-    pool: urllib3.PoolManager
+    pool: TimedPool
     settings: ServiceSettings
     sleep: Callable[[float], object] = Event().wait
 
@@ -92,9 +93,9 @@ class Requests:
 
     def _response(self, url: str, query: str, method: str, end: float) -> urllib3.BaseHTTPResponse:
         headers = {"Accept": ACCEPT, "Accept-Encoding": "identity", "User-Agent": "freshet"}
-        if (credentials := authorization(url, os.environ)) is not None:
+        if (credentials := authorization(url, self.settings, os.environ)) is not None:
             headers["Authorization"] = credentials
-        body = None
+        body, left = None, _left(url, end)
         if method == "POST":
             headers["Content-Type"] = "application/x-www-form-urlencoded"
             body = urlencode({"query": query})
@@ -107,9 +108,7 @@ class Requests:
                 redirect=False,
                 retries=False,
                 preload_content=False,
-                timeout=urllib3.Timeout(
-                    connect=min(self.settings.connect_seconds, _left(url, end)), read=_left(url, end)
-                ),
+                timeout=urllib3.Timeout(total=left, connect=min(self.settings.connect_seconds, left)),
             )
         except SSLError as error:
             raise ServiceError(f"{shown(url)}: TLS failed: {_reason(error)}") from None
@@ -129,8 +128,8 @@ class Requests:
     def _body(self, url: str, response: urllib3.BaseHTTPResponse, end: float) -> Body:
         if response.status in _PASSING:
             raise _PassingError(f"{shown(url)} answers with status {response.status}")
-        if 400 <= response.status < 500:
-            raise RejectedError(f"{shown(url)} answers with status {response.status}")
+        if 400 <= response.status < 500 or response.status == 501:
+            raise RejectedError(f"{shown(url)} answers with status {response.status}", response.status)
         if response.status != 200:
             raise ServiceError(f"{shown(url)} answers with status {response.status}")
         kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()

@@ -6,6 +6,7 @@ nothing has one entry, of all its solutions. Answers that come too late for one 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
@@ -16,16 +17,18 @@ from typing import NamedTuple
 import numpy as np
 
 from freshet.federation.client import Columns, ServiceClient, columns, rows_of_terms, stacked
-from freshet.federation.errors import RejectedError, ServiceError
+from freshet.federation.errors import ServiceError
 from freshet.federation.expected_gain import ExpectedGain
 from freshet.federation.moment import Flags, Ids, Moment
 from freshet.federation.service_query import ServiceQuery
+from freshet.federation.settings import shown
 from freshet.federation.view_rows import ViewRows, without_blanks
 from freshet.kernels.joins import number_rows
 from freshet.rdf.arrow import read_only
 from freshet.rdf.dictionary import Dictionary
 from freshet.results.table import Table
 
+_log = logging.getLogger(__name__)
 _USED = 0.8  # the share of the time that requests are planned for, as some take longer than the mean
 _HEADROOM = 0.02  # what the accuracy loses while answers are waited for
 _SURE = 0.999  # an entry that is as likely as this to be right is not asked for
@@ -211,7 +214,6 @@ class LocalView:
     def _send(self, entries: Ids) -> None:
         if not len(entries):
             return
-        self._asked[entries] = True
         if not self.keys:
             self._submit(self.query.whole(), entries, single=False)
             return
@@ -219,49 +221,63 @@ class LocalView:
         if self.endpoint.knows_values:
             size = self._settings.batch
             for first in range(0, len(entries), size):
-                texts = list(self.query.batches(self.keys, terms[first : first + size], size))
-                self._submit(texts[0] if texts else None, entries[first : first + size], single=False)
+                rows = terms[first : first + size]
+                texts = list(self.query.batches(self.keys, rows, size))
+                singles = (self.query.single(self.keys, row) for row in rows)
+                one = next((text for text in singles if text is not None), None)
+                self._submit(texts[0] if texts else None, entries[first : first + size], single=False, one=one)
             return
         for at, row in enumerate(terms):
             self._submit(self.query.single(self.keys, row), entries[at : at + 1], single=True)
 
-    def _submit(self, text: str | None, entries: Ids, *, single: bool) -> None:
-        """Ask; where nothing can fit, the answer is known to be empty."""
+    def _submit(self, text: str | None, entries: Ids, *, single: bool, one: str | None = None) -> None:
+        """Ask; where nothing can fit, the answer is known to be empty. `one` finds out whether VALUES is known."""
         if text is None:
             self._take(_columns_of_nothing(self.query.variables), entries, np.full(len(entries), now_ms()))
             return
-        future = self.endpoint.submit(text, self._dictionary.fresh_scope())
+        future = self.endpoint.submit(text, self._dictionary.fresh_scope(), single=one)
+        self._asked[entries] = True
         self._requests.append(_Request(future, entries, now_ms(), single))
 
     def _collect(self) -> None:
         """Take in the answers that have come, all at once: a thousand of them may have."""
         done = [each for each in self._requests if each.future.done()]
         self._requests = [each for each in self._requests if not each.future.done()]
-        answered, parts = [], []
+        answered: list[tuple[_Request, Columns]] = []
         for request in done:
             try:
-                table = request.future.result()
-            except RejectedError as error:
+                answered.append((request, self._columns(request.future.result(), request)))
+            except Exception as error:
                 self._failed(request, error)
-                if self.keys and not request.single:
-                    self.endpoint.knows_values = False  # the next evaluation asks for single bindings
-            except ServiceError as error:
-                self._failed(request, error)
-            else:
-                found = self._columns(table, request)
-                if self.keys and not len(request.entries):
-                    request = replace(request, entries=self._entries(self._keys_of(found)))
-                answered.append(request)
-                parts.append(found)
-        if answered:
-            self.failing = None
-            entries = np.concatenate([each.entries for each in answered])
-            sent_ms = np.repeat([each.sent_ms for each in answered], [len(each.entries) for each in answered])
-            self._take(stacked(parts, self.query.variables), entries, sent_ms)
+        whole = [each for each in answered if self.keys and not len(each[0].entries)]
+        for some in (*([each] for each in whole), [each for each in answered if each not in whole]):
+            try:  # one whole load at a time, since it may have entries that others were asked for too
+                self._take_together(some)
+            except Exception as error:
+                for request, _ in some:
+                    self._failed(request, error)
 
-    def _failed(self, request: _Request, error: ServiceError) -> None:
+    def _take_together(self, answered: Sequence[tuple[_Request, Columns]]) -> None:
+        if not answered:
+            return
+        self.failing = None
+        found = stacked([columns for _, columns in answered], self.query.variables)
+        requests = [request for request, _ in answered]
+        if self.keys and not len(requests[0].entries):
+            requests = [replace(requests[0], entries=self._entries(self._keys_of(found)))]
+        entries = np.concatenate([each.entries for each in requests])
+        sent_ms = np.repeat([each.sent_ms for each in requests], [len(each.entries) for each in requests])
+        self._take(found, entries, sent_ms)
+
+    def _failed(self, request: _Request, error: Exception) -> None:
+        """Its entries may be asked for again. An error of ours is told like one of the endpoint."""
         self._asked[request.entries] = False
-        self.failing = error.message
+        if isinstance(error, ServiceError):
+            self.failing = error.message
+        else:
+            where = shown(self.endpoint.url)
+            self.failing = f"an answer of {where} could not be taken in: {type(error).__name__}"
+            _log.error("an answer of %s could not be taken in", where, exc_info=error)
 
     def _columns(self, table: Table, request: _Request) -> Columns:
         found = columns([table], self.query.variables, self._dictionary)

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from ipaddress import IPv6Address
 from urllib.parse import SplitResult, urlsplit
 
 from freshet.federation.errors import RefusedError, ServiceError
 
 EVERY_HOST = "*"
-_PORTS = {"http": 80, "https": 443}
+PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceSettings:
     """The settings of SERVICE.
 
-    `hosts` is the allow-list: `example.org` (any port), `example.org:8080`, or `*` for all. Nothing is asked that is
-    not in it. `aliases` has endpoints that stand elsewhere, by IRI. `single_bindings` are hosts that know no VALUES.
-    With `load_whole` local views are filled at registration, not entry by entry as windows need them.
+    `hosts` is the allow-list: `example.org` (any port), `example.org:8080`, `[::1]:3030`, or `*` for all. Nothing is
+    asked that is not in it. `aliases` has endpoints that stand elsewhere, by IRI. `single_bindings` are hosts that know
+    no VALUES; others that refuse it are tried with it again after `values_again_seconds`. With `load_whole` local views
+    are filled at registration, not entry by entry as windows need them.
     """
 
     hosts: tuple[str, ...] = ()
@@ -36,6 +38,7 @@ class ServiceSettings:
     most_bindings: int = 10_000
     most_entries: int = 100_000
     load_whole: bool = False
+    values_again_seconds: float = 300.0
 
     def url(self, endpoint: str) -> str:
         """Where an endpoint is asked; RefusedError where it may not be."""
@@ -45,15 +48,18 @@ class ServiceSettings:
 
     def check(self, url: str) -> None:
         """RefusedError unless the host of a URL is allowed."""
-        parts = split(url)
-        host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
-        if not {EVERY_HOST, host, f"{host}:{port}"} & {each.lower() for each in self.hosts}:
+        if not self.names(url) and EVERY_HOST not in self.hosts:
+            host = _shown_host(split(url).hostname or "")
             hint = f"`services` of the session or the pipeline file, or --service {host}, would allow it"
             raise RefusedError(f"SERVICE may not ask {shown(url)}", hint=hint)
 
+    def names(self, url: str) -> bool:
+        """Whether the allow-list has the host of a URL by its name."""
+        return _is_among(url, self.hosts)
+
     def binds_singly(self, url: str) -> bool:
         """Whether an endpoint is known to be old."""
-        return (split(url).hostname or "") in {each.lower() for each in self.single_bindings}
+        return _is_among(url, self.single_bindings)
 
 
 def split(url: str) -> SplitResult:
@@ -63,12 +69,44 @@ def split(url: str) -> SplitResult:
         _ = parts.port
     except ValueError:
         raise ServiceError("an endpoint of SERVICE is no URL") from None
-    if parts.scheme not in _PORTS or not parts.hostname:
-        raise ServiceError(f"SERVICE asks http and https endpoints, not <{url if '@' not in url else '...'}>")
+    if parts.scheme not in PORTS:
+        host = f"//{_shown_host(parts.hostname)}" if parts.hostname else ""
+        raise ServiceError(f"SERVICE asks http and https endpoints, not <{parts.scheme}:{host}>")
+    if not parts.hostname:
+        raise ServiceError("the URL of an endpoint has no host")
     if parts.username is not None or parts.password is not None:
         hint = "name them in the environment: FRESHET_SERVICE_<HOST>_USER"
         raise ServiceError("the URL of an endpoint has credentials in it", hint=hint)
     return parts
+
+
+def address(host: str) -> IPv6Address | None:
+    """The IPv6 address that a host is, in brackets or not."""
+    try:
+        return IPv6Address(host[1:-1] if host.startswith("[") and host.endswith("]") else host)
+    except ValueError:
+        return None
+
+
+def _is_among(url: str, entries: Sequence[str]) -> bool:
+    """Whether a URL's host is in a list of hosts, some with a port."""
+    parts = split(url)
+    host = _shown_host(parts.hostname or "")
+    return not {host, f"{host}:{parts.port or PORTS[parts.scheme]}"}.isdisjoint(map(_entry, entries))
+
+
+def _entry(written: str) -> str:
+    """An entry of a list of hosts in the one form that all its spellings have."""
+    host, colon, port = written.lower().rpartition(":")
+    if colon and port.isdecimal() and host.startswith("["):
+        return f"{_shown_host(host)}:{port}"
+    return _shown_host(written.lower())
+
+
+def _shown_host(host: str) -> str:
+    """A host as it stands in a URL: IPv6 addresses in brackets, and as short as they can be."""
+    found = address(host)
+    return host if found is None else f"[{found.compressed}]"
 
 
 def shown(url: str) -> str:

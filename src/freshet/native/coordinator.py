@@ -206,6 +206,14 @@ class Engine:
         for lane in lanes:
             lane.drain(most)
 
+    def close(self) -> None:
+        """End the threads of queries that have one; what they have not done is dropped."""
+        with self._lock:
+            lanes = self._lanes()
+        for lane in lanes:
+            for name in lane.names:
+                lane.remove(name)
+
     def passed(self) -> dict[str, int]:
         """For each query the last moment up to which everything has been reported."""
         with self._lock:

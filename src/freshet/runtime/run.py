@@ -208,6 +208,7 @@ class PipelineRun:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._closing.close()
+        self.session.close()
         self.ingest.close()
 
     def _encoded(self, name: str) -> Iterator[EncodedStream]:

@@ -6,7 +6,9 @@ import logging
 import shutil
 import ssl
 import subprocess
+import sys
 import time
+import traceback
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +18,7 @@ import pytest
 
 from freshet.algebra.nodes import Project, Service
 from freshet.federation.client import Bindings, Columns, ServiceClient
+from freshet.federation.credentials import variable
 from freshet.federation.errors import RefusedError, RejectedError, ServiceError
 from freshet.federation.service_query import ServiceQuery
 from freshet.federation.settings import ServiceSettings
@@ -161,7 +164,11 @@ def test_requests_run_side_by_side_up_to_the_limit(endpoint: EndpointProcess) ->
         ({"mode": "gone"}, "cannot be reached"),
         ({"mode": "wrong_type"}, "text/html"),
         ({"mode": "broken_json"}, "not JSON"),
-        ({"mode": "drip"}, "too long"),
+        ({"mode": "drip"}, "no answer in time|too long"),
+        ({"mode": "drip_headers"}, "no answer in time"),
+        ({"mode": "continue"}, "no answer in time"),
+        ({"mode": "continue", "pause_seconds": 0}, "no answer in time"),
+        ({"mode": "drip_trailers"}, "no answer in time|too long"),
         ({"delay_seconds": 2}, "no answer in time|too long"),
         ({"mode": "status", "status": 500}, "status 500"),
         ({"mode": "status", "status": 204}, "status 204"),
@@ -250,6 +257,38 @@ def test_one_endpoint_that_hangs_does_not_hold_up_another(endpoint: EndpointProc
         other.stop()
 
 
+def test_a_process_can_end_while_a_request_hangs() -> None:
+    """Nothing can end the look-up of a name; here it is a request that sleeps."""
+    script = """
+import time
+from freshet.federation.http import Requests
+Requests.ask = lambda *given: time.sleep(600)
+from freshet.federation.client import ServiceClient
+from freshet.federation.settings import ServiceSettings
+future = ServiceClient(ServiceSettings(("127.0.0.1",))).endpoint("http://127.0.0.1/").submit("ASK {}", "s")
+while not future.running():
+    time.sleep(0.01)
+print("at work")
+"""
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert (ended.returncode, ended.stdout) == (0, "at work\n"), ended.stderr
+
+
+def test_what_is_closed_asks_nothing(endpoint: EndpointProcess) -> None:
+    endpoint.does(delay_seconds=0.3)
+    asking = Asking(replace(QUICK, requests_at_once=1))
+    asked = asking.client.endpoint(endpoint.url)
+    begun, waiting = (asked.submit(FOLLOWERS.whole(), "s") for _ in range(2))
+    while not begun.running():
+        time.sleep(0.01)
+    asking.client.close()
+    for each in (waiting, asked.submit(FOLLOWERS.whole(), "s")):
+        assert isinstance(each.exception(0), ServiceError)
+    assert begun.result(2).count == 4
+    with pytest.raises(ServiceError, match="closed"):
+        asking(endpoint.url)
+
+
 def test_a_check_can_stop_the_waiting(endpoint: EndpointProcess, asking: Asking) -> None:
     endpoint.does(delay_seconds=0.5)
 
@@ -275,6 +314,29 @@ def test_hosts_with_ports_and_every_host(endpoint: EndpointProcess) -> None:
     assert Asking(replace(QUICK, hosts=("*",)))(endpoint.url) == ALL
 
 
+@pytest.mark.parametrize("entry", ["[::1]:3030", "[::1]", "::1", "[0:0::1]:3030", "[0:0:0:0:0:0:0:1]"])
+def test_ipv6_addresses_are_hosts(entry: str) -> None:
+    settings = ServiceSettings((entry,))
+    settings.check("http://[::1]:3030/sparql")
+    for other in ("http://[::2]:3030/", "http://[::1:3030]/", "http://localhost:3030/"):
+        with pytest.raises(RefusedError, match="may not ask"):
+            settings.check(other)
+    if entry.endswith(":3030"):
+        with pytest.raises(RefusedError, match=r"--service \[::1\]"):
+            settings.check("http://[::1]/")
+
+
+def test_of_other_urls_scheme_and_host_are_shown(asking: Asking) -> None:
+    for url, words in (
+        ("ftp://ada:s3@h/p?key=s3", "<ftp://h>"),
+        ("urn:s3?key=s3", "<urn:>"),
+        ("http:///s3", "no host"),
+    ):
+        with pytest.raises(ServiceError, match=words) as raised:
+            asking(url)
+        assert "s3" not in str(raised.value)
+
+
 def test_aliases_stand_for_endpoints(endpoint: EndpointProcess) -> None:
     asking = Asking(replace(QUICK, aliases={"http://example.org/sparql": endpoint.url}))
     assert asking("http://example.org/sparql") == ALL
@@ -291,14 +353,18 @@ def test_other_urls_are_errors(asking: Asking, url: str) -> None:
 # ---- credentials
 
 
+def variables(endpoint: EndpointProcess) -> str:
+    return f"FRESHET_SERVICE_127_0_0_1___{endpoint.port}"
+
+
 def test_credentials_come_from_the_environment(
     endpoint: EndpointProcess, asking: Asking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("FRESHET_SERVICE_127_0_0_1_USER", "ada")
-    monkeypatch.setenv("FRESHET_SERVICE_127_0_0_1_PASSWORD", "secret-word")
+    monkeypatch.setenv(f"{variables(endpoint)}_USER", "ada")
+    monkeypatch.setenv(f"{variables(endpoint)}_PASSWORD", "secret-word")
     asking(endpoint.url)
     assert endpoint.seen[0]["authorization"] == "Basic YWRhOnNlY3JldC13b3Jk"
-    monkeypatch.setenv("FRESHET_SERVICE_127_0_0_1_TOKEN", "secret-token")
+    monkeypatch.setenv(f"{variables(endpoint)}_TOKEN", "secret-token")
     asking(endpoint.url)
     assert endpoint.seen[1]["authorization"] == "Bearer secret-token"
 
@@ -307,7 +373,7 @@ def test_credentials_are_never_shown(
     endpoint: EndpointProcess, asking: Asking, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    monkeypatch.setenv("FRESHET_SERVICE_127_0_0_1_TOKEN", "secret-token")
+    monkeypatch.setenv(f"{variables(endpoint)}_TOKEN", "secret-token")
     endpoint.does("status", status=401)
     with pytest.raises(ServiceError) as raised:
         asking(f"{endpoint.url}?key=secret-key")
@@ -318,10 +384,97 @@ def test_credentials_are_never_shown(
     assert "secret" not in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [({"TOKEN": "s3cr3t\n"}, "Bearer s3cr3t"), ({"USER": "ada\n", "PASSWORD": "pw\r\n"}, "Basic YWRhOnB3")],
+    ids=["token", "user"],
+)
+def test_the_end_of_a_line_is_no_part_of_credentials(
+    endpoint: EndpointProcess,
+    asking: Asking,
+    monkeypatch: pytest.MonkeyPatch,
+    given: dict[str, str],
+    sent: str,
+) -> None:
+    for name, value in given.items():
+        monkeypatch.setenv(f"{variables(endpoint)}_{name}", value)
+    asking(endpoint.url)
+    assert endpoint.seen[0]["authorization"] == sent
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("TOKEN", "s3cr3t\r\nX-Other: 1"),
+        ("TOKEN", "s3cr3t\u00fc"),
+        ("TOKEN", "s3cr3t\udcff"),
+        ("USER", "s3cr3t\udcff"),
+        ("USER", "s3cr3t:x"),
+    ],
+)
+def test_credentials_that_cannot_be_sent_are_named_not_shown(
+    endpoint: EndpointProcess, asking: Asking, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(f"{variables(endpoint)}_{name}", value)
+    with pytest.raises(ServiceError, match=f"{variables(endpoint)}_{name}") as raised:
+        asking(endpoint.url)
+    assert "s3cr3t" not in str(raised.value)
+    assert endpoint.seen == []
+
+
+def test_of_errors_that_nobody_expects_only_the_kind_is_told(
+    endpoint: EndpointProcess, asking: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError("Invalid header value b'Bearer s3cr3t'")
+
+    monkeypatch.setattr("freshet.federation.http.authorization", fail)
+    with pytest.raises(ServiceError, match="ValueError") as raised:
+        asking(endpoint.url)
+    assert "s3cr3t" not in "".join(traceback.format_exception(raised.value))
+    assert "s3cr3t" not in str(asking.client.endpoint(endpoint.url).last_error)
+
+
 def test_credentials_are_not_sent_unencrypted(asking: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FRESHET_SERVICE_EXAMPLE_INVALID_TOKEN", "secret")
     with pytest.raises(ServiceError, match="unencrypted"):
-        Asking(replace(QUICK, hosts=("*",)))("http://example.invalid/sparql")
+        Asking(replace(QUICK, hosts=("example.invalid",)))("http://example.invalid/sparql")
+
+
+def test_hosts_that_are_not_named_get_no_credentials(
+    endpoint: EndpointProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"{variables(endpoint)}_TOKEN", "secret")
+    assert Asking(replace(QUICK, hosts=("*",)))(endpoint.url) == ALL
+    assert Asking(replace(QUICK, hosts=("*", endpoint.host)))(endpoint.url) == ALL
+    assert [each["authorization"] for each in endpoint.seen] == ["", "Bearer secret"]
+
+
+def test_no_two_hosts_share_a_variable() -> None:
+    urls = [
+        "https://data.example.org/",
+        "https://data-example.org/",
+        "https://data.example-org/",
+        "https://data--example.org/",
+        "https://data.example.org:8443/",
+        "https://data.example.org.8443/",
+        "https://data-.example.org/",
+        "https://data.-example.org/",
+        "https://data_example.org/",
+        "https://[::1]/",
+        "https://[::1]:8443/",
+        "https://[1::1]/",
+        "https://[::1:8443]/",
+        "https://[fe80::1%25eth0]/",
+        "http://localhost:3030/",
+    ]
+    names = [variable(url) for url in urls]
+    found = [name for name in names if name is not None]
+    assert len(set(found)) == len(found) == len(urls) - 4  # four of them are no names of hosts
+    assert names[0] == variable("https://DATA.example.org:443/x?y") == "FRESHET_SERVICE_DATA_EXAMPLE_ORG"
+    assert names[1] == "FRESHET_SERVICE_DATA__EXAMPLE_ORG"
+    assert names[-1] == "FRESHET_SERVICE_LOCALHOST___3030"
+    assert variable("https://[0:0::1]/") == variable("https://[::1]/")
 
 
 def test_certificates_that_nobody_trusts(tmp_path: Path, asking: Asking) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
+from freshet.federation.errors import ServiceError
+from freshet.federation.local_view import LocalView
 from freshet.federation.settings import ServiceSettings
 from freshet.native.forgetting import Forgetting
 from freshet.rdf.errors import InputError
@@ -183,6 +186,109 @@ def test_old_endpoints(session: Session, endpoint: EndpointProcess) -> None:
     closed(session, query, 10)  # finds out that VALUES is not known
     mention(session, 11, 1, 2)
     assert counts(session, closed(session, query, 20)[0]) == [("u1", "10"), ("u2", "20")]
+
+
+def values_seen(endpoint: EndpointProcess) -> list[bool]:
+    return ["VALUES" in each["query"] for each in endpoint.seen]
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 413])
+def test_a_refusal_for_another_reason_says_nothing_of_values(
+    session: Session, endpoint: EndpointProcess, status: int
+) -> None:
+    query = session.register(query_text(f"OPTIONAL {{ {followers(endpoint)} }}"))
+    endpoint.does("status", status=status, only_first=1)
+    mention(session, 1, 1, 2)
+    [report] = closed(session, query, 10)
+    assert report.freshness is not None
+    assert report.freshness.failing is not None
+    assert f"status {status}" in report.freshness.failing
+    mention(session, 11, 1, 2)
+    assert counts(session, closed(session, query, 20)[0]) == [("u1", "10"), ("u2", "20")]
+    assert values_seen(endpoint) == [True, True]
+
+
+def test_a_query_that_is_refused_with_single_bindings_too_says_nothing_of_values(
+    session: Session, endpoint: EndpointProcess
+) -> None:
+    query = session.register(query_text(followers(endpoint)))
+    endpoint.does("status", status=400, only_first=2)
+    mention(session, 1, 1, 2)
+    closed(session, query, 10)
+    mention(session, 11, 1, 2)
+    assert counts(session, closed(session, query, 20)[0]) == [("u1", "10"), ("u2", "20")]
+    assert values_seen(endpoint) == [True, False, True]
+
+
+def test_values_are_tried_again_after_a_while(endpoint: EndpointProcess) -> None:
+    session = Session(services=replace(QUICK, values_again_seconds=2))
+    session.stream(STREAM)
+    query = session.register(query_text(followers(endpoint)))
+    endpoint.does("no_values")
+    mention(session, 1, 1, 2)
+    closed(session, query, 10)
+    endpoint.does()
+    mention(session, 11, 1, 2)
+    closed(session, query, 20)
+    assert values_seen(endpoint) == [False, False]
+    time.sleep(2)
+    mention(session, 21, 1, 2)
+    assert counts(session, closed(session, query, 30)[0]) == [("u1", "10"), ("u2", "20")]
+    assert values_seen(endpoint) == [False, False, True]
+    session.services.close()
+
+
+@pytest.mark.parametrize("method", ["_columns", "_take"])
+def test_an_answer_that_cannot_be_taken_in_is_told_and_asked_for_again(
+    session: Session, endpoint: EndpointProcess, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError("nobody thought of this")
+
+    query = session.register(query_text(f"OPTIONAL {{ {followers(endpoint)} }}"))
+    with monkeypatch.context() as broken:
+        broken.setattr(LocalView, method, fail)
+        mention(session, 1, 1, 2)
+        [report] = closed(session, query, 10)
+    assert report.freshness is not None
+    assert str(report.freshness.failing).endswith("could not be taken in: ValueError")
+    assert not session.failures
+    mention(session, 11, 1, 2)
+    [report] = closed(session, query, 20)
+    assert counts(session, report) == [("u1", "10"), ("u2", "20")]
+    assert report.freshness is not None
+    assert report.freshness.failing is None
+
+
+def test_a_whole_load_and_single_entries_at_once(endpoint: EndpointProcess) -> None:
+    """Both answers have the same entries; neither may put its solutions into entries of the other."""
+    session = Session(services=replace(QUICK, load_whole=True))
+    session.stream(STREAM)
+    endpoint.does(delay_seconds=0.3)
+    query = session.register(query_text(followers(endpoint)))
+    users = [7, 2, 5, 9]
+    mention(session, 1, *users)
+    [report] = closed(session, query, 10)
+    assert counts(session, report) == sorted((f"u{user}", str(user * 10)) for user in users)
+    session.services.close()
+
+
+def test_a_session_that_is_closed_asks_nothing_and_has_no_threads(endpoint: EndpointProcess) -> None:
+    others = set(threading.enumerate())
+    with Session(services=QUICK) as session:
+        session.stream(STREAM)
+        query = session.register(query_text(followers(endpoint)))
+        mention(session, 1, 1)
+        assert len(closed(session, query, 10)) == 1
+        assert set(threading.enumerate()) - others
+    for thread in set(threading.enumerate()) - others:
+        thread.join(2)
+    assert not set(threading.enumerate()) - others
+    mention(session, 11, 1)
+    assert closed(session, query, 20) == []
+    assert len(endpoint.seen) == 1
+    with pytest.raises(ServiceError, match="closed"):
+        session.query(f"SELECT * {{ SERVICE <{endpoint.url}> {{ ?s ?p ?o }} }}")
 
 
 def test_variable_endpoints_are_refused(session: Session) -> None:
