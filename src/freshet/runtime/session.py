@@ -272,8 +272,9 @@ class Session:
         return self._durable is not None and self._durable.make_checkpoint()
 
     def close(self) -> None:
-        """Ask no endpoint any more, end the threads of queries with SERVICE, and let go of the checkpoint folder, if there
-        is one. Reports that were taken count as received.
+        """Ask no endpoint any more, end the threads of queries with SERVICE, and let go of the checkpoint folder.
+
+        Reports that were taken count as received.
         """
         self.engine.close()
         self.services.close()
