@@ -130,9 +130,11 @@ class Engine:
                 if clock is None:
                     clock, plan = self._alone(name, plan, timing, on_report, limit_seconds, measurements)
                 self._queries[name] = clock
-            except BaseException:
+            except BaseException as error:
                 for each in self._clocks():  # what it had asked for
                     each.free()
+                if isinstance(error, FreshetError):
+                    error.file = error.file or file
                 raise
             finally:
                 self._connect()

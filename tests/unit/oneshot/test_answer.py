@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyoxigraph as ox
 import pytest
 
+from freshet.federation.errors import RefusedError
 from freshet.oneshot.answer import answer
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import UnsupportedError
@@ -129,9 +130,7 @@ def test_exists_in_the_active_graph() -> None:
 
 
 def test_what_is_refused_is_named() -> None:
-    for text, words in (
-        ("SELECT * { SERVICE <http://example.org/> { ?s ?p ?o } }", "SERVICE"),
-        ("SELECT * { ?s ?p ?o FILTER (<http://example.org/f>(?s)) }", "function <http://example.org/f>"),
-    ):
-        with pytest.raises(UnsupportedError, match=words):
-            answer(parse_query(text), DATASET, DICTIONARY)
+    with pytest.raises(UnsupportedError, match=r"function <http://example\.org/f>"):
+        answer(parse_query("SELECT * { ?s ?p ?o FILTER (<http://example.org/f>(?s)) }"), DATASET, DICTIONARY)
+    with pytest.raises(RefusedError, match="SERVICE may not ask"):
+        answer(parse_query("SELECT * { SERVICE <http://example.org/> { ?s ?p ?o } }"), DATASET, DICTIONARY)
