@@ -242,7 +242,8 @@ class LocalView:
     def _collect(self) -> None:
         """Take in the answers that have come, all at once: a thousand of them may have."""
         done = [each for each in self._requests if each.future.done()]
-        self._requests = [each for each in self._requests if not each.future.done()]
+        taken = set(done)  # others may be done by now
+        self._requests = [each for each in self._requests if each not in taken]
         answered: list[tuple[_Request, Columns]] = []
         for request in done:
             try:

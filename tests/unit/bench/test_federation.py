@@ -62,6 +62,13 @@ def paper_order(accuracy: Accuracy) -> None:
         assert max(value for (name, at), value in accuracy.items() if at == percent and name[:3] != "bst") - best < 0.02
         assert accuracy["wsj_adaptive", percent] > accuracy["wsj_wbm", percent]
         assert accuracy["wsj_adaptive", percent] > max(accuracy["wsj_rnd", percent], wsj)
+        assert accuracy["wsj_learnt", percent] > max(accuracy["wsj_rnd", percent], accuracy["wsj_wbm", percent], wsj)
+        assert accuracy["wsj_learnt", percent] < accuracy["wsj_adaptive", percent]  # which is told the rates
+
+
+def learnt(accuracy: Accuracy) -> list[float]:
+    """What the engine's own ranker reaches, for every budget."""
+    return [accuracy["wsj_learnt", percent] for percent in PERCENTS]
 
 
 def test_synthetic_policies_are_in_order() -> None:
@@ -70,6 +77,9 @@ def test_synthetic_policies_are_in_order() -> None:
     for percent, paper in zip(PERCENTS, (0.46, 0.60, 0.81), strict=True):
         assert accuracy["wsj_wbm", percent] > accuracy["wsj_lru", percent]
         assert accuracy["wsj_adaptive", percent] > paper - 0.02
+    assert learnt(accuracy) == pytest.approx([0.506, 0.590, 0.776], abs=0.01)
+    gaps = {figure.name: figure.value for figure in _gaps("synthetic", accuracy)}
+    assert gaps["synthetic_wsj_learnt_gap_closed"] == pytest.approx(0.24, abs=0.03)
 
 
 def test_recorded_policies_are_in_order() -> None:
@@ -81,6 +91,10 @@ def test_recorded_policies_are_in_order() -> None:
         assert accuracy["wsj_adaptive", percent] > paper - 0.02
     gaps = {figure.name: figure.value for figure in _gaps("real", accuracy)}
     assert gaps["real_wsj_adaptive_gap_closed"] > 0.3
+    assert learnt(accuracy) == pytest.approx([0.555, 0.639, 0.792], abs=0.01)
+    assert gaps["real_wsj_learnt_gap_closed"] == pytest.approx(
+        0.267, abs=0.03
+    )  # less than the third that was asked for
 
 
 def test_every_policy_has_a_line() -> None:

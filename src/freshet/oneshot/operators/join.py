@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from freshet.algebra.nodes import BGP, Join, Node
 from freshet.algebra.scope import variables_in_scope
+from freshet.oneshot.endpoint_rows import without_endpoint
 from freshet.oneshot.estimates import estimate
 from freshet.oneshot.evaluate import evaluate
 from freshet.oneshot.joining import join
 from freshet.oneshot.scope import Scope
-from freshet.oneshot.table import UNIT, Table, empty
+from freshet.oneshot.table import UNIT, Table, empty, stacked
 
 
 @evaluate.register
@@ -33,9 +34,12 @@ def _(node: Join, scope: Scope) -> Table:
         at = min(connected or remaining, key=sizes.__getitem__)
         remaining.remove(at)
         scope.deadline.check()
+        table, alone = without_endpoint(operands[at], table)
         hint = table.only(names[at]).bound()
         found = evaluate(operands[at], scope.hinted(hint if hint.columns else scope.hint))
         table = join(table, found, scope.deadline)
+        if alone is not None:
+            table = stacked([table, alone])
         if table.count == 0:
             return empty(dict.fromkeys([*table.columns, *(name for each in names for name in each)]))
     return table

@@ -12,6 +12,7 @@ import numpy as np
 from freshet.algebra.free_variables import variables_of
 from freshet.algebra.nodes import LeftJoin
 from freshet.oneshot.conditions import holds
+from freshet.oneshot.endpoint_rows import without_endpoint
 from freshet.oneshot.evaluate import evaluate
 from freshet.oneshot.joining import merged, pairs, shared
 from freshet.oneshot.scope import Scope
@@ -25,6 +26,7 @@ def _(node: LeftJoin, scope: Scope) -> Table:
 
 def left_joined(left: Table, node: LeftJoin, scope: Scope) -> Table:
     """The solutions for some of left."""
+    left, unasked = without_endpoint(node.right, left)
     hint = left.bound()
     right = evaluate(node.right, scope.hinted(hint if hint.columns else None))
     left = scope.correlated(left, [*right.columns, *(variables_of(node.condition) if node.condition else ())])
@@ -39,4 +41,4 @@ def left_joined(left: Table, node: LeftJoin, scope: Scope) -> Table:
         parts.append(joined)
     rest = left.where(alone)
     nothing = {name: np.zeros(rest.count, np.int64) for name in right.columns if name not in left.columns}
-    return stacked([*parts, Table({**rest.columns, **nothing}, rest.count)])
+    return stacked([*parts, Table({**rest.columns, **nothing}, rest.count), *([] if unasked is None else [unasked])])

@@ -35,7 +35,8 @@ def _(node: Service, scope: Scope) -> Table:
         return _asked(node, node.endpoint.value, query, scope.hint, scope)
     variable = node.endpoint
     if scope.hint is None or variable.name not in scope.hint.columns:
-        raise InputError(f"nothing binds {variable}, the endpoint of SERVICE")
+        rule = "what it is joined with must bind it in every solution"
+        raise InputError(f"nothing binds {variable}, the endpoint of SERVICE", hint=rule)
     hint = scope.hint
     parts = []
     for endpoint in np.unique(hint.columns[variable.name]).tolist():

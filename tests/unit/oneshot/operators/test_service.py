@@ -105,6 +105,20 @@ def test_the_endpoint_can_be_a_variable(session: Session, endpoint: EndpointProc
         rows(session, 'SELECT * { VALUES ?where { "x" } SERVICE ?where { ?user :followers ?n } }')
 
 
+def test_rows_that_leave_the_endpoint_unbound(session: Session, endpoint: EndpointProcess) -> None:
+    values = f"VALUES (?user ?where) {{ (:u1 <{endpoint.url}>) (:u3 UNDEF) (:u4 UNDEF) }}"
+    silent = f"{values} SERVICE SILENT ?where {{ ?user :followers ?n }}"
+    expected = [{"user": "<u1>", "n": '"10"'}, {"user": "<u3>"}, {"user": "<u4>"}]
+    assert rows(session, f"SELECT ?user ?n {{ {silent} }}") == sorted(expected, key=lambda row: sorted(row.items()))
+    optional = f"{values} OPTIONAL {{ SERVICE SILENT ?where {{ ?user :followers ?n }} }}"
+    assert rows(session, f"SELECT ?user ?n {{ {optional} }}") == rows(session, f"SELECT ?user ?n {{ {silent} }}")
+    nobody = "VALUES (?user ?where) { (:u3 UNDEF) } SERVICE SILENT ?where { ?user :followers ?n }"
+    assert rows(session, f"SELECT ?user ?n {{ {nobody} }}") == [{"user": "<u3>"}]
+    for text in (silent, optional):
+        with pytest.raises(InputError, match=r"some solutions leave \?where.*unbound"):
+            rows(session, f"SELECT * {{ {text.replace('SILENT', '')} }}")
+
+
 def test_many_bindings_in_batches(session: Session, endpoint: EndpointProcess) -> None:
     users = " ".join(f":u{n}" for n in range(250))
     text = f"SELECT * {{ VALUES ?user {{ {users} }} SERVICE <{endpoint.url}> {{ ?user :followers ?n }} }}"
