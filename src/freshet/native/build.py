@@ -206,11 +206,14 @@ class Builder:
     def _service_join(
         self, inputs: Sequence[PlanNode], conditions: Sequence[PlanCondition], wanted: Names
     ) -> MultiwayJoinOp:
-        """What is here is joined first: it says which entries of the local views are needed."""
-        services = [each for each in inputs if isinstance(each, PlanService)]
-        others = tuple(each for each in inputs if not isinstance(each, PlanService))
+        """What is here is joined first: it says which entries of the local views are needed.
+
+        A pattern that shares nothing with what is here waits for the others, whose solutions may say what it needs.
+        """
+        services = _last_services(inputs)
+        others = tuple(each for each in inputs if each not in services)
         mentioned = [frozenset(variables_of(each.expression)) & each.scope for each in conditions]
-        remote, sure = _all_names(services), frozenset[str]().union(*(each.certain for each in others))
+        remote, sure = _all_names(services), _certain_in(others)
         early = [each for each, names in zip(conditions, mentioned, strict=True) if names & remote <= sure]
         late = [each for each in conditions if each not in early]
         needed = wanted.union(*mentioned)
@@ -273,6 +276,22 @@ def _mentioned(expression: Expression, child: PlanNode) -> Names:
 
 def _all_names(inputs: Sequence[PlanNode]) -> Names:
     return frozenset[str]().union(*(each.names for each in inputs))
+
+
+def _certain_in(inputs: Sequence[PlanNode]) -> Names:
+    return frozenset[str]().union(*(each.certain for each in inputs))
+
+
+def _last_services(inputs: Sequence[PlanNode]) -> list[PlanService]:
+    """The SERVICE patterns that are joined last: those that only other such patterns lead to, else all of them."""
+    waiting = [each for each in inputs if isinstance(each, PlanService)]
+    reached = _certain_in([each for each in inputs if each not in waiting])
+    layers: list[list[PlanService]] = [waiting]
+    while layer := [each for each in waiting if each.certain & reached]:
+        layers.append(layer)
+        reached |= _certain_in(layer)
+        waiting = [each for each in waiting if each not in layer]
+    return layers[-1] if len(layers) > 2 else layers[0]
 
 
 def _names_of(inputs: Sequence[PlanNode], *, but: int) -> Names:

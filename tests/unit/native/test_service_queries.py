@@ -168,6 +168,25 @@ def test_patterns_that_share_no_variable_are_loaded_whole(session: Session, endp
     assert counts(session, report) == [("u1", "13"), ("u2", "13")]
 
 
+def test_patterns_are_joined_one_after_another(session: Session, endpoint: EndpointProcess) -> None:
+    """What the first endpoint says is what the second is asked for, and so on."""
+    friends = " ".join(f"<{EX}u{n}> <{EX}friend> <{EX}f{n}> . <{EX}f{n}> <{EX}city> <{EX}c{n}> ." for n in range(USERS))
+    endpoint.update(f"INSERT DATA {{ {friends} <{EX}c2> <{EX}people> 200 . <{EX}c7> <{EX}people> 700 }}")
+    parts = ["?user :friend ?friend", "?friend :city ?city", "?city :people ?n"]
+    far_first = " ".join(f"SERVICE <{endpoint.url}> {{ {part} }}" for part in reversed(parts))
+    query = session.register(query_text(f"{far_first} FILTER (?n > 100)"))
+    mention(session, 1, 1, 2, 7, 7)
+    [report] = closed(session, query, 10)
+    assert counts(session, report) == [("u2", "200"), ("u7", "700"), ("u7", "700")]
+    asked = [each["query"] for each in endpoint.seen]
+    assert len(asked) == 3
+    assert all("VALUES" in each for each in asked)
+    endpoint.update(f"DELETE WHERE {{ <{EX}u2> <{EX}friend> ?f }}; INSERT DATA {{ <{EX}u2> <{EX}friend> <{EX}f7> }}")
+    time.sleep(0.3)
+    mention(session, 11, 2)
+    assert counts(session, closed(session, query, 20)[0]) == [("u2", "700")]
+
+
 def test_stored_data_and_remote_data(session: Session, endpoint: EndpointProcess, tmp_path: object) -> None:
     file = f"{tmp_path}/stored.ttl"
     with open(file, "w", encoding="utf-8") as out:
