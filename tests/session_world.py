@@ -142,8 +142,7 @@ def disturbed(folder: Path, steps: int, last: bool) -> None:
     found = positions[READINGS].batches if READINGS in positions else 0
     assert found >= known, f"{known} batches were acknowledged, {found} are there"
     with acknowledged.open("ab", buffering=0) as file:
-        file.truncate(found)
-        file.write(b"." * (found - min(known, found)))
+        file.write(b"." * (found - known))  # what was there, though the kill came before it was acknowledged
         program = Program(session, folder, steps)
         program.run(positions, lambda step: file.write(b"."))
     if last:
