@@ -24,7 +24,10 @@ def window_contents(query: Query, streams: Mapping[str, StreamState], stored: St
             )
         state = streams.get(window.stream.value)
         if state is None:
-            raise InputError(f"there is no stream <{window.stream.value}>")
+            raise InputError(
+                f"the query has a window on the stream <{window.stream.value}>, and there is no such stream here:"
+                " register the query, or replay recorded streams"
+            )
         needed_ms = window.width_ms + window.slide_ms
         if state.keep_ms < needed_ms:
             raise InputError(

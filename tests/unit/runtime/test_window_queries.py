@@ -82,7 +82,7 @@ def test_what_cannot_be_asked_says_so(tmp_path) -> None:
         session.query(QUERY)
     with pytest.raises(UnsupportedError, match="one-shot queries can ask"):
         session.query(QUERY.replace("[RANGE PT2S STEP PT1S]", "[COUNT 5]"))
-    with pytest.raises(InputError, match="there is no stream"):
+    with pytest.raises(InputError, match="there is no such stream"):
         session.query(QUERY.replace("ON :s", "ON :other"))
 
 
