@@ -24,6 +24,7 @@ BATCHES = 12
 BISECTIONS = 2
 
 _NOBODY = -1
+_LEAST_MORE, _MOST_MORE = 1.2, 1.6  # times as many queries in the next step
 _PARTS = (Node, TriplePattern, Query)
 
 
@@ -124,7 +125,7 @@ def mixed_load(player: Player, latencies: Mapping[str, float], length: Length, *
         tell(f"{registered:,} queries: {1000 * seconds:.1f} ms a batch, {spent / registered * 1000:.2f} ms to register")
         saturated = not kept_up
         best, best_seconds = (registered, seconds) if kept_up else (best, best_seconds)
-        wanted = round(registered * min(4.0, max(1.3, 0.8 * BATCH_MS / 1000 / seconds)))
+        wanted = round(registered * min(_MOST_MORE, max(_LEAST_MORE, 0.8 * BATCH_MS / 1000 / seconds)))
     if not reports.rows:
         raise FreshetError("no query of the mixed load had answers, so that its figure says nothing")
     return Mixed(best, saturated, best_seconds, spent / registered, reports.rows)
