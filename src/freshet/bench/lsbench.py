@@ -108,7 +108,7 @@ def _alone(player: Player, name: str, length: Length) -> Alone:
     of a window, until its report has come, or there is nothing to report."""
     seconds = []
     batches = player.batches(WARM_BATCHES + length.batches)
-    with player.asking([name]) as reports:
+    with player.asking([name], answered=True) as reports:
         for batch in batches:
             seconds.append(player.play(batch).answers)
     found = reports[name]
