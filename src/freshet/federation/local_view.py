@@ -106,12 +106,12 @@ class LocalView:
             self._collect()
             if len(self._key_rows) > self._settings.most_entries and not self._requests and not self._inside:
                 self._shrink(self._settings.most_entries // 2)
-            self._inside += 1
             entries = self._entries(needed.keys)
             moment = Moment(now_ms(), needed.slide_ms, entries, needed.lives, needed.uses)
             chosen = self._chosen(moment, self._budget(seconds), accuracy)
             self._send(chosen)
             waiting = [each.future for each in self._requests]
+            self._inside += 1  # when nothing can go wrong any more: else nobody would count it down
         wait(waiting, None if end is None else max(0.0, end - monotonic()))
         with self._lock:
             self._inside -= 1

@@ -9,6 +9,7 @@ import numpy as np
 
 from freshet.native.stream import StreamState
 from freshet.rdf.elements import Elements
+from freshet.rdf.errors import InputError
 
 _PARTS = 8  # so often is freed what is too old, while the watermark moves by as much as is kept
 
@@ -42,7 +43,7 @@ class KeptWindows:
         on_time = state.accept(elements)
         try:
             self._store.push_timing(_timing(state, on_time), state.iri)
-        except Exception:
+        except InputError:
             state.watermark_ms, state.elements, state.late = before
             state.refused += 1
             raise
@@ -56,7 +57,7 @@ class KeptWindows:
         on_time = state.accept(elements)
         try:
             self._store.check_timing_room(_timing(state, on_time), state.iri)
-        except Exception:
+        except InputError:
             state.refused += 1
             raise
         finally:
