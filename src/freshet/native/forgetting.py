@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterator, Mapping, Set
-from weakref import ReferenceType, WeakSet, ref
+from collections.abc import Iterator, Set
+from weakref import ReferenceType, WeakSet, WeakValueDictionary, ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,7 +90,7 @@ def held_ids(*holders: object) -> Iterator[Ids]:
         if isinstance(holder, np.ndarray):
             if holder.dtype == np.int64 and not is_mapped(holder):  # terms of a graph directory stay anyway
                 yield holder.reshape(-1)
-        elif isinstance(holder, Mapping):
+        elif isinstance(holder, dict | WeakValueDictionary):  # those of other libraries may refuse
             waiting += [*holder.keys(), *holder.values()]
         elif isinstance(holder, list | tuple | Set | deque):
             waiting += holder

@@ -243,7 +243,9 @@ class Checkpoint:
     def is_mark_due(self) -> bool:
         """Whether the next entry that begins gets a mark."""
         marks = self._marks
-        return not marks or self._entries >= _MARK_ENTRIES or time.monotonic() - marks[-1].made_at >= _MARK_SECONDS
+        if not marks or self._entries >= _MARK_ENTRIES:
+            return True
+        return time.monotonic() - marks[-1].made_at >= min(_MARK_SECONDS, self._every_seconds)
 
     def close(self) -> None:
         """Make a last checkpoint, and let go of the folder."""

@@ -59,7 +59,7 @@ def test_a_query_without_answers_is_an_error() -> None:
 
 
 def asked(played: Player, batches: Batches) -> None:
-    with played.asking(["L2"], user=10**6):
+    with played.asking(["L2"], user=10**6, answered=True):
         for batch in batches:
             played.play(batch)
 
