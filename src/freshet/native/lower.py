@@ -126,8 +126,6 @@ def _node(node: nodes.Node, place: _Place) -> PlanNode:
 
 @_node.register
 def _(node: nodes.Service, place: _Place) -> PlanNode:
-    if isinstance(node.endpoint, Variable):
-        raise refuse("SERVICE with a variable endpoint")
     return PlanService(*_scope(node), endpoint=node.endpoint, pattern=node.child, silent=node.silent)
 
 
