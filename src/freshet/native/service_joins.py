@@ -8,11 +8,13 @@ from dataclasses import replace
 from freshet.algebra.expressions import Call, Not, Variable
 from freshet.native.plan import (
     Names,
+    PlanDistinct,
     PlanFilter,
     PlanJoin,
     PlanLeftJoin,
     PlanNegation,
     PlanNode,
+    PlanProject,
     PlanService,
     PlanUnion,
 )
@@ -78,6 +80,23 @@ def negation_apart(node: PlanNegation, endpoint: str) -> PlanUnion:
     """The same of MINUS and EXISTS. The solution that binds nothing takes no row away in MINUS, but it does exist."""
     kept = (_unbound(node.left, endpoint),) if node.overlapping or not node.negated else ()
     return PlanUnion(node.names, node.certain, (replace(node, left=_bound(node.left, endpoint)), *kept))
+
+
+def restricted(left: PlanNode, right: PlanNode) -> PlanNode:
+    """What OPTIONAL, MINUS or EXISTS looks for matches in, without rows that fit none of left, if it takes remote data.
+
+    A SERVICE that stands alone is asked for what left needs anyway. One that is joined with other patterns would be
+    asked for all that these have, were they not joined first with what left has of their variables.
+    """
+    if not isinstance(right, PlanJoin):
+        return right
+    services = [each for each in right.inputs if isinstance(each, PlanService)]
+    endpoints = {each.endpoint.name for each in services if isinstance(each.endpoint, Variable)}
+    shared = left.certain & (right.certain | endpoints)
+    if not services or not shared:
+        return right
+    seed = PlanDistinct(shared, shared, PlanProject(shared, shared, left))
+    return replace(right, certain=right.certain | shared, inputs=(seed, *right.inputs))
 
 
 def names_in(inputs: Iterable[PlanNode]) -> Names:
