@@ -125,7 +125,7 @@ def _most_used_first(needed: Mapping[int, Needed]) -> list[int]:
 
 def _together(done: Sequence[Refreshed]) -> Refreshed:
     """What all views got."""
-    failing = list(dict.fromkeys(each.failing for each in done if each.failing is not None))
+    failing = sorted({each.failing for each in done if each.failing is not None})
     told = "; ".join(failing[:_TOLD])
     if len(failing) > _TOLD:
         told += f"; and {len(failing) - _TOLD} more"

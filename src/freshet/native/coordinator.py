@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 
 from freshet.algebra.nodes import Query
 from freshet.federation.evaluation import Constraints
@@ -16,12 +15,13 @@ from freshet.native.connections import AnyClock, Connections
 from freshet.native.forgetting import Forgetting
 from freshet.native.hosting import Graphs, Hosting
 from freshet.native.kept_windows import KeptWindows
-from freshet.native.lane import Lane
+from freshet.native.lane import MOST_BEHIND, Lane
 from freshet.native.lower import lower
 from freshet.native.measuring import Measurements
 from freshet.native.moments import AFTER_ALL_TIME, close_at
 from freshet.native.one_way_index import Ids
 from freshet.native.operators.service import Views
+from freshet.native.owned_lock import OwnedLock
 from freshet.native.plan import Plan
 from freshet.native.reads import asks_services, predicates_of
 from freshet.native.shared_plans import ShapeKey, SharedPlans
@@ -62,7 +62,10 @@ class Engine:
         self._groups = 0
         self.forgetting = Forgetting(dictionary)
         self._kept = KeptWindows(graphs)
-        self._lock = threading.RLock()
+        self._lock = OwnedLock()
+        self.delivering: AbstractContextManager[object] = nullcontext()  # held before the lock by threads that report
+        self.most_behind = MOST_BEHIND
+        self.held_back = 0  # how often somebody waited in `hold_back`
 
     def declare(self, stream: StreamState) -> None:
         """Make a stream known, with its lateness and what it leaves in the stored graph."""
@@ -193,11 +196,15 @@ class Engine:
 
     def finish(self) -> None:
         """Say that all streams have ended: every window that has content closes."""
+        self.end()
+        self.drain()
+
+    def end(self) -> None:
+        """The same, without waiting for queries that have threads of their own."""
         with self._lock:
             watermarks = self._connections.end()
             for clock in self._clocks():
                 clock.finish(watermarks)
-        self.drain()
 
     def drain(self, most: int = 0) -> None:
         """Wait until the queries that have threads of their own have at most so many elements left to take in."""
@@ -205,6 +212,27 @@ class Engine:
             lanes = self._lanes()
         for lane in lanes:
             lane.drain(most)
+
+    def hold_back(self) -> None:
+        """Wait while a query with a thread of its own is more than `most_behind` elements behind.
+
+        Where a report is handed over nobody waits: that thread may be the one to be waited for.
+        """
+        if not self._lock.is_mine:
+            behind = [lane for lane in self._lanes() if lane.is_behind(self.most_behind)]
+            self.held_back += bool(behind)
+            for lane in behind:
+                lane.drain(self.most_behind)
+
+    def entry_of(self, name: str) -> int | None:
+        """The entry that let a report be which is handed over now; None where it is the one that is being done."""
+        clock = self._queries.get(name)
+        return clock.entry() if isinstance(clock, Lane) else None
+
+    def unfinished_entry(self, name: str) -> int | None:
+        """The first entry that a query with a thread of its own has not done; None where it has done all."""
+        clock = self._queries.get(name)
+        return clock.unfinished_entry() if isinstance(clock, Lane) else None
 
     def close(self) -> None:
         """End the threads of queries that have one; what they have not done is dropped."""
@@ -365,17 +393,19 @@ class Engine:
         kept = self._keeping(on_report)
 
         def deliver(report: Report) -> None:
-            with self._lock:
+            with self.delivering, self._lock:
                 kept(report)
 
         def failed(known_as: str, error: Exception) -> None:
-            with self._lock:
+            with self.delivering, self._lock:
                 lane.remove(known_as)
                 self._failed(known_as, error)
 
         clock = Clock(self._connections.streams_of(timing), self._graphs, failed)
-        lane = Lane(clock, self.dictionary)
+        lane = Lane(clock, self.dictionary, self.forget)
         query = self._hosting.alone(name, plan, clock, deliver, measurements, constraints)
+        if query.evaluation is not None:
+            query.evaluation.released_at = lane.released_at
         clock.add(name, query, timing, limit_seconds)
         return lane, query.plan
 

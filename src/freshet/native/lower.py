@@ -337,7 +337,7 @@ def _filtered(node: nodes.Filter, place: _Place) -> PlanNode:
 def _negation(
     left: PlanNode, right: PlanNode, condition: Expression | None, *, negated: bool, overlapping: bool
 ) -> PlanNode:
-    right = restricted(left, right)
+    right = restricted(left, right, substituted=not overlapping)
     if isinstance(right, PlanService):
         # The solution of an endpoint that SILENT passes over shares nothing with what MINUS would take away.
         silent = right.silent and not (overlapping and isinstance(right.endpoint, Iri))

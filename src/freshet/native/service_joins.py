@@ -82,17 +82,20 @@ def negation_apart(node: PlanNegation, endpoint: str) -> PlanUnion:
     return PlanUnion(node.names, node.certain, (replace(node, left=_bound(node.left, endpoint)), *kept))
 
 
-def restricted(left: PlanNode, right: PlanNode) -> PlanNode:
+def restricted(left: PlanNode, right: PlanNode, *, substituted: bool = False) -> PlanNode:
     """What OPTIONAL, MINUS or EXISTS looks for matches in, without rows that fit none of left, if it takes remote data.
 
     A SERVICE that stands alone is asked for what left needs anyway. One that is joined with other patterns would be
-    asked for all that these have, were they not joined first with what left has of their variables.
+    asked for all that these have, were they not joined first with what left has of their variables. Only where left's
+    values are `substituted` (EXISTS) may they be what binds an endpoint.
     """
     if not isinstance(right, PlanJoin):
         return right
     services = [each for each in right.inputs if isinstance(each, PlanService)]
-    endpoints = {each.endpoint.name for each in services if isinstance(each.endpoint, Variable)}
-    shared = left.certain & (right.certain | endpoints)
+    asked = [each for each in services if isinstance(each.endpoint, Variable)]
+    endpoints = {each.endpoint.name for each in asked if isinstance(each.endpoint, Variable)}
+    bound = names_in(each for each in right.inputs if each not in asked)
+    shared = left.certain & (right.certain | endpoints if substituted else right.certain - (endpoints - bound))
     if not services or not shared:
         return right
     seed = PlanDistinct(shared, shared, PlanProject(shared, shared, left))

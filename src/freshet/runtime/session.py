@@ -104,6 +104,7 @@ class Session:
         self.stored = stored or (StoredDataset() if kept is None else kept.dataset)
         views = LocalViews(self.services, self.dictionary)
         self.engine = Engine(self.dictionary, self.stored, self._failed, views)
+        self.engine.most_behind = settings.most_behind
         if kept is not None:
             self._durable = DurableSession(self.engine, self.dictionary, kept, self._open)
             self._durable.restore()
@@ -251,6 +252,9 @@ class Session:
         They may be encoded, timed N-Triples, one element or several as tuples `(time_ms, subject, predicate, object)`
         of terms, or an Arrow table or batch with the columns time (int64), subject, predicate and object (int64 ids,
         or strings of N-Triples terms). RDF text without times (N-Triples, N-Quads or Turtle) is pushed with `time_ms`.
+
+        Where a query with SERVICE is too many elements behind, this waits for it (`most_behind` of the settings); not
+        in a callback that gets a report.
         """
         with self.dictionary.pins:  # nothing holds the elements' terms until the engine has them
             if not isinstance(elements, Elements) or time_ms is not None:
@@ -260,6 +264,7 @@ class Session:
             else:
                 self._durable.push(stream, elements)
         self.engine.forget()
+        self.engine.hold_back()
 
     def positions(self) -> dict[str, Position]:
         """For each stream how many batches and elements are in, so that a source knows from where to send again."""
