@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 
 from freshet.algebra.nodes import Query
 from freshet.federation.evaluation import Constraints
@@ -15,7 +15,8 @@ from freshet.native.connections import AnyClock, Connections
 from freshet.native.forgetting import Forgetting
 from freshet.native.hosting import Graphs, Hosting
 from freshet.native.kept_windows import KeptWindows
-from freshet.native.lane import MOST_BEHIND, Lane
+from freshet.native.lane import Lane
+from freshet.native.lanes import Lanes
 from freshet.native.lower import lower
 from freshet.native.measuring import Measurements
 from freshet.native.moments import AFTER_ALL_TIME, close_at
@@ -63,9 +64,7 @@ class Engine:
         self.forgetting = Forgetting(dictionary)
         self._kept = KeptWindows(graphs)
         self._lock = OwnedLock()
-        self.delivering: AbstractContextManager[object] = nullcontext()  # held before the lock by threads that report
-        self.most_behind = MOST_BEHIND
-        self.held_back = 0  # how often somebody waited in `hold_back`
+        self.lanes = Lanes(self._queries, self._lock)
 
     def declare(self, stream: StreamState) -> None:
         """Make a stream known, with its lateness and what it leaves in the stored graph."""
@@ -184,7 +183,7 @@ class Engine:
             with self._lock:
                 held = (self.streams, self._graphs, self._clocks(), self._connections.derived, self._plans)
                 with ExitStack() as paused:
-                    if all(paused.enter_context(lane.pause()) for lane in self._lanes()):
+                    if all(paused.enter_context(lane.pause()) for lane in self.lanes.all()):
                         self.forgetting.sweep(*held)
 
     def advance(self, stream: str, watermark_ms: int) -> None:
@@ -208,39 +207,11 @@ class Engine:
 
     def drain(self, most: int = 0) -> None:
         """Wait until the queries that have threads of their own have at most so many elements left to take in."""
-        with self._lock:
-            lanes = self._lanes()
-        for lane in lanes:
-            lane.drain(most)
-
-    def hold_back(self) -> None:
-        """Wait while a query with a thread of its own is more than `most_behind` elements behind.
-
-        Where a report is handed over nobody waits: that thread may be the one to be waited for.
-        """
-        if not self._lock.is_mine:
-            behind = [lane for lane in self._lanes() if lane.is_behind(self.most_behind)]
-            self.held_back += bool(behind)
-            for lane in behind:
-                lane.drain(self.most_behind)
-
-    def entry_of(self, name: str) -> int | None:
-        """The entry that let a report be which is handed over now; None where it is the one that is being done."""
-        clock = self._queries.get(name)
-        return clock.entry() if isinstance(clock, Lane) else None
-
-    def unfinished_entry(self, name: str) -> int | None:
-        """The first entry that a query with a thread of its own has not done; None where it has done all."""
-        clock = self._queries.get(name)
-        return clock.unfinished_entry() if isinstance(clock, Lane) else None
+        self.lanes.drain(most)
 
     def close(self) -> None:
-        """End the threads of queries that have one; what they have not done is dropped."""
-        with self._lock:
-            lanes = self._lanes()
-        for lane in lanes:
-            for name in lane.names:
-                lane.remove(name)
+        """End the threads of queries that have one."""
+        self.lanes.close()
 
     def passed(self) -> dict[str, int]:
         """For each query the last moment up to which everything has been reported."""
@@ -304,9 +275,6 @@ class Engine:
     def _elements_of(self, timing: Timing) -> tuple[int, ...]:
         """How many elements have come in the streams of a query."""
         return tuple(self.streams[stream].elements for stream in sorted(timing.base_streams))
-
-    def _lanes(self) -> list[Lane]:
-        return [clock for clock in self._clocks() if isinstance(clock, Lane)]
 
     def _clocks(self) -> list[AnyClock]:
         return list(self._members)
@@ -390,19 +358,15 @@ class Engine:
         constraints: Constraints | None,
     ) -> tuple[AnyClock, Plan]:
         """A query with remote data, which has a clock and a thread of its own."""
-        kept = self._keeping(on_report)
-
-        def deliver(report: Report) -> None:
-            with self.delivering, self._lock:
-                kept(report)
 
         def failed(known_as: str, error: Exception) -> None:
-            with self.delivering, self._lock:
-                lane.remove(known_as)
+            with self.lanes.delivering, self._lock:
+                lane.close()
                 self._failed(known_as, error)
 
         clock = Clock(self._connections.streams_of(timing), self._graphs, failed)
         lane = Lane(clock, self.dictionary, self.forget)
+        deliver = self.lanes.told(clock, self._keeping(on_report))
         query = self._hosting.alone(name, plan, clock, deliver, measurements, constraints)
         if query.evaluation is not None:
             query.evaluation.released_at = lane.released_at

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from freshet.native.clock import Clock, ClockedQuery
-from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME
+from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, close_at
 from freshet.native.releases import Releases
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
@@ -64,6 +64,7 @@ class Lane:
         self._held = ExitStack()  # while the thread works
         self._working: _Item | None = None
         self._closed = False
+        self.reported = close_at(BEFORE_ALL_TIME)  # the last moment that was
         self._left: int | None = None  # the first entry that was not done when it was closed
         self._waiting = 0  # elements in the queue
         self._needed_ms: dict[str, int] = {}  # as it was when the thread rested last
@@ -146,12 +147,24 @@ class Lane:
         self._put("finish", watermarks)
 
     def remove(self, name: str) -> None:
-        """The query is gone; what waits for it is dropped."""
+        """The query is gone."""
+        self.close()
+
+    def close(self) -> None:
+        """What waits is dropped; what is being done ends with the evaluation."""
         with self._changed:
             self._close()
 
     def free(self) -> None:
         """Nobody else has this clock."""
+
+    @property
+    def is_closed(self) -> bool:
+        return self._closed
+
+    def is_of(self, clock: Clock) -> bool:
+        """Whether this is the thread of a clock."""
+        return self._clock is clock
 
     def is_behind(self, most: int) -> bool:
         """Whether more than so many elements wait."""
@@ -237,9 +250,9 @@ class Lane:
 
     def _rest(self) -> None:
         """An evaluation has ended, and all is where others find it."""
-        self._held.close()
         if self._closed:
             raise _ClosedError
+        self._held.close()
         self._on_rest()
         self._hold()
 

@@ -350,7 +350,7 @@ class Ingest:
             # Spark reads the files of a batch side by side, so the order inside a batch means nothing: time decides.
             self._engine.push(stream.iri, in_order([elements]) if len(elements.times) else elements)
         self._engine.forget()
-        self._engine.hold_back()
+        self._engine.lanes.hold_back()
         # Records whose triples nobody wants move the watermark too.
         reached = last_time(table) - stream.lateness_ms
         if (parts := self._parts.get(stream.iri)) is None:

@@ -58,7 +58,7 @@ def mention(session: Session, second: float, *users: int, post: str = "p") -> No
 
 
 def lane_of(session: Session) -> Lane:
-    [lane] = session.engine._lanes()
+    [lane] = session.engine.lanes.all()
     return lane
 
 
@@ -160,7 +160,7 @@ def test_push_waits_for_a_query_that_is_far_behind(session: Session, endpoint: E
         assert pusher.is_alive()
     pusher.join(20)
     assert not pusher.is_alive()
-    assert session.engine.held_back == 1
+    assert session.engine.lanes.held_back == 1
     session.finish()
     [report] = query.take()
     assert len(report.rows) == 10  # p1 and p2 of the second push came before
@@ -248,7 +248,7 @@ def test_an_unregistered_query_stops_between_evaluations(session: Session, endpo
         session.unregister("q")
 
     session.register(query_text(endpoint), on_report=stop)
-    session.engine.most_behind = 1_000_000
+    session.engine.lanes.most_behind = 1_000_000
     for second in range(1, 100, 10):
         mention(session, second, 1, 2, post=f"p{second}-")
     session.finish()
