@@ -8,6 +8,7 @@ endpoint could say what it is. Where one of them is missed the report says so (r
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter
 
@@ -21,7 +22,8 @@ _LEAST_MARGIN = 0.05  # the share of the latency that is always left for what co
 
 @dataclass(frozen=True, slots=True)
 class Constraints:
-    """What the owner of a query asks for: the least share of right answers, the longest time of an evaluation."""
+    """What the owner of a query asks for: the least share of right answers, and the longest time from when windows
+    close to the report."""
 
     accuracy: float | None = None
     latency_ms: float | None = None
@@ -29,10 +31,15 @@ class Constraints:
 
 @dataclass(slots=True)
 class Evaluation:
-    """The evaluations of one query, one after another: `begin`, `spent` for each view that it reads, `freshness`."""
+    """The evaluations of one query, one after another: `begin`, `spent` for each view that it reads, `freshness`.
+
+    `released_at` says when the windows closed that are evaluated now, which may have waited for others before them.
+    """
 
     query: str
     constraints: Constraints
+    released_at: Callable[[], float | None] = lambda: None
+    released: float = 0.0
     began: float = 0.0
     waited_until: float = 0.0
     planned: float = 0.0  # when the waiting was to end
@@ -46,17 +53,22 @@ class Evaluation:
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("evaluations", "accuracy", "latency"), 0))
 
     def begin(self) -> None:
-        """An evaluation begins."""
-        self.began = self.waited_until = self.planned = perf_counter()
+        """An evaluation begins. What others before it have asked for without a report is told with its own."""
+        self._begin_now()
         self.running = True
-        self.right, self.used, self.refreshes, self.oldest_ms, self.failing = 0.0, 0, 0, 0, None
+        self.right, self.used, self.oldest_ms, self.failing = 0.0, 0, 0, None
+
+    def _begin_now(self) -> None:
+        self.began = self.waited_until = self.planned = perf_counter()
+        released = self.released_at()
+        self.released = self.began if released is None else min(released, self.began)
 
     def seconds_left(self) -> float | None:
         """How long this evaluation may still wait; None where it may as long as it takes."""
         if self.constraints.latency_ms is None:
             return None
         latency = self.constraints.latency_ms / 1000
-        self.planned = self.began + latency - max(_LEAST_MARGIN * latency, self.margin)
+        self.planned = self.released + latency - max(_LEAST_MARGIN * latency, self.margin)
         return self.planned - perf_counter()
 
     def spent(self, right: float, used: int, refreshes: int, oldest_ms: int, failing: str | None) -> None:
@@ -77,10 +89,11 @@ class Evaluation:
         """What the report of this evaluation carries. Called when the answer is made."""
         now = perf_counter()
         if not self.running:  # nothing had to be looked at again
-            self.began = self.waited_until = self.planned = now
+            self._begin_now()
         self.running = False
-        self._learn(now - min(self.waited_until, self.planned))
-        latency_ms = (now - self.began) * 1000
+        late = self.planned <= self.began  # there was no time to wait
+        self._learn(now - (self.waited_until if late else min(self.waited_until, self.planned)))
+        latency_ms = max(0.0, now - self.released) * 1000
         asked = self.constraints
         missed = []
         if asked.accuracy is not None and self.accuracy < asked.accuracy:
@@ -88,9 +101,12 @@ class Evaluation:
         if asked.latency_ms is not None and latency_ms > asked.latency_ms:
             missed.append("latency")
         self._count(missed)
-        return Freshness(
-            self.accuracy, self.refreshes, round(latency_ms, 3), self.oldest_ms, tuple(missed), self.failing
-        )
+        refreshes, self.refreshes = self.refreshes, 0
+        return Freshness(self.accuracy, refreshes, round(latency_ms, 3), self.oldest_ms, tuple(missed), self.failing)
+
+    def untold(self, told: Freshness) -> None:
+        """There was nothing to report after all: what it took is told with the next report."""
+        self.refreshes += told.refreshes
 
     def _learn(self, after: float) -> None:
         """Follow the quantile of what comes after the waiting that all but SELDOM evaluations stay below."""

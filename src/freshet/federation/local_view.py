@@ -7,8 +7,9 @@ nothing has one entry, of all its solutions. Answers that come too late for one 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import Lock
 from time import monotonic, time_ns
@@ -53,6 +54,14 @@ class Refreshed(NamedTuple):
     failing: str | None
 
 
+class Asked(NamedTuple):
+    """What an evaluation has asked of a view: for which entries, for how many anew, and what there is to wait for."""
+
+    moment: Moment
+    refreshes: int
+    waiting: list[Future[Table]]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Request:
     """A request that is on its way: for which entries, and since when."""
@@ -95,13 +104,19 @@ class LocalView:
     def join(
         self, needed: Needed, *, seconds: float | None, accuracy: float | None, silent: bool = False
     ) -> tuple[Refreshed, Columns]:
-        """The solutions for the keys that an evaluation needs, refreshed as far as the time goes.
+        """The solutions for the keys that an evaluation needs, refreshed as far as the time goes."""
+        end = None if seconds is None else monotonic() + seconds
+        with self.asking(needed, seconds=seconds, accuracy=accuracy) as asked:
+            wait_until(asked.waiting, end)
+            return self.answer(asked, silent=silent)
+
+    @contextmanager
+    def asking(self, needed: Needed, *, seconds: float | None, accuracy: float | None) -> Iterator[Asked]:
+        """Ask for what an evaluation needs; within, somebody waits for as long as there is time, and has the `answer`.
 
         What is missing is asked for, then the stale entries that matter most. Without `seconds` it takes the time it
-        needs. Where the accuracy asked for is reached without, nothing is refreshed. With `silent` an entry that is not
-        known has one solution, of its keys only.
+        needs. Where the accuracy asked for is reached without, nothing is refreshed.
         """
-        end = None if seconds is None else monotonic() + seconds
         with self._lock:
             self._collect()
             if len(self._key_rows) > self._settings.most_entries and not self._requests and not self._inside:
@@ -110,13 +125,19 @@ class LocalView:
             moment = Moment(now_ms(), needed.slide_ms, entries, needed.lives, needed.uses)
             chosen = self._chosen(moment, self._budget(seconds), accuracy)
             self._send(chosen)
-            waiting = [each.future for each in self._requests]
+            asked = Asked(moment, len(chosen), [each.future for each in self._requests])
             self._inside += 1  # when nothing can go wrong any more: else nobody would count it down
-        wait(waiting, None if end is None else max(0.0, end - monotonic()))
+        try:
+            yield asked
+        finally:
+            with self._lock:
+                self._inside -= 1
+
+    def answer(self, asked: Asked, *, silent: bool = False) -> tuple[Refreshed, Columns]:
+        """What is known by now. With `silent` an entry that is not known has one solution, of its keys only."""
         with self._lock:
-            self._inside -= 1
             self._collect()
-            return self._refreshed(moment, len(chosen)), self._solutions(entries, silent)
+            return self._refreshed(asked.moment, asked.refreshes), self._solutions(asked.moment.entries, silent)
 
     def load(self) -> None:
         """Begin to fetch all there is, where that is wanted, or where the view has no keys."""
@@ -322,6 +343,11 @@ class LocalView:
 
 def _columns_of_nothing(names: Sequence[str]) -> Columns:
     return Columns({name: np.empty(0, np.int64) for name in names}, 0)
+
+
+def wait_until(waiting: Sequence[Future[Table]], end: float | None) -> None:
+    """Until all have come, or the clock (`monotonic`) has come so far."""
+    wait(waiting, None if end is None else max(0.0, end - monotonic()))
 
 
 def now_ms() -> int:

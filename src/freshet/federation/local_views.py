@@ -7,6 +7,7 @@ from weakref import WeakValueDictionary
 
 from freshet.algebra.nodes import Node
 from freshet.federation.client import ServiceClient
+from freshet.federation.endpoint_views import EndpointViews, Pattern
 from freshet.federation.local_view import LocalView
 from freshet.federation.service_query import ServiceQuery
 from freshet.rdf.dictionary import Dictionary
@@ -32,3 +33,7 @@ class LocalViews:
                 found = LocalView(self._client, iri, query, keys, self._dictionary, slide_ms)
                 self._views[key] = found
             return found
+
+    def endpoint_views(self, pattern: Pattern) -> EndpointViews:
+        """The views of a pattern at the endpoints that a variable is bound to."""
+        return EndpointViews(self, pattern, self._dictionary, self._client.settings.most_endpoints)

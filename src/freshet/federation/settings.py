@@ -20,7 +20,9 @@ class ServiceSettings:
     `hosts` is the allow-list: `example.org` (any port), `example.org:8080`, `[::1]:3030`, or `*` for all. Nothing is
     asked that is not in it. `aliases` has endpoints that stand elsewhere, by IRI. `single_bindings` are hosts that know
     no VALUES; others that refuse it are tried with it again after `values_again_seconds`. With `load_whole` local views
-    are filled at registration, not entry by entry as windows need them.
+    are filled at registration, not entry by entry as windows need them. `most_endpoints` is how many endpoints an
+    evaluation of `SERVICE ?variable` asks in a continuous query; where a query is `most_behind` elements behind its
+    streams, whoever pushes waits.
     """
 
     hosts: tuple[str, ...] = ()
@@ -37,6 +39,8 @@ class ServiceSettings:
     batch: int = 100
     most_bindings: int = 10_000
     most_entries: int = 100_000
+    most_endpoints: int = 100
+    most_behind: int = 1_000_000
     load_whole: bool = False
     values_again_seconds: float = 300.0
 

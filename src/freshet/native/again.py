@@ -26,7 +26,7 @@ class Reading:
 
 def again(node: nodes.Node, reading: Reading, names: Names, certain: Names, reason: str) -> PlanAgain:
     """A part of a query to be evaluated anew. Its windows get names that no graph can have."""
-    found = _Found(reading)
+    found = _Found(reading, reason)
     rewritten = _private(node, found)
     if found.default:
         found.graphs[None] = reading.default
@@ -44,6 +44,7 @@ def again(node: nodes.Node, reading: Reading, names: Names, certain: Names, reas
 @dataclass(slots=True)
 class _Found:
     reading: Reading
+    reason: str
     graphs: dict[Iri | None, tuple[Source, ...]] = field(default_factory=dict)
     all_named: bool = False
     default: bool = False
@@ -64,7 +65,7 @@ def _private(part: Any, found: _Found, *, inside: bool = False) -> Any:
                 found.graphs[name] = (Stored(name),)
             return nodes.Graph(name, _private(child, found, inside=True))
         case nodes.Service():
-            raise UnsupportedError("SERVICE is not supported yet by the native engine")
+            raise UnsupportedError(f"SERVICE in {found.reason} is not supported yet by the native engine")
         case Call(function) if function in VOLATILE:
             raise UnsupportedError(f"the function {function} is not supported yet by the native engine")
         case nodes.BGP() | nodes.PathPattern():

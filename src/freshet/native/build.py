@@ -56,6 +56,15 @@ from freshet.native.plan import (
     children,
 )
 from freshet.native.row_buffer import RowBuffer
+from freshet.native.service_joins import (
+    certain_in,
+    join_apart,
+    last_services,
+    left_join_apart,
+    may_be_unbound,
+    names_in,
+    negation_apart,
+)
 from freshet.native.stored_leaf import StoredLeaf
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import UnsupportedError
@@ -114,11 +123,15 @@ class Builder:
 
     @_made.register
     def _(self, node: PlanLeftJoin, wanted: Names) -> Operator:
+        if (endpoint := may_be_unbound([node.right], node.left.certain)) is not None:
+            return self._made(left_join_apart(node, endpoint), wanted)
         join = self._pairs(node.left, node.right, node.condition, wanted)
         return LeftJoinOp(join, wanted)
 
     @_made.register
     def _(self, node: PlanNegation, wanted: Names) -> Operator:
+        if (endpoint := may_be_unbound([node.right], node.left.certain)) is not None:
+            return self._made(negation_apart(node, endpoint), wanted)
         join = self._pairs(node.left, node.right, node.condition, wanted, overlapping=node.overlapping)
         return NegationOp(join, wanted, negated=node.negated)
 
@@ -203,17 +216,15 @@ class Builder:
             raise UnsupportedError("SERVICE needs a session that may ask endpoints")
         return self.remote.operator(node, other)
 
-    def _service_join(
-        self, inputs: Sequence[PlanNode], conditions: Sequence[PlanCondition], wanted: Names
-    ) -> MultiwayJoinOp:
+    def _service_join(self, inputs: Sequence[PlanNode], conditions: Sequence[PlanCondition], wanted: Names) -> Operator:
         """What is here is joined first: it says which entries of the local views are needed.
 
         A pattern that shares nothing with what is here waits for the others, whose solutions may say what it needs.
         """
-        services = _last_services(inputs)
+        services = last_services(inputs)
         others = tuple(each for each in inputs if each not in services)
         mentioned = [frozenset(variables_of(each.expression)) & each.scope for each in conditions]
-        remote, sure = _all_names(services), _certain_in(others)
+        remote, sure = names_in(services), certain_in(others)
         early = [each for each, names in zip(conditions, mentioned, strict=True) if names & remote <= sure]
         late = [each for each in conditions if each not in early]
         needed = wanted.union(*mentioned)
@@ -222,7 +233,10 @@ class Builder:
             return MultiwayJoinOp(made, conditions, wanted, self.dictionary)
         joined = others[0]
         if len(others) > 1 or early:
-            joined = PlanJoin(_all_names(others), sure, others, tuple(early))
+            joined = PlanJoin(names_in(others), sure, others, tuple(early))
+        if (endpoint := may_be_unbound(services, sure)) is not None:
+            whole = PlanJoin(joined.names | remote, sure | certain_in(services), (), tuple(late))
+            return self._made(join_apart(whole, joined, services, endpoint), wanted)
         left = replace(self._input(joined, needed | remote), expires=True)
         right = [
             self._service_input(each, left, needed | joined.names | _names_of(services, but=at))
@@ -272,26 +286,6 @@ class Builder:
 
 def _mentioned(expression: Expression, child: PlanNode) -> Names:
     return frozenset(variables_of(expression)) & child.names
-
-
-def _all_names(inputs: Sequence[PlanNode]) -> Names:
-    return frozenset[str]().union(*(each.names for each in inputs))
-
-
-def _certain_in(inputs: Sequence[PlanNode]) -> Names:
-    return frozenset[str]().union(*(each.certain for each in inputs))
-
-
-def _last_services(inputs: Sequence[PlanNode]) -> list[PlanService]:
-    """The SERVICE patterns that are joined last: those that only other such patterns lead to, else all of them."""
-    waiting = [each for each in inputs if isinstance(each, PlanService)]
-    reached = _certain_in([each for each in inputs if each not in waiting])
-    layers: list[list[PlanService]] = [waiting]
-    while layer := [each for each in waiting if each.certain & reached]:
-        layers.append(layer)
-        reached |= _certain_in(layer)
-        waiting = [each for each in waiting if each not in layer]
-    return layers[-1] if len(layers) > 2 else layers[0]
 
 
 def _names_of(inputs: Sequence[PlanNode], *, but: int) -> Names:

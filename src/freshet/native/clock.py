@@ -126,6 +126,7 @@ class Clock:
         self.streams = set(streams)
         self.moment = close_at(BEFORE_ALL_TIME)  # the last that was visited
         self.passed_ms = BEFORE_ALL_TIME  # nothing is left to do up to the close at this time
+        self.on_visited: Callable[[], None] | None = None  # after each moment, when all is where others find it
         self._stored = stored
         self._on_failure = on_failure
         self._members: dict[str, _Member] = {}
@@ -328,6 +329,8 @@ class Clock:
         limit = close_at(watermark_ms)
         while (moment := self._next_moment()) <= limit:
             self._visit(moment)
+            if self.on_visited is not None:
+                self.on_visited()
         wake_ms = AFTER_ALL_TIME
         for rhythm in self._rhythms:
             if rhythm.has_closes:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from freshet.federation.evaluation import Evaluation
 from freshet.native.change import Operator
 from freshet.native.leaf_buffer import LeafBuffer
+from freshet.native.one_way_index import Ids
 from freshet.native.plan import Plan
 from freshet.native.r2s.put_out import put_out_of
 from freshet.native.s2r.content import WindowContent
@@ -14,7 +15,7 @@ from freshet.native.stored_leaf import StoredLeaf
 from freshet.oneshot.construct import construct
 from freshet.oneshot.table import Table
 from freshet.rdf.dictionary import Dictionary
-from freshet.results.report import Report
+from freshet.results.report import Freshness, Report
 
 
 class ContinuousQuery:
@@ -51,6 +52,12 @@ class ContinuousQuery:
         # Where all windows are empty the answer is empty, whatever the stored graph has.
         rows = self._r2s.put_out(empty=self._is_empty())
         freshness = None if self.evaluation is None else self.evaluation.freshness()
+        report = self._report(time_ms, rows, freshness)
+        if report is None and self.evaluation is not None and freshness is not None:
+            self.evaluation.untold(freshness)
+        return report
+
+    def _report(self, time_ms: int, rows: Ids, freshness: Freshness | None) -> Report | None:
         if len(rows) == 0:
             return None
         plan = self.plan

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
@@ -17,11 +16,13 @@ from freshet.native.forgetting import Forgetting
 from freshet.native.hosting import Graphs, Hosting
 from freshet.native.kept_windows import KeptWindows
 from freshet.native.lane import Lane
+from freshet.native.lanes import Lanes
 from freshet.native.lower import lower
 from freshet.native.measuring import Measurements
 from freshet.native.moments import AFTER_ALL_TIME, close_at
 from freshet.native.one_way_index import Ids
 from freshet.native.operators.service import Views
+from freshet.native.owned_lock import OwnedLock
 from freshet.native.plan import Plan
 from freshet.native.reads import asks_services, predicates_of
 from freshet.native.shared_plans import ShapeKey, SharedPlans
@@ -62,7 +63,8 @@ class Engine:
         self._groups = 0
         self.forgetting = Forgetting(dictionary)
         self._kept = KeptWindows(graphs)
-        self._lock = threading.RLock()
+        self._lock = OwnedLock()
+        self.lanes = Lanes(self._queries, self._lock)
 
     def declare(self, stream: StreamState) -> None:
         """Make a stream known, with its lateness and what it leaves in the stored graph."""
@@ -181,7 +183,7 @@ class Engine:
             with self._lock:
                 held = (self.streams, self._graphs, self._clocks(), self._connections.derived, self._plans)
                 with ExitStack() as paused:
-                    if all(paused.enter_context(lane.pause()) for lane in self._lanes()):
+                    if all(paused.enter_context(lane.pause()) for lane in self.lanes.all()):
                         self.forgetting.sweep(*held)
 
     def advance(self, stream: str, watermark_ms: int) -> None:
@@ -193,26 +195,23 @@ class Engine:
 
     def finish(self) -> None:
         """Say that all streams have ended: every window that has content closes."""
+        self.end()
+        self.drain()
+
+    def end(self) -> None:
+        """The same, without waiting for queries that have threads of their own."""
         with self._lock:
             watermarks = self._connections.end()
             for clock in self._clocks():
                 clock.finish(watermarks)
-        self.drain()
 
     def drain(self, most: int = 0) -> None:
         """Wait until the queries that have threads of their own have at most so many elements left to take in."""
-        with self._lock:
-            lanes = self._lanes()
-        for lane in lanes:
-            lane.drain(most)
+        self.lanes.drain(most)
 
     def close(self) -> None:
-        """End the threads of queries that have one; what they have not done is dropped."""
-        with self._lock:
-            lanes = self._lanes()
-        for lane in lanes:
-            for name in lane.names:
-                lane.remove(name)
+        """End the threads of queries that have one."""
+        self.lanes.close()
 
     def passed(self) -> dict[str, int]:
         """For each query the last moment up to which everything has been reported."""
@@ -276,9 +275,6 @@ class Engine:
     def _elements_of(self, timing: Timing) -> tuple[int, ...]:
         """How many elements have come in the streams of a query."""
         return tuple(self.streams[stream].elements for stream in sorted(timing.base_streams))
-
-    def _lanes(self) -> list[Lane]:
-        return [clock for clock in self._clocks() if isinstance(clock, Lane)]
 
     def _clocks(self) -> list[AnyClock]:
         return list(self._members)
@@ -362,20 +358,18 @@ class Engine:
         constraints: Constraints | None,
     ) -> tuple[AnyClock, Plan]:
         """A query with remote data, which has a clock and a thread of its own."""
-        kept = self._keeping(on_report)
-
-        def deliver(report: Report) -> None:
-            with self._lock:
-                kept(report)
 
         def failed(known_as: str, error: Exception) -> None:
-            with self._lock:
-                lane.remove(known_as)
+            with self.lanes.delivering, self._lock:
+                lane.close()
                 self._failed(known_as, error)
 
         clock = Clock(self._connections.streams_of(timing), self._graphs, failed)
-        lane = Lane(clock, self.dictionary)
+        lane = Lane(clock, self.dictionary, self.forget)
+        deliver = self.lanes.told(clock, self._keeping(on_report))
         query = self._hosting.alone(name, plan, clock, deliver, measurements, constraints)
+        if query.evaluation is not None:
+            query.evaluation.released_at = lane.released_at
         clock.add(name, query, timing, limit_seconds)
         return lane, query.plan
 

@@ -1,42 +1,76 @@
 """A clock with a thread of its own, for a query that waits for remote data: nobody else has to wait with it.
 
 What the engine tells the clock is put into a queue, and done in order. The thread's work is done with the dictionary
-pinned; `pause` holds it still between two pieces of work, so that what it holds can be gone through.
+pinned; `pause` holds it still between two evaluations, so that what it holds can be gone through.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from threading import Condition, Lock, Thread
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from freshet.native.clock import Clock, ClockedQuery
-from freshet.native.moments import BEFORE_ALL_TIME
+from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, close_at
+from freshet.native.releases import Releases
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
+
+MOST_BEHIND = 1_000_000  # elements that a query which waits for remote data may be behind before others wait for it
 
 _NO_GRAPH = -1  # which nobody reads
 _NOTHING = Elements(*(np.empty(0, np.int64) for _ in range(4)))
 
 
-class Lane:
-    """Has the clock's methods. Those that change it return at once; `drain` waits until all is done."""
+class _Item(NamedTuple):
+    """A method of the clock, what to call it with, and the entry of a journal that it is done for."""
 
-    def __init__(self, clock: Clock, dictionary: Dictionary) -> None:
+    what: str
+    given: tuple[Any, ...]
+    entry: int
+
+    @property
+    def elements(self) -> int:
+        return len(self.given[1].times) if self.what == "push" else 0
+
+    @property
+    def first_ms(self) -> int:
+        """The earliest time of its elements."""
+        return int(self.given[1].times.min()) if self.elements else AFTER_ALL_TIME
+
+
+class _ClosedError(Exception):
+    """Nobody wants the rest."""
+
+
+class Lane:
+    """Has the clock's methods. Those that change it return at once; `drain` waits until all is done.
+
+    Between two evaluations, and after each piece of work, `on_rest` is called with nothing held.
+    """
+
+    def __init__(self, clock: Clock, dictionary: Dictionary, on_rest: Callable[[], None] = lambda: None) -> None:
         self._clock = clock
         self._dictionary = dictionary
-        self._queue: deque[tuple[Any, ...]] = deque()
+        self._on_rest = on_rest
+        self._queue: deque[_Item] = deque()
+        self._releases = Releases()
         self._changed = Condition()
         self._at_work = Lock()
-        self._working = False
+        self._held = ExitStack()  # while the thread works
+        self._working: _Item | None = None
         self._closed = False
+        self.reported = close_at(BEFORE_ALL_TIME)  # the last moment that was
+        self._left: int | None = None  # the first entry that was not done when it was closed
         self._waiting = 0  # elements in the queue
+        self._needed_ms: dict[str, int] = {}  # as it was when the thread rested last
         self._error: BaseException | None = None
         self._thread: Thread | None = None
+        clock.on_visited = self._rest
 
     # ---- what is told at once
 
@@ -69,8 +103,31 @@ class Lane:
     def needed_from(self, name: str) -> int:
         """What waits in the queue is needed, whatever the clock has come to."""
         with self._changed:
-            waiting = [int(item[2].times.min()) for item in self._queue if item[0] == "push" and len(item[2].times)]
-        return min([self._clock.needed_from(name), *waiting])
+            waiting = [item.first_ms for item in self._unfinished()]
+            if not waiting:
+                return self._clock.needed_from(name)
+            return min(self._needed_ms.get(name, BEFORE_ALL_TIME), *waiting)
+
+    def released_at(self) -> float | None:
+        """When (`perf_counter`) the moment that is evaluated now could first be; None where that tells nothing."""
+        with self._changed:
+            return self._releases.of(self._clock.moment).seconds
+
+    def entry(self) -> int:
+        """The entry that let the moment be which is evaluated now."""
+        with self._changed:
+            return self._releases.of(self._clock.moment).entry
+
+    def unfinished_entry(self) -> int | None:
+        """The first entry that is not done, or was not when the lane was closed; None where there is none."""
+        with self._changed:
+            return self._left if self._closed else self._first_entry()
+
+    def _unfinished(self) -> list[_Item]:
+        return [*([] if self._working is None else [self._working]), *self._queue]
+
+    def _first_entry(self) -> int | None:
+        return next((item.entry for item in self._unfinished()), None)
 
     # ---- what is done in order
 
@@ -90,12 +147,28 @@ class Lane:
         self._put("finish", watermarks)
 
     def remove(self, name: str) -> None:
-        """The query is gone; what waits for it is dropped."""
+        """The query is gone."""
+        self.close()
+
+    def close(self) -> None:
+        """What waits is dropped; what is being done ends with the evaluation."""
         with self._changed:
             self._close()
 
     def free(self) -> None:
         """Nobody else has this clock."""
+
+    @property
+    def is_closed(self) -> bool:
+        return self._closed
+
+    def is_of(self, clock: Clock) -> bool:
+        """Whether this is the thread of a clock."""
+        return self._clock is clock
+
+    def is_behind(self, most: int) -> bool:
+        """Whether more than so many elements wait."""
+        return self._waiting > most
 
     def drain(self, most: int = 0) -> None:
         """Wait until everything is done, or no more than so many elements wait. The engine must not be locked."""
@@ -103,7 +176,7 @@ class Lane:
             if most:
                 self._changed.wait_for(lambda: self._waiting <= most)
             else:
-                self._changed.wait_for(lambda: not self._queue and not self._working)
+                self._changed.wait_for(lambda: not self._queue and self._working is None)
             if self._error is not None:
                 raise self._error
 
@@ -117,56 +190,93 @@ class Lane:
             if held:
                 self._at_work.release()
 
-    def _put(self, *item: Any) -> None:
+    def _put(self, what: str, *given: Any) -> None:
+        item = _Item(what, given, self._releases.entry())
         with self._changed:
             if self._closed:
                 return
-            if item[0] == "advance" and self._queue and self._queue[-1][0] == "advance":
-                self._queue.pop()  # the later watermark says it all
+            if what in ("advance", "finish"):
+                self._releases.add(given[0] if what == "advance" else AFTER_ALL_TIME, item.entry)
+            if what == "advance" and self._queue and self._queue[-1].what == "advance":
+                item = item._replace(entry=self._queue.pop().entry)  # the later watermark says it all
             self._queue.append(item)
-            self._waiting += _elements_in(item)
+            self._waiting += item.elements
             if self._thread is None:
                 self._thread = Thread(target=self._work, name="freshet lane", daemon=True)
                 self._thread.start()
             self._changed.notify_all()
 
+    # ---- the thread
+
     def _work(self) -> None:
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._queue or self._closed)
-                if self._closed:
-                    return
-            with self._at_work, self._dictionary.pins:
+        while self._wait():
+            self._hold()
+            try:
+                if self._take():
+                    self._do()
+                    self._note_needed()
+            except _ClosedError:
+                pass
+            except BaseException as error:  # a query that fails is the clock's business; this is worse
                 with self._changed:
-                    if not self._queue:
-                        continue
-                    item = self._queue.popleft()
-                    self._waiting -= _elements_in(item)
-                    self._working = True
-                try:
-                    self._do(item[0], list(item[1:]))
-                except BaseException as error:  # a query that fails is the clock's business; this is worse
-                    with self._changed:
-                        self._error = error
-                        self._close()
-                finally:
-                    with self._changed:
-                        self._working = False
-                        self._changed.notify_all()
+                    self._error = error
+                    self._close()
+            finally:
+                self._held.close()
+                with self._changed:
+                    self._working = None
+                    self._changed.notify_all()
+            self._on_rest()
 
-    def _close(self) -> None:
-        self._closed = True
-        self._queue.clear()
-        self._waiting = 0
-        self._changed.notify_all()
+    def _wait(self) -> bool:
+        """Until there is something to do; says whether there will ever be."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._queue or self._closed)
+            return not self._closed
 
-    def _do(self, what: str, given: list[Any]) -> None:
+    def _take(self) -> bool:
+        """The next of the queue, which nobody goes through meanwhile."""
+        with self._changed:
+            if not self._queue:
+                return False
+            self._working = self._queue.popleft()
+            self._waiting -= self._working.elements
+            self._changed.notify_all()
+            return True
+
+    def _hold(self) -> None:
+        self._held.enter_context(self._at_work)
+        self._held.enter_context(self._dictionary.pins)
+
+    def _rest(self) -> None:
+        """An evaluation has ended, and all is where others find it."""
+        if self._closed:
+            raise _ClosedError
+        self._held.close()
+        self._on_rest()
+        self._hold()
+
+    def _do(self) -> None:
+        assert self._working is not None
+        what, given, _ = self._working
         method: Callable[..., None] = getattr(self._clock, what)
         if what in ("advance", "finish"):
             # remote data may have changed where no window has: the query is asked again
             self._clock.load(_NOTHING, _NO_GRAPH)
         method(*given)
+        if what == "advance":
+            with self._changed:
+                self._releases.done(given[0])
 
+    def _note_needed(self) -> None:
+        needed_ms = {name: self._clock.needed_from(name) for name in self._clock.names}
+        with self._changed:
+            self._needed_ms = needed_ms
 
-def _elements_in(item: tuple[Any, ...]) -> int:
-    return len(item[2].times) if item[0] == "push" else 0
+    def _close(self) -> None:
+        if not self._closed:
+            self._left = self._first_entry()
+        self._closed = True
+        self._queue.clear()
+        self._waiting = 0
+        self._changed.notify_all()

@@ -38,6 +38,7 @@ from freshet.native.plan import (
     Source,
     Stored,
 )
+from freshet.native.service_joins import restricted
 from freshet.native.substitutable import contains_exists, exists_parts
 from freshet.rdf.errors import UnsupportedError
 from freshet.rdf.terms import Iri
@@ -126,8 +127,6 @@ def _node(node: nodes.Node, place: _Place) -> PlanNode:
 
 @_node.register
 def _(node: nodes.Service, place: _Place) -> PlanNode:
-    if isinstance(node.endpoint, Variable):
-        raise refuse("SERVICE with a variable endpoint")
     return PlanService(*_scope(node), endpoint=node.endpoint, pattern=node.child, silent=node.silent)
 
 
@@ -179,7 +178,7 @@ def _(node: nodes.LeftJoin, place: _Place) -> PlanNode:
             return place.again(node, "EXISTS in the condition of OPTIONAL")
         _check(node.condition)
     left, right = _node(node.left, place), _node(node.right, place)
-    return PlanLeftJoin(*_scope(node), left=left, right=right, condition=node.condition)
+    return PlanLeftJoin(*_scope(node), left=left, right=restricted(left, right), condition=node.condition)
 
 
 @_node.register
@@ -338,6 +337,13 @@ def _filtered(node: nodes.Filter, place: _Place) -> PlanNode:
 def _negation(
     left: PlanNode, right: PlanNode, condition: Expression | None, *, negated: bool, overlapping: bool
 ) -> PlanNode:
+    right = restricted(left, right, substituted=not overlapping)
+    if isinstance(right, PlanService):
+        # The solution of an endpoint that SILENT passes over shares nothing with what MINUS would take away.
+        silent = right.silent and not (overlapping and isinstance(right.endpoint, Iri))
+        return PlanNegation(
+            left.names, left.certain, left, replace(right, silent=silent), condition, negated, overlapping
+        )
     shared = left.names & right.names
     if condition is None and shared <= left.certain and shared <= right.certain:
         # Only whether there is a match counts, so that one row a key is enough, and each row of left has one at most.

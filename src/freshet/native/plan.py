@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from freshet.algebra.expressions import Aggregate, Expression
+from freshet.algebra.expressions import Aggregate, Expression, Variable
 from freshet.algebra.nodes import Node, OrderCondition, StreamOperator, TriplePattern
 from freshet.algebra.windows import WindowOperator
 from freshet.rdf.terms import Iri, Term
@@ -155,9 +155,9 @@ class PlanCache(PlanNode):
 
 @dataclass(frozen=True, slots=True)
 class PlanService(PlanNode):
-    """SERVICE: a local view of what a pattern has at an endpoint."""
+    """SERVICE: a local view of what a pattern has at an endpoint, or at each that a variable is bound to."""
 
-    endpoint: Iri
+    endpoint: Iri | Variable
     pattern: Node
     silent: bool
 

@@ -3,7 +3,8 @@
 SPARQL 1.1 (18.6) evaluates the pattern of EXISTS with the outer solution's values in place of its variables. For
 joins of triple patterns that is the same as looking for compatible solutions of the pattern; filters directly in the
 pattern's group may look at outer variables too, and become the condition of a match. OPTIONAL, MINUS, BIND and
-sub-selects inside see the substituted values earlier than a join would show them, and are not taken apart.
+sub-selects inside see the substituted values earlier than a join would show them, and are not taken apart. What SERVICE
+is sure to bind is restricted in the same way; of an outer variable that it only mentions the endpoint would not hear.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from freshet.algebra import nodes
 from freshet.algebra.certain import certainly_bound
 from freshet.algebra.expressions import And, Exists, Expression
 from freshet.algebra.free_variables import variables_of
-from freshet.algebra.scope import variables_in_scope
+from freshet.algebra.scope import variables_in_scope, visible_variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,10 @@ def _is_join(node: nodes.Node, outer: frozenset[str]) -> bool:
         case nodes.PathPattern(subject, path, object_):
             # where a path of length zero is possible, a substituted end matches itself even if no triple has it
             return not (_may_be_empty(path) and outer & variables_of((subject, object_)))
+        case nodes.Service(_, child):
+            visible = {variable.name for variable in visible_variables(child)}
+            bound = {variable.name for variable in certainly_bound(child)} & visible
+            return variables_of(child) & outer <= bound
     return False
 
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from freshet.algebra.expressions import Variable
-from freshet.algebra.nodes import Node, Service
+from freshet.algebra.nodes import BGP, Filter, Node, Project, Service
+from freshet.oneshot.evaluate import evaluate
+from freshet.oneshot.joining import join
+from freshet.oneshot.scope import Scope
 from freshet.oneshot.table import Table
 from freshet.rdf.errors import InputError
 
@@ -13,13 +18,30 @@ def without_endpoint(node: Node, table: Table) -> tuple[Table, Table | None]:
 
     SILENT passes over such an endpoint: it has the solution that binds nothing, so that these rows stay as they are.
     """
-    if not isinstance(node, Service) or not isinstance(node.endpoint, Variable):
+    service = _inner(node)
+    if not isinstance(service, Service) or not isinstance(service.endpoint, Variable):
         return table, None
-    name = node.endpoint.name
+    name = service.endpoint.name
     if name not in table.columns or table.columns[name].all():
         return table, None
-    if not node.silent:
+    if not service.silent:
         hint = "SERVICE SILENT passes over them"
-        raise InputError(f"some solutions leave {node.endpoint}, the endpoint of SERVICE, unbound", hint=hint)
+        raise InputError(f"some solutions leave {service.endpoint}, the endpoint of SERVICE, unbound", hint=hint)
     bound = table.columns[name] != 0
     return table.where(bound), table.where(~bound)
+
+
+def passed_over(node: Node, table: Table, scope: Scope) -> Table:
+    """Rows joined with the solution that binds nothing, if the filters in which the SERVICE stands let it pass."""
+    return join(table, evaluate(_emptied(node), scope.hinted(None)), scope.deadline)
+
+
+def _inner(node: Node) -> Node:
+    """What stands in filters and projections, where rewriting may have put it."""
+    while isinstance(node, Filter | Project):
+        node = node.child
+    return node
+
+
+def _emptied(node: Node) -> Node:
+    return replace(node, child=_emptied(node.child)) if isinstance(node, Filter | Project) else BGP(())

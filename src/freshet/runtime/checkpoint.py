@@ -112,6 +112,9 @@ class Checkpoint:
             self.problems.append(f"{self._journal_folder}: {ended}")
         if manifest is not None:
             self._passed = dict(manifest.passed)
+        for _, header in self.headers:
+            self._passed.update(header.get("stopped_at", {}))
+        if manifest is not None:
             first(manifest.state)
             with dictionary.pins:
                 for segment in manifest.segments:

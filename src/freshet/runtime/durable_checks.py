@@ -44,18 +44,23 @@ def checked_options(options: StreamOptions) -> StreamOptions:
 
 def checked_registration(registration: Registration) -> Registration:
     """A registration in plain types."""
-    one, limit = registration, registration.limit_seconds
-    try:
-        limit = None if limit is None else float(limit)
-    except (TypeError, ValueError):
-        raise InputError(f"the limit of a query must be a number of seconds, not {limit!r}") from None
+    one = registration
     return replace(
         one,
         name=_text(one.name, "the name of a query"),
         file=None if one.file is None else str(one.file),
         every_ms=None if one.every_ms is None else whole_number(one.every_ms, "a period in milliseconds"),
-        limit_seconds=limit,
+        limit_seconds=_number(one.limit_seconds, "the limit of a query must be a number of seconds"),
+        accuracy=_number(one.accuracy, "the accuracy of a query must be a number"),
+        latency_ms=_number(one.latency_ms, "the latency of a query must be a number of milliseconds"),
     )
+
+
+def _number(given: float | None, rule: str) -> float | None:
+    try:
+        return None if given is None else float(given)
+    except (TypeError, ValueError):
+        raise InputError(f"{rule}, not {given!r}") from None
 
 
 def check_columns(elements: Elements) -> None:

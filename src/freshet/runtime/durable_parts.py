@@ -44,6 +44,8 @@ class Registration:
     every_ms: int | None
     limit_seconds: float | None
     streams: int = 0
+    accuracy: float | None = None
+    latency_ms: float | None = None
 
 
 class Position(NamedTuple):
@@ -104,7 +106,7 @@ def stream_options_of(fields: Header) -> StreamOptions:
 
 
 def registration_of(fields: Header) -> Registration:
-    known = {name: fields[name] for name in Registration.__slots__}
+    known = {name: fields[name] for name in Registration.__slots__ if name in fields}  # earlier ones had fewer
     return Registration(**{**known, "report": tuple(fields["report"])})
 
 

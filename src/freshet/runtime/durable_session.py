@@ -6,7 +6,6 @@ all others are, also where they were handed over and nobody said so before the p
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -14,9 +13,12 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
+from freshet.federation.evaluation import Constraints
 from freshet.native.clock import without_limits
 from freshet.native.coordinator import Engine
 from freshet.native.moments import BEFORE_ALL_TIME
+from freshet.native.owned_lock import OwnedLock
+from freshet.native.releases import catching_up, done_for
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import InputError
@@ -45,6 +47,7 @@ from freshet.runtime.durable_parts import (
     stream_options_of,
     streams_state,
 )
+from freshet.runtime.durable_reports import DurableReports
 from freshet.runtime.journal import Header, JournalEntry, Piece
 from freshet.runtime.packed_elements import packed, unpacked
 from freshet.runtime.registered_query import RegisteredQuery
@@ -67,8 +70,10 @@ class DurableSession:
         self._engine = engine
         self._dictionary = dictionary
         self._checkpoint = checkpoint
-        self._order = threading.RLock()  # the journal and the engine have one order
-        self._outboxes: dict[str, Outbox] = {}
+        self._order = OwnedLock()  # the journal and the engine have one order
+        engine.lanes.delivering = self._order
+        self._reports = DurableReports(engine, checkpoint)
+        self._outboxes = self._reports.boxes
         self._batches: dict[str, int] = {}
         self._open_graph = open_graph
         self._opened: list[tuple[str, str | None]] = []
@@ -82,24 +87,29 @@ class DurableSession:
     def restore(self) -> None:
         """Take up what there is: the checkpoint, then the journal."""
         try:
-            with without_limits():
+            with without_limits(), catching_up():
                 self._restore(self._checkpoint)
         except BaseException:
             self._checkpoint.release()
             raise
 
     def _restore(self, checkpoint: Checkpoint) -> None:
-        state = checkpoint.recover(self._dictionary, self._open_again)
-        checkpoint.start(self._state, self._engine)
-        if state:
-            self._restore_state(state)
+        with self._order:
+            state = checkpoint.recover(self._dictionary, self._open_again)
+            self._reports.recovered()
+            checkpoint.start(self._state, self._engine)
+            if state:
+                self._restore_state(state)
         for entry in checkpoint.entries():
-            self._mark_if_due(entry.sequence)
-            with self._doing(entry.sequence, latest_in(entry.header)), self._dictionary.pins:
-                self._do_again(entry)
-        self._done = self._current = checkpoint.journal.next_sequence - 1
-        self._restored_streams = set(self._engine.streams)
-        self._restoring = False
+            with self._order:
+                self._mark_if_due(entry.sequence)
+                with self._doing(entry.sequence, latest_in(entry.header)), self._dictionary.pins:
+                    self._do_again(entry)
+            self._engine.lanes.hold_back()
+        with self._order:
+            self._done = self._current = checkpoint.journal.next_sequence - 1
+            self._restored_streams = set(self._engine.streams)
+            self._restoring = False
         checkpoint.run()
 
     def restored_name(self, text: str) -> str | None:
@@ -193,7 +203,9 @@ class DurableSession:
 
     def finish(self) -> None:
         with self._order, self._writing({"kind": "finish"}):
-            self._engine.finish()
+            self._engine.end()
+        if not self._order.is_mine:  # else a callback asks for it, which is not waited for
+            self._engine.drain()
 
     def load(self, quads: Quads, graph: str | None) -> None:
         """The caller holds a pin on the dictionary."""
@@ -245,9 +257,11 @@ class DurableSession:
                 return
             for box in self._outboxes.values():
                 box.query.acknowledge()
+            stopped_at = self._reports.stopped_at()
             with suppress(CheckpointError):
-                if self._delivered() > self._checkpoint.delivered:
-                    self._checkpoint.append(self._with_delivered({"kind": "received"}, always=True))
+                if stopped_at or self._delivered() > self._checkpoint.delivered:
+                    header: Header = {"kind": "received", "stopped_at": stopped_at}
+                    self._checkpoint.append(self._with_delivered(header, always=True))
             self._done = self._checkpoint.journal.next_sequence - 1
             self._mark_now()
             self._closed = True
@@ -272,7 +286,8 @@ class DurableSession:
         self._checkpoint.within(sequence, latest_ms)
         self._depth += 1
         try:
-            yield
+            with done_for(sequence):
+                yield
         finally:
             self._depth -= 1
             if self._depth == 0:
@@ -291,8 +306,7 @@ class DurableSession:
         return header
 
     def _delivered(self) -> int:
-        """The last entry whose reports, and those of all before, have been received."""
-        return min((box.oldest(self._done + 1) for box in self._outboxes.values()), default=self._done + 1) - 1
+        return self._reports.received(self._done)
 
     def _begin(self) -> None:
         """Before anything of an entry is done, also of one that may be refused."""
@@ -316,7 +330,7 @@ class DurableSession:
             case "advance":
                 self._engine.advance(header["stream"], header["to"])
             case "finish":
-                self._engine.finish()
+                self._engine.end()
             case "stream":
                 declare_stream(self._engine, stream_options_of(header))
             case "register":
@@ -353,17 +367,15 @@ class DurableSession:
             report=one.report,
             every_ms=one.every_ms,
             limit_seconds=one.limit_seconds,
+            constraints=Constraints(one.accuracy, one.latency_ms),
         )
         box.query = RegisteredQuery(one.name, plan.variables, box.waiting, box.made)
         self._outboxes[one.name] = box
         return box
 
     def _deliver(self, box: Outbox, report: Report) -> None:
-        if self._restoring and self._current <= self._checkpoint.delivered:
-            return
-        if self._checkpoint.was_delivered(report.query):
-            return
-        box.put(report, self._current)
+        if not self._closed:
+            self._reports.deliver(box, report, self._current, again=self._restoring)
 
     def _forget(self, name: str) -> None:
         del self._outboxes[name]

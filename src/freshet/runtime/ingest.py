@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from freshet.native.coordinator import Engine
+from freshet.native.releases import catching_up
 from freshet.native.stream import BEFORE_ALL_TIME, in_order
 from freshet.rdf.batch import Layout, elements_of
 from freshet.rdf.dictionary import Dictionary
@@ -26,7 +27,6 @@ from freshet.runtime.metrics import KEPT_ROWS, Metrics
 from freshet.runtime.part_watermarks import PartWatermarks
 from freshet.runtime.sinks import Sink
 
-_MOST_BEHIND = 1_000_000  # elements that a query which waits for remote data may be behind before others wait for it
 _MOST_WAITING = 2
 _LOOK_SECONDS = 0.25
 _COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")  # a quarter of the bytes to bring to the disk
@@ -116,6 +116,13 @@ class Ingest:
     def _restore(self, checkpoint: Checkpoint) -> None:
         """Take up the state of the checkpoint, and do again what the journal has since then, in the same order."""
         self._restoring = True
+        with catching_up():
+            self._do_again(checkpoint)
+        self._restoring = self._were_delivered = False
+        self._sequence = checkpoint.journal.next_sequence - 1
+        self._flush()
+
+    def _do_again(self, checkpoint: Checkpoint) -> None:
         self._restore_state(checkpoint.state)
         advances = deque(each for each in checkpoint.headers if each[1]["kind"] == "advance")
         for entry in checkpoint.entries():
@@ -131,9 +138,6 @@ class Ingest:
             self._last[name] = self._taken[name] = number
         self._advance_again(checkpoint, advances, checkpoint.journal.next_sequence)
         self._engine.drain()
-        self._restoring = self._were_delivered = False
-        self._sequence = checkpoint.journal.next_sequence - 1
-        self._flush()
 
     def _advance_again(self, checkpoint: Checkpoint, advances: deque[tuple[int, Header]], before: int) -> None:
         """Streams of several parts went on after one batch and before another, though that was in the journal."""
@@ -346,7 +350,7 @@ class Ingest:
             # Spark reads the files of a batch side by side, so the order inside a batch means nothing: time decides.
             self._engine.push(stream.iri, in_order([elements]) if len(elements.times) else elements)
         self._engine.forget()
-        self._engine.drain(_MOST_BEHIND)
+        self._engine.lanes.hold_back()
         # Records whose triples nobody wants move the watermark too.
         reached = last_time(table) - stream.lateness_ms
         if (parts := self._parts.get(stream.iri)) is None:

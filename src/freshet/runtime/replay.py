@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from freshet.native.releases import catching_up
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import InputError
 from freshet.rdf.ntriples import scan_timed
@@ -24,6 +25,12 @@ def replay(session: Session, recordings: dict[str, list[Path]]) -> None:
             raise InputError(f"no recording is given for the stream <{iri}>: add -s {iri}=FILE")
     batches = {stream: _batches(session, stream, files) for stream, files in recordings.items()}
     reached = {stream: session.engine.streams[stream].watermark_ms for stream in recordings}
+    with catching_up():
+        _push_all(session, batches, reached)
+        session.finish()
+
+
+def _push_all(session: Session, batches: dict[str, Iterator[Elements]], reached: dict[str, int]) -> None:
     while reached:
         stream = min(reached, key=reached.__getitem__)
         elements = next(batches[stream], None)
@@ -33,7 +40,6 @@ def replay(session: Session, recordings: dict[str, list[Path]]) -> None:
             session.push(stream, elements)
             session.engine.drain()  # recordings come faster than queries with remote data can follow
             reached[stream] = session.engine.streams[stream].watermark_ms
-    session.finish()
 
 
 def _batches(session: Session, stream: str, files: list[Path]) -> Iterator[Elements]:

@@ -20,8 +20,6 @@ from freshet.federation.evaluation import Constraints
 from freshet.federation.local_views import LocalViews
 from freshet.federation.settings import ServiceSettings
 from freshet.native.coordinator import Engine
-from freshet.native.lower import lower
-from freshet.native.reads import asks_services
 from freshet.oneshot.answer import answer
 from freshet.oneshot.deadline import Deadline
 from freshet.rdf.dictionary import Dictionary
@@ -104,6 +102,7 @@ class Session:
         self.stored = stored or (StoredDataset() if kept is None else kept.dataset)
         views = LocalViews(self.services, self.dictionary)
         self.engine = Engine(self.dictionary, self.stored, self._failed, views)
+        self.engine.lanes.most_behind = settings.most_behind
         if kept is not None:
             self._durable = DurableSession(self.engine, self.dictionary, kept, self._open)
             self._durable.restore()
@@ -200,16 +199,20 @@ class Session:
             query.latency_ms if latency_ms is None else latency_ms,
         )
         if self._durable is not None:
-            if asks_services(lower(query, streams=list(self.engine.streams), file=file)):
-                raise UnsupportedError("a query with SERVICE cannot be kept in a checkpoint yet", file=file)
-            if constraints != Constraints():
-                raise InputError(
-                    f"the query {chosen} has no SERVICE, so there is no accuracy or latency to ask for", file=file
-                )
             if query.name is None and name is None:
                 chosen = self._durable.restored_name(text) or chosen
             conditions = (report,) if isinstance(report, str) else tuple(report)
-            asked = Registration(chosen, text, file, dialect, conditions, every_ms, limit_seconds)
+            asked = Registration(
+                chosen,
+                text,
+                file,
+                dialect,
+                conditions,
+                every_ms,
+                limit_seconds,
+                accuracy=constraints.accuracy,
+                latency_ms=constraints.latency_ms,
+            )
             return self._durable.register(asked, on_report)
         waiting: deque[Report] = deque()
         plan = self.engine.register(
@@ -251,6 +254,9 @@ class Session:
         They may be encoded, timed N-Triples, one element or several as tuples `(time_ms, subject, predicate, object)`
         of terms, or an Arrow table or batch with the columns time (int64), subject, predicate and object (int64 ids,
         or strings of N-Triples terms). RDF text without times (N-Triples, N-Quads or Turtle) is pushed with `time_ms`.
+
+        Where a query with SERVICE is too many elements behind, this waits for it (`most_behind` of the settings); not
+        in a callback that gets a report.
         """
         with self.dictionary.pins:  # nothing holds the elements' terms until the engine has them
             if not isinstance(elements, Elements) or time_ms is not None:
@@ -260,6 +266,7 @@ class Session:
             else:
                 self._durable.push(stream, elements)
         self.engine.forget()
+        self.engine.lanes.hold_back()
 
     def positions(self) -> dict[str, Position]:
         """For each stream how many batches and elements are in, so that a source knows from where to send again."""

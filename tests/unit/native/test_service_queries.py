@@ -310,11 +310,6 @@ def test_a_session_that_is_closed_asks_nothing_and_has_no_threads(endpoint: Endp
         session.query(f"SELECT * {{ SERVICE <{endpoint.url}> {{ ?s ?p ?o }} }}")
 
 
-def test_variable_endpoints_are_refused(session: Session) -> None:
-    with pytest.raises(Exception, match="SERVICE with a variable endpoint"):
-        session.register(query_text("?user :at ?where SERVICE ?where { ?user :followers ?n }"))
-
-
 def test_hosts_need_leave_at_registration(endpoint: EndpointProcess) -> None:
     session = Session()
     session.stream(STREAM)

@@ -16,20 +16,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-
+from freshet.algebra.expressions import Variable
 from freshet.algebra.windows import SlidingWindow, WindowOperator
 from freshet.federation.client import Columns
+from freshet.federation.endpoint_views import EndpointViews, Pattern
 from freshet.federation.evaluation import Evaluation
 from freshet.federation.local_view import Needed, Refreshed
 from freshet.federation.service_query import ServiceQuery
-from freshet.kernels.joins import number_rows
-from freshet.native.change import Change
+from freshet.native.change import Change, Operator
 from freshet.native.inputs import Input
+from freshet.native.operators.service_needs import Lives, all_needed, needed_by
+from freshet.native.operators.service_variable import VariableServiceOp
 from freshet.native.plan import PlanService
 from freshet.native.r2s.bags import table_difference
 from freshet.oneshot.table import Table
-from freshet.rdf.arrow import read_only
+from freshet.rdf.errors import InputError
 
 
 class View(Protocol):
@@ -45,14 +46,7 @@ class Views(Protocol):
     """Where local views come from."""
 
     def view(self, iri: str, query: ServiceQuery, keys: tuple[str, ...], slide_ms: int) -> View: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Lives:
-    """How long rows live: the slide of the query's windows, and how many slides they are wide."""
-
-    slide_ms: int
-    steps: int
+    def endpoint_views(self, pattern: Pattern) -> EndpointViews: ...
 
 
 def lives_in(windows: Iterable[WindowOperator]) -> Lives:
@@ -74,12 +68,24 @@ class Remote:
     lives: Lives
     evaluation: Evaluation
 
-    def operator(self, node: PlanService, other: Input | None) -> ServiceOp:
+    def operator(self, node: PlanService, other: Input | None) -> Operator:
         """The operator of a pattern that is joined with another input, or with nothing."""
         query = ServiceQuery(node.pattern)
         keys = () if other is None else tuple(sorted(query.certain & other.certain & set(other.names)))
+        if isinstance(node.endpoint, Variable):
+            if other is None or node.endpoint.name not in other.names:
+                raise unbound(node.endpoint)
+            pattern = Pattern(node.endpoint.name, query, keys, self.lives.slide_ms)
+            views = self.views.endpoint_views(pattern)
+            return VariableServiceOp(views, pattern, other, self.lives, self.evaluation, silent=node.silent)
         view = self.views.view(node.endpoint.value, query, keys, self.lives.slide_ms)
         return ServiceOp(view, query, keys, other, self.lives, self.evaluation, silent=node.silent)
+
+
+def unbound(endpoint: Variable) -> InputError:
+    """What is wrong with SERVICE ?endpoint where nothing can bind it."""
+    rule = "what it is joined with must bind it in every solution"
+    return InputError(f"nothing binds {endpoint}, the endpoint of SERVICE", hint=rule)
 
 
 class ServiceOp:
@@ -127,17 +133,7 @@ class ServiceOp:
         return Table(found.ids, found.count)
 
     def _needed(self, number: int) -> Needed:
-        """The keys that the other side has, for how many evaluations each stays, and how many rows have it."""
-        steps, slide_ms = self._lives.steps, self._lives.slide_ms
+        """What the other side needs."""
         if self._other is None or not self._columns:
-            one = np.ones(1, np.int64)
-            return Needed(np.empty((1, 0), np.int64), one * steps, one, slide_ms)
-        buffer = self._other.buffer
-        rows = buffer.live_rows()
-        keys = np.ascontiguousarray(buffer.values[rows][:, self._columns])
-        bound = (keys != 0).all(axis=1)
-        keys, rows = keys[bound], rows[bound]
-        numbers, firsts = number_rows(read_only(keys))
-        lives = np.zeros(len(firsts), np.int64)
-        np.maximum.at(lives, numbers, np.maximum(1, steps - (number - buffer.born[rows])))
-        return Needed(keys[firsts], lives, np.bincount(numbers, minlength=len(firsts)), slide_ms)
+            return all_needed(self._lives)
+        return needed_by(self._other.buffer, self._other.buffer.live_rows(), self._columns, self._lives, number)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from freshet.algebra.nodes import BGP, Join, Node
 from freshet.algebra.scope import variables_in_scope
-from freshet.oneshot.endpoint_rows import without_endpoint
+from freshet.oneshot.endpoint_rows import passed_over, without_endpoint
 from freshet.oneshot.estimates import estimate
 from freshet.oneshot.evaluate import evaluate
 from freshet.oneshot.joining import join
@@ -39,7 +39,7 @@ def _(node: Join, scope: Scope) -> Table:
         found = evaluate(operands[at], scope.hinted(hint if hint.columns else scope.hint))
         table = join(table, found, scope.deadline)
         if alone is not None:
-            table = stacked([table, alone])
+            table = stacked([table, passed_over(operands[at], alone, scope)])
         if table.count == 0:
             return empty(dict.fromkeys([*table.columns, *(name for each in names for name in each)]))
     return table

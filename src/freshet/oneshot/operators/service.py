@@ -34,10 +34,10 @@ def _(node: Service, scope: Scope) -> Table:
     if isinstance(node.endpoint, Iri):
         return _asked(node, node.endpoint.value, query, scope.hint, scope)
     variable = node.endpoint
-    if scope.hint is None or variable.name not in scope.hint.columns:
+    hint = scope.correlated(UNIT if scope.hint is None else scope.hint, [variable.name])
+    if variable.name not in hint.columns:
         rule = "what it is joined with must bind it in every solution"
         raise InputError(f"nothing binds {variable}, the endpoint of SERVICE", hint=rule)
-    hint = scope.hint
     parts = []
     for endpoint in np.unique(hint.columns[variable.name]).tolist():
         term = scope.dictionary.decode(endpoint)

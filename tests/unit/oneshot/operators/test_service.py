@@ -181,3 +181,18 @@ def test_the_time_limit_of_a_query_is_that_of_its_requests(
 def test_one_host_needs_no_list(endpoint: EndpointProcess) -> None:
     session = Session(services="127.0.0.1")
     assert len(rows(session, f"SELECT * {{ SERVICE <{endpoint.url}> {{ :u1 :followers ?n }} }}")) == 1
+
+
+@pytest.mark.parametrize(
+    ("condition", "stays"), [("?n > 5", False), ("!BOUND(?n) || ?n > 5", True), ("COALESCE(?n, 1) > 5", False)]
+)
+def test_filters_on_what_silent_passes_over(
+    session: Session, endpoint: EndpointProcess, condition: str, stays: bool
+) -> None:
+    """Rewriting puts filters and projections next to SERVICE, which is to make no difference."""
+    values = f"VALUES (?user ?where) {{ (:u1 <{endpoint.url}>) (:u3 UNDEF) }}"
+    service = "SERVICE SILENT ?where { ?user :followers ?n ; ?p ?o }"
+    joined = rows(session, f"SELECT DISTINCT ?user {{ {values} {service} FILTER ({condition}) }}")
+    assert joined == [{"user": "<u1>"}, {"user": "<u3>"}][: 2 if stays else 1]
+    optional = f"SELECT DISTINCT ?user {{ {values} OPTIONAL {{ {service} FILTER ({condition}) }} }}"
+    assert rows(session, optional) == [{"user": "<u1>"}, {"user": "<u3>"}]

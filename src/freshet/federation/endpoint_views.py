@@ -1,0 +1,138 @@
+"""The local views of `SERVICE ?variable`: one for each endpoint that the variable is bound to, asked side by side.
+
+What a variable is bound to comes from data, so each endpoint is held to the allow-list when it turns up. One that may
+not be asked, or is none, is told like one that fails; it does not stop the query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from time import monotonic
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from freshet.federation.client import Columns, stacked
+from freshet.federation.errors import ServiceError
+from freshet.federation.local_view import LocalView, Needed, Refreshed, wait_until
+from freshet.federation.service_query import ServiceQuery
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.terms import BlankNode, Iri
+
+_TOLD = 3  # failing endpoints that a report names
+
+
+class Views(Protocol):
+    """Where local views come from; RefusedError where an endpoint may not be asked."""
+
+    def view(self, iri: str, query: ServiceQuery, keys: tuple[str, ...], slide_ms: int) -> LocalView: ...
+
+
+class Pattern(NamedTuple):
+    """What is asked of every endpoint: the variable that stands for it, the pattern, and what it is joined on."""
+
+    variable: str
+    query: ServiceQuery
+    keys: tuple[str, ...]
+    slide_ms: int
+
+
+class EndpointViews:
+    """Views by the id of their endpoint. Those that were not needed for longest go where there are too many."""
+
+    def __init__(self, views: Views, pattern: Pattern, dictionary: Dictionary, most: int) -> None:
+        self._views = views
+        self._pattern = pattern
+        self._dictionary = dictionary
+        self._most = most
+        self._names = tuple(dict.fromkeys([*pattern.query.variables, pattern.variable]))
+        self._known: dict[int, LocalView | str] = {}  # or why there is none; the one needed last is at the end
+
+    def join(
+        self, needed: Mapping[int, Needed], *, seconds: float | None, accuracy: float | None, silent: bool
+    ) -> tuple[Refreshed, Columns]:
+        """The solutions of all endpoints, each for the keys that are needed of it. They share the time there is.
+
+        With `silent` an endpoint that cannot be asked has one solution, of the variable only.
+        """
+        end = None if seconds is None else monotonic() + seconds
+        parts: list[Columns] = []
+        done: list[Refreshed] = []
+        with ExitStack() as asking:
+            views = {endpoint: self._view(endpoint, rank) for rank, endpoint in enumerate(_most_used_first(needed))}
+            asked = {
+                endpoint: asking.enter_context(view.asking(needed[endpoint], seconds=seconds, accuracy=accuracy))
+                for endpoint, view in views.items()
+                if isinstance(view, LocalView)
+            }
+            wait_until([future for each in asked.values() for future in each.waiting], end)
+            for endpoint, view in views.items():
+                if isinstance(view, LocalView):
+                    refreshed, found = view.answer(asked[endpoint], silent=silent)
+                    done.append(refreshed)
+                    parts.append(self._with_endpoint(found, endpoint))
+                else:
+                    done.append(Refreshed(0.0, int(needed[endpoint].uses.sum()), 0, 0, view))
+                    parts += [self._alone(endpoint)] if silent else []
+        self._forget()
+        return _together(done), stacked(parts, self._names)
+
+    def _view(self, endpoint: int, rank: int) -> LocalView | str:
+        """The view of an endpoint, or why there is none."""
+        if rank >= self._most:
+            return f"more than {self._most} endpoints are needed at once, and no more are asked"
+        known = self._known.pop(endpoint, None)
+        if known is None:
+            known = self._made(endpoint)
+        self._known[endpoint] = known
+        return known
+
+    def _made(self, endpoint: int) -> LocalView | str:
+        term = self._dictionary.decode(endpoint)
+        pattern = self._pattern
+        if not isinstance(term, Iri):
+            kind = "a blank node" if isinstance(term, BlankNode) else "a literal"  # whose text is nobody's business
+            return f"SERVICE ?{pattern.variable} is {kind}, which is no endpoint"
+        try:
+            view = self._views.view(term.value, pattern.query, pattern.keys, pattern.slide_ms)
+        except ServiceError as error:
+            return error.message
+        view.load()
+        return view
+
+    def _forget(self) -> None:
+        """Keep those that were needed last."""
+        for endpoint in list(self._known)[: max(0, len(self._known) - self._most)]:
+            del self._known[endpoint]
+
+    def _with_endpoint(self, found: Columns, endpoint: int) -> Columns:
+        """The solutions at an endpoint that agree with its being the variable's value."""
+        name, ids, count = self._pattern.variable, found.ids, found.count
+        if name in ids:
+            fits = np.flatnonzero((ids[name] == 0) | (ids[name] == endpoint))
+            ids, count = {each: column[fits] for each, column in ids.items()}, len(fits)
+        return Columns({**ids, name: np.full(count, endpoint, np.int64)}, count)
+
+    def _alone(self, endpoint: int) -> Columns:
+        unbound = np.zeros(1, np.int64)
+        return Columns(dict.fromkeys(self._names, unbound) | {self._pattern.variable: unbound + endpoint}, 1)
+
+
+def _most_used_first(needed: Mapping[int, Needed]) -> list[int]:
+    return sorted(needed, key=lambda endpoint: -int(needed[endpoint].uses.sum()))
+
+
+def _together(done: Sequence[Refreshed]) -> Refreshed:
+    """What all views got."""
+    failing = sorted({each.failing for each in done if each.failing is not None})
+    told = "; ".join(failing[:_TOLD])
+    if len(failing) > _TOLD:
+        told += f"; and {len(failing) - _TOLD} more"
+    return Refreshed(
+        sum(each.right for each in done),
+        sum(each.used for each in done),
+        sum(each.refreshes for each in done),
+        max((each.oldest_ms for each in done), default=0),
+        told or None,
+    )

@@ -1,0 +1,82 @@
+"""The queries of an engine that have threads of their own: waiting for them, and what they have done of a journal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from freshet.native.clock import Clock
+from freshet.native.connections import AnyClock
+from freshet.native.lane import MOST_BEHIND, Lane
+from freshet.native.owned_lock import OwnedLock
+from freshet.results.report import Report
+
+
+class Lanes:
+    """Those among the clocks of queries, by name, that are lanes; `lock` is the engine's.
+
+    A thread that reports holds `delivering`, then the engine's lock, so that whoever is told is told of one at a time.
+    """
+
+    def __init__(self, clocks: Mapping[str, AnyClock], lock: OwnedLock) -> None:
+        self._clocks = clocks
+        self._lock = lock
+        self.delivering = OwnedLock()
+        self.most_behind = MOST_BEHIND
+        self.held_back = 0  # how often somebody waited in `hold_back`
+
+    def all(self) -> list[Lane]:
+        with self._lock:
+            return [clock for clock in self._clocks.values() if isinstance(clock, Lane)]
+
+    def drain(self, most: int = 0) -> None:
+        """Wait until all have at most so many elements left to take in; 0: until they have done everything."""
+        for lane in self.all():
+            lane.drain(most)
+
+    def hold_back(self) -> None:
+        """Wait while one is more than `most_behind` elements behind.
+
+        Where a report is handed over nobody waits: that thread may be the one to be waited for.
+        """
+        if self._lock.is_mine or self.delivering.is_mine:
+            return
+        behind = [lane for lane in self.all() if lane.is_behind(self.most_behind)]
+        self.held_back += bool(behind)
+        for lane in behind:
+            lane.drain(self.most_behind)
+
+    def close(self) -> None:
+        """End the threads; what they have not done is dropped, and nothing more is reported."""
+        with self._lock:
+            for lane in self.all():
+                lane.close()
+
+    def told(self, clock: Clock, deliver: Callable[[Report], None]) -> Callable[[Report], None]:
+        """What a lane's query calls with its reports. The lane is found when there is one."""
+
+        def tell(report: Report) -> None:
+            with self.delivering, self._lock:
+                lane = self._clocks.get(report.query)
+                if isinstance(lane, Lane) and lane.is_of(clock) and not lane.is_closed:
+                    deliver(report)
+                    lane.reported = lane.moment
+
+        return tell
+
+    # ---- entries of a journal
+
+    def entry_of(self, query: str) -> int | None:
+        """The entry that let a report be which is handed over now; None where it is the one that is being done."""
+        lane = self._clocks.get(query)
+        return lane.entry() if isinstance(lane, Lane) else None
+
+    def unfinished_entry(self, query: str) -> int | None:
+        """The first entry that a query has not done; None where it has done all, or has no thread."""
+        lane = self._clocks.get(query)
+        return lane.unfinished_entry() if isinstance(lane, Lane) else None
+
+    def reported(self, query: str) -> int:
+        """The last moment that a query with a thread of its own has reported."""
+        lane = self._clocks[query]
+        assert isinstance(lane, Lane)
+        return lane.reported

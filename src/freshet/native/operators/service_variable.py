@@ -1,0 +1,83 @@
+"""Service with a variable for its endpoint: each row of the other side says which endpoint it is joined with.
+
+    rows = for each endpoint e that the other side has now: { ?e = e } joined with what e has for the rows that name it
+
+| other side (?user, ?where) | view of A   | view of B | rows (?user, ?where, ?n) |
+| -------------------------- | ----------- | --------- | ------------------------ |
+| (a, A), (b, B), (c, A)     | a: 1   c: 3 | b: -      | (a, A, 1), (c, A, 3)     |
+
+All endpoints are waited for at once, for as long as the evaluation has. A row that names none is an error of the query;
+where SILENT passes over such rows they do not come here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from freshet.federation.endpoint_views import EndpointViews, Pattern
+from freshet.federation.evaluation import Evaluation
+from freshet.federation.local_view import Needed
+from freshet.native.change import Change
+from freshet.native.inputs import Input
+from freshet.native.operators.service_needs import Lives, needed_by
+from freshet.native.r2s.bags import table_difference
+from freshet.oneshot.table import Table
+from freshet.rdf.errors import InputError
+
+
+class VariableServiceOp:
+    """The remote solutions that fit the rows of another input, at the endpoint that each row names."""
+
+    def __init__(
+        self,
+        views: EndpointViews,
+        pattern: Pattern,
+        other: Input,
+        lives: Lives,
+        evaluation: Evaluation,
+        *,
+        silent: bool,
+    ) -> None:
+        self._views = views
+        self._variable = pattern.variable
+        self._names = tuple(sorted({*pattern.query.variables, pattern.variable}))
+        self._other = other
+        self._columns = [other.names.index(name) for name in pattern.keys]
+        self._place = other.names.index(pattern.variable)
+        self._lives = lives
+        self._evaluation = evaluation
+        self._silent = silent
+        self._now = Table({}, 0)
+
+    def changes(self, number: int) -> Change:
+        before, self._now = self._now, self._current(number)
+        return Change(
+            table_difference(self._now, before, self._names), table_difference(before, self._now, self._names)
+        )
+
+    def rows(self) -> Table:
+        return self._now
+
+    def _current(self, number: int) -> Table:
+        evaluation = self._evaluation
+        done, found = self._views.join(
+            self._needed(number),
+            seconds=evaluation.seconds_left(),
+            accuracy=evaluation.constraints.accuracy,
+            silent=self._silent,
+        )
+        evaluation.spent(*done)
+        return Table(found.ids, found.count)
+
+    def _needed(self, number: int) -> dict[int, Needed]:
+        """What is needed of each endpoint."""
+        buffer = self._other.buffer
+        rows = buffer.live_rows()
+        endpoints = np.asarray(buffer.values[rows, self._place])
+        if not endpoints.all():
+            hint = "SERVICE SILENT passes over them"
+            raise InputError(f"some solutions leave ?{self._variable}, the endpoint of SERVICE, unbound", hint=hint)
+        return {
+            endpoint: needed_by(buffer, rows[endpoints == endpoint], self._columns, self._lives, number)
+            for endpoint in np.unique(endpoints).tolist()
+        }

@@ -1,0 +1,57 @@
+"""Which reports of a durable session are handed over, and up to which entry all have been received.
+
+A query with SERVICE reports from a thread of its own, some time after the entry that closed its windows was done. Its
+reports belong to that entry all the same, and while it has an entry left to do, none from there on counts as received.
+"""
+
+from __future__ import annotations
+
+from freshet.native.coordinator import Engine
+from freshet.results.report import Report
+from freshet.runtime.checkpoint import Checkpoint
+from freshet.runtime.durable_parts import Outbox
+
+
+class DurableReports:
+    """The outboxes of a session's queries."""
+
+    def __init__(self, engine: Engine, checkpoint: Checkpoint) -> None:
+        self.boxes: dict[str, Outbox] = {}
+        self._lanes = engine.lanes
+        self._checkpoint = checkpoint
+        self._received_before = -1  # up to this entry, when the session was taken up
+
+    def recovered(self) -> None:
+        """The checkpoint has been found: it says what was received."""
+        self._received_before = self._checkpoint.delivered
+
+    def deliver(self, box: Outbox, report: Report, current: int, *, again: bool) -> None:
+        """A report of an entry that is done, `again` where that was done before the restart; once, if possible."""
+        if self.boxes.get(report.query) is not box:
+            return  # it came too late
+        entry = self._lanes.entry_of(report.query)
+        if entry is None:
+            entry = current
+        elif entry <= self._received_before:
+            return
+        if again and entry <= self._checkpoint.delivered:
+            return
+        if not self._checkpoint.was_delivered(report.query):
+            box.put(report, entry)
+
+    def received(self, done: int) -> int:
+        """The last entry whose reports, and those of all before, have been received; `done` is the last one done."""
+        found = min((self._oldest(name, box, done + 1) for name, box in self.boxes.items()), default=done + 1) - 1
+        return max(found, self._received_before)
+
+    def stopped_at(self) -> dict[str, int]:
+        """For queries that were stopped in the middle of an entry the moment up to which all has been received."""
+        return {
+            name: self._lanes.reported(name)
+            for name, box in self.boxes.items()
+            if self._lanes.unfinished_entry(name) is not None and not box.made
+        }
+
+    def _oldest(self, name: str, box: Outbox, default: int) -> int:
+        unfinished = self._lanes.unfinished_entry(name)
+        return min(box.oldest(default), default if unfinished is None else unfinished)

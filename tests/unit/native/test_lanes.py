@@ -1,0 +1,256 @@
+"""Queries with threads of their own: what latency counts from, who waits for them, and when they let others in."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from freshet.federation.settings import ServiceSettings
+from freshet.native.forgetting import Forgetting
+from freshet.native.lane import Lane
+from freshet.native.moments import close_at
+from freshet.native.releases import Releases, catching_up, done_for
+from freshet.results.report import Freshness, Report
+from freshet.runtime.session import Session
+from sparql_endpoint import EndpointProcess
+
+EX = "http://example.org/"
+STREAM = EX + "mentions"
+QUICK = ServiceSettings(hosts=("127.0.0.1",), timeout_seconds=20, backoff_seconds=0.01, attempts=1)
+
+
+@pytest.fixture(scope="module")
+def process() -> Iterator[EndpointProcess]:
+    made = EndpointProcess("".join(f"<{EX}u{n}> <{EX}followers> {n} ." for n in range(100)))
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def endpoint(process: EndpointProcess) -> EndpointProcess:
+    process.does()
+    return process
+
+
+@pytest.fixture
+def session() -> Iterator[Session]:
+    with Session(services=replace(QUICK, most_behind=10)) as made:
+        made.stream(STREAM)
+        yield made
+
+
+def query_text(
+    endpoint: EndpointProcess, name: str = "q", *, silent: str = "", window: str = "[RANGE PT10S STEP PT10S]"
+) -> str:
+    return f"""PREFIX : <{EX}> REGISTER RSTREAM <{name}> AS SELECT ?user ?post ?n
+        FROM NAMED WINDOW <w> ON <{STREAM}> {window}
+        WHERE {{ WINDOW <w> {{ ?user :isMentionedIn ?post }}
+                 SERVICE {silent} <{endpoint.url}> {{ ?user :followers ?n }} }}"""
+
+
+def mention(session: Session, second: float, *users: int, post: str = "p") -> None:
+    lines = [f"{int(second * 1000)}\t<{EX}u{user}> <{EX}isMentionedIn> <{EX}{post}{user}> ." for user in users]
+    session.push(STREAM, "\n".join(lines))
+
+
+def lane_of(session: Session) -> Lane:
+    [lane] = session.engine.lanes.all()
+    return lane
+
+
+def freshness(report: Report) -> Freshness:
+    assert report.freshness is not None
+    return report.freshness
+
+
+# ---- latency
+
+
+def test_latency_counts_from_when_the_window_closed(session: Session, endpoint: EndpointProcess) -> None:
+    query = session.register(query_text(endpoint))
+    mention(session, 1, 1)
+    session.engine.drain()
+    with lane_of(session).pause() as held:
+        assert held
+        session.advance(STREAM, 10_000)
+        time.sleep(0.3)
+    session.engine.drain()
+    [report] = query.take()
+    assert freshness(report).latency_ms >= 300
+
+
+def test_the_budget_is_what_is_left(session: Session, endpoint: EndpointProcess) -> None:
+    query = session.register(query_text(endpoint, silent="SILENT"), latency_ms=200)
+    endpoint.does(delay_seconds=15)
+    mention(session, 1, 1)
+    session.engine.drain()
+    with lane_of(session).pause() as held:
+        assert held
+        session.advance(STREAM, 10_000)
+        time.sleep(0.3)
+    session.engine.drain()
+    [report] = query.take()
+    assert freshness(report).missed == ("latency",)
+    assert 300 <= freshness(report).latency_ms < 15_000  # nobody waited for the endpoint
+
+
+def test_closes_count_from_their_own_watermarks() -> None:
+    releases = Releases()
+    releases.add(10, 1)
+    time.sleep(0.01)
+    releases.add(20, 2)
+    with catching_up():
+        releases.add(30, 2)
+    first, second, third = (releases.of(close_at(time_ms)) for time_ms in (10, 11, 25))
+    assert [each.entry for each in (first, second, third)] == [1, 2, 2]
+    assert first.seconds is not None
+    assert second.seconds is not None
+    assert second.seconds - first.seconds >= 0.01
+    assert third.seconds is None
+    releases.done(30)
+    assert releases.of(close_at(30)) == third  # until another comes
+
+
+def test_watermarks_that_come_at_once_take_no_room() -> None:
+    releases = Releases()
+    with catching_up(), done_for(7):
+        for time_ms in range(100_000):
+            releases.add(time_ms, releases.entry())
+    assert len(releases._waiting) == 1
+    assert releases.of(close_at(99_999)).entry == 7
+
+
+def test_what_is_asked_for_without_a_report_is_told_with_the_next(session: Session, endpoint: EndpointProcess) -> None:
+    """The window moves every ten seconds, and is reported every thirty."""
+    query = session.register(query_text(endpoint), every_ms=30_000)
+    for second, user in ((1, 1), (11, 2), (21, 3)):
+        mention(session, second, user)
+        session.engine.drain()
+    session.advance(STREAM, 30_000)
+    session.engine.drain()
+    [report] = query.take()
+    assert freshness(report).refreshes >= 3  # of which one is in the answer
+
+
+def test_refreshes_are_told_once(session: Session, endpoint: EndpointProcess) -> None:
+    query = session.register(query_text(endpoint, window="[RANGE PT100S STEP PT10S]"), accuracy=0.01)
+    mention(session, 1, 1, 2)
+    session.advance(STREAM, 50_000)
+    session.engine.drain()
+    assert [freshness(report).refreshes for report in query.take()] == [2, 0, 0, 0, 0]
+
+
+# ---- who waits
+
+
+def test_push_waits_for_a_query_that_is_far_behind(session: Session, endpoint: EndpointProcess) -> None:
+    query = session.register(query_text(endpoint))
+    mention(session, 1, 1)
+    session.engine.drain()
+    with lane_of(session).pause() as held:
+        assert held
+        mention(session, 2, *range(10))  # so many may wait
+        pusher = threading.Thread(target=mention, args=(session, 3, 1, 2), daemon=True)
+        pusher.start()
+        pusher.join(0.3)
+        assert pusher.is_alive()
+    pusher.join(20)
+    assert not pusher.is_alive()
+    assert session.engine.lanes.held_back == 1
+    session.finish()
+    [report] = query.take()
+    assert len(report.rows) == 10  # p1 and p2 of the second push came before
+
+
+def test_callbacks_may_push(endpoint: EndpointProcess) -> None:
+    """That of the query itself, from its thread, and that of another, which the pusher's thread calls."""
+    with Session(services=replace(QUICK, most_behind=5)) as session:
+        session.stream(STREAM)
+        session.stream(EX + "more")
+        seen: list[int] = []
+
+        def push_more(report: Report) -> None:
+            seen.append(report.time_ms)
+            for at in range(20):
+                session.push(EX + "more", f"{report.time_ms}\t<{EX}u{at}> <{EX}isMentionedIn> <{EX}x{at}> .")
+
+        session.register(query_text(endpoint), on_report=push_more)
+        slow = session.register(query_text(endpoint, "slow").replace(STREAM, EX + "more"))
+        plain = query_text(endpoint, "plain").split("SERVICE")[0] + "}"
+        session.register(plain.replace("?n ", ""), on_report=push_more)
+        for second in range(1, 60, 5):
+            mention(session, second, *range(4), post=f"p{second}-")
+        session.finish()
+        assert not session.failures
+        assert sorted(set(seen)) == [10_000, 20_000, 30_000, 40_000, 50_000, 60_000]
+        assert len(seen) == 12
+        assert slow.take()
+
+
+def test_another_querys_callback_does_not_wait(endpoint: EndpointProcess) -> None:
+    """It runs within a push, which waits itself when all is done that nobody else can do."""
+    with Session(services=replace(QUICK, most_behind=5)) as session:
+        session.stream(STREAM)
+        session.stream(EX + "more")
+        pushed = threading.Event()
+
+        def push_more(report: Report) -> None:
+            session.push(EX + "more", f"1\t<{EX}a> <{EX}b> <{EX}c> .")
+            pushed.set()
+
+        session.register(query_text(endpoint))
+        plain = query_text(endpoint, "plain").split("SERVICE")[0] + "}"
+        session.register(plain.replace("?n ", ""), on_report=push_more)
+        mention(session, 1, 1)
+        session.engine.drain()
+        with lane_of(session).pause() as held:
+            assert held
+            pusher = threading.Thread(target=mention, args=(session, 11, *range(10)), daemon=True)
+            pusher.start()
+            assert pushed.wait(20)
+            pusher.join(0.2)
+            assert pusher.is_alive()  # ten wait, five may
+        pusher.join(20)
+        assert not pusher.is_alive()
+
+
+# ---- letting others in
+
+
+def test_the_dictionary_is_swept_between_evaluations(endpoint: EndpointProcess) -> None:
+    """One piece of work has forty evaluations here, each of which asks the endpoint and makes new terms."""
+    made = 'BIND (CONCAT(STR(?post), "a") AS ?a) BIND (CONCAT(STR(?post), "b") AS ?b) SERVICE'
+    text = query_text(endpoint).replace("SERVICE", made).replace("?post ?n", "?a ?b ?n")
+    with Session(services=QUICK) as session:
+        session.engine.forgetting = Forgetting(session.dictionary, least=100)
+        session.stream(STREAM, held=True)
+        generations: list[int] = []
+        session.register(text, on_report=lambda report: generations.append(session.dictionary.generation))
+        for second in range(1, 400, 10):
+            mention(session, second, *range(20), post=f"p{second}-")
+        session.engine.drain()
+        assert generations == []
+        session.advance(STREAM, 400_000)
+        session.engine.drain()
+    assert len(generations) == 40
+    assert generations[-1] > generations[0]
+
+
+def test_an_unregistered_query_stops_between_evaluations(session: Session, endpoint: EndpointProcess) -> None:
+    reports: list[Report] = []
+
+    def stop(report: Report) -> None:
+        reports.append(report)
+        session.unregister("q")
+
+    session.register(query_text(endpoint), on_report=stop)
+    session.engine.lanes.most_behind = 1_000_000
+    for second in range(1, 100, 10):
+        mention(session, second, 1, 2, post=f"p{second}-")
+    session.finish()
+    assert len(reports) == 1
+    assert not session.failures

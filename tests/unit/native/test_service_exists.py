@@ -1,0 +1,152 @@
+"""SERVICE inside EXISTS, NOT EXISTS, MINUS and OPTIONAL of continuous queries, against a real endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from freshet.federation.settings import ServiceSettings
+from freshet.rdf.errors import InputError, UnsupportedError
+from freshet.results.report import Solutions
+from freshet.runtime.session import Session
+from sparql_endpoint import EndpointProcess
+
+EX = "http://example.org/"
+STREAM = EX + "seen"
+QUICK = ServiceSettings(hosts=("127.0.0.1",), timeout_seconds=20, backoff_seconds=0.01, attempts=1)
+STORED = f"""PREFIX : <{EX}> :u1 :knows :u2 . :u2 :knows :u3 . :u5 :knows :u1, :u6 . :u7 :knows :u8 ."""
+REMOTE = f"""@prefix : <{EX}> . :u1 :likes :tea . :u2 :likes :tea, :milk . :u4 :likes :milk . :u6 :likes :tea .
+             :u8 :age 8 . :u1 :age 1 . :u2 :age 2 . :u3 :age 3 ."""
+FORMS = (
+    "PATTERN FILTER EXISTS { SERVICE <ONE> { ?user :likes ?what } }",
+    "PATTERN FILTER NOT EXISTS { SERVICE <ONE> { ?user :likes ?what } }",
+    "PATTERN FILTER NOT EXISTS { SERVICE <ONE> { ?user :likes ?what } FILTER (?what = ?drinks) }",
+    "PATTERN FILTER EXISTS { SERVICE <ONE> { ?user :likes ?drinks } }",
+    "PATTERN FILTER EXISTS { ?user :knows ?other SERVICE <ONE> { ?other :likes ?what } }",
+    "PATTERN FILTER NOT EXISTS { ?user :knows ?other SERVICE <ONE> { ?other :likes ?what } }",
+    "PATTERN FILTER EXISTS { SERVICE <ONE> { ?user :age ?age FILTER (?age > 1) } }",
+    "PATTERN FILTER EXISTS { SERVICE <ONE> { :u1 :likes ?what } }",
+    "PATTERN FILTER EXISTS { SERVICE <ONE> { :nobody :likes ?what } }",
+    "PATTERN FILTER EXISTS { SERVICE ?where { ?user :likes ?what } }",
+    "PATTERN FILTER NOT EXISTS { SERVICE ?where { ?user :likes ?what } }",
+    "PATTERN FILTER EXISTS { ?user :knows ?other SERVICE ?where { ?other :likes ?what } }",
+    "PATTERN FILTER NOT EXISTS { SERVICE SILENT <http://127.0.0.1:9/> { ?user :likes ?what } }",
+    "PATTERN FILTER EXISTS { SERVICE SILENT <http://127.0.0.1:9/> { ?user :likes ?what } }",
+    "PATTERN MINUS { SERVICE <ONE> { ?user :likes ?what } }",
+    "PATTERN MINUS { SERVICE ?where { ?user :likes ?what } }",
+    "PATTERN MINUS { ?user :knows ?other SERVICE <ONE> { ?other :likes ?what } }",
+    "PATTERN MINUS { SERVICE SILENT <http://127.0.0.1:9/> { ?user :likes ?what } }",
+    "PATTERN OPTIONAL { ?user :knows ?other SERVICE <ONE> { ?other :age ?age } }",
+    "PATTERN OPTIONAL { SERVICE <ONE> { ?user :likes ?x } SERVICE <ONE> { ?user :age ?age } }",
+    "PATTERN OPTIONAL { ?user :knows ?other OPTIONAL { SERVICE <ONE> { ?other :age ?age } } }",
+    "PATTERN FILTER EXISTS { SERVICE <ONE> { ?user :age ?a } } FILTER NOT EXISTS { SERVICE <ONE> { ?user :age 2 } }",
+)
+
+
+@pytest.fixture(scope="module")
+def process() -> Iterator[EndpointProcess]:
+    made = EndpointProcess(REMOTE)
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def endpoint(process: EndpointProcess) -> EndpointProcess:
+    process.does()
+    return process
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[Session]:
+    (tmp_path / "stored.ttl").write_text(STORED, encoding="utf-8")
+    with Session(services=QUICK) as made:
+        made.stream(STREAM)
+        made.load(tmp_path / "stored.ttl")
+        yield made
+
+
+def statements(endpoint: EndpointProcess, users: range) -> list[str]:
+    return [
+        line
+        for user in users
+        for line in (
+            f"<{EX}u{user}> <{EX}drinks> <{EX}{'tea' if user % 2 else 'milk'}> .",
+            f"<{EX}u{user}> <{EX}at> <{endpoint.url}{'' if user % 3 else '/b'}> .",
+        )
+    ]
+
+
+def query_text(form: str, endpoint: EndpointProcess) -> str:
+    pattern = form.replace("PATTERN", "WINDOW <w> { ?user :drinks ?drinks ; :at ?where }").replace("ONE", endpoint.url)
+    return f"""PREFIX : <{EX}> REGISTER RSTREAM <q> AS SELECT ?user ?drinks ?age
+        FROM NAMED WINDOW <w> ON <{STREAM}> [RANGE PT10S STEP PT10S] WHERE {{ {pattern} }}"""
+
+
+def shown(rows: object) -> list[dict[str, str]]:
+    found = [{name: str(term) for name, term in row.items()} for row in rows]  # type: ignore[attr-defined]
+    return sorted(found, key=lambda row: sorted(row.items()))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_answers_are_those_of_one_shot_queries(
+    session: Session, endpoint: EndpointProcess, tmp_path: Path, form: str
+) -> None:
+    query = session.register(query_text(form, endpoint))
+    once = form.replace("PATTERN", "?user :drinks ?drinks ; :at ?where").replace("ONE", endpoint.url)
+    for second, users in ((1, range(6)), (11, range(4, 9)), (21, range(1, 3)), (31, range(9))):
+        lines = statements(endpoint, users)
+        session.push(STREAM, "\n".join(f"{second * 1000}\t{line}" for line in lines))
+        session.advance(STREAM, (second + 9) * 1000)
+        session.engine.drain()
+        assert not session.failures
+        file = tmp_path / "now.ttl"
+        file.write_text("\n".join([STORED, *lines]), encoding="utf-8")
+        with Session(services=QUICK) as other:
+            other.load(file)
+            expected = other.query(f"PREFIX : <{EX}> SELECT ?user ?drinks ?age {{ {once} }}")
+            assert isinstance(expected, Solutions)
+            found = [row for report in query.take() for row in shown(session.bindings(report))]
+            assert found == shown(other.bindings(expected))
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "PATTERN FILTER EXISTS { SERVICE <ONE> { ?user :likes ?what } }",
+        "PATTERN MINUS { SERVICE <ONE> { ?user :likes ?what } }",
+        "PATTERN FILTER NOT EXISTS { ?user :knows ?other SERVICE <ONE> { ?other :likes ?what } }",
+        "PATTERN OPTIONAL { ?user :knows ?other SERVICE <ONE> { ?other :likes ?what } }",
+    ],
+)
+def test_only_what_the_window_needs_is_asked_for(session: Session, endpoint: EndpointProcess, form: str) -> None:
+    query = session.register(query_text(form, endpoint))
+    session.push(STREAM, "\n".join(f"1000\t{line}" for line in statements(endpoint, range(1, 3))))
+    session.advance(STREAM, 10_000)
+    session.engine.drain()
+    query.take()
+    [asked] = endpoint.seen
+    assert "VALUES" in asked["query"]
+    assert f"<{EX}u2>" in asked["query"]
+    assert f"<{EX}u6>" not in asked["query"]
+    assert f"<{EX}u8>" not in asked["query"]
+
+
+def test_what_is_refused(session: Session, endpoint: EndpointProcess) -> None:
+    for form, error, reason in (
+        (
+            "PATTERN FILTER (?drinks = :tea || EXISTS { SERVICE <ONE> { ?user :likes ?what } })",
+            UnsupportedError,
+            "SERVICE in EXISTS inside an exp",
+        ),
+        (
+            "PATTERN FILTER EXISTS { SERVICE <ONE> { :u1 :likes ?x FILTER (?x = ?drinks) } }",
+            UnsupportedError,
+            "SERVICE in EXISTS whose pattern",
+        ),
+        ("PATTERN FILTER EXISTS { SERVICE ?there { ?user :likes ?what } }", InputError, r"nothing binds \?there"),
+    ):
+        with pytest.raises(error, match=reason):
+            session.register(query_text(form, endpoint))
+    assert session.engine.names == []
