@@ -15,7 +15,10 @@ from typing import Any
 import numpy as np
 
 from freshet.native.clock import Clock, ClockedQuery
+from freshet.native.leaf_buffer import LeafBuffer
 from freshet.native.moments import BEFORE_ALL_TIME
+from freshet.native.s2r.waiting import ELEMENT_BYTES
+from freshet.native.stored_leaf import StoredLeaf
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 
@@ -71,6 +74,19 @@ class Lane:
         with self._changed:
             waiting = [int(item[2].times.min()) for item in self._queue if item[0] == "push" and len(item[2].times)]
         return min([self._clock.needed_from(name), *waiting])
+
+    def element_bytes(self, stream: str) -> int:
+        """What an element of a stream takes at most, in the queue or in the clock."""
+        return max(ELEMENT_BYTES, self._clock.element_bytes(stream))
+
+    @property
+    def stored_leaves(self) -> list[LeafBuffer | StoredLeaf]:
+        return self._clock.stored_leaves
+
+    @property
+    def waiting_bytes(self) -> int:
+        """What the elements in the queue may take."""
+        return self._waiting * max(map(self.element_bytes, self.streams)) if self._waiting else 0
 
     # ---- what is done in order
 
