@@ -15,8 +15,8 @@ def line(time_ms: int) -> str:
     return f'{time_ms}\t<http://e/{time_ms}> <http://e/p> "{time_ms}" .'
 
 
-def begun(folder: Path) -> Session:
-    return Session(checkpoint=folder, checkpoint_seconds=1e6)
+def begun(folder: Path, **options: int) -> Session:
+    return Session(checkpoint=folder, checkpoint_seconds=1e6, **options)
 
 
 def killed(session: Session) -> None:

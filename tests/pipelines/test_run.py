@@ -80,6 +80,30 @@ def test_nothing_is_left_to_do_the_second_time(finished):
     assert {query: world.reports(query) for query in QUERIES} == before
 
 
+def test_windows_within_a_budget(tmp_path):
+    """Each stream comes in one batch, far more than the windows may hold: they go in piece by piece, side by side."""
+    world = write_world(tmp_path, files=4, records=400)
+    text = world.pipeline.read_text().replace(", files_per_batch: 1", "")
+    world.pipeline.write_text(f"{text}window_memory: 640k\n")
+    run = in_another_process("run", world.pipeline, "--until-done")
+    assert run.status == 0, run.err
+    assert "waited until windows had room" in run.err
+    for query in QUERIES:
+        assert not (wrong := differences(world.reports(query), expected(world, query))), wrong
+
+
+def test_a_budget_that_is_too_small_ends_the_run(tmp_path):
+    world = write_world(tmp_path, files=2)
+    world.pipeline.write_text(f"{world.pipeline.read_text()}window_memory: 8k\n")
+    run = in_another_process("run", world.pipeline, "--until-done")
+    assert run.status == 2
+    assert "cannot go on: windows hold" in run.err
+    assert (
+        "of 8192 bytes, and no other stream can move them on ('window_memory' says how much they may hold)" in run.err
+    )
+    assert "Traceback" not in run.err
+
+
 def test_ctrl_c_ends_a_run_cleanly(tmp_path):
     world = write_world(tmp_path, files=2)
     process = subprocess.Popen(

@@ -11,23 +11,20 @@ import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from random import Random, SystemRandom
+from random import SystemRandom
 from time import monotonic
 
-import pyoxigraph as ox
 import pytest
 
 import freshet
 from case_files import EXAMPLE
-from comparing import differences, reports_of
+from comparing import differences
 from freshet.rdf.errors import UnsupportedError
-from random_streams import batches
-from reference.evaluator import evaluate
-from reference.rewriting import rewrite
 from reference.streams import derive, receive
 from refusals import refused
+from scenario_answers import Reports, expected_reports, schedule_of
 from scenarios import Scenario, scenario, smaller
-from session_runs import Schedule, hand_over, one_by_one, run_queries, whole_streams
+from session_runs import hand_over, run_queries
 
 CASES = int(os.environ.get("FRESHET_CASES", "2000"))
 ANYWHERE = SystemRandom().randrange(10**9) if os.environ.get("FRESHET_RANDOM") else 0
@@ -35,37 +32,9 @@ FIRST_SEED = int(os.environ.get("FRESHET_SEED", ANYWHERE))
 BLOCKS = 10
 SHRINKING_SECONDS = 20
 
-Reports = list[list[dict]]
-
 
 class Refused(Exception):
     """The engine said that it does not do this."""
-
-
-def expected_reports(case: Scenario) -> Reports:
-    stored = list(ox.parse("\n".join(case.stored), ox.RdfFormat.N_QUADS, rename_blank_nodes=True))
-    reports = []
-    for query in case.queries:
-        answers = evaluate(
-            query.text,
-            case.streams,
-            lateness_ms=case.lateness_ms,
-            stored=stored,
-            absorb=case.absorb,
-            report=query.report,
-        )
-        asked = rewrite(query.text, case.streams)
-        reports.append(reports_of(answers, asked.name or query.name, asked.output, ordered=asked.ordered))
-    return reports
-
-
-def schedule_of(case: Scenario, batching: int) -> Schedule:
-    """The same for the same number: whole streams, one element after the other, or batches by chance."""
-    dice = Random(batching)
-    kind = dice.randrange(5)
-    if kind == 0:
-        return whole_streams(case.streams)
-    return one_by_one(case.streams) if kind == 1 else batches(case.streams, dice)
 
 
 def disagreement(case: Scenario, batching: int, directory: Path, expected: Reports | None = None) -> str:

@@ -1,12 +1,16 @@
 """The stream index: which appended rows a stream's batches have, by key.
 
-A batch has the rows first:last, and for each direction a small hash table of its keys, all tables of a stream in one
-array. A slot is the number of a key's first row within the batch, plus one; the key itself stands in the row. From
-there the key's chain leads on, until it leaves the batch. So a window's rows are found without walking what was stored
-before, in the memory of a few numbers a row.
+A batch has the rows first:last, at most MOST_ROWS, and for each direction a small hash table of its keys, all tables of
+a stream in one array of 16-bit numbers. A slot is the number of a key's first row within the batch, plus one; the key
+itself stands in the row. From there the key's chain leads on, until it leaves the batch. So a window's rows are found
+without walking what was stored before, in the memory of a few bytes a row.
 
-`batches` has one row for each batch: FIRST and LAST row, where in `slots` its tables begin (OUT, IN) and the MASK of
-their size, and where in `times` its times begin (AT).
+Times are kept as runs, one for each row whose time is another than that of the row before: how much later than the
+batch's LEAST time it is, and the number of the row within the batch, in one word. They are looked at only where a batch
+is not in a window as a whole.
+
+`batches` has one row for each batch: FIRST and LAST row; where in `slots` its tables begin (TABLES; by subject, then by
+object) and the SIZE of each; where in `runs` its runs begin (AT) and how many they are (RUNS); LEAST and GREATEST time.
 """
 
 import numpy as np
@@ -14,36 +18,58 @@ import numpy as np
 from freshet.kernels.adjacency import LOW, key_tag
 from freshet.kernels.jit import njit
 
-FIRST, LAST, OUT, IN, MASK, AT = range(6)
-FIELDS = 6
+FIRST, LAST, TABLES, SIZE, AT, RUNS, LEAST, GREATEST = range(8)
+FIELDS = 8
+OUT, IN = 0, 1  # which of a batch's tables
+MOST_ROWS = (1 << 16) - 1
+_TAG_BITS = 31  # of a key
+_ROW_BITS = 16  # of a run
 
 
 @njit
-def enter_batch(slots, start, mask, ends, nodes, first, last):
+def enter_batch(slots, start, size, ends, nodes, first, last):
     """Enter the keys of a batch. `ends` has the nodes whose vertex is the key, `nodes` those of the key's chain."""
     for row in range(first, last):
         vertex, group = ends[row, 0], nodes[row, 1] >> 32
-        at = key_tag(vertex, group) & mask
+        at = (key_tag(vertex, group) * size) >> _TAG_BITS
         while True:
-            there = slots[start + at]
+            there = np.int64(slots[start + at])
             if there == 0:
                 slots[start + at] = row - first + 1
                 break
             other = first + there - 1
             if ends[other, 0] == vertex and nodes[other, 1] >> 32 == group:
                 break
-            at = (at + 1) & mask
+            at += 1
+            if at == size:
+                at = 0
 
 
 @njit
-def _first_row(slots, start, mask, ends, nodes, first, key, group):
-    at = key_tag(key, group) & mask
-    while slots[start + at] != 0:
-        row = first + slots[start + at] - 1
+def _first_row(slots, start, size, ends, nodes, first, key, group):
+    at = (key_tag(key, group) * size) >> _TAG_BITS
+    while True:
+        there = np.int64(slots[start + at])
+        if there == 0:
+            return np.int64(-1)
+        row = first + there - 1
         if ends[row, 0] == key and nodes[row, 1] >> 32 == group:
-            return np.int64(row)
-        at = (at + 1) & mask
-    return np.int64(-1)
+            return row
+        at += 1
+        if at == size:
+            at = 0
+
+
+@njit
+def runs_of(times, least):
+    """The times of a batch as runs."""
+    runs = np.empty(times.size, np.int64)
+    count = 0
+    for row in range(times.size):
+        if row == 0 or times[row] != times[row - 1]:
+            runs[count] = (times[row] - least) << _ROW_BITS | row
+            count += 1
+    return runs[:count].copy()
 
 
 @njit
@@ -54,15 +80,32 @@ def _longer(column, room):
 
 
 @njit
-def _within(batches, b, times, row, from_ms, to_ms):
-    return from_ms <= times[batches[b, AT] + row - batches[b, FIRST]] < to_ms
+def _run_of(batches, b, runs, row):
+    """The run that a row of a batch is in."""
+    low, high = batches[b, AT], batches[b, AT] + batches[b, RUNS]
+    place = row - batches[b, FIRST]
+    while high - low > 1:
+        middle = (low + high) >> 1
+        if runs[middle] & MOST_ROWS <= place:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 @njit
-def probe_window(slots, batches, tables, times, from_ms, to_ms, ends, nodes, keys, groups, every):
+def _within(batches, b, runs, row, from_ms, to_ms):
+    if from_ms <= batches[b, LEAST] and batches[b, GREATEST] < to_ms:
+        return True
+    time_ms = batches[b, LEAST] + (runs[_run_of(batches, b, runs, row)] >> _ROW_BITS)
+    return from_ms <= time_ms < to_ms
+
+
+@njit
+def probe_window(slots, batches, table, runs, from_ms, to_ms, ends, nodes, keys, groups, every):
     """The rows of many keys that a window has: the numbers of the keys, and the rows.
 
-    `tables` is OUT or IN. Groups are one for all keys or one for each; with `every` above 0 it is all groups below it.
+    `table` is OUT or IN. Groups are one for all keys or one for each; with `every` above 0 it is all groups below it.
     """
     room = max(16, 2 * keys.size)
     numbers, rows = np.empty(room, np.int64), np.empty(room, np.int64)
@@ -76,10 +119,11 @@ def probe_window(slots, batches, tables, times, from_ms, to_ms, ends, nodes, key
             if group < 0:
                 continue
             for b in range(batches.shape[0]):
-                first, last = batches[b, FIRST], batches[b, LAST]
-                row = _first_row(slots, batches[b, tables], batches[b, MASK], ends, nodes, first, keys[i], group)
+                first, last, size = batches[b, FIRST], batches[b, LAST], batches[b, SIZE]
+                start = batches[b, TABLES] + table * size
+                row = _first_row(slots, start, size, ends, nodes, first, keys[i], group)
                 while first <= row < last:
-                    if _within(batches, b, times, row, from_ms, to_ms):
+                    if _within(batches, b, runs, row, from_ms, to_ms):
                         if end == room:
                             room *= 2
                             numbers, rows = _longer(numbers, room), _longer(rows, room)
@@ -90,7 +134,7 @@ def probe_window(slots, batches, tables, times, from_ms, to_ms, ends, nodes, key
 
 
 @njit
-def scan_window(batches, times, from_ms, to_ms, nodes, group):
+def scan_window(batches, runs, from_ms, to_ms, nodes, group):
     """The rows that a window has of a group, or of all groups where it is negative."""
     room = 0
     for b in range(batches.shape[0]):
@@ -98,20 +142,27 @@ def scan_window(batches, times, from_ms, to_ms, nodes, group):
     rows = np.empty(room, np.int64)
     end = 0
     for b in range(batches.shape[0]):
-        for row in range(batches[b, FIRST], batches[b, LAST]):
-            right = group < 0 or nodes[row, 1] >> 32 == group
-            if right and _within(batches, b, times, row, from_ms, to_ms):
-                rows[end] = row
-                end += 1
+        first = batches[b, FIRST]
+        for run in range(batches[b, AT], batches[b, AT] + batches[b, RUNS]):
+            time_ms = batches[b, LEAST] + (runs[run] >> _ROW_BITS)
+            if not from_ms <= time_ms < to_ms:
+                continue
+            last = batches[b, LAST]
+            if run + 1 < batches[b, AT] + batches[b, RUNS]:
+                last = first + (runs[run + 1] & MOST_ROWS)
+            for row in range(first + (runs[run] & MOST_ROWS), last):
+                if group < 0 or nodes[row, 1] >> 32 == group:
+                    rows[end] = row
+                    end += 1
     return rows[:end]
 
 
 @njit
-def rows_in_window(batches, times, from_ms, to_ms, rows):
+def rows_in_window(batches, runs, from_ms, to_ms, rows):
     """Which rows a window has; negative ones are none."""
     result = np.zeros(rows.size, np.bool_)
     for i in range(rows.size):
         for b in range(batches.shape[0]):
-            if batches[b, FIRST] <= rows[i] < batches[b, LAST] and _within(batches, b, times, rows[i], from_ms, to_ms):
+            if batches[b, FIRST] <= rows[i] < batches[b, LAST] and _within(batches, b, runs, rows[i], from_ms, to_ms):
                 result[i] = True
     return result

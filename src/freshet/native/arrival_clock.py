@@ -56,6 +56,8 @@ class ArrivalClock:
         self._members: dict[int, _Member] = {}
         self._last = 0
 
+    stored_leaves: tuple[()] = ()  # rows of the stored graph stand among those of windows, and are not counted
+
     # ---- queries
 
     def __len__(self) -> int:
@@ -110,6 +112,10 @@ class ArrivalClock:
         """Elements of a stream, none behind its watermark, which has come so far with them."""
         if stream in self._query.streams:
             self._query.receive(stream, elements)
+
+    def element_bytes(self, stream: str) -> int:
+        """What an element of a stream takes at most."""
+        return self._query.element_bytes(stream) if stream in self._query.streams else 0
 
     def advance(self, watermark_ms: int) -> None:
         """Answer for every instant before the watermark."""

@@ -31,6 +31,7 @@ from freshet.native.leaf_buffer import LeafPattern
 from freshet.native.one_way_index import Ids, OneWayIndex, Rows
 
 _FIRST_ROOM = 256
+_QUEUED_BYTES = 12  # a place and a row
 SPARE_ROOM = 64  # for arrivals to come, so that batches of few elements seldom have to look for room
 
 
@@ -71,6 +72,7 @@ class ArrivalLeaves:
             columns=np.empty((0, _most_shared(leaves)), np.int64),
             sizes=np.empty((0, 2), np.int64),
         )
+        self._in_window = np.array([leaf.window is not None for leaf in leaves])
         self._numbers: dict[tuple[int, tuple[int, ...]], tuple[int, int]] = {}
         self._make_rows()
         self._room = 0  # how many arrivals fit for certain
@@ -89,6 +91,19 @@ class ArrivalLeaves:
     @property
     def row_capacity(self) -> int:
         return self.row_entries.capacity
+
+    @property
+    def row_bytes(self) -> int:
+        """What an arrival takes at most, one whose row nobody else brought."""
+        rings = int(self.rings.slots.shape[1]) * (self.ring_entries.entry_bytes + self.rings.heads.itemsize)
+        life = self.life.records.strides[0] + self.life.heirs.itemsize
+        return _QUEUED_BYTES + life + self.row_entries.entry_bytes + rings
+
+    @property
+    def held_bytes(self) -> int:
+        """What the arrivals in windows take at most; those of the stored graph are not counted."""
+        queued = self.life.queues[:, END] - self.life.queues[:, FIRST]
+        return int(queued[self._in_window].sum()) * self.row_bytes
 
     def live_rows(self, leaf: int) -> Rows:
         """The rows of a leaf that are alive."""

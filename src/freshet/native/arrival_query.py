@@ -22,6 +22,7 @@ from freshet.native.operators.arrival_distinct import ArrivalDistinctOp, TimedRo
 from freshet.native.operators.arrival_join import ArrivalJoinOp, Timed
 from freshet.native.plan import PlanCondition
 from freshet.native.r2s.bags import bag_difference
+from freshet.native.s2r.waiting import ELEMENT_BYTES
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 
@@ -75,6 +76,17 @@ class ArrivalQuery:
     def streams(self) -> Sequence[str]:
         """The streams that it reads."""
         return self._source.streams
+
+    def element_bytes(self, stream: str) -> int:
+        """What an element of a stream takes at most, one that matches every pattern."""
+        return ELEMENT_BYTES + self._source.leaves_of(stream) * self._leaves.row_bytes
+
+    @property
+    def held_bytes(self) -> int:
+        """What windows and results take, and what the elements that wait for an instant may take."""
+        waiting = sum(self._source.waiting(stream) * self.element_bytes(stream) for stream in self.streams)
+        distinct = 0 if self._distinct is None else self._distinct.held_bytes
+        return waiting + self._leaves.held_bytes + self._join.results.held_bytes + distinct
 
     def receive(self, stream: str, elements: Elements) -> None:
         """Elements of a stream, none behind the watermark."""

@@ -84,6 +84,14 @@ class ArrivalSource:
         self._stored = WaitingElements()
         self._reads_stored = any(leaf.window is None for leaf in leaves)
 
+    def waiting(self, stream: str) -> int:
+        """How many elements of a stream wait."""
+        return self._waiting_of[stream].count
+
+    def leaves_of(self, stream: str) -> int:
+        """How many leaves read a stream."""
+        return int(np.count_nonzero(self.plans.streams == self.streams.index(stream)))
+
     def receive(self, stream: str, elements: Elements) -> None:
         """Elements of a stream, none before a time that has been taken."""
         if len(elements.times):

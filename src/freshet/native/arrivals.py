@@ -33,6 +33,11 @@ class Arrivals(Generic[Value]):
         return self.end - self.first
 
     @property
+    def row_bytes(self) -> int:
+        """What a row takes with its time."""
+        return 8 + self._values.strides[0]
+
+    @property
     def times(self) -> Ids:
         return self._times[self.first : self.end]
 

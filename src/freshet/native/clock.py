@@ -280,6 +280,15 @@ class Clock:
         if len(elements.times) >= EARLY_ELEMENTS and watermark_ms > BEFORE_ALL_TIME:
             self._enter_early(feeds, watermark_ms)
 
+    def element_bytes(self, stream: str) -> int:
+        """What an element of a stream takes at most."""
+        return sum(feed.element_bytes for feed in self._feeds.get(stream, ()))
+
+    @property
+    def stored_leaves(self) -> list[LeafBuffer | StoredLeaf]:
+        """The leaves of stored graphs, which are no part of any window."""
+        return [leaf for _, leaf in self._leaves_of_graphs()]
+
     def _enter_early(self, feeds: list[Feed], watermark_ms: int) -> None:
         """Do now what the next close would have to do, as far as nothing can come before it any more."""
         for feed in feeds:

@@ -10,6 +10,7 @@ from freshet.native.clock import Clock
 from freshet.native.derived_stream import DerivedStream
 from freshet.native.lane import Lane
 from freshet.native.moments import AFTER_ALL_TIME
+from freshet.native.s2r.waiting import ELEMENT_BYTES
 from freshet.native.stream import StreamState
 from freshet.native.timing import Timing, source_of
 from freshet.rdf.dictionary import Dictionary
@@ -60,6 +61,27 @@ class Connections:
             self._derived_of.setdefault(derived.base.iri, []).append(derived)
         states = self.streams | {name: derived.state for name, derived in self.derived.items()}
         self._states_of = {clock: [states[stream] for stream in clock.streams] for clock in clocks}
+
+    @property
+    def clocks(self) -> list[AnyClock]:
+        """The clocks that are connected."""
+        return list(self._states_of)
+
+    def element_bytes(self, stream: str) -> int:
+        """What an element of a stream takes at most, in all that wait for it."""
+        size = sum(clock.element_bytes(stream) for clock in self._clocks_of.get(stream, ()))
+        for derived in self._derived_of.get(stream, ()):
+            size += ELEMENT_BYTES + self.element_bytes(derived.state.iri)
+        return size
+
+    def is_ahead(self, stream: str) -> bool:
+        """Whether some that wait for a stream, or for one that is derived from it, are held back by others."""
+        states = [self.streams[stream], *(derived.state for derived in self._derived_of.get(stream, ()))]
+        return any(
+            self._watermark(clock) < state.watermark_ms
+            for state in states
+            for clock in self._clocks_of.get(state.iri, ())
+        )
 
     def push(self, state: StreamState, elements: Elements) -> None:
         """Give elements to those who wait for a stream."""

@@ -29,6 +29,7 @@ from freshet.native.shared_plans import ShapeKey, SharedPlans
 from freshet.native.sharing import Shape, shape_of
 from freshet.native.stream import StreamState
 from freshet.native.timing import Timing, timing_of
+from freshet.native.window_budget import WindowBudget, WindowRoom
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import FreshetError, InputError
@@ -49,6 +50,7 @@ class Engine:
         graphs: Graphs,
         on_failure: Callable[[str, str], None] | None = None,
         views: Views | None = None,
+        window_bytes: int | None = None,
     ) -> None:
         self.dictionary = dictionary
         self._connections = Connections(dictionary)
@@ -63,6 +65,7 @@ class Engine:
         self._groups = 0
         self.forgetting = Forgetting(dictionary)
         self._kept = KeptWindows(graphs)
+        self._budget = WindowBudget(window_bytes, self._connections, (graphs, dictionary))
         self._lock = OwnedLock()
         self.lanes = Lanes(self._queries, self._lock)
 
@@ -162,17 +165,29 @@ class Engine:
             self._connect()
 
     def check_room(self, stream: str, elements: Elements) -> None:
-        """Raise the BufferFullError that a push of these elements would raise; nothing is done with them."""
+        """Raise the BudgetError that a push of these elements would raise; nothing is done with them."""
         with self._lock:
+            self._budget.check(self._stream(stream), len(elements.times))
             self._kept.check_room(self._stream(stream), elements)
 
-    def push(self, stream: str, elements: Elements) -> None:
-        """Elements of a stream in the order they came."""
+    def window_room(self, stream: str) -> WindowRoom:
+        """What windows hold, what they may hold, and what an element of a stream would take of it."""
+        with self._lock:
+            return self._budget.room_for(self._stream(stream).iri)
+
+    def push(self, stream: str, elements: Elements, *, admitted: bool = False) -> None:
+        """Elements of a stream in the order they came; windows must have room for them where nobody has admitted them
+        before.
+        """
         with self._lock:
             state = self._stream(stream)
+            budget, count = self._budget, len(elements.times)
+            if count > budget.room and not admitted:
+                budget.check(state, count)
             elements = self._kept.accepted(state, elements) if state.keep_ms else state.accept(elements)
             if state.absorb is not None:
                 self._absorb(state, elements)
+            budget.room -= count
             self._connections.push(state, elements)
             self._advance(state)
             self.forget()
@@ -313,6 +328,7 @@ class Engine:
 
     def _connect(self) -> None:
         self._connections.connect(self._clocks())
+        self._budget.connected()
 
     def _keeping(self, on_report: Callable[[Report], None]) -> Callable[[Report], None]:
         """Reports keep their terms as long as somebody has them."""

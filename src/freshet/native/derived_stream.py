@@ -33,6 +33,11 @@ class DerivedStream:
         self._dictionary = dictionary
         self._waiting = WaitingElements()
 
+    @property
+    def waiting(self) -> int:
+        """How many elements of the base stream wait for it to pass them."""
+        return self._waiting.count
+
     def push(self, elements: Elements) -> None:
         """Elements of the base stream in the order they came."""
         if len(elements.times):

@@ -90,20 +90,26 @@ def held_ids(*holders: object) -> Iterator[Ids]:
         if isinstance(holder, np.ndarray):
             if holder.dtype == np.int64 and not is_mapped(holder):  # terms of a graph directory stay anyway
                 yield holder.reshape(-1)
-        elif isinstance(holder, dict | WeakValueDictionary):  # those of other libraries may refuse
-            waiting += [*holder.keys(), *holder.values()]
-        elif isinstance(holder, list | tuple | Set | deque):
-            waiting += holder
-        elif _is_ours(holder):
-            waiting += _parts(holder)
+        else:
+            waiting += parts_of(holder)
     yield np.array(alone, np.int64)
+
+
+def parts_of(holder: object) -> Iterator[object]:
+    """What is within a collection, or an object of ours."""
+    if isinstance(holder, dict | WeakValueDictionary):  # those of other libraries may refuse
+        yield from [*holder.keys(), *holder.values()]
+    elif isinstance(holder, list | tuple | Set | deque):
+        yield from holder
+    elif _is_ours(holder):
+        yield from _fields(holder)
 
 
 def _is_ours(holder: object) -> bool:
     return type(holder).__module__.startswith("freshet.") and not isinstance(holder, Dictionary | type)
 
 
-def _parts(holder: object) -> Iterator[object]:
+def _fields(holder: object) -> Iterator[object]:
     yield from getattr(holder, "__dict__", {}).values()
     for kind in type(holder).__mro__:
         slots = kind.__dict__.get("__slots__", ())

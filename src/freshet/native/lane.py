@@ -15,8 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from freshet.native.clock import Clock, ClockedQuery
+from freshet.native.leaf_buffer import LeafBuffer
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, close_at
 from freshet.native.releases import Releases
+from freshet.native.s2r.waiting import ELEMENT_BYTES
+from freshet.native.stored_leaf import StoredLeaf
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 
@@ -128,6 +131,19 @@ class Lane:
 
     def _first_entry(self) -> int | None:
         return next((item.entry for item in self._unfinished()), None)
+
+    def element_bytes(self, stream: str) -> int:
+        """What an element of a stream takes at most, in the queue or in the clock."""
+        return max(ELEMENT_BYTES, self._clock.element_bytes(stream))
+
+    @property
+    def stored_leaves(self) -> list[LeafBuffer | StoredLeaf]:
+        return self._clock.stored_leaves
+
+    @property
+    def waiting_bytes(self) -> int:
+        """What the elements in the queue may take."""
+        return self._waiting * max(map(self.element_bytes, self.streams)) if self._waiting else 0
 
     # ---- what is done in order
 

@@ -16,6 +16,7 @@ from freshet.rdf.elements import Elements
 
 FEW_ROWS = 16  # are gone through one by one
 _SPARE_ROWS = 16
+_BORN_BYTES = 8
 
 _NO_ROWS = np.empty(0, np.int32)
 
@@ -95,6 +96,19 @@ class LeafBuffer:
     @property
     def live(self) -> int:
         return self._rows.live
+
+    @property
+    def row_bytes(self) -> int:
+        """What an arrival takes at most while it is inside, one whose row nobody else brought."""
+        rings = sum(index.row_bytes for index in self._indexes.values())
+        return _BORN_BYTES + self._rows.entry_bytes + self._inside.row_bytes + rings
+
+    @property
+    def held_bytes(self) -> int:
+        """What the rows take that are inside or wait to enter."""
+        rows = self._rows.held_bytes + _BORN_BYTES * self._rows.live
+        queues = sum(len(queue) * queue.row_bytes for queue in (self._waiting, self._inside))
+        return rows + queues + sum(index.held_bytes for index in self._indexes.values())
 
     def fresh(self, since: int) -> Rows:
         if self._number <= since:

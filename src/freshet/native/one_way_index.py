@@ -53,6 +53,16 @@ class OneWayIndex:
         return live
 
     @property
+    def entry_bytes(self) -> int:
+        """What an entry takes: two places in the table, the key, its counter and a place among the free ones."""
+        return 24 + 8 * int(self.arrays.keys.shape[1])
+
+    @property
+    def held_bytes(self) -> int:
+        """What the keys take whose counters are above zero; the arrays may have room for more."""
+        return self.live * self.entry_bytes
+
+    @property
     def keys(self) -> Ids:
         """One row an entry."""
         return self.arrays.keys

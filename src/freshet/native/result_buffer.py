@@ -40,6 +40,12 @@ class ResultBuffer:
         return int(self.arrays.sizes[LIVE])
 
     @property
+    def held_bytes(self) -> int:
+        """What the results take that are here; nothing where no leaf can take any back: those are not of windows."""
+        expiring, leaves = len(self.arrays.heads), self.arrays.pointers.shape[1]
+        return len(self) * (4 * leaves + 8 * expiring + 5) if expiring else 0
+
+    @property
     def nbytes(self) -> int:
         """The memory that the arrays take."""
         return int(sum(array.nbytes for array in self.arrays))

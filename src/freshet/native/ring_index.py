@@ -13,6 +13,7 @@ from freshet.native.one_way_index import Ids, OneWayIndex, Rows
 Pairs = NDArray[np.int32]
 
 _FIRST_PAIRS = 256
+_RING_BYTES = 12  # a row's entry, and the rows before and behind it
 
 
 def _grown(array: Rows, size: int) -> Rows:
@@ -90,6 +91,16 @@ class RingIndex:
             self._pairs = np.empty((2 * count, 2), np.int32)
             index_pairs(self.arrays, rows, values, columns, born, before, place, self._pairs)
         return self._pairs[:count].copy()
+
+    @property
+    def row_bytes(self) -> int:
+        """What a row takes at most, one with a key of its own."""
+        return _RING_BYTES + self._index.entry_bytes
+
+    @property
+    def held_bytes(self) -> int:
+        """What the rows and keys take that are here."""
+        return _RING_BYTES * self.rows + self._index.held_bytes
 
     def rows_per_key(self) -> float:
         """How many rows a probe that hits may expect, from the counters."""

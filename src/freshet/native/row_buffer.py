@@ -39,6 +39,12 @@ class RowBuffer:
     def row_capacity(self) -> int:
         return len(self.values)
 
+    @property
+    def held_bytes(self) -> int:
+        """What the rows take that are here."""
+        row_bytes = self.values.strides[0] + self.born.itemsize + self._alive.itemsize
+        return self.live * row_bytes + sum(index.held_bytes for index in self._indexes.values())
+
     def fresh(self, since: int) -> Rows:
         return self._fresh if self._number > since else _NO_ROWS
 

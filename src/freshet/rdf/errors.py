@@ -56,3 +56,7 @@ class UnsupportedError(FreshetError):
 
 class InputError(FreshetError):
     """Malformed data or configuration."""
+
+
+class BudgetError(InputError):
+    """There is no room for a batch, and nothing of it was taken. It may be pushed again when windows have moved on."""

@@ -348,7 +348,7 @@ class DurableSession:
 
     def _push(self, stream: str, elements: Elements) -> None:
         self._batches[stream] = self._batches.get(stream, 0) + 1
-        self._engine.push(stream, elements)
+        self._engine.push(stream, elements, admitted=True)
 
     def _load(self, quads: Quads, graph: str | None) -> None:
         home = DEFAULT_GRAPH if graph is None else self._dictionary.encode(Iri(graph))

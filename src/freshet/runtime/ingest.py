@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
 import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 
 import pyarrow as pa
 
 from freshet.native.coordinator import Engine
 from freshet.native.releases import catching_up
-from freshet.native.stream import BEFORE_ALL_TIME, in_order
-from freshet.rdf.batch import Layout, elements_of
+from freshet.native.stream import in_order
+from freshet.rdf.batch import elements_of
 from freshet.rdf.dictionary import Dictionary
-from freshet.rdf.errors import InputError
+from freshet.rdf.errors import BudgetError, InputError
 from freshet.results.report import Report
+from freshet.runtime.admission import Admission, Piece
 from freshet.runtime.checkpoint import Checkpoint
 from freshet.runtime.checkpoint_manifest import State
 from freshet.runtime.display import show_term
+from freshet.runtime.intake import Batch, BatchPositions, GoOn, StreamIntake, last_time
 from freshet.runtime.journal import Header
 from freshet.runtime.metrics import KEPT_ROWS, Metrics
 from freshet.runtime.part_watermarks import PartWatermarks
@@ -30,38 +30,6 @@ from freshet.runtime.sinks import Sink
 _MOST_WAITING = 2
 _LOOK_SECONDS = 0.25
 _COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")  # a quarter of the bytes to bring to the disk
-
-
-@dataclass(frozen=True, slots=True)
-class StreamIntake:
-    """A stream, or a part of one: as batches name it (`name`), as queries name it (`iri`), as the pipeline file names
-    it (`stream`), how its triples are made, and what of (`made_from`).
-    """
-
-    name: str
-    iri: str
-    layout: Layout
-    stream: str
-    lateness_ms: int = 0
-    made_from: str = ""
-
-    @property
-    def fingerprint(self) -> str:
-        """What must be the same for a run to go on with the batches and Spark's state of an earlier one."""
-        return hashlib.blake2b(f"{self.layout!r}\n{self.made_from}".encode(), digest_size=16).hexdigest()
-
-
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    """A micro-batch on its way from the journal to the engine; `sequence` is its entry there."""
-
-    stream: StreamIntake
-    number: int
-    sequence: int
-    table: pa.Table
-    records: int
-    rejected: int
-    seconds: float
 
 
 class Ingest:
@@ -78,12 +46,13 @@ class Ingest:
         self._checkpoint = checkpoint
         self._sinks: dict[str, list[Sink]] = {}
         self._order = threading.Lock()  # the journal and the queue have one order
-        self._waiting: queue.Queue[_Batch | None] = queue.Queue(_MOST_WAITING)
+        self._waiting: queue.Queue[Batch | GoOn | None] = queue.Queue(_MOST_WAITING)
+        self._admission = Admission(engine.window_room, lambda to_ms: self._waiting.put(GoOn(to_ms)))
         self._worker: threading.Thread | None = None
         self._error: BaseException | None = None
         self._arrived_ms: int | None = None
-        self._last: dict[str, int] = {}  # the number of each stream's newest batch in the journal
-        self._taken: dict[str, int] = {}  # and in the engine
+        self._last = BatchPositions()  # each stream's newest batch in the journal
+        self._taken = BatchPositions()  # and in the engine
         self._sequence = -1  # the entry that the engine took last
         self._restoring = False
         self._were_delivered = False  # whether the reports of what is done again have reached the sinks
@@ -106,12 +75,13 @@ class Ingest:
             self._checkpoint.start(self._state, self._engine)
             self._restore(self._checkpoint)
             self._checkpoint.run()
+        self._admission.open(streams)
         self._worker = threading.Thread(target=self._work, name="freshet-engine", daemon=True)
         self._worker.start()
 
     def last_batch(self, name: str) -> int:
         """The number of a stream's newest batch that is safe; -1 where there is none."""
-        return self._last.get(name, -1)
+        return self._last.whole.get(name, -1)
 
     def _restore(self, checkpoint: Checkpoint) -> None:
         """Take up the state of the checkpoint, and do again what the journal has since then, in the same order."""
@@ -135,7 +105,8 @@ class Ingest:
             self._were_delivered = entry.sequence <= checkpoint.delivered
             self._push(stream, pa.ipc.open_stream(entry.body).read_all())
             self._engine.drain()
-            self._last[name] = self._taken[name] = number
+            for positions in (self._last, self._taken):
+                positions.came(name, number, entry.header.get("until"))
         self._advance_again(checkpoint, advances, checkpoint.journal.next_sequence)
         self._engine.drain()
 
@@ -164,7 +135,11 @@ class Ingest:
             },
             "batches": [
                 [name, number, self._streams[name].fingerprint, self._mark_of(name)]
-                for name, number in self._taken.items()
+                for name, number in self._taken.whole.items()
+            ],
+            "pieces": [
+                [name, *piece, self._streams[name].fingerprint, self._mark_of(name)]
+                for name, piece in self._taken.pieces.items()
             ],
         }
 
@@ -175,33 +150,68 @@ class Ingest:
     def _restore_state(self, state: State) -> None:
         for name, number, layout, mark_ms in state.get("batches", ()):
             stream = self._checked(name, layout)
-            self._last[name] = self._taken[name] = number
-            if mark_ms is not None and stream.iri in self._parts:
-                self._parts[stream.iri].moved(name, mark_ms)
+            self._last.whole[name] = self._taken.whole[name] = number
+            self._restore_mark(stream, mark_ms)
+        for name, number, until_ms, layout, mark_ms in state.get("pieces", ()):
+            self._restore_mark(self._checked(name, layout), mark_ms)
+            self._last.pieces[name] = self._taken.pieces[name] = (number, until_ms)
         for iri, (watermark_ms, *counts) in state.get("streams", {}).items():
             if iri in self._engine.streams:
                 known = self._engine.streams[iri]
                 known.elements, known.late, known.untimed = counts
                 self._engine.advance(iri, watermark_ms)
 
+    def _restore_mark(self, stream: StreamIntake, mark_ms: int | None) -> None:
+        if mark_ms is not None and stream.iri in self._parts:
+            self._parts[stream.iri].moved(stream.name, mark_ms)
+
     def batch(self, name: str, number: int, table: pa.Table, *, records: int, rejected: int, seconds: float) -> None:
-        """A micro-batch of a stream, as it comes from Spark. It is safe in the journal when this returns."""
+        """A micro-batch of a stream, as it comes from Spark. It is safe in the journal when this returns.
+
+        It waits while windows have no room for it; what fits goes in before the rest.
+        """
         began = time.perf_counter()
         self.check()
         stream = self._streams[name]
+        if self._checkpoint is not None and number <= self.last_batch(name):
+            return
+        for piece in self._pieces(stream, self._last.rest(name, number, table)):
+            of_piece = records if piece.until_ms is None else len(piece.table)
+            records -= of_piece
+            seconds += time.perf_counter() - began
+            self._enter(stream, number, piece, of_piece, rejected if piece.until_ms is None else 0, seconds)
+            began, seconds = time.perf_counter(), 0.0
+
+    def _pieces(self, stream: StreamIntake, table: pa.Table) -> Iterator[Piece]:
+        try:
+            yield from self._admission.pieces(stream, table, lambda: self._metrics.waits(stream.stream))
+        except BudgetError as error:
+            self._error = self._error or error
+            raise
+
+    def _enter(
+        self, stream: StreamIntake, number: int, piece: Piece, records: int, rejected: int, seconds: float
+    ) -> None:
         with self._order:
             sequence = -1
             if self._checkpoint is not None:
-                if number <= self.last_batch(name):
-                    return
-                sequence = self._write(self._checkpoint, stream, number, table)
+                sequence = self._write(self._checkpoint, stream, number, piece)
+            self._last.came(stream.name, number, piece.until_ms)
             if (parts := self._parts.get(stream.iri)) is not None:
-                parts.comes(name)
-            seconds += time.perf_counter() - began
-            self._waiting.put(_Batch(stream, number, sequence, table, records, rejected, seconds))
+                parts.comes(stream.name)
+            self._waiting.put(Batch(stream, number, sequence, piece.table, records, rejected, seconds, *piece[1:]))
+
+    def waiting_for_room(self) -> set[str]:
+        """The streams, or parts of streams, that have a batch for which windows have no room yet."""
+        return set(self._admission.waiting())
+
+    def let_go(self) -> None:
+        """Have no batch wait for room any longer: the run ends, and they are brought again by the next."""
+        self._admission.let_go(InputError("the run has ended"))
 
     def part_is(self, name: str, doing: str) -> None:
         """Hear what a part of a stream does: whether it `waits` for data, `works` on some, or has `ended`."""
+        self._admission.is_doing(name, doing)
         if (parts := self._parts.get(self._streams[name].iri)) is not None:
             match doing:
                 case "waits":
@@ -257,7 +267,12 @@ class Ingest:
                 continue
             if batch is None:
                 return
+            if isinstance(batch, GoOn):
+                self._attempt(self._go_on, batch.to_ms)
+                self._admission.taken()
+                continue
             self._attempt(self._take, batch)
+            self._admission.taken(batch.promised_bytes)
             self._attempt(self._pass_silent_parts)  # others may be held back while batches come without a pause
 
     def _attempt(self, step: Callable[..., None], *arguments: object) -> None:
@@ -283,7 +298,22 @@ class Ingest:
         self._engine.advance(iri, level)
         return True
 
-    def _take(self, batch: _Batch) -> None:
+    def _go_on(self, to_ms: int) -> None:
+        """Nothing before a time is on the way in any stream: the streams that wait for room with what is behind it come
+        as far as they would with that, those that have ended as far as anybody.
+        """
+        waiting = self._admission.waiting()
+        for stream in self._streams.values():
+            if stream.name not in waiting and not self._admission.has_ended(stream.name):
+                continue
+            reached = to_ms - stream.lateness_ms if stream.name in waiting else to_ms
+            parts = self._parts.get(stream.iri)
+            if parts is not None and stream.name in waiting:
+                parts.moved(stream.name, reached)
+            self._advance_to(stream.iri, reached if parts is None else parts.level())
+        self._flush()
+
+    def _take(self, batch: Batch) -> None:
         began = time.perf_counter()
         state = self._engine.streams[batch.stream.iri]
         late = state.late
@@ -292,10 +322,13 @@ class Ingest:
         if self._checkpoint is not None:
             self._begin(self._checkpoint, batch)
         self._push(batch.stream, batch.table)
-        self._taken[batch.stream.name], self._sequence = batch.number, batch.sequence
+        self._taken.came(batch.stream.name, batch.number, batch.until_ms)
+        self._sequence = batch.sequence
         if (parts := self._parts.get(batch.stream.iri)) is not None:
             self._advance_to(batch.stream.iri, parts.level())
             parts.came(batch.stream.name)
+        room = self._admission.count(batch.stream.iri)
+        self._metrics.windows_hold(room.held_bytes, room.whole_bytes)
         self._flush()
         seconds = batch.seconds + time.perf_counter() - began
         self.batch_seconds += seconds
@@ -308,7 +341,7 @@ class Ingest:
             seconds=seconds,
         )
 
-    def _begin(self, checkpoint: Checkpoint, batch: _Batch) -> None:
+    def _begin(self, checkpoint: Checkpoint, batch: Batch) -> None:
         """What has been reported so far is on the disk before anybody relies on it."""
         if checkpoint.is_mark_due():
             self._engine.drain()  # queries with threads of their own have reported too
@@ -348,7 +381,8 @@ class Ingest:
         with self._engine.dictionary.pins:  # nothing holds the elements' terms until the engine has them
             elements = elements_of(table, stream.layout, self._engine.dictionary)
             # Spark reads the files of a batch side by side, so the order inside a batch means nothing: time decides.
-            self._engine.push(stream.iri, in_order([elements]) if len(elements.times) else elements)
+            whole = in_order([elements]) if len(elements.times) else elements
+            self._engine.push(stream.iri, whole, admitted=True)
         self._engine.forget()
         self._engine.lanes.hold_back()
         # Records whose triples nobody wants move the watermark too.
@@ -364,7 +398,8 @@ class Ingest:
             for sink in sinks:
                 sink.flush()
 
-    def _write(self, checkpoint: Checkpoint, stream: StreamIntake, number: int, table: pa.Table) -> int:
+    def _write(self, checkpoint: Checkpoint, stream: StreamIntake, number: int, piece: Piece) -> int:
+        table = piece.table
         header = {
             "kind": "batch",
             "stream": stream.name,
@@ -373,18 +408,12 @@ class Ingest:
             "latest_ms": last_time(table),
             "delivered": checkpoint.delivered,
         }
+        if piece.until_ms is not None:
+            header["until"] = piece.until_ms
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, table.schema, options=_COMPRESSED) as writer:
             writer.write_table(table)
-        sequence = checkpoint.append(header, memoryview(sink.getvalue()))
-        self._last[stream.name] = number
-        return sequence
-
-
-def last_time(table: pa.Table) -> int:
-    """The largest event time in an encoded batch."""
-    times = table.column("time").to_numpy()
-    return int(times.max()) if len(times) else BEFORE_ALL_TIME
+        return checkpoint.append(header, memoryview(sink.getvalue()))
 
 
 def shown_rows(report: Report, dictionary: Dictionary) -> list[list[str]]:

@@ -18,12 +18,14 @@ KEPT_ROWS = 12
 
 @dataclass(slots=True)
 class StreamCounts:
-    """What came in on one stream. `watermark_ms` is None until an element has come."""
+    """What came in on one stream. `watermark_ms` is None until an element has come. `waited` counts the batches that
+    had to wait until windows had room for them."""
 
     records: int = 0
     rejected: int = 0
     late: int = 0
     batches: int = 0
+    waited: int = 0
     watermark_ms: int | None = None
     last_batch_seconds: float = 0.0
     last_batch_at: float | None = None
@@ -97,6 +99,13 @@ class Snapshot:
     now_ms: int
     streams: dict[str, StreamCounts]
     queries: dict[str, QueryCounts]
+    window_bytes: int = 0  # what windows hold
+    most_window_bytes: int = 0  # and may hold
+
+    @property
+    def waited(self) -> int:
+        """Batches of all streams that had to wait until windows had room for them."""
+        return sum(stream.waited for stream in self.streams.values())
 
     @property
     def records(self) -> int:
@@ -151,6 +160,7 @@ class Metrics:
         self._queries = {name: QueryCounts() for name in queries}
         self._started = clock()
         self._first_batch: float | None = None
+        self._window_bytes = self._most_window_bytes = 0
 
     def batch(
         self,
@@ -176,6 +186,16 @@ class Metrics:
             counts.last_batch_seconds, counts.last_batch_at = seconds, now
             if watermark_ms is not None and (counts.watermark_ms is None or watermark_ms > counts.watermark_ms):
                 counts.watermark_ms = watermark_ms
+
+    def waits(self, stream: str) -> None:
+        """A batch has to wait until windows have room for it."""
+        with self._lock:
+            self._streams.setdefault(stream, StreamCounts()).waited += 1
+
+    def windows_hold(self, held_bytes: int, most_bytes: int) -> None:
+        """What windows hold now, and may hold."""
+        with self._lock:
+            self._window_bytes, self._most_window_bytes = held_bytes, most_bytes
 
     def late(self, stream: str, records: int) -> None:
         """Records that came too late to be joined with others."""
@@ -229,4 +249,6 @@ class Metrics:
                     name: replace(counts, latencies_ms=counts.latencies_ms.copy())
                     for name, counts in self._queries.items()
                 },
+                window_bytes=self._window_bytes,
+                most_window_bytes=self._most_window_bytes,
             )

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
 from freshet.runtime.join_section import JoinSection
-from freshet.runtime.section import FilePath, Section, as_text, duration, one_or_more
+from freshet.runtime.section import FilePath, Section, as_text, duration, memory, one_or_more
 from freshet.runtime.source_sections import SECTIONS as SOURCE_SECTIONS
 from freshet.runtime.source_sections import EventTime, SourceSection
 
@@ -155,7 +155,8 @@ class SparkSettings(Section):
 
 
 class Pipeline(Section):
-    """A whole pipeline. Without `checkpoint` every run starts afresh. `services` are the hosts that SERVICE may ask."""
+    """A whole pipeline. Without `checkpoint` every run starts afresh. `services` are the hosts that SERVICE may ask.
+    `window_memory` is what windows of all queries may hold, half of the machine's memory where it is not given."""
 
     graph: Annotated[tuple[FilePath, ...], BeforeValidator(one_or_more)] = ()
     streams: Annotated[dict[Name, Stream], AfterValidator(_not_empty)]
@@ -163,6 +164,7 @@ class Pipeline(Section):
     checkpoint: FilePath | None = None
     rejects: FilePath = Field(default=Path("rejects"), validate_default=True)
     services: Annotated[tuple[str, ...], BeforeValidator(one_or_more)] = ()
+    window_bytes: Annotated[int | None, BeforeValidator(memory)] = Field(default=None, alias="window_memory", gt=0)
     spark: SparkSettings = SparkSettings()
 
 

@@ -14,7 +14,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from freshet.runtime.display import show_seconds, show_time
+from freshet.runtime.display import show_bytes, show_seconds, show_time
 from freshet.runtime.metrics import Metrics, QueryCounts, Snapshot, StreamCounts, percentiles
 
 LONGEST_LIKELY_LAG_MS = 3_600_000
@@ -169,7 +169,8 @@ class LiveProgress:
     def render(self) -> RenderableType:
         """The view at this moment."""
         snapshot = self._metrics.snapshot()
-        tables: list[RenderableType] = [_heading(f"{snapshot.elapsed_seconds:.0f} s"), self._streams(snapshot)]
+        heading = _heading(f"{snapshot.elapsed_seconds:.0f} s{_windows(snapshot)}")
+        tables: list[RenderableType] = [heading, self._streams(snapshot)]
         # Heading, names and "more" take four lines a query; the rest is shared, so that none is pushed off the screen.
         room = (self._console.height - len(snapshot.streams) - 4) // max(1, len(snapshot.queries)) - 4
         tables += [_last_report(name, counts, max(1, room)) for name, counts in snapshot.queries.items()]
@@ -178,7 +179,7 @@ class LiveProgress:
     def _streams(self, snapshot: Snapshot) -> Table:
         table = _table()
         table.add_column("stream")
-        for heading in ("records", "per s", "rejected", "late", "batches", "last batch", "event time", "lag"):
+        for heading in ("records", "per s", "rejected", "late", "batches", "waited", "last batch", "event time", "lag"):
             table.add_column(heading, justify="right", no_wrap=True)
         for name, counts in snapshot.streams.items():
             rate = self._rates.setdefault(name, _Rate()).of(snapshot.now, counts.records)
@@ -190,6 +191,7 @@ class LiveProgress:
                 Text(f"{counts.rejected:,}", style="red" if counts.rejected else ""),
                 Text(f"{counts.late:,}", style="yellow" if counts.late else ""),
                 f"{counts.batches:,}",
+                Text(f"{counts.waited:,}", style="yellow" if counts.waited else ""),
                 show_seconds(counts.last_batch_seconds),
                 show_time(counts.watermark_ms),
                 _since(counts, snapshot) if lag is None else show_seconds(lag / 1000),
@@ -216,6 +218,8 @@ def summary(metrics: Metrics) -> str:
         f" ({snapshot.rejected:,} rejected, {snapshot.late:,} late, {_count(snapshot.batches, 'batch', 'batches')})",
         f"{_count(snapshot.reports, 'window')} reported, {_count(snapshot.rows, 'answer')}",
     ]
+    if snapshot.waited:
+        lines.append(f"{_count(snapshot.waited, 'batch', 'batches')} waited until windows had room")
     for name, counts in snapshot.queries.items():
         lines.append(f"  {name}: {_count(counts.reports, 'window')}, {_count(counts.rows, 'answer')}{_latency(counts)}")
         if counts.failure is not None:
@@ -267,10 +271,18 @@ def _freshness(counts: QueryCounts) -> str:
     return f", accuracy about {counts.freshness.accuracy:.2f}, {counts.refreshes:,} refreshes{missed}{failing}"
 
 
+def _windows(snapshot: Snapshot) -> str:
+    """What windows hold of what they may, once a batch is in."""
+    if not snapshot.most_window_bytes:
+        return ""
+    return f", windows hold {show_bytes(snapshot.window_bytes)} of {show_bytes(snapshot.most_window_bytes)}"
+
+
 def _counts(snapshot: Snapshot) -> str:
+    waited = f" ({snapshot.waited:,} waited for room in windows)" if snapshot.waited else ""
     return (
         f"{_count(snapshot.records, 'record')}, {snapshot.rejected:,} rejected, {snapshot.late:,} late,"
-        f" {_count(snapshot.batches, 'batch', 'batches')}, {_count(snapshot.reports, 'window')} reported"
+        f" {_count(snapshot.batches, 'batch', 'batches')}{waited}, {_count(snapshot.reports, 'window')} reported"
     )
 
 

@@ -16,7 +16,8 @@ import pyarrow as pa
 from freshet.results.report import Report
 from freshet.rml.sources import KafkaSource
 from freshet.runtime.checkpoint import Checkpoint, checkpoint_seconds
-from freshet.runtime.ingest import Ingest, StreamIntake, shown_rows
+from freshet.runtime.ingest import Ingest, shown_rows
+from freshet.runtime.intake import StreamIntake
 from freshet.runtime.kafka_sink import KafkaSink
 from freshet.runtime.metrics import Metrics
 from freshet.runtime.pipeline_file import read_pipeline
@@ -65,11 +66,14 @@ class PipelineRun:
         self._closing = ExitStack()
         self._running: list[RunningStream] = []
         self._troubles: dict[str, str] = {}
+        self._told_waiting: set[str] = set()
         self._kafka_sinks: list[KafkaSink] = []
         self._looks = 0
         checkpoint = self._checkpoint = self._opened_checkpoint()
         stored = None if checkpoint is None else checkpoint.dataset
-        self.session = session = Session(on_failure=self._failed, services=pipeline.services, stored=stored)
+        self.session = session = Session(
+            on_failure=self._failed, services=pipeline.services, stored=stored, window_bytes=pipeline.window_bytes
+        )
         session.load(*pipeline.graph)
         if checkpoint is not None:
             checkpoint.recover(session.dictionary)
@@ -164,10 +168,17 @@ class PipelineRun:
                 self._troubles[stream.name] = trouble
                 self._view.note(f"stream {stream.name}: {trouble or 'can be read again'}")
             self.ingest.part_is(stream.name, stream.doing())
+        self._tell_waiting(self.ingest.waiting_for_room())
         if self._checkpoint is not None and self._checkpoint.trouble != self._troubles.get("", ""):
             self._troubles[""] = self._checkpoint.trouble
             self._view.note(self._checkpoint.trouble or "checkpoints can be written again")
         self._count_late()
+
+    def _tell_waiting(self, waiting: set[str]) -> None:
+        """Which streams wait for others because windows are full. Each is told of once, however often it waits."""
+        for name in sorted(waiting - self._told_waiting):
+            self._told_waiting.add(name)
+            self._view.note(f"stream {name}: waits for other streams, as windows have no room ('window_memory')")
 
     def _opened_checkpoint(self) -> Checkpoint | None:
         folder = self._pipeline.checkpoint
@@ -198,6 +209,7 @@ class PipelineRun:
         self._view.note(str(failure))
 
     def _stop(self) -> None:
+        self.ingest.let_go()
         for stream in self._running:
             stream.stop()
 

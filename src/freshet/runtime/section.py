@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -21,6 +22,9 @@ def _absolute(path: Path, info: ValidationInfo) -> Path:
     return Path(os.path.abspath(info.context["folder"] / path)) if info.context else path
 
 
+_SHIFTS = {"k": 10, "m": 20, "g": 30, "t": 40}
+_MEMORY = re.compile(r"([0-9]{1,9})\s*([kmgt])b?")
+
 FilePath = Annotated[Path, AfterValidator(_absolute)]
 
 
@@ -30,6 +34,18 @@ def duration(value: object) -> object:
         return setting_ms(value)
     if isinstance(value, int | float) and value != 0:
         raise ValueError(f"{value} has no unit: write {value}s, {value}ms, {value}m or {value}h")
+    return value
+
+
+def memory(value: object) -> object:
+    """Bytes of what is written as `512m` or `2g`, as Spark writes them too."""
+    if isinstance(value, str):
+        written = _MEMORY.fullmatch(value.strip().lower())
+        if written is None:
+            raise ValueError(f"'{value}' is no amount of memory: write 512m or 2g")
+        return int(written[1]) << _SHIFTS[written[2]]
+    if isinstance(value, int | float):
+        raise ValueError(f"{value} has no unit: write {value}m or {value}g")
     return value
 
 

@@ -80,12 +80,16 @@ class Session:
         checkpoint_seconds: float = EVERY_SECONDS,
         sync: bool = True,
         stored: StoredDataset | None = None,
+        window_bytes: int | None = None,
     ) -> None:
         """`services` are the hosts that SERVICE may ask (`example.org`, `localhost:3030`), none if not given.
 
         With a `checkpoint` folder, everything but one-shot queries outlives the process (docs/recovery.md): what is
         in the folder is taken up, and whatever changes the session is on the disk when the call returns. Where `sync`
         is false only a loss of power loses anything, the last calls at most.
+
+        Windows of registered queries may hold `window_bytes` in all (docs/windows.md), half of the machine's memory if
+        not given. A push that could go beyond that is refused whole, with a BudgetError.
         """
         if isinstance(services, str):
             services = (services,)
@@ -101,7 +105,7 @@ class Session:
         kept = None if checkpoint is None else Checkpoint(Path(checkpoint), every_seconds=checkpoint_seconds, sync=sync)
         self.stored = stored or (StoredDataset() if kept is None else kept.dataset)
         views = LocalViews(self.services, self.dictionary)
-        self.engine = Engine(self.dictionary, self.stored, self._failed, views)
+        self.engine = Engine(self.dictionary, self.stored, self._failed, views, window_bytes)
         self.engine.lanes.most_behind = settings.most_behind
         if kept is not None:
             self._durable = DurableSession(self.engine, self.dictionary, kept, self._open)

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from types import TracebackType
-from weakref import WeakSet
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from freshet.rdf.triples import DEFAULT_GRAPH, Ids, Triples
 from freshet.store.appended_view import no_view
 from freshet.store.graph import Reader, StoredGraph
 from freshet.store.graph_snapshot import GraphSnapshot
-from freshet.store.snapshots import Injectors, SnapshotPlan, VectorTimestamp
+from freshet.store.snapshots import PLANNED, Injectors, SnapshotPlan, VectorTimestamp
 from freshet.store.store_bytes import StoreBytes, bytes_of
 from freshet.store.stream_windows import DEFAULT_BUDGET_BYTES, StreamWindows
 from freshet.store.triple_index import TripleIndex
@@ -31,7 +31,7 @@ _NOTHING_APPENDED = no_view()
 class DatasetSnapshot:
     """All graphs at one moment. It holds what it reads, so that nothing that comes later shows, or has to wait."""
 
-    __slots__ = ("__weakref__", "_default", "_graphs", "_names", "number", "vector_timestamp")
+    __slots__ = ("__weakref__", "_default", "_graphs", "_names", "_origin", "number", "vector_timestamp")
 
     def __init__(
         self,
@@ -47,6 +47,7 @@ class DatasetSnapshot:
         self._names = np.array([name for name in graphs if name != DEFAULT_GRAPH], np.int64) if names is None else names
         self.number = number
         self.vector_timestamp: VectorTimestamp = batches or {}  # the last batch of each stream that is in it
+        self._origin: DatasetSnapshot | None = None  # the published one, alive as long as anybody reads it
 
     def graph(self, name: int) -> Reader:
         """A graph by the id of its name, or the default graph; an empty one where there is none of that name."""
@@ -62,7 +63,9 @@ class DatasetSnapshot:
 
     def again(self) -> DatasetSnapshot:
         """The same for another reader."""
-        return DatasetSnapshot(self._graphs, self._default, self._names, self.number, self.vector_timestamp)
+        again = DatasetSnapshot(self._graphs, self._default, self._names, self.number, self.vector_timestamp)
+        again._origin = self
+        return again
 
     def __enter__(self) -> DatasetSnapshot:
         return self
@@ -71,7 +74,7 @@ class DatasetSnapshot:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         # whoever keeps the snapshot keeps nothing of the store
-        self._graphs, self._default, self._names = {}, _EMPTY, _NO_NAMES
+        self._graphs, self._default, self._names, self._origin = {}, _EMPTY, _NO_NAMES, None
 
 
 class _Changing:
@@ -101,17 +104,24 @@ class StoredDataset:
     """The graphs that are stored. They only grow.
 
     Who absorbs or loads holds `changing`. Who reads takes the snapshot that was published last, and waits for nobody.
+    Where as many snapshots are read as may be (`most_snapshots`, with those of the plan), a reader shares the newest of
+    them instead.
     """
 
-    def __init__(self, *, shards: int = 1, most_snapshots: int = 2) -> None:
+    def __init__(self, *, shards: int = 1, most_snapshots: int = 16) -> None:
+        if most_snapshots <= PLANNED:
+            raise InputError(
+                f"most_snapshots is {most_snapshots}: one is inserted, one is the newest and one is read, so at least 3"
+            )
         self._injectors = Injectors(shards)
-        self._plan = SnapshotPlan(shards, most_snapshots)
+        self._plan = SnapshotPlan(shards)
+        self._most_read = most_snapshots - PLANNED
         self.default = self._new_graph()
         self._named: dict[int, StoredGraph] = {}
         self._named_changed = False
         self._windows: dict[str, StreamWindows] = {}
         self._published = DatasetSnapshot({}, self.default.reader)
-        self._held: WeakSet[DatasetSnapshot] = WeakSet()
+        self._read: WeakValueDictionary[int, DatasetSnapshot] = WeakValueDictionary()  # as published, by number
         self._counting = threading.Lock()  # held while somebody is put down as a reader, never while anything is done
         self.changing = _Changing(partial(self._publish))
 
@@ -170,17 +180,20 @@ class StoredDataset:
         return self._windows_of(stream).slices.refused
 
     def snapshot(self) -> DatasetSnapshot:
-        """All graphs as they are now: the newest stable snapshot."""
-        snapshot = self._published.again()
+        """All graphs as they are now: the newest stable snapshot, or the newest that is read, where too many are."""
         with self._counting:
-            self._held.add(snapshot)
-        return snapshot
+            newest = self._published
+            read = dict(self._read)
+            read.pop(newest.number, None)  # it is alive anyway
+            if len(read) >= self._most_read:
+                newest = read[max(read)]
+            self._read[newest.number] = newest
+            return newest.again()
 
     def alive(self) -> set[int]:
         """The numbers of the snapshots that the plan keeps or somebody reads."""
         with self._counting:
-            held = {snapshot.number for snapshot in self._held}
-        return {*self._plan.planned(), *held}
+            return {*self._plan.planned(), *self._read}
 
     def named(self) -> DatasetSnapshot:
         """The named graphs as they are now."""

@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from freshet.rdf.elements import Elements
-from freshet.rdf.errors import InputError
+from freshet.rdf.errors import BudgetError
 
 _NOTHING = np.empty(0, np.int64)
 NO_ELEMENTS = Elements(_NOTHING, _NOTHING, _NOTHING, _NOTHING)
 
 
-class BufferFullError(InputError):
+class BufferFullError(BudgetError):
     """There is no room for a batch: windows still need all that is there. The batch may be pushed again later."""
 
 

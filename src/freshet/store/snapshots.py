@@ -5,8 +5,8 @@ it has in full. Their minimum is stable: what is in it can be read. The plan map
 when a batch begins, the next number is announced with the timestamp that it will have; when all shards have the batch,
 that number is the stable one. So a reader needs one number and no vector, and streams may come at any time.
 
-The plan keeps `most_snapshots` numbers: the one that is being inserted, and the newest stable ones. Older ones live as
-long as somebody reads them: the arrays that they read are theirs, and nobody waits for them.
+The plan keeps two numbers: the one that is being inserted, and the newest stable one; or the two newest stable ones.
+Older ones live as long as somebody reads them: the arrays that they read are theirs, and nobody waits for them.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from typing import NamedTuple
 from freshet.rdf.errors import InputError
 
 VectorTimestamp = Mapping[str, int]  # the last batch of each stream
+
+PLANNED = 2  # numbers that a plan keeps
 
 _NO_BATCHES: VectorTimestamp = {}
 
@@ -34,12 +36,7 @@ class Batch(NamedTuple):
 class SnapshotPlan:
     """Which snapshot has which batches. One batch at a time begins and ends; shards tell of theirs as they finish."""
 
-    def __init__(self, shards: int = 1, most_snapshots: int = 2) -> None:
-        if most_snapshots < 2:
-            raise InputError(
-                f"most_snapshots is {most_snapshots}: one is read while another is inserted, so at least 2"
-            )
-        self._most = most_snapshots
+    def __init__(self, shards: int = 1) -> None:
         self._local: list[dict[str, int]] = [{} for _ in range(shards)]
         self._planned: dict[int, VectorTimestamp] = {0: _NO_BATCHES}
         self.stable_number = 0
@@ -87,7 +84,7 @@ class SnapshotPlan:
 
     def _announce(self, batches: VectorTimestamp) -> int:
         number = self.stable_number + 1
-        kept = {old: planned for old, planned in self._planned.items() if number - self._most < old <= number - 1}
+        kept = {old: planned for old, planned in self._planned.items() if number - PLANNED < old <= number - 1}
         self._planned = {**kept, number: batches}  # replaced, so that readers see one or the other
         return number
 

@@ -86,9 +86,9 @@ class WindowReader:
         groups, every = self._appended.asked_groups(predicate)
         if not groups.size:
             return _NOTHING
-        batches, _, _, times, _ = self._indexed
+        batches, _, runs, _ = self._indexed
         nodes = self._appended.nodes(SUBJECT)[1]
-        found: Ids = scan_window(batches, times, self._from_ms, self._to_ms, nodes, -1 if every else int(groups[0]))
+        found: Ids = scan_window(batches, runs, self._from_ms, self._to_ms, nodes, -1 if every else int(groups[0]))
         return found
 
     def _probe_keys(self, key: int, keys: Ids, predicates: Column) -> tuple[Ids, Ids]:
@@ -96,12 +96,12 @@ class WindowReader:
         groups, every = self._appended.asked_groups(predicates)
         if not groups.size:
             return _NOTHING, _NOTHING
-        batches, _, slots, times, _ = self._indexed
+        batches, slots, runs, _ = self._indexed
         numbers, rows = probe_window(
             slots,
             batches,
             OUT if key == SUBJECT else IN,
-            times,
+            runs,
             self._from_ms,
             self._to_ms,
             *self._appended.nodes(key),
@@ -115,9 +115,9 @@ class WindowReader:
         """Those of some triples that are not among the rows of the batches."""
         if not others.subjects.size:
             return _NO_TRIPLES
-        batches, _, _, times, _ = self._indexed
+        batches, _, runs, _ = self._indexed
         rows = self._appended.rows_of(Triples(*(np.ascontiguousarray(column) for column in others)))
-        indexed = rows_in_window(batches, times, self._from_ms, self._to_ms, rows)
+        indexed = rows_in_window(batches, runs, self._from_ms, self._to_ms, rows)
         return Triples(*(column[~indexed] for column in others))
 
 

@@ -10,7 +10,8 @@ from freshet.federation.settings import ServiceSettings
 from freshet.rdf.batch import Layout
 from freshet.results.report import Report
 from freshet.runtime.checkpoint import Checkpoint
-from freshet.runtime.ingest import Ingest, StreamIntake
+from freshet.runtime.ingest import Ingest
+from freshet.runtime.intake import StreamIntake
 from freshet.runtime.metrics import Metrics
 from freshet.runtime.session import Session
 from sparql_endpoint import EndpointProcess

@@ -8,7 +8,8 @@ import pytest
 from freshet.rdf.batch import Layout
 from freshet.rdf.errors import InputError
 from freshet.runtime.checkpoint import Checkpoint
-from freshet.runtime.ingest import Ingest, StreamIntake
+from freshet.runtime.ingest import Ingest
+from freshet.runtime.intake import StreamIntake
 from freshet.runtime.metrics import Metrics
 from freshet.runtime.session import Session
 from waiting import wait_until

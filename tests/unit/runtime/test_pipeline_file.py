@@ -106,6 +106,25 @@ def test_a_good_file(folder: Path) -> None:
     }
 
 
+@pytest.mark.parametrize(("written", "meant"), [("512m", 512 << 20), ("2G", 2 << 30), ("64 kb", 64 << 10)])
+def test_memory_for_windows(folder: Path, written: str, meant: int) -> None:
+    (folder / "pipeline.yaml").write_text(f"{PIPELINE}\nwindow_memory: {written}\n")
+    assert read_pipeline(folder / "pipeline.yaml").window_bytes == meant
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("2 metres", "'2 metres' is no amount of memory: write 512m or 2g"),
+        ("2000000", "2000000 has no unit: write 2000000m or 2000000g"),
+        ("0g", "must be more than 0"),
+    ],
+)
+def test_no_memory_for_windows(folder: Path, written: str, said: str) -> None:
+    (line,) = problems(f"{PIPELINE}\nwindow_memory: {written}\n", folder)
+    assert line.endswith(said)
+
+
 def test_what_is_left_out_has_a_default(folder: Path) -> None:
     text = PIPELINE[: PIPELINE.index("checkpoint:")].replace("graph: [town.ttl]\n", "")
     (folder / "pipeline.yaml").write_text(text)
@@ -288,7 +307,8 @@ CASES = {
         "spark: [1]\nrest: {config:",
         [
             "22:8: 'spark' must be a section of keys and values",
-            "23:1: unknown key 'rest'; known here: graph, streams, queries, checkpoint, rejects, services, spark",
+            "23:1: unknown key 'rest'; known here: graph, streams, queries, checkpoint, rejects, services,"
+            " window_memory, spark",
         ],
     ),
     "no graph": ("[town.ttl]", "[town.ttl, twon.ttl]", ["1:19: there is no file twon.ttl"]),
@@ -500,7 +520,7 @@ def test_a_mapping_that_cannot_be_read(folder: Path) -> None:
 def test_every_section_is_in_the_table() -> None:
     """A section that is not in the table would not say what keys it knows."""
     assert sorted(known_keys(SECTIONS[()])) == sorted(
-        ["graph", "streams", "queries", "checkpoint", "rejects", "services", "spark"]
+        ["graph", "streams", "queries", "checkpoint", "rejects", "services", "window_memory", "spark"]
     )
     assert all(known_keys(section) for section in SECTIONS.values())
 

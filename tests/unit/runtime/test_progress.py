@@ -186,3 +186,23 @@ def test_times_for_the_eye() -> None:
     assert show_time(MORNING_MS + 250) == "2026-03-02 08:00:00.250"
     assert show_time(10**17) == f"{10**17} ms"
     assert [show_seconds(seconds) for seconds in (0.042, 3.14, 75)] == ["42 ms", "3.1 s", "1 min 15 s"]
+
+
+def test_batches_that_waited_and_what_windows_hold_are_shown() -> None:
+    clock = ManualClock()
+    metrics = busy_metrics(clock)
+    metrics.waits("traffic")
+    metrics.waits("traffic")
+    metrics.windows_hold(1536, 2 << 30)
+    console = Console(file=io.StringIO(), width=150, height=40, force_terminal=False)
+    console.print(LiveProgress(metrics, console).render())
+    shown = console.file.getvalue()
+    assert "windows hold 1.5 KiB of 2.0 GiB" in shown
+    header, traffic, parking = shown.splitlines()[2:5]
+    assert header.split()[:8] == ["stream", "records", "per", "s", "rejected", "late", "batches", "waited"]
+    assert traffic.split()[6] == "2"
+    assert parking.split()[6] == "0"
+    assert "2 batches waited until windows had room" in summary(metrics)
+    view, _, err = plain(clock, metrics)
+    view.tick()
+    assert "2 batches (2 waited for room in windows), 2 windows reported" in err.getvalue()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from random import Random
 
 import numpy as np
 import pytest
@@ -110,7 +111,7 @@ def test_nobody_waits_for_who_changes_the_store() -> None:
 
 
 def test_a_plan_numbers_snapshots() -> None:
-    plan = SnapshotPlan(shards=2, most_snapshots=3)
+    plan = SnapshotPlan(shards=2)
     first = plan.begin("a")
     assert (first.number, first.snapshot) == (1, 1)
     assert plan.stable() == {}
@@ -132,12 +133,12 @@ def test_a_plan_numbers_snapshots() -> None:
     assert plan.stable() == {"a": 2, "b": 1}
     plan.changed()
     assert plan.stable_number == 4
-    assert plan.planned() == {2: {"a": 1, "b": 1}, 3: {"a": 2, "b": 1}, 4: {"a": 2, "b": 1}}
+    assert plan.planned() == {3: {"a": 2, "b": 1}, 4: {"a": 2, "b": 1}}
 
 
 def test_settings_that_cannot_be() -> None:
-    with pytest.raises(InputError, match="at least 2"):
-        StoredDataset(most_snapshots=1)
+    with pytest.raises(InputError, match="at least 3"):
+        StoredDataset(most_snapshots=2)
     with pytest.raises(InputError, match="power of two"):
         StoredDataset(shards=3)
 
@@ -150,11 +151,66 @@ def test_snapshots_that_are_alive() -> None:
         if number == 2:
             held.append(stored.snapshot())
     assert stored.alive() == {0, 2, 4, 5}
-    with held.pop(0) as oldest:
+    with held[0] as oldest:
         assert len(oldest.graph(DEFAULT_GRAPH)) == 0
-    del oldest
+    assert stored.alive() == {2, 4, 5}  # who has let go of one reads it no more
     held.clear()
     assert stored.alive() == {4, 5}
+
+
+def test_more_readers_than_snapshots_share_the_newest_that_is_read() -> None:
+    stored = StoredDataset(most_snapshots=5)
+    stored.load(np.array([1]), np.array([2]), np.array([3]))
+    held = []
+    for number in range(1, 9):
+        stored.absorb(batch_of(0, number), "a")
+        held.append(stored.snapshot())
+        assert len(stored.alive()) <= 5
+    assert [snapshot.number for snapshot in held] == [2, 3, 4, 4, 4, 4, 4, 4]
+    for at in range(len(held)):
+        check_prefix(held[at])
+    held.pop()
+    assert stored.snapshot().number == 4  # others hold it still
+    held.pop(0)
+    assert stored.snapshot().number == 9
+    held.clear()
+    assert stored.alive() == {8, 9}
+
+
+def test_snapshots_stay_bounded_while_many_threads_read() -> None:
+    """Readers at different paces hold theirs for a while; nobody waits, and what they see are whole batches."""
+    stored = StoredDataset(most_snapshots=6)
+    stored.load(np.array([1]), np.array([2]), np.array([3]))
+    check_prefix(stored.snapshot())
+    failures: list[BaseException] = []
+    alive: list[int] = []
+    done = threading.Event()
+
+    def read(seed: int) -> None:
+        dice = Random(seed)
+        held: list[DatasetSnapshot] = []
+        try:
+            while not done.is_set():
+                held.append(stored.snapshot())
+                alive.append(len(stored.alive()))
+                check_prefix(dice.choice(held))
+                while len(held) > dice.randrange(1, 8):
+                    with held.pop(dice.randrange(len(held))):
+                        pass
+        except BaseException as error:
+            failures.append(error)
+
+    readers = [threading.Thread(target=read, args=(seed,)) for seed in range(4)]
+    for thread in readers:
+        thread.start()
+    for number in range(1, BATCHES + 1):
+        stored.absorb(batch_of(number % 3, (number + 2) // 3), STREAMS[number % 3])
+    done.set()
+    for thread in readers:
+        thread.join()
+    assert not failures, failures[0]
+    assert max(alive) <= 6
+    assert stored.snapshot().number == max(stored.alive())
 
 
 def test_counting_goes_on_after_a_checkpoint() -> None:

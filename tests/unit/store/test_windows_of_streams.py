@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from freshet.kernels.window_rows import MOST_ROWS
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import InputError
 from freshet.rdf.triples import ANY
@@ -97,9 +98,34 @@ def test_a_reader_goes_on_while_batches_come_and_go() -> None:
         assert rows(reader.match(ANY, ANY, 100 * number + 3)) == naive_match(wanted, (ANY, ANY, 100 * number + 3))
     assert len(stored._windows["a"].index) == 5
     sizes = stored.nbytes()
-    assert 5 * 899 * 8 < sizes.stream_index < 5 * 899 * 50
+    assert stored._windows["a"].index.rows == 5 * 899
+    assert 5 * 899 * 8 < sizes.stream_index < 5 * 899 * 9
     stored.free_before("a", 10**6)
     assert stored.nbytes().stream_index == 0
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+def test_a_batch_of_more_rows_than_a_table_takes(in_order: bool) -> None:
+    dice = np.random.default_rng(4)
+    count = 2 * MOST_ROWS + 7
+    times = dice.integers(100, 200, count)
+    times = np.sort(times) if in_order else times
+    subjects = dice.integers(1, 5_000, count)
+    elements = Elements(times, subjects, np.full(count, 7), np.arange(10_000, 10_000 + count))
+    stored = StoredDataset()
+    stored.keep_windows("a")
+    stored.absorb(elements, "a")
+    assert len(stored._windows["a"].index) == 3
+    for from_ms, to_ms in ((100, 200), (0, 120), (137, 138), (150, 999), (200, 300)):
+        inside = (times >= from_ms) & (times < to_ms)
+        reader = stored.window_reader("a", from_ms, to_ms)
+        assert np.array_equal(np.sort(reader.match(ANY, 7, ANY).objects), elements.objects[inside])
+        for subject in (1, 77, 4_999, 5_000):
+            wanted = elements.objects[inside & (subjects == subject)]
+            assert np.array_equal(np.sort(reader.match(subject, 7, ANY).objects), wanted)
+        some = elements.objects[::9_973]
+        numbers, _ = reader.probe(ANY, 7, some)
+        assert np.array_equal(numbers, np.flatnonzero(inside[::9_973]))
 
 
 def test_a_batch_is_not_in_a_window_before_it_is_readable() -> None:

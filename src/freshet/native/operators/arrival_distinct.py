@@ -43,6 +43,11 @@ class ArrivalDistinctOp:
     def __len__(self) -> int:
         return self._index.live
 
+    @property
+    def held_bytes(self) -> int:
+        """What the rows take that are there."""
+        return self._index.held_bytes + self._stamps.itemsize * self._index.live
+
     def few(self, came: Ids, went: Ids) -> tuple[Ids, Ids]:
         """What appeared and what vanished in a small batch; all have their times in front."""
         self._make_room(len(came))

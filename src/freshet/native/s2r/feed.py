@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME
-from freshet.native.s2r.waiting import WaitingElements
+from freshet.native.s2r.waiting import ELEMENT_BYTES, WaitingElements
 
 if TYPE_CHECKING:
     from freshet.native.s2r.content import WindowContent
@@ -31,6 +31,19 @@ class Feed:
         self.readers: list[WindowContent] = []
         self._times = np.empty(_FIRST_CAPACITY, np.int64)
         self._first = 0  # the number of the element at place 0
+
+    @property
+    def element_bytes(self) -> int:
+        """What an element takes at most, one that matches every pattern of the windows."""
+        leaves = sum(leaf.row_bytes for reader in self.readers for leaf in reader.leaves.values())
+        return ELEMENT_BYTES + self._times.itemsize + leaves
+
+    @property
+    def held_bytes(self) -> int:
+        """What the elements that wait may take, and what the times do that windows ask for."""
+        oldest = min((reader.oldest() for reader in self.readers), default=self.count)
+        waiting = self.waiting.count * self.element_bytes if self.waiting.count else 0
+        return waiting + self._times.itemsize * (self.count - oldest)
 
     def release(self, time_ms: int) -> None:
         """Let everything before a time through."""

@@ -8,6 +8,8 @@ from freshet.native.moments import AFTER_ALL_TIME
 from freshet.native.stream import in_order, is_in_order, joined, split_before
 from freshet.rdf.elements import Elements
 
+ELEMENT_BYTES = 32  # a time and three ids
+
 _Part = tuple[int, int, Elements]  # first and last time, and the elements in order of time
 
 
@@ -16,8 +18,14 @@ class WaitingElements:
 
     def __init__(self) -> None:
         self.from_ms = AFTER_ALL_TIME  # the earliest time here
+        self.count = 0
         self._parts: deque[_Part] = deque()
         self._tangled = False
+
+    @property
+    def held_bytes(self) -> int:
+        """What the elements take that wait."""
+        return ELEMENT_BYTES * self.count
 
     def push(self, elements: Elements) -> None:
         """Elements, at least one, in the order they came."""
@@ -27,6 +35,7 @@ class WaitingElements:
         if self._parts and first_ms < self._parts[-1][1]:
             self._tangled = True
         self._parts.append((first_ms, last_ms, elements))
+        self.count += len(elements.times)
         if first_ms < self.from_ms:
             self.from_ms = first_ms
 
@@ -49,4 +58,6 @@ class WaitingElements:
             ready.append(before)
             parts.appendleft((after.times.item(0), last_ms, after))
         self.from_ms = parts[0][0] if parts else AFTER_ALL_TIME
-        return ready[0] if len(ready) == 1 else joined(ready)
+        released = ready[0] if len(ready) == 1 else joined(ready)
+        self.count -= len(released.times)
+        return released

@@ -1,0 +1,202 @@
+"""Batches wait before the journal while windows have no room for them: back-pressure on whoever brings them.
+
+A batch of a stream that is ahead waits until the streams that hold its windows back have come further. Where it does
+not fit as a whole, as much of it as fits goes in, cut at a time, and the rest waits. Where every stream waits or has
+ended, nobody is held back by what is yet to come: all go on to the earliest time that waits, so that windows let go of
+what is older. If even that makes no room, windows need more than they may have, and the run ends saying so.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from freshet.native.window_budget import WindowRoom
+from freshet.rdf.batch import Layout
+from freshet.rdf.errors import BudgetError, FreshetError
+
+_LOOK_SECONDS = 0.25
+_PARTS = 8  # less than an eighth of a batch is not worth a piece, while it may all fit soon
+
+
+class Admitted(Protocol):
+    """A stream, or a part of one, as it asks for room."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def iri(self) -> str: ...
+    @property
+    def layout(self) -> Layout: ...
+
+
+class Piece(NamedTuple):
+    """Records that may go in now. All of the batch before `until_ms` have gone in with them; None: all of it has."""
+
+    table: pa.Table
+    until_ms: int | None
+    promised_bytes: int
+
+
+class _Asked(NamedTuple):
+    """What a batch asks for."""
+
+    records: int
+    elements_each: float
+
+    def fitting(self, room: WindowRoom, promised_bytes: int) -> int:
+        """How many of its records fit, at most all."""
+        elements = room.elements(promised_bytes)
+        if elements < 0 or elements >= self.records * self.elements_each:
+            return self.records
+        return int(elements / self.elements_each)
+
+
+class Admission:
+    """Each stream's batches come from a thread of their own, and wait here; `taken` and `is_doing` let them look again.
+
+    `room_for` counts what windows hold. `go_on` has all streams that wait or have ended come to a time, later, in the
+    order of batches; `taken` is called when that is done.
+    """
+
+    def __init__(self, room_for: Callable[[str], WindowRoom], go_on: Callable[[int], None]) -> None:
+        self._room_for = room_for
+        self._go_on = go_on
+        self._changed = threading.Condition()
+        self._names: set[str] = set()
+        self._rooms: dict[str, WindowRoom] = {}  # as last counted, by the IRI of a stream
+        self._held_bytes = 0  # likewise
+        self._promised_bytes = 0
+        self._on_the_way = 0  # batches and advances that have been let in and are not with the engine yet
+        self._first_ms: dict[str, int] = {}  # of what waits
+        self._doing: dict[str, str] = {}
+        self._gone_on_ms: int | None = None  # to what time all have come, since a batch was let in
+        self._ended: FreshetError | None = None
+
+    def open(self, streams: Mapping[str, Admitted]) -> None:
+        """Say what streams there are."""
+        self._names = set(streams)
+        for stream in streams.values():
+            self.count(stream.iri)
+
+    def waiting(self) -> dict[str, int]:
+        """The names of the streams that wait for room, with the earliest time of what waits."""
+        with self._changed:
+            return dict(self._first_ms)
+
+    def has_ended(self, name: str) -> bool:
+        """Whether nothing more comes of a stream."""
+        return self._doing.get(name) == "ended"
+
+    def pieces(self, stream: Admitted, table: pa.Table, on_wait: Callable[[], None]) -> Iterator[Piece]:
+        """A batch as it finds room: as a rule in one piece. `on_wait` is called if it has to wait."""
+        while True:
+            count, promised_bytes = self._admitted(stream, table, on_wait)
+            if count == len(table):
+                yield Piece(table, None, promised_bytes)
+                return
+            times = table.column("time").to_numpy()
+            until_ms = int(np.partition(times, count)[count])
+            yield Piece(table.filter(pa.array(times < until_ms)), until_ms, promised_bytes)
+            table = table.filter(pa.array(times >= until_ms))
+
+    def taken(self, promised_bytes: int = 0) -> None:
+        """Something that was let in is with the engine."""
+        with self._changed:
+            self._promised_bytes -= promised_bytes
+            self._on_the_way -= 1
+            self._changed.notify_all()
+
+    def count(self, iri: str) -> WindowRoom:
+        """Count what windows hold, and remember it."""
+        room = self._rooms[iri] = self._room_for(iri)
+        self._held_bytes = room.held_bytes
+        return room
+
+    def is_doing(self, name: str, doing: str) -> None:
+        """Hear what a stream does: it has `ended`, or something else."""
+        if self._doing.get(name) != doing:
+            with self._changed:
+                self._doing[name] = doing
+                self._changed.notify_all()
+
+    def let_go(self, error: FreshetError) -> None:
+        """Nobody waits any longer: who does gets this error."""
+        with self._changed:
+            self._ended = self._ended or error
+            self._changed.notify_all()
+
+    def _admitted(self, stream: Admitted, table: pa.Table, on_wait: Callable[[], None]) -> tuple[int, int]:
+        """Wait until there is room for some records of a batch; says how many, and what was promised to them."""
+        asked = _Asked(len(table), elements_in(table, stream.layout) / max(1, len(table)))
+        with self._changed:  # as it was after the last batch: then nobody has to wait for the engine to be counted
+            known = self._rooms[stream.iri]._replace(held_bytes=self._held_bytes)
+            if asked.fitting(known, self._promised_bytes) == asked.records:
+                return self._promise(asked, asked.records, known)
+        times = np.sort(table.column("time").to_numpy())
+        waited = False
+        while True:
+            room = self.count(stream.iri)
+            with self._changed:
+                if self._ended is not None:
+                    raise self._ended
+                fitting = asked.fitting(room, self._promised_bytes)
+                worthwhile = _PARTS * fitting >= asked.records
+                self._first_ms[stream.name] = int(times[0])
+                if fitting < asked.records and self._is_last_way_out(stream.name):
+                    fitting, worthwhile = asked.fitting(room.as_whole(), 0), True
+                    if fitting < asked.records and times[fitting] == times[0]:
+                        self._move_on(stream, room, int(times[0]))
+                if fitting == asked.records or (worthwhile and times[fitting] > times[0]):
+                    del self._first_ms[stream.name]
+                    return self._promise(asked, fitting, room)
+                if not waited:
+                    waited = True
+                    on_wait()
+                self._changed.wait(_LOOK_SECONDS)
+
+    def _promise(self, asked: _Asked, records: int, room: WindowRoom) -> tuple[int, int]:
+        promised = int(records * asked.elements_each * room.element_bytes)
+        self._promised_bytes += promised
+        self._on_the_way += 1
+        self._gone_on_ms = None
+        return records, promised
+
+    def _is_last_way_out(self, name: str) -> bool:
+        """Whether nothing is on the way, no other stream can bring anything, and nobody waits with earlier times."""
+        if self._on_the_way or any(other not in self._first_ms and not self.has_ended(other) for other in self._names):
+            return False
+        return (self._first_ms[name], name) == min((first_ms, other) for other, first_ms in self._first_ms.items())
+
+    def _move_on(self, stream: Admitted, room: WindowRoom, first_ms: int) -> None:
+        if self._gone_on_ms == first_ms:
+            self._ended = BudgetError(
+                f"the stream {stream.name} cannot go on: windows hold {room.held_bytes} of {room.whole_bytes} bytes,"
+                " and no other stream can move them on",
+                hint="'window_memory' says how much they may hold",
+            )
+            self._first_ms.clear()
+            self._changed.notify_all()
+            raise self._ended
+        self._gone_on_ms = first_ms
+        self._on_the_way += 1
+        self._go_on(first_ms)
+
+
+def elements_in(table: pa.Table, layout: Layout) -> int:
+    """How many triples a batch makes at most."""
+    lengths = {
+        slot: pc.fill_null(pc.list_value_length(table.column(f"text_{slot}")), 0).to_numpy()
+        for slot in range(len(layout.frames))
+        if pa.types.is_list(table.schema.field(f"text_{slot}").type)
+    }
+    total = 0
+    for triple in layout.triples:
+        several = [lengths[slot] for slot in triple if isinstance(slot, int) and slot in lengths]
+        total += int(np.multiply.reduce(several).sum()) if several else len(table)
+    return total

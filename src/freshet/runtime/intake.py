@@ -1,0 +1,79 @@
+"""Micro-batches on their way into the engine: of which stream they are, and how far each stream's batches have come."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from freshet.native.moments import BEFORE_ALL_TIME
+from freshet.rdf.batch import Layout
+
+
+@dataclass(frozen=True, slots=True)
+class StreamIntake:
+    """A stream, or a part of one: as batches name it (`name`), as queries name it (`iri`), as the pipeline file names
+    it (`stream`), how its triples are made, and what of (`made_from`).
+    """
+
+    name: str
+    iri: str
+    layout: Layout
+    stream: str
+    lateness_ms: int = 0
+    made_from: str = ""
+
+    @property
+    def fingerprint(self) -> str:
+        """What must be the same for a run to go on with the batches and Spark's state of an earlier one."""
+        return hashlib.blake2b(f"{self.layout!r}\n{self.made_from}".encode(), digest_size=16).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A micro-batch on its way from the journal to the engine; `sequence` is its entry there."""
+
+    stream: StreamIntake
+    number: int
+    sequence: int
+    table: pa.Table
+    records: int
+    rejected: int
+    seconds: float
+    until_ms: int | None  # all of the batch before this time is in with it; None: all is
+    promised_bytes: int
+
+
+class GoOn(NamedTuple):
+    """Nothing before a time is on the way: see `Admission`."""
+
+    to_ms: int
+
+
+class BatchPositions:
+    """The newest batch of each stream, by number; and of one that came in part, up to before what time it came."""
+
+    def __init__(self) -> None:
+        self.whole: dict[str, int] = {}
+        self.pieces: dict[str, tuple[int, int]] = {}
+
+    def came(self, name: str, number: int, until_ms: int | None) -> None:
+        """A batch came whole, or all of it before a time."""
+        if until_ms is None:
+            self.whole[name] = number
+            self.pieces.pop(name, None)
+        else:
+            self.pieces[name] = (number, until_ms)
+
+    def rest(self, name: str, number: int, table: pa.Table) -> pa.Table:
+        """What of a batch has not come yet."""
+        began, until_ms = self.pieces.get(name, (-1, 0))
+        return table.filter(pa.array(table.column("time").to_numpy() >= until_ms)) if began == number else table
+
+
+def last_time(table: pa.Table) -> int:
+    """The largest event time in an encoded batch."""
+    times = table.column("time").to_numpy()
+    return int(times.max()) if len(times) else BEFORE_ALL_TIME

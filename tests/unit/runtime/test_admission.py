@@ -1,0 +1,197 @@
+"""Batches of a pipeline while windows are full: they wait for other streams, go in piece by piece, or end the run."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from freshet.rdf.batch import Layout
+from freshet.rdf.errors import BudgetError, InputError
+from freshet.runtime.admission import elements_in
+from freshet.runtime.checkpoint import Checkpoint
+from freshet.runtime.ingest import Ingest
+from freshet.runtime.intake import StreamIntake
+from freshet.runtime.metrics import Metrics
+from freshet.runtime.session import Session
+from waiting import wait_until
+
+LAYOUT = Layout(((0, 1, 2),), (("", ""),) * 3)
+SCHEMA = pa.schema([("time", pa.int64()), ("arrived", pa.int64()), *((f"text_{k}", pa.string()) for k in range(3))])
+COUNTED = """
+PREFIX : <http://e/> REGISTER RSTREAM <counted> AS SELECT (COUNT(*) AS ?n)
+FROM NAMED WINDOW <w> ON :a [RANGE PT1S STEP PT1S] WHERE { WINDOW <w> { ?s :p ?o } }
+"""
+JOINED = """
+PREFIX : <http://e/> REGISTER RSTREAM <joined> AS SELECT (COUNT(*) AS ?n)
+FROM NAMED WINDOW <w> ON :a [RANGE PT1S STEP PT1S] FROM NAMED WINDOW <v> ON :b [RANGE PT1S STEP PT1S]
+WHERE { WINDOW <w> { ?s :p ?o } WINDOW <v> { ?s :p ?u } }
+"""
+
+
+def records(times: range) -> pa.Table:
+    texts = [f"<http://e/{time}>" for time in times]
+    columns = {"time": list(times), "arrived": list(times), "text_0": texts, "text_1": ["<http://e/p>"] * len(times)}
+    return pa.table({**columns, "text_2": texts}, schema=SCHEMA)
+
+
+class Pipeline:
+    """Streams a and b, and what a query counted: (close, number)."""
+
+    def __init__(self, query: str, window_bytes: int | None, folder: Path | None = None, names: str = "ab") -> None:
+        self.session = Session(window_bytes=window_bytes)
+        for name in names:
+            self.session.stream(f"http://e/{name}")
+        checkpoint = None if folder is None else Checkpoint(folder, every_seconds=1e6)
+        if checkpoint is not None:
+            checkpoint.recover(self.session.dictionary)
+        self.metrics = Metrics(list(names))
+        self.ingest = Ingest(self.session.engine, self.metrics, checkpoint)
+        self.reports: list[tuple[int, int]] = []
+        self.session.register(query, on_report=self._report)
+        self.ingest.open({name: StreamIntake(name, f"http://e/{name}", LAYOUT, name) for name in names})
+        self.errors: dict[str, BaseException] = {}
+
+    def _report(self, report) -> None:
+        (row,) = self.session.bindings(report)
+        self.reports.append((report.time_ms, int(row["n"].lexical)))
+
+    def send(self, name: str, number: int, times: range) -> None:
+        self.ingest.batch(name, number, records(times), records=len(times), rejected=0, seconds=0.0)
+
+    def sending(self, name: str, number: int, times: range) -> threading.Thread:
+        """As Spark does, in a thread of the stream's own."""
+
+        def send() -> None:
+            try:
+                self.send(name, number, times)
+            except BaseException as error:
+                self.errors[name] = error
+
+        thread = threading.Thread(target=send)
+        thread.start()
+        return thread
+
+    def waiting(self, name: str) -> None:
+        wait_until(lambda: name in self.ingest.waiting_for_room(), seconds=30)
+
+
+def undisturbed(query: str, *batches: tuple[str, range]) -> list[tuple[int, int]]:
+    """What is reported where windows may hold anything."""
+    pipeline = Pipeline(query, None)
+    for number, (name, times) in enumerate(batches):
+        pipeline.send(name, number, times)
+    pipeline.ingest.finish()
+    return pipeline.reports
+
+
+def test_a_stream_that_is_ahead_waits_until_the_other_comes():
+    pipeline = Pipeline(JOINED, 20_000)
+    pipeline.send("b", 0, range(10))
+    pipeline.send("a", 0, range(0, 2_000, 100))
+    ahead = pipeline.sending("a", 1, range(2_000, 20_000, 100))
+    pipeline.waiting("a")
+    assert pipeline.session.engine.streams["http://e/a"].watermark_ms < 20_000
+    assert pipeline.session.engine.window_room("http://e/a").held_bytes <= 20_000
+    number = 0
+    while ahead.is_alive():  # each batch of the other stream lets windows go on
+        number += 1
+        pipeline.send("b", number, range(1_000 * number, 1_000 * number + 10))
+    ahead.join()
+    for each in range(number + 1, 21):
+        pipeline.send("b", each, range(1_000 * each, 1_000 * each + 10))
+    pipeline.ingest.finish()
+    assert not pipeline.errors
+    assert pipeline.metrics.snapshot().streams["a"].waited >= 1
+    assert pipeline.metrics.snapshot().streams["a"].records == 200
+    others = [("b", range(1_000 * each, 1_000 * each + 10)) for each in range(21)]
+    assert pipeline.reports == undisturbed(JOINED, ("a", range(0, 20_000, 100)), *others)
+
+
+def test_a_batch_larger_than_the_budget_goes_in_piece_by_piece():
+    pipeline = Pipeline(COUNTED, 20_000, names="a")
+    pipeline.send("a", 0, range(0, 60_000, 10))
+    pipeline.ingest.finish()
+    assert pipeline.reports == [(close, 100) for close in range(1_000, 61_000, 1_000)]
+    snapshot = pipeline.metrics.snapshot()
+    assert (snapshot.records, snapshot.late) == (6_000, 0)
+    assert snapshot.batches > 10
+    assert 0 < snapshot.window_bytes <= snapshot.most_window_bytes == 20_000
+
+
+def test_streams_that_all_wait_take_turns():
+    pipeline = Pipeline(JOINED, 120_000)
+    both = [pipeline.sending(name, 0, range(0, 30_000, 10)) for name in "ab"]
+    for thread in both:
+        thread.join(60)
+    pipeline.ingest.finish()
+    assert not pipeline.errors
+    assert pipeline.reports == [(close, 100) for close in range(1_000, 31_000, 1_000)]
+
+
+def test_a_stream_that_has_ended_holds_nobody_back():
+    pipeline = Pipeline(JOINED, 20_000)
+    pipeline.send("b", 0, range(0, 1_500, 10))
+    pipeline.ingest.part_is("b", "ended")
+    pipeline.send("a", 0, range(0, 60_000, 20))
+    pipeline.ingest.finish()
+    assert pipeline.reports == undisturbed(JOINED, ("b", range(0, 1_500, 10)), ("a", range(0, 60_000, 20)))
+    assert pipeline.reports[:3] == [(1_000, 50), (2_000, 25), (3_000, 0)]
+
+
+def test_where_nobody_can_make_room_the_run_ends_and_says_so():
+    pipeline = Pipeline(COUNTED.replace("PT1S", "PT1H"), 20_000, names="a")
+    said = r"the stream a cannot go on: windows hold \d+ of 20000 bytes, and no other stream can move them on"
+    with pytest.raises(BudgetError, match=said):
+        pipeline.send("a", 0, range(0, 60_000, 10))
+    with pytest.raises(BudgetError, match=said):
+        pipeline.ingest.check()
+
+
+def test_all_who_wait_hear_that_the_run_ends():
+    pipeline = Pipeline(JOINED, 10_000)
+    pipeline.send("b", 0, range(1))
+    ahead = pipeline.sending("a", 0, range(0, 60_000, 10))
+    pipeline.waiting("a")
+    pipeline.ingest.let_go()
+    ahead.join(30)
+    assert isinstance(pipeline.errors["a"], InputError)
+    pipeline.ingest.close()
+
+
+def test_a_batch_that_was_in_piece_by_piece_is_whole_after_a_restart(tmp_path):
+    first = Pipeline(JOINED, 20_000, tmp_path)
+    first.send("b", 0, range(10))
+    ahead = first.sending("a", 0, range(0, 20_000, 50))
+    first.waiting("a")
+    first.ingest.let_go()
+    ahead.join(30)
+    assert isinstance(first.errors["a"], InputError)
+    first.ingest.close()
+    before = first.session.engine.streams["http://e/a"].elements
+    assert 0 < before < 400
+    again = Pipeline(JOINED, None, tmp_path)
+    assert again.ingest.last_batch("a") == -1
+    again.send("a", 0, range(0, 20_000, 50))  # Spark repeats what it has not heard of
+    assert again.ingest.last_batch("a") == 0
+    for number in range(1, 21):
+        again.send("b", number, range(1_000 * number, 1_000 * number + 10))
+    again.ingest.finish()
+    again.ingest.close()
+    assert again.session.engine.streams["http://e/a"].elements == 400
+    others = [("b", range(1_000 * each, 1_000 * each + 10)) for each in range(21)]
+    assert again.reports == undisturbed(JOINED, ("a", range(0, 20_000, 50)), *others)
+
+
+def test_the_triples_of_a_batch_are_counted_with_those_of_lists():
+    lists = pa.table(
+        {
+            "time": [1, 2],
+            "arrived": [1, 2],
+            "text_0": ["a", "b"],
+            "text_1": pa.array([["x", "y", "z"], None], pa.list_(pa.string())),
+        }
+    )
+    assert elements_in(lists, Layout(((0, 0, 0), (0, 0, 1)), (("", ""),) * 2)) == 2 + 3
