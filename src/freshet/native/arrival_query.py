@@ -76,6 +76,15 @@ class ArrivalQuery:
         """The streams that it reads."""
         return self._source.streams
 
+    @property
+    def last_ms(self) -> int:
+        """The last instant that it has answered for."""
+        return self._source.last_ms
+
+    def since(self, stream: str, default: int) -> int:
+        """A time that no element is before which a window of so many elements of a stream holds."""
+        return self._source.since(stream, default)
+
     def receive(self, stream: str, elements: Elements) -> None:
         """Elements of a stream, none behind the watermark."""
         self._source.receive(stream, elements)

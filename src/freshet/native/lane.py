@@ -16,6 +16,7 @@ import numpy as np
 
 from freshet.native.clock import Clock, ClockedQuery
 from freshet.native.moments import BEFORE_ALL_TIME
+from freshet.native.timing import Counted
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 
@@ -71,6 +72,9 @@ class Lane:
         with self._changed:
             waiting = [int(item[2].times.min()) for item in self._queue if item[0] == "push" and len(item[2].times)]
         return min([self._clock.needed_from(name), *waiting])
+
+    def counted(self, name: str) -> Counted:
+        return self._clock.counted(name)
 
     # ---- what is done in order
 

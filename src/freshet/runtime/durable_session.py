@@ -24,7 +24,7 @@ from freshet.rdf.reading import Quads
 from freshet.rdf.terms import Iri
 from freshet.rdf.triples import DEFAULT_GRAPH
 from freshet.results.report import Report
-from freshet.runtime.checkpoint import Checkpoint, segments_of
+from freshet.runtime.checkpoint import Checkpoint, needs_everything, segments_of
 from freshet.runtime.checkpoint_manifest import State
 from freshet.runtime.checkpoint_segments import GraphRows
 from freshet.runtime.durable_checks import check_columns, checked_options, checked_registration
@@ -92,7 +92,9 @@ class DurableSession:
         state = checkpoint.recover(self._dictionary, self._open_again)
         checkpoint.start(self._state, self._engine)
         if state:
+            self._engine.go_on_counting(checkpoint.counted)
             self._restore_state(state)
+            self._engine.go_on_counting({})
         for entry in checkpoint.entries():
             self._mark_if_due(entry.sequence)
             with self._doing(entry.sequence, latest_in(entry.header)), self._dictionary.pins:
@@ -147,6 +149,8 @@ class DurableSession:
                 raise
             with self._doing(sequence, BEFORE_ALL_TIME):
                 pass
+            if self._engine.keeps_everything(registration.name):
+                warnings.warn(needs_everything(registration.name), stacklevel=4)
             return self.registered(registration.name, on_report)
 
     def registered(self, name: str, on_report: Callable[[Report], None] | None) -> RegisteredQuery:
