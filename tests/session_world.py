@@ -135,13 +135,12 @@ class Program:
 
 def disturbed(folder: Path, steps: int, last: bool) -> None:
     """One life of the session, until it is killed or done."""
-    acknowledged = folder / "acknowledged"
+    known = acknowledged_steps(folder)
     session = Session(checkpoint=folder / "checkpoint", checkpoint_seconds=0.03)
     positions = session.positions()
-    known = acknowledged.stat().st_size if acknowledged.exists() else 0
     found = positions[READINGS].batches if READINGS in positions else 0
     assert found >= known, f"{known} batches were acknowledged, {found} are there"
-    with acknowledged.open("ab", buffering=0) as file:
+    with (folder / "acknowledged").open("ab", buffering=0) as file:
         file.truncate(found)  # which makes it longer where the last batch was taken but not acknowledged
         program = Program(session, folder, steps)
         program.run(positions, lambda step: file.write(b"."))
@@ -161,9 +160,15 @@ def undisturbed(folder: Path, steps: int) -> None:
 
 
 def kill_again_and_again(folder: Path, rounds: int, steps: int, seed: int) -> int:
-    """Fork sessions and kill them; the last one may end. Gives how many were killed at work."""
+    """Fork sessions and kill them; the last one may end. Gives how many were killed at work.
+
+    Most are killed when they have done some more steps, however long that takes; some soon, while they recover.
+    """
     random, killed = Random(seed), 0
     for number in range(rounds + 1):
+        more = random.randrange(1, 3 * steps // (2 * rounds)) if random.random() < 0.75 else None
+        delay = random.uniform(0.0, 0.005 if more else 0.2)
+        done = acknowledged_steps(folder)
         child = os.fork()
         if child == 0:
             status = 1
@@ -176,7 +181,9 @@ def kill_again_and_again(folder: Path, rounds: int, steps: int, seed: int) -> in
             finally:
                 os._exit(status)
         if number < rounds:
-            time.sleep(random.uniform(0.0, 0.8))
+            while more and acknowledged_steps(folder) < done + more and not has_ended(child):
+                time.sleep(0.001)
+            time.sleep(delay)
             os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
         if os.WIFSIGNALED(status):
@@ -184,6 +191,16 @@ def kill_again_and_again(folder: Path, rounds: int, steps: int, seed: int) -> in
         elif os.waitstatus_to_exitcode(status):
             raise SystemExit(f"round {number} failed")
     return killed
+
+
+def acknowledged_steps(folder: Path) -> int:
+    acknowledged = folder / "acknowledged"
+    return acknowledged.stat().st_size if acknowledged.exists() else 0
+
+
+def has_ended(child: int) -> bool:
+    """Whether a child has ended; it is still to be waited for."""
+    return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 if __name__ == "__main__":

@@ -76,10 +76,10 @@ def run_and_kill(world: World, reports: int, delay: float) -> bool:
 
 
 @pytest.mark.parametrize("rounds", [10 if os.environ.get("FRESHET_SOAK") else 2])
-def test_a_killed_run_goes_on_where_it_was(tmp_path, monkeypatch, rounds):
-    monkeypatch.setenv("FRESHET_CHECKPOINT_SECONDS", "0.01")  # so that batches have marks of their own, however fast
+def test_a_killed_run_goes_on_where_it_was(tmp_path, rounds):
     random = Random()  # another moment every time
-    world = absorbing_world(tmp_path, files=8 + 5 * rounds)
+    # checkpoints so often that batches have marks of their own, however fast
+    world = absorbing_world(tmp_path, checkpoint="{folder: checkpoint, every: 10ms}", files=8 + 5 * rounds)
     killed = []
     for _ in range(rounds):
         more = len(world.reports_so_far()) + 1 + random.randrange(8)
@@ -91,11 +91,10 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path, monkeypatch, rounds):
     assert list((tmp_path / "checkpoint" / "graph").glob("*-triples.parquet"))
 
 
-def test_a_full_disk_and_then_a_damaged_journal(tmp_path, monkeypatch):
+def test_a_full_disk_and_then_a_damaged_journal(tmp_path):
     """The run ends with one line; with more room, and what is damaged read again, the next goes on."""
-    monkeypatch.setenv("FRESHET_CHECKPOINT_SECONDS", "0.2")
     with small_disk(tmp_path / "disk", "400k") as disk:
-        world = absorbing_world(tmp_path, checkpoint="disk/checkpoint", bad=False)
+        world = absorbing_world(tmp_path, checkpoint="{folder: disk/checkpoint, every: 200ms}", bad=False)
         run = in_another_process("run", world.pipeline, "--until-done", seconds=600)
         assert run.status == 1
         assert "No space left on device" in run.err.splitlines()[-1]

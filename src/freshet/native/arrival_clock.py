@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from freshet.algebra.windows import NowWindow, RangeWindow
+from freshet.algebra.windows import CountWindow, NowWindow, RangeWindow, TriplesWindow
 from freshet.native.arrival_plan import parameter_predicate
 from freshet.native.arrival_query import ArrivalQuery, by_time
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, close_at, instant_at
@@ -15,7 +15,9 @@ from freshet.native.one_way_index import Ids
 from freshet.native.plan import Plan
 from freshet.native.r2s.bags import dealt_out
 from freshet.native.reads import reads_stored
+from freshet.native.timing import Counted
 from freshet.rdf.elements import Elements
+from freshet.rdf.terms import Iri
 from freshet.rdf.triples import DEFAULT_GRAPH
 from freshet.results.report import Report
 
@@ -85,17 +87,26 @@ class ArrivalClock:
         """All that it holds is its own."""
 
     def needed_from(self, name: str) -> int:
-        """The earliest time of an element that matters to the next instant."""
-        needed_ms = self.passed_ms
+        """The earliest time of an element that matters to the next instant, or was inside at the last one."""
+        known_ms = self.passed_ms
+        if self._query.last_ms != BEFORE_ALL_TIME:  # what leaves at the next instant was inside then
+            known_ms = min(known_ms, self._query.last_ms + 1)
+        needed_ms = known_ms
         for window in self.plan.windows:
             match window:
                 case RangeWindow(_, width_ms):
-                    needed_ms = min(needed_ms, self.passed_ms - width_ms - 1)
+                    needed_ms = min(needed_ms, known_ms - width_ms - 1)
                 case NowWindow():
-                    needed_ms = min(needed_ms, self.passed_ms - 1)
+                    needed_ms = min(needed_ms, known_ms - 1)
+                case CountWindow(Iri(stream)) | TriplesWindow(Iri(stream)):
+                    needed_ms = min(needed_ms, self._query.since(stream, known_ms))
                 case _:
                     return BEFORE_ALL_TIME
         return needed_ms
+
+    def counted(self, name: str) -> Counted:
+        """No window of these counts in steps."""
+        return ()
 
     # ---- data and time
 

@@ -88,6 +88,15 @@ class ArrivalQuery:
         distinct = 0 if self._distinct is None else self._distinct.held_bytes
         return waiting + self._leaves.held_bytes + self._join.results.held_bytes + distinct
 
+    @property
+    def last_ms(self) -> int:
+        """The last instant that it has answered for."""
+        return self._source.last_ms
+
+    def since(self, stream: str, default: int) -> int:
+        """A time that no element is before which a window of so many elements of a stream holds."""
+        return self._source.since(stream, default)
+
     def receive(self, stream: str, elements: Elements) -> None:
         """Elements of a stream, none behind the watermark."""
         self._source.receive(stream, elements)

@@ -26,6 +26,7 @@ from freshet.kernels.arrivals import (
 from freshet.native.arrival_leaf import ArrivalLeaf
 from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.native.one_way_index import Ids
+from freshet.native.recent_times import RecentTimes
 from freshet.native.s2r.waiting import WaitingElements
 from freshet.native.stream import joined
 from freshet.rdf.elements import Elements
@@ -80,6 +81,8 @@ class ArrivalSource:
         self.instants = _NONE
         self._waiting = [WaitingElements() for _ in self.streams]
         self._waiting_of = dict(zip(self.streams, self._waiting, strict=True))
+        self._recent = _recent_times(leaves)
+        self.last_ms = BEFORE_ALL_TIME  # the last instant that has been taken
         self._single_offsets: dict[int, Ids] = {}
         self._stored = WaitingElements()
         self._reads_stored = any(leaf.window is None for leaf in leaves)
@@ -123,12 +126,27 @@ class ArrivalSource:
             ends.append(end)
         if not parts:
             return None
+        self.last_ms = last_ms
+        if self._recent:
+            self._remember(parts, ends)
         stored = self._stored.release(last_ms + 1) if self._reads_stored else None
         if stored is not None:
             parts.append(stored)
             end += len(stored.times)
         ends.append(end)
         return Ready(parts[0] if len(parts) == 1 else joined(parts), self._offsets(ends))
+
+    def since(self, stream: str, default: int) -> int:
+        """A time that no element is before which a window of so many elements of a stream holds."""
+        recent = self._recent.get(stream)
+        return default if recent is None else recent.since(default)
+
+    def _remember(self, parts: list[Elements], ends: list[int]) -> None:
+        """How far back windows reach that hold so many elements."""
+        came = [stream for at, stream in enumerate(self.streams) if ends[at + 1] > ends[at]]
+        for stream, part in zip(came, parts, strict=True):
+            if stream in self._recent:
+                self._recent[stream].add(part.times.item(0), len(part.times))
 
     def _offsets(self, ends: list[int]) -> Ids:
         if ends[-1] > 1:
@@ -151,6 +169,15 @@ class ArrivalSource:
         """The instants of moments of the last batch."""
         times: Ids = self.instants[moments - self.first]
         return times
+
+
+def _recent_times(leaves: Sequence[ArrivalLeaf]) -> dict[str, RecentTimes]:
+    """For each stream that a window holds so many elements of."""
+    most: dict[str, int] = {}
+    for leaf in leaves:
+        if isinstance(leaf.window, CountWindow | TriplesWindow):
+            most[_stream(leaf)] = max(most.get(_stream(leaf), 0), leaf.window.count)
+    return {stream: RecentTimes(count) for stream, count in most.items()}
 
 
 def _stream(leaf: ArrivalLeaf) -> str:

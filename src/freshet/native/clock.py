@@ -15,11 +15,11 @@ from freshet.native.plan import Plan
 from freshet.native.rhythm import Rhythm
 from freshet.native.s2r.content import WindowContent
 from freshet.native.s2r.contents import content_of
-from freshet.native.s2r.feed import Feed
+from freshet.native.s2r.feed import FROM_THE_FIRST, Begin, Feed
 from freshet.native.stored import StoredGraphs, matches
 from freshet.native.stored_leaf import MOST_ROWS, StoredLeaf
 from freshet.native.stream import in_order
-from freshet.native.timing import ReportCondition, Timing, source_of
+from freshet.native.timing import Counted, ReportCondition, Timing, counts_in_steps, source_of
 from freshet.rdf.elements import Elements
 from freshet.rdf.triples import DEFAULT_GRAPH
 from freshet.results.report import Report
@@ -76,6 +76,10 @@ class _Member:
         self.absorbed = timing.absorbed
         # As of when the windows held what they held at the last two evaluations.
         self.known_ms = self.known_before_ms = AFTER_ALL_TIME
+        # The windows that count elements, and for each where what it held then begins.
+        self.counting = tuple(window for window in rhythm.windows if window.counts)
+        self.begins: tuple[Begin, ...] | None = None
+        self.begins_before: tuple[Begin, ...] | None = None
         self.stale = False  # whether its windows have changed since
         self.taken = 0  # the last step that it has taken in
         self.removed = False
@@ -97,6 +101,9 @@ class _Member:
             known_ms = self.rhythm.held_since(time_ms)
             self.known_before_ms = self.known_ms if self.known_ms < known_ms else known_ms
             self.known_ms = known_ms
+            if self.counting:
+                self.begins_before = self.begins
+                self.begins = tuple(window.feed.begin_of(window.first) for window in self.counting)
             self.stale = False
             report = self.query.report(time_ms)
             if report is not None:
@@ -135,6 +142,7 @@ class Clock:
         self._all_feeds: list[Feed] = []
         self._windows: dict[WindowOperator, WindowContent] = {}  # of the newest generation
         self._newest: dict[str, Feed] = {}  # likewise
+        self._begins: dict[WindowOperator, Begin] = {}  # of a query that is registered again after a restart
         self._stored_leaves: dict[tuple[int, LeafPattern], LeafBuffer] = {}
         self._large_leaves: dict[tuple[int, LeafPattern], StoredLeaf] = {}
         self._number = 0
@@ -166,15 +174,33 @@ class Clock:
     def window(self, window: WindowOperator) -> WindowContent:
         """The content of a window for a query that is being registered."""
         if window not in self._windows:
-            stream = source_of(window)
-            if stream not in self._newest:
-                self._newest[stream] = Feed(stream)
-                self._feeds.setdefault(stream, []).append(self._newest[stream])
-                self._all_feeds.append(self._newest[stream])
-            feed = self._newest[stream]
+            feed = self._feed(source_of(window), self._begins.get(window))
             content = self._windows[window] = content_of(window, feed)
             feed.readers.append(content)
         return self._windows[window]
+
+    def _feed(self, stream: str, begin: Begin | None) -> Feed:
+        """The newest feed of a stream, or one of its own for a window that goes on counting."""
+        feed = self._newest.get(stream) if begin is None else None
+        if feed is None:
+            feed = Feed(stream, begin or FROM_THE_FIRST)
+            self._feeds.setdefault(stream, []).append(feed)
+            self._all_feeds.append(feed)
+            if begin is None:
+                self._newest[stream] = feed
+        return feed
+
+    @contextmanager
+    def going_on(self, begins: tuple[tuple[WindowOperator, Begin], ...]) -> Iterator[None]:
+        """A query is registered whose windows go on counting elements from where they were; it shares no windows."""
+        if not begins:
+            yield
+            return
+        self._newest, self._windows, self._begins = {}, {}, dict(begins)
+        try:
+            yield
+        finally:
+            self._newest, self._windows, self._begins = {}, {}, {}
 
     def stored_leaf(self, pattern: LeafPattern, graph: int = DEFAULT_GRAPH) -> LeafBuffer:
         """The leaf buffer of a pattern in a stored graph. It is filled at the next step."""
@@ -329,7 +355,25 @@ class Clock:
         known_ms = member.rhythm.held_since(self.passed_ms)
         if member.only_non_empty or not member.rhythm.rests:  # its answers are compared with those before
             known_ms = min(known_ms, member.known_before_ms)
-        return min(window.needed_from(known_ms) for window in member.rhythm.windows)
+        begins = (begin.time_ms for begin in self._needed_begins(member))
+        return min([*(window.needed_from(known_ms) for window in member.rhythm.windows), *begins])
+
+    def counted(self, name: str) -> Counted:
+        """How many elements the windows of a query had counted where `needed_from` begins, as far as that matters."""
+        member = self._members[name]
+        begins = zip(member.counting, self._needed_begins(member), strict=True)
+        at = member.rhythm.windows.index
+        return [(at(window), *begin) for window, begin in begins if counts_in_steps(window.window)]
+
+    def _needed_begins(self, member: _Member) -> tuple[Begin, ...]:
+        """For each window that counts elements from where on it needs them."""
+        begins = member.begins_before
+        if begins is None:  # it was not reported twice yet: all that it has is needed, and what waits
+            begins = tuple(
+                Begin(self.passed_ms, 0) if window.feed.begin is FROM_THE_FIRST else window.feed.begin
+                for window in member.counting
+            )
+        return begins
 
     def _visit_until(self, watermark_ms: int) -> None:
         for feed in self._all_feeds:

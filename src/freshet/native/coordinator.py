@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
 from freshet.algebra.nodes import Query
+from freshet.algebra.windows import AllWindow
 from freshet.federation.evaluation import Constraints
 from freshet.native.arrival_clock import ArrivalClock
 from freshet.native.clock import Clock
@@ -28,7 +29,7 @@ from freshet.native.reads import asks_services, predicates_of
 from freshet.native.shared_plans import ShapeKey, SharedPlans
 from freshet.native.sharing import Shape, shape_of
 from freshet.native.stream import StreamState
-from freshet.native.timing import Timing, timing_of
+from freshet.native.timing import Counted, Timing, timing_of
 from freshet.native.window_budget import WindowBudget, WindowRoom
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
@@ -65,6 +66,7 @@ class Engine:
         self._groups = 0
         self.forgetting = Forgetting(dictionary)
         self._kept = KeptWindows(graphs)
+        self._counted: dict[str, Counted] = {}
         self._budget = WindowBudget(window_bytes, self._connections, (graphs, dictionary))
         self._lock = OwnedLock()
         self.lanes = Lanes(self._queries, self._lock)
@@ -124,6 +126,7 @@ class Engine:
                 raise InputError(f"a query named {name} is registered already")
             timing = timing_of(plan, query.period_ms if every_ms is None else every_ms, report, file)
             self._connections.make_streams(timing)
+            timing = timing.going_on(self._counted.pop(name, ()))
             shape = None if measurements is not None or limit_seconds is not None else shape_of(plan)
             clock: AnyClock | None = None
             try:
@@ -245,6 +248,24 @@ class Engine:
                 default=AFTER_ALL_TIME,
             )
 
+    def counted(self) -> dict[str, Counted]:
+        """How far the windows of each query had counted where `needed_from` begins, if that makes a difference."""
+        with self._lock:
+            known = {name: (clock, self._plans.clock_name(name)) for name, clock in self._queries.items()}
+            found = {name: clock.counted(known_as) for name, (clock, known_as) in known.items()}
+        return {name: counted for name, counted in found.items() if counted}
+
+    def go_on_counting(self, counted: Mapping[str, Counted]) -> None:
+        """Have queries that are registered from now on count elements from where those of their names were."""
+        with self._lock:
+            self._counted = dict(counted)
+
+    def keeps_everything(self, name: str) -> bool:
+        """Whether a query needs all elements that have come since it was registered."""
+        with self._lock:
+            query = self._queries[name].query(self._plans.clock_name(name))
+            return any(isinstance(window, AllWindow) for window in query.plan.windows)
+
     @contextmanager
     def loading(self) -> Iterator[None]:
         """Held around loads that belong together, before anything of the stored graphs: as a push takes both."""
@@ -356,8 +377,9 @@ class Engine:
                 return arrivals, plan
         clock = self._clock(timing)
         try:
-            query = self._hosting.alone(name, plan, clock, self._keeping(on_report), measurements)
-            clock.add(name, query, timing, limit_seconds)
+            with clock.going_on(timing.begins):
+                query = self._hosting.alone(name, plan, clock, self._keeping(on_report), measurements)
+                clock.add(name, query, timing, limit_seconds)
         except BaseException:
             clock.free()  # others may have it, and keep what is theirs
             raise
@@ -383,10 +405,11 @@ class Engine:
         clock = Clock(self._connections.streams_of(timing), self._graphs, failed)
         lane = Lane(clock, self.dictionary, self.forget)
         deliver = self.lanes.told(clock, self._keeping(on_report))
-        query = self._hosting.alone(name, plan, clock, deliver, measurements, constraints)
-        if query.evaluation is not None:
-            query.evaluation.released_at = lane.released_at
-        clock.add(name, query, timing, limit_seconds)
+        with clock.going_on(timing.begins):
+            query = self._hosting.alone(name, plan, clock, deliver, measurements, constraints)
+            if query.evaluation is not None:
+                query.evaluation.released_at = lane.released_at
+            clock.add(name, query, timing, limit_seconds)
         return lane, query.plan
 
     def _shared(self, name: str, shape: Shape, key: ShapeKey, on_report: Callable[[Report], None]) -> AnyClock:
@@ -405,8 +428,10 @@ class Engine:
                 shared = clock = arrivals
             else:
                 clock = self._clock(timing)
-                shared = self._hosting.shared(group, shape.plan, clock, len(shape.constants), self.forgetting.keep_rows)
-                clock.add(group, shared, timing)
+                keep, count = self.forgetting.keep_rows, len(shape.constants)
+                with clock.going_on(timing.begins):
+                    shared = self._hosting.shared(group, shape.plan, clock, count, keep)
+                    clock.add(group, shared, timing)
             self._shared_clocks[group] = clock
         if isinstance(shared, ArrivalClock):  # else what is reported to all is kept in one
             on_report = self._keeping(on_report)

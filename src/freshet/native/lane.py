@@ -20,6 +20,7 @@ from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, close_at
 from freshet.native.releases import Releases
 from freshet.native.s2r.waiting import ELEMENT_BYTES
 from freshet.native.stored_leaf import StoredLeaf
+from freshet.native.timing import Counted
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 
@@ -71,6 +72,7 @@ class Lane:
         self._left: int | None = None  # the first entry that was not done when it was closed
         self._waiting = 0  # elements in the queue
         self._needed_ms: dict[str, int] = {}  # as it was when the thread rested last
+        self._counted: dict[str, Counted] = {}  # likewise
         self._error: BaseException | None = None
         self._thread: Thread | None = None
         clock.on_visited = self._rest
@@ -144,6 +146,10 @@ class Lane:
     def waiting_bytes(self) -> int:
         """What the elements in the queue may take."""
         return self._waiting * max(map(self.element_bytes, self.streams)) if self._waiting else 0
+
+    def counted(self, name: str) -> Counted:
+        with self._changed:
+            return self._counted.get(name, ()) if self._unfinished() else self._clock.counted(name)
 
     # ---- what is done in order
 
@@ -286,8 +292,9 @@ class Lane:
 
     def _note_needed(self) -> None:
         needed_ms = {name: self._clock.needed_from(name) for name in self._clock.names}
+        counted = {name: self._clock.counted(name) for name in needed_ms}
         with self._changed:
-            self._needed_ms = needed_ms
+            self._needed_ms, self._counted = needed_ms, counted
 
     def _close(self) -> None:
         if not self._closed:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from freshet.algebra.windows import EventTimeWindow, WindowOperator
+from freshet.algebra.windows import CountWindow, EventTimeWindow, WindowOperator
 from freshet.native.plan import Plan
 from freshet.native.reads import reads_stored
+from freshet.native.s2r.feed import Begin
 from freshet.rdf.errors import InputError
 from freshet.rdf.terms import Iri
+
+# Of the windows that count elements in steps: which of a query's windows, a time, how many elements came before it.
+Counted = Sequence[Sequence[int]]
 
 
 class ReportCondition(StrEnum):
@@ -26,12 +30,21 @@ class Timing:
     """The windows of a query, how often it is computed where that is not when they move, and its report conditions.
 
     `absorbed` says that it reads what streams leave in the stored graph, and so waits for these streams too.
+    `begins` says where windows go on that had counted elements before a restart.
     """
 
     windows: tuple[WindowOperator, ...]
     period_ms: int | None = None
     conditions: frozenset[ReportCondition] = frozenset()
     absorbed: bool = False
+    begins: tuple[tuple[WindowOperator, Begin], ...] = ()
+
+    def going_on(self, counted: Counted) -> Timing:
+        """The same with windows that go on counting."""
+        begins = [(at, Begin(time_ms, number)) for at, time_ms, number in counted]
+        known = [(self.windows[at], begin) for at, begin in begins if at < len(self.windows)]
+        steps = tuple(each for each in known if counts_in_steps(each[0]))
+        return replace(self, begins=steps) if steps else self
 
     @property
     def is_plain(self) -> bool:
@@ -58,6 +71,11 @@ def timing_of(
     if not plan.windows:
         raise InputError("STREAM with a variable needs a stream that is declared", file=file)
     return Timing(plan.windows, period_ms, report_conditions(report, file), reads_stored(plan))
+
+
+def counts_in_steps(window: WindowOperator) -> bool:
+    """Whether what a window holds depends on how many elements there ever were."""
+    return isinstance(window, CountWindow) and window.step > 1
 
 
 def source_of(window: WindowOperator) -> str:

@@ -9,7 +9,6 @@ hold the same again. The journal is kept from the cut of the manifest before on,
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +19,7 @@ import numpy as np
 
 from freshet.native.coordinator import Engine
 from freshet.native.moments import BEFORE_ALL_TIME
+from freshet.native.timing import Counted
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import FreshetError, InputError
 from freshet.runtime.checkpoint_manifest import Manifest, Manifests, Segment, State
@@ -45,6 +45,7 @@ class _Mark:
     state: State
     needed_ms: int
     passed: dict[str, int]  # for each query the moment up to which it had been reported
+    counted: dict[str, Counted]  # and how many elements its windows had counted before that time
     latest_ms: int = BEFORE_ALL_TIME
     made_at: float = field(default_factory=time.monotonic)
 
@@ -78,6 +79,7 @@ class Checkpoint:
         self.delivered = -1  # all reports of entries up to here have reached whoever wants them
         self._passed: dict[str, int] = {}  # up to which moment each query had been delivered at the last checkpoint
         self.state: State = {}  # of the checkpoint that was recovered
+        self.counted: dict[str, list[list[int]]] = {}  # likewise
         self.headers: list[tuple[int, Header]] = []  # of what is to be done again
         self.problems: list[str] = []
         self.trouble = ""  # why the last checkpoint could not be made
@@ -112,6 +114,7 @@ class Checkpoint:
             self.problems.append(f"{self._journal_folder}: {ended}")
         if manifest is not None:
             self._passed = dict(manifest.passed)
+            self.counted = manifest.counted
         for _, header in self.headers:
             self._passed.update(header.get("stopped_at", {}))
         if manifest is not None:
@@ -221,7 +224,7 @@ class Checkpoint:
     def mark(self, sequence: int) -> None:
         """Remember how everything is before an entry is done, so that there can be a checkpoint of that."""
         state = {**self._describe(), "vector_timestamp": self.dataset.vector_timestamp()}
-        mark = _Mark(sequence, state, self._needed_from(), self._engine.passed())
+        mark = _Mark(sequence, state, self._needed_from(), self._engine.passed(), self._engine.counted())
         with self._lock:
             if self._marks and self._marks[-1].sequence == sequence:
                 return
@@ -297,9 +300,9 @@ class Checkpoint:
         with self._making, self._dictionary.pins:
             newest = self._manifests.newest
             with self._lock:
-                mark, passed = self._cut()
+                mark, known = self._cut()
                 last = 0 if newest is None else newest.cut
-                if mark is None or mark.sequence <= last:
+                if mark is None or known is None or mark.sequence <= last:
                     return False
                 loads = [each for sequence, some in self._loads if last <= sequence < mark.sequence for each in some]
             segments = [*(newest.segments if newest is not None else ()), *loads]
@@ -315,18 +318,21 @@ class Checkpoint:
             number = 0 if newest is None else newest.number + 1
             delivered, end = self.delivered, self.journal.next_sequence
             self.journal.sync()
-            self._manifests.write(Manifest(number, mark.sequence, end, delivered, passed, tuple(segments), mark.state))
+            counted = {name: [[*each] for each in some] for name, some in known.counted.items()}
+            self._manifests.write(
+                Manifest(number, mark.sequence, end, delivered, known.passed, tuple(segments), mark.state, counted)
+            )
             self._forget_before(mark.sequence)
             return True
 
-    def _cut(self) -> tuple[_Mark | None, dict[str, int]]:
-        """The newest mark that everything which is yet to be reported, or delivered, can be found again from; and how
-        far all has been delivered."""
+    def _cut(self) -> tuple[_Mark | None, _Mark | None]:
+        """The newest mark that everything which is yet to be reported, or delivered, can be found again from; and the
+        one up to which all has been delivered."""
         safe = [mark for mark in self._marks if mark.sequence <= self.delivered + 1]
         if not safe:
-            return None, {}
-        needed_ms, passed = safe[-1].needed_ms, safe[-1].passed
-        return next((mark for mark in safe[:-1] if mark.latest_ms >= needed_ms), safe[-1]), passed
+            return None, None
+        needed_ms = safe[-1].needed_ms
+        return next((mark for mark in safe[:-1] if mark.latest_ms >= needed_ms), safe[-1]), safe[-1]
 
     def _forget_before(self, cut: int) -> None:
         self.dataset.forget_before(cut)
@@ -350,16 +356,9 @@ class Checkpoint:
                 file.unlink(missing_ok=True)
 
 
-def checkpoint_seconds() -> float:
-    """How long it is between two checkpoints of a pipeline."""
-    said = os.environ.get("FRESHET_CHECKPOINT_SECONDS", "")
-    try:
-        seconds = float(said) if said else EVERY_SECONDS
-    except ValueError:
-        seconds = 0.0
-    if not seconds > 0:
-        raise InputError(f"FRESHET_CHECKPOINT_SECONDS must be a number of seconds, not {said!r}")
-    return seconds
+def needs_everything(query: str) -> str:
+    """What is said of a query that keeps the journal from ever being cut."""
+    return f"the query {query} has a window [ALL], which needs all that ever came: so the checkpoint keeps it all"
 
 
 def segments_of(header: Header) -> list[Segment]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,7 @@ class Manifest:
 
     To recover is to take these up and to do again what the journal has from there on. It had the entries before `end`
     by then; all reports of the entries up to `delivered`, and at the moments up to `passed`, had been delivered.
+    `counted` says how far windows had counted elements before those that the journal has still.
     """
 
     number: int
@@ -49,6 +50,7 @@ class Manifest:
     passed: dict[str, int]
     segments: tuple[Segment, ...]
     state: State
+    counted: dict[str, list[list[int]]] = field(default_factory=dict)
 
 
 class Manifests:

@@ -26,7 +26,7 @@ from freshet.rdf.reading import Quads
 from freshet.rdf.terms import Iri
 from freshet.rdf.triples import DEFAULT_GRAPH
 from freshet.results.report import Report
-from freshet.runtime.checkpoint import Checkpoint, segments_of
+from freshet.runtime.checkpoint import Checkpoint, needs_everything, segments_of
 from freshet.runtime.checkpoint_manifest import State
 from freshet.runtime.checkpoint_segments import GraphRows
 from freshet.runtime.durable_checks import check_columns, checked_options, checked_registration
@@ -99,7 +99,9 @@ class DurableSession:
             self._reports.recovered()
             checkpoint.start(self._state, self._engine)
             if state:
+                self._engine.go_on_counting(checkpoint.counted)
                 self._restore_state(state)
+                self._engine.go_on_counting({})
         for entry in checkpoint.entries():
             with self._order:
                 self._mark_if_due(entry.sequence)
@@ -157,6 +159,8 @@ class DurableSession:
                 raise
             with self._doing(sequence, BEFORE_ALL_TIME):
                 pass
+            if self._engine.keeps_everything(registration.name):
+                warnings.warn(needs_everything(registration.name), stacklevel=4)
             return self.registered(registration.name, on_report)
 
     def registered(self, name: str, on_report: Callable[[Report], None] | None) -> RegisteredQuery:

@@ -80,7 +80,7 @@ def check_outputs(
 ) -> Iterator[InputError]:
     """No two things write to one place, and nothing writes where a stream reads."""
     taken: dict[Path, str] = {}
-    for place, folder, what in _outputs(pipeline, queries):
+    for place, folder, what in _outputs(document, pipeline, queries):
         if folder in taken:
             yield document.value_error(place, f"{what} goes to the same place as {taken[folder]}: {shown(folder)}")
         elif folder.exists() and not folder.is_dir():
@@ -93,15 +93,22 @@ def check_outputs(
                 )
 
 
-def _outputs(pipeline: Pipeline | None, queries: Mapping[str, ContinuousQuery]) -> Iterator[tuple[KeyPath, Path, str]]:
+def _outputs(
+    document: Document, pipeline: Pipeline | None, queries: Mapping[str, ContinuousQuery]
+) -> Iterator[tuple[KeyPath, Path, str]]:
     if pipeline is not None:
         if pipeline.checkpoint is not None:
-            yield ("checkpoint",), pipeline.checkpoint, "the checkpoint"
+            yield _checkpoint_place(document), pipeline.checkpoint.folder, "the checkpoint"
         yield ("rejects",), pipeline.rejects, "what is rejected"
     for name, query in queries.items():
         for number, sink in enumerate(query.sinks):
             if isinstance(sink, FilesSink):
                 yield ("queries", name, "sinks", number, "files"), sink.folder, f"the query '{name}'"
+
+
+def _checkpoint_place(document: Document) -> KeyPath:
+    place: KeyPath = ("checkpoint", "folder")
+    return place if place in document.values else place[:1]
 
 
 def check_streams(document: Document, streams: Mapping[str, Stream]) -> Iterator[FreshetError]:

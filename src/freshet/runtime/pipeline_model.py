@@ -51,6 +51,14 @@ def _sink(value: object) -> object:
     return value
 
 
+def _checkpoint(value: object) -> object:
+    if isinstance(value, str):
+        return {"folder": value}
+    if not isinstance(value, dict | CheckpointSection | None):
+        raise ValueError("must be a folder, or a section with 'folder' and 'every'")
+    return value
+
+
 def _not_empty(value: SizedValue) -> SizedValue:
     """After the items: pydantic's own check would call a list empty whose items are all wrong."""
     if not value:
@@ -154,6 +162,13 @@ class SparkSettings(Section):
     config: dict[str, Annotated[str, BeforeValidator(as_text)]] = Field(default_factory=dict)
 
 
+class CheckpointSection(Section):
+    """Where checkpoints are, and how often one is made; the folder may stand alone."""
+
+    folder: FilePath
+    every_ms: Annotated[int, BeforeValidator(duration)] = Field(default=10_000, alias="every", gt=0)
+
+
 class Pipeline(Section):
     """A whole pipeline. Without `checkpoint` every run starts afresh. `services` are the hosts that SERVICE may ask.
     `window_memory` is what windows of all queries may hold, half of the machine's memory where it is not given."""
@@ -161,7 +176,7 @@ class Pipeline(Section):
     graph: Annotated[tuple[FilePath, ...], BeforeValidator(one_or_more)] = ()
     streams: Annotated[dict[Name, Stream], AfterValidator(_not_empty)]
     queries: dict[Name, ContinuousQuery] = Field(default_factory=dict)
-    checkpoint: FilePath | None = None
+    checkpoint: Annotated[CheckpointSection | None, BeforeValidator(_checkpoint)] = None
     rejects: FilePath = Field(default=Path("rejects"), validate_default=True)
     services: Annotated[tuple[str, ...], BeforeValidator(one_or_more)] = ()
     window_bytes: Annotated[int | None, BeforeValidator(memory)] = Field(default=None, alias="window_memory", gt=0)
@@ -178,6 +193,7 @@ SECTIONS: dict[tuple[str, ...], type[Section]] = {
     ("queries", "*"): ContinuousQuery,
     ("queries", "*", "sinks", "*"): FilesSink,
     ("queries", "*", "sinks", "*", "kafka"): KafkaTopic,
+    ("checkpoint",): CheckpointSection,
     ("spark",): SparkSettings,
 }
 """Which model stands at which path of the file; `*` is any name or number."""

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from freshet.results.report import Report
 from freshet.rml.sources import KafkaSource
-from freshet.runtime.checkpoint import Checkpoint, checkpoint_seconds
+from freshet.runtime.checkpoint import Checkpoint, needs_everything
 from freshet.runtime.ingest import Ingest, shown_rows
 from freshet.runtime.intake import StreamIntake
 from freshet.runtime.kafka_sink import KafkaSink
@@ -69,6 +69,7 @@ class PipelineRun:
         self._told_waiting: set[str] = set()
         self._kafka_sinks: list[KafkaSink] = []
         self._looks = 0
+        self._folder = None if pipeline.checkpoint is None else pipeline.checkpoint.folder
         checkpoint = self._checkpoint = self._opened_checkpoint()
         stored = None if checkpoint is None else checkpoint.dataset
         self.session = session = Session(
@@ -77,6 +78,7 @@ class PipelineRun:
         session.load(*pipeline.graph)
         if checkpoint is not None:
             checkpoint.recover(session.dictionary)
+            session.engine.go_on_counting(checkpoint.counted)
             for problem in checkpoint.problems:
                 view.note(problem)
         self._parts = {name: stream_parts(stream) for name, stream in pipeline.streams.items()}
@@ -85,7 +87,7 @@ class PipelineRun:
             session.stream(stream.iri, lateness_ms=stream.lateness_ms, absorb=_absorbed(stream), held=held)
         resume = checkpoint is not None and not checkpoint.is_new
         self.ingest = Ingest(session.engine, metrics, checkpoint)
-        self._run_id = run_id(pipeline.checkpoint)
+        self._run_id = run_id(self._folder)
         for name, query in pipeline.queries.items():
             file = str(query.file) if query.file else None
             registered = session.register(
@@ -99,6 +101,8 @@ class PipelineRun:
                 latency_ms=query.latency_ms,
             )
             self.ingest.connect(registered.name, self._sinks(registered.name, query, resume))
+            if checkpoint is not None and session.engine.keeps_everything(registered.name):
+                view.note(needs_everything(registered.name))
 
     def start(self, *, until_done: bool, spark: Any = None) -> None:
         """Take up an earlier run if there is one, start Spark unless it is given, and start the streams."""
@@ -130,13 +134,13 @@ class PipelineRun:
                 if len(self._parts[name]) > 1
             },
         )
-        if pipeline.checkpoint is None:
+        if self._folder is None:
             home = Path(self._closing.enter_context(tempfile.TemporaryDirectory(prefix="freshet-")))
         else:
-            home = pipeline.checkpoint
+            home = self._folder
         self._closing.callback(self._stop)
         for part, (_, encoded) in streams.items():
-            if pipeline.checkpoint is not None and go_back(home / "spark" / part, self.ingest.last_batch(part)):
+            if self._folder is not None and go_back(home / "spark" / part, self.ingest.last_batch(part)):
                 self._view.note(f"stream {part}: what was damaged is read again from its source")
             self._running.append(
                 encoded.start(
@@ -145,7 +149,7 @@ class PipelineRun:
                     checkpoint=home / "spark" / part,
                     rejects=pipeline.rejects,
                     until_done=until_done,
-                    lasting=pipeline.checkpoint is not None,
+                    lasting=self._folder is not None,
                 )
             )
 
@@ -181,8 +185,8 @@ class PipelineRun:
             self._view.note(f"stream {name}: waits for other streams, as windows have no room ('window_memory')")
 
     def _opened_checkpoint(self) -> Checkpoint | None:
-        folder = self._pipeline.checkpoint
-        return None if folder is None else Checkpoint(folder, every_seconds=checkpoint_seconds())
+        section = self._pipeline.checkpoint
+        return None if section is None else Checkpoint(section.folder, every_seconds=section.every_ms / 1000)
 
     def _count_late(self, *, now: bool = False) -> None:
         """What joins have found too late; Spark is not asked all the time."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -27,6 +29,7 @@ from freshet.native.coordinator import Engine
 from freshet.native.leaf_buffer import LeafPattern
 from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.native.stream import StreamState
+from freshet.native.timing import Counted
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.terms import XSD, Iri, Literal
@@ -66,9 +69,10 @@ class Recorder:
 class RecordingEngine(Engine):
     def _alone(self, name, plan, timing, on_report, limit_seconds, measurements):
         clock = self._clock(timing)
-        windows = [clock.window(window) for window in plan.windows]
-        self.recorder = Recorder(plan, clock, windows, [window.leaf(ANY_TRIPLE) for window in windows])
-        clock.add(name, self.recorder, timing, limit_seconds)
+        with clock.going_on(timing.begins):
+            windows = [clock.window(window) for window in plan.windows]
+            self.recorder = Recorder(plan, clock, windows, [window.leaf(ANY_TRIPLE) for window in windows])
+            clock.add(name, self.recorder, timing, limit_seconds)
         return clock, plan
 
 
@@ -181,8 +185,9 @@ class World:
             for _ in range(random.randint(1, 3))
         ]
 
-    def engine(self) -> tuple[Engine, list[Recorder]]:
+    def engine(self, counted: Mapping[str, Counted] = MappingProxyType({})) -> tuple[Engine, list[Recorder]]:
         engine = RecordingEngine(self.dictionary, StoredDataset(), lambda *failure: pytest.fail(str(failure)))
+        engine.go_on_counting(counted)
         for iri in (S, T):
             engine.declare(StreamState(iri, self.lateness[iri]))
         recorders = []
@@ -230,14 +235,14 @@ def check_restart(seed: int) -> None:
     kill = world.random.randint(0, max(0, len(batches) - 1))
     engine, recorders = world.engine()
     log: list[tuple[dict[str, int], Batch]] = []
-    needed, passed = BEFORE_ALL_TIME, {}
+    needed, passed, counted = BEFORE_ALL_TIME, {}, {}
     for at, (iri, lines) in enumerate(batches):
         if at <= kill:  # a batch is logged before it is taken
-            needed, passed = engine.needed_from(), engine.passed()
+            needed, passed, counted = engine.needed_from(), engine.passed(), engine.counted()
             log.append(({iri: state.watermark_ms for iri, state in engine.streams.items()}, (iri, lines)))
         hand_over(engine, iri, lines)
     engine.finish()
-    again, repeated = world.engine()
+    again, repeated = world.engine(counted)
     for watermarks, (iri, lines) in log:
         for stream, watermark in watermarks.items():
             again.advance(stream, watermark)

@@ -97,7 +97,9 @@ def test_a_good_file(folder: Path) -> None:
     assert pipeline.queries["slow"].text == QUERY
     assert pipeline.queries["slow"].sinks == (ConsoleSink(), FilesSink(files=folder / "out/slow"))
     assert pipeline.queries["full"].sinks == (ConsoleSink(),)
-    assert (pipeline.checkpoint, pipeline.rejects) == (folder / "checkpoint", folder / "rejects")
+    assert pipeline.checkpoint is not None
+    assert (pipeline.checkpoint.folder, pipeline.checkpoint.every_ms) == (folder / "checkpoint", 10_000)
+    assert pipeline.rejects == folder / "rejects"
     assert pipeline.spark.master == "local[2]"
     assert pipeline.spark.config == {
         "spark.driver.memory": "2g",
@@ -123,6 +125,14 @@ def test_memory_for_windows(folder: Path, written: str, meant: int) -> None:
 def test_no_memory_for_windows(folder: Path, written: str, said: str) -> None:
     (line,) = problems(f"{PIPELINE}\nwindow_memory: {written}\n", folder)
     assert line.endswith(said)
+
+
+def test_how_often_a_checkpoint_is_made(folder: Path) -> None:
+    text = PIPELINE.replace("checkpoint: checkpoint", "checkpoint: {folder: kept, every: 250ms}")
+    (folder / "pipeline.yaml").write_text(text)
+    pipeline = read_pipeline(folder / "pipeline.yaml")
+    assert pipeline.checkpoint is not None
+    assert (pipeline.checkpoint.folder, pipeline.checkpoint.every_ms) == (folder / "kept", 250)
 
 
 def test_what_is_left_out_has_a_default(folder: Path) -> None:
@@ -300,7 +310,25 @@ CASES = {
     "a number for a path": (
         "checkpoint: checkpoint",
         "checkpoint: 7",
-        ["20:13: 'checkpoint' must be a path, as text"],
+        ["20:13: 'checkpoint' must be a folder, or a section with 'folder' and 'every'"],
+    ),
+    "a checkpoint without a folder": (
+        "checkpoint: checkpoint",
+        "checkpoint: {evry: 5s}",
+        [
+            "20:1: 'folder' is missing in 'checkpoint'",
+            "20:14: unknown key 'evry'; did you mean 'every'?",
+        ],
+    ),
+    "checkpoints all the time": (
+        "checkpoint: checkpoint",
+        "checkpoint: {folder: kept, every: 0s}",
+        ["20:35: 'every' must be more than 0"],
+    ),
+    "a checkpoint where there is a file": (
+        "checkpoint: checkpoint",
+        "checkpoint: {folder: slow.rq}",
+        ["20:22: slow.rq is a file, not a folder"],
     ),
     "a list for a section": (
         'spark: {master: "local[2]", config:',

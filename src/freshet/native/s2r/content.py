@@ -17,11 +17,12 @@ class WindowContent(ABC):
     """
 
     expires = True  # whether elements ever leave
+    counts = False  # whether what it holds is by the number of elements, not by their times
 
     def __init__(self, window: WindowOperator, feed: Feed) -> None:
         self.window = window
         self.feed = feed
-        self.first = self.last = 0
+        self.first = self.last = feed.count
         self.count = 0
         self.number = 0  # of its last step
         self.moved_ms = BEFORE_ALL_TIME  # the time of its last step
@@ -48,7 +49,10 @@ class WindowContent(ABC):
 
     @abstractmethod
     def needed_from(self, time_ms: int) -> int:
-        """The earliest time an element may have that its content at a time, or at the move before, depends on."""
+        """The earliest time an element may have that its content at a time, or at the move before, depends on.
+
+        Where it counts elements, the clock remembers that, and any time will do.
+        """
 
     def _hold(self, first: int, last: int, number: int) -> None:
         """Move to a range of elements; neither end ever goes back."""

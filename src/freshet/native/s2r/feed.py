@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME
 from freshet.native.s2r.waiting import ELEMENT_BYTES, WaitingElements
+from freshet.native.stream import split_before
+from freshet.rdf.elements import Elements
 
 if TYPE_CHECKING:
     from freshet.native.s2r.content import WindowContent
@@ -15,22 +17,34 @@ if TYPE_CHECKING:
 _FIRST_CAPACITY = 256
 
 
+class Begin(NamedTuple):
+    """The first element of a time or later has a number; the elements before that time are as many, and gone."""
+
+    time_ms: int
+    number: int
+
+
+FROM_THE_FIRST = Begin(BEFORE_ALL_TIME, 0)
+
+
 class Feed:
     """Elements are numbered from 0 in the order of (time, arrival); a window's content is a range of these numbers.
 
     Windows ask for numbers by times and for times by numbers. Leaf buffers get the elements that are let through with
-    their numbers in place of their times.
+    their numbers in place of their times. After a restart a feed may begin later: it goes on with the numbers, and what
+    comes again of the elements before is not let through.
     """
 
-    def __init__(self, stream: str) -> None:
+    def __init__(self, stream: str, begin: Begin = FROM_THE_FIRST) -> None:
         self.stream = stream
         self.waiting = WaitingElements()
-        self.count = 0  # elements let through
+        self.begin = begin
+        self.count = begin.number  # elements let through, and those before
         self.last_ms = BEFORE_ALL_TIME  # the latest time let through
         self.instants = False  # whether any of its elements makes a window move at its own instant
         self.readers: list[WindowContent] = []
         self._times = np.empty(_FIRST_CAPACITY, np.int64)
-        self._first = 0  # the number of the element at place 0
+        self._first = begin.number  # the number of the element at place 0
 
     @property
     def element_bytes(self) -> int:
@@ -48,6 +62,8 @@ class Feed:
     def release(self, time_ms: int) -> None:
         """Let everything before a time through."""
         elements = self.waiting.release(time_ms)
+        if elements is not None and self.last_ms == BEFORE_ALL_TIME:
+            elements = self._begun(elements)
         if elements is None:
             return
         more = len(elements.times)
@@ -78,6 +94,25 @@ class Feed:
         """The time of an element; after all time where it has not been let through yet."""
         return self._times.item(number - self._first) if number < self.count else AFTER_ALL_TIME
 
+    def begin_of(self, number: int) -> Begin:
+        """Where to begin so that an element is there, and all that have its time."""
+        if number >= self.count:
+            return Begin(self.last_ms + 1, self.count)
+        time_ms = self.time(number)
+        return Begin(time_ms, self._first_of(time_ms, number))
+
+    def _first_of(self, time_ms: int, number: int) -> int:
+        """The number of the first element of a time, where `number` is one. Elements of one time go together."""
+        return self._first + int(self._times[: number - self._first + 1].searchsorted(time_ms))
+
+    def _begun(self, elements: Elements) -> Elements | None:
+        """What is let through of the first elements."""
+        if self.begin is FROM_THE_FIRST:
+            self.begin = Begin(elements.times.item(0), 0)
+        elif elements.times.item(0) < self.begin.time_ms:
+            elements = split_before(elements, self.begin.time_ms)[1]
+        return elements if len(elements.times) else None
+
     def _remember(self, times: np.typing.NDArray[np.int64], more: int) -> None:
         if self.count - self._first + more > len(self._times):
             self._make_room(more)
@@ -91,6 +126,8 @@ class Feed:
     def _make_room(self, more: int) -> None:
         """Let go of times that nobody will ask for, and move the rest to the front, of a larger array if need be."""
         oldest = min((reader.oldest() for reader in self.readers), default=self.count)
+        if oldest < self.count:
+            oldest = self._first_of(self.time(oldest), oldest)
         kept = self._times[oldest - self._first : self.count - self._first]
         room = 2 * (len(kept) + more)
         times = self._times if room <= len(self._times) else np.empty(room, np.int64)
