@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
 from freshet.runtime.join_section import JoinSection
 from freshet.runtime.section import FilePath, Section, as_text, duration, one_or_more
+from freshet.runtime.services_section import Services, only_hosts
 from freshet.runtime.source_sections import SECTIONS as SOURCE_SECTIONS
 from freshet.runtime.source_sections import EventTime, SourceSection
 
@@ -155,14 +156,14 @@ class SparkSettings(Section):
 
 
 class Pipeline(Section):
-    """A whole pipeline. Without `checkpoint` every run starts afresh. `services` are the hosts that SERVICE may ask."""
+    """A whole pipeline. Without `checkpoint` every run starts afresh. `services` says which hosts SERVICE may ask."""
 
     graph: Annotated[tuple[FilePath, ...], BeforeValidator(one_or_more)] = ()
     streams: Annotated[dict[Name, Stream], AfterValidator(_not_empty)]
     queries: dict[Name, ContinuousQuery] = Field(default_factory=dict)
     checkpoint: FilePath | None = None
     rejects: FilePath = Field(default=Path("rejects"), validate_default=True)
-    services: Annotated[tuple[str, ...], BeforeValidator(one_or_more)] = ()
+    services: Annotated[Services, BeforeValidator(only_hosts)] = Services()
     spark: SparkSettings = SparkSettings()
 
 
@@ -176,6 +177,7 @@ SECTIONS: dict[tuple[str, ...], type[Section]] = {
     ("queries", "*"): ContinuousQuery,
     ("queries", "*", "sinks", "*"): FilesSink,
     ("queries", "*", "sinks", "*", "kafka"): KafkaTopic,
+    ("services",): Services,
     ("spark",): SparkSettings,
 }
 """Which model stands at which path of the file; `*` is any name or number."""

@@ -69,7 +69,7 @@ class PipelineRun:
         self._looks = 0
         checkpoint = self._checkpoint = self._opened_checkpoint()
         stored = None if checkpoint is None else checkpoint.dataset
-        self.session = session = Session(on_failure=self._failed, services=pipeline.services, stored=stored)
+        self.session = session = Session(on_failure=self._failed, services=pipeline.services.settings(), stored=stored)
         session.load(*pipeline.graph)
         if checkpoint is not None:
             checkpoint.recover(session.dictionary)
