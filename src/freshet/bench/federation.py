@@ -43,7 +43,9 @@ ACCURACY: Mapping[str, Mapping[str, tuple[float, float, float]]] = {
         "bst": (0.56, 0.74, 0.98),
     },
 }
-_HELD_AGAINST = {"wsj_learnt": "wsj_wbm", "wsj_adaptive": "wsj_wbm"}
+_OURS = ("wsj_learnt", "wsj_hinted", "wsj_learnt_before", "wsj_adaptive")
+_WBMS = ("wsj_wbm", "wsj_wbm_text")
+_HELD_AGAINST = dict.fromkeys((*_OURS, *_WBMS), "wsj_wbm")
 
 Results = dict[tuple[str, int], list[Run]]
 
@@ -85,7 +87,7 @@ def federation_figures(streams: int = STREAMS) -> Sequence[Figure]:
         for (policy, percent), runs in results.items():
             errors = float(np.mean([each.errors.sum() for each in runs]))
             figures.append(Figure(f"{data}_{policy}_{percent}_wrong_answers", errors, "answers"))
-            if policy in _HELD_AGAINST:
+            if policy in _OURS:
                 off = float(np.mean([np.abs(each.estimated - each.accuracies).mean() for each in runs]))
                 figures.append(Figure(f"{data}_{policy}_{percent}_estimate_off", off, "share"))
     return [*figures, *live_figures(recorded(snapshots_file()))]
@@ -103,11 +105,14 @@ def _accuracies(data: str, accuracy: Mapping[tuple[str, int], float]) -> list[Fi
 def _gaps(data: str, accuracy: Mapping[tuple[str, int], float]) -> list[Figure]:
     """How much of the way from WBM to WBM*, which knows the times of change, each of our rankers goes."""
     figures = []
-    for policy in _HELD_AGAINST:
-        closed = []
-        for percent in PERCENTS:
-            least, most = accuracy["wsj_wbm", percent], accuracy["wsj_wbm_star", percent]
-            closed.append((accuracy[policy, percent] - least) / (most - least))
-            figures.append(Figure(f"{data}_{policy}_{percent}_gap_closed", closed[-1], "share"))
-        figures.append(Figure(f"{data}_{policy}_gap_closed", float(np.mean(closed)), "share", Baseline("asked", 1 / 3)))
+    for wbm in _WBMS:
+        since = wbm.removeprefix("wsj_wbm")
+        for policy in _OURS:
+            closed = []
+            for percent in PERCENTS:
+                least, most = accuracy[wbm, percent], accuracy["wsj_wbm_star", percent]
+                closed.append((accuracy[policy, percent] - least) / (most - least))
+                figures.append(Figure(f"{data}_{policy}_{percent}_gap_closed{since}", closed[-1], "share"))
+            name = f"{data}_{policy}_gap_closed{since}"
+            figures.append(Figure(name, float(np.mean(closed)), "share", Baseline("asked", 1 / 3)))
     return figures

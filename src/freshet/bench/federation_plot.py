@@ -17,9 +17,12 @@ _COLOURS = {
     "gnr_lru": "#8c6d31",
     "wsj_rnd": "#9ecae1",
     "wsj_lru": "#3182bd",
+    "wsj_wbm_text": "#fdae6b",
     "wsj_wbm": "#e6550d",
     "wsj_learnt": "#74c476",
-    "wsj_adaptive": "#006d2c",
+    "wsj_hinted": "#41ab5d",
+    "wsj_learnt_before": "#238b45",
+    "wsj_adaptive": "#00441b",
     "wsj_wbm_star": "#756bb1",
     "bst": "#222222",
 }

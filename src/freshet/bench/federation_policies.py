@@ -7,31 +7,49 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from freshet.bench.federation_data import SLIDE_MS, Mentions, Remote, RemoteTruth
+from freshet.bench.federation_data import SLIDE_MS, Mentions, Remote, RemoteTruth, mentions
 from freshet.federation.bounds import Best, WindowBasedTruth
 from freshet.federation.change_rates import ChangeRates
 from freshet.federation.expected_gain import ExpectedGain
 from freshet.federation.maintainer import elected
 from freshet.federation.moment import Ids, Numbers, one_to_one
 from freshet.federation.proposers import general, window_service_join
-from freshet.federation.rankers import LeastRecentlyRefreshed, Nothing, RandomOrder, Ranker, WindowBased
+from freshet.federation.rankers import (
+    LeastRecentlyRefreshed,
+    Nothing,
+    RandomOrder,
+    Ranker,
+    WindowBased,
+    WindowBasedFromRefresh,
+)
+
+_OTHER = 1000  # what is added to the seed of the mentions that were practised with
 
 Make = Callable[[Remote, Ids, np.random.Generator], Ranker]
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A proposer and a ranker."""
+    """A proposer and a ranker. With `practice` it has the rates that a run over other mentions learnt before."""
 
     name: str
     make: Make
     whole_view: bool = False
+    practice: bool = False
 
 
 def _wbm(remote: Remote, view: Ids, random: np.random.Generator) -> Ranker:
+    intervals = _intervals_ms(remote)
+    return WindowBasedFromRefresh(remote.start_ms + intervals, intervals, random)
+
+
+def _wbm_text(remote: Remote, view: Ids, random: np.random.Generator) -> Ranker:
+    return WindowBased(np.full(remote.users, remote.start_ms), _intervals_ms(remote), random)
+
+
+def _intervals_ms(remote: Remote) -> Numbers:
     with np.errstate(divide="ignore"):
-        intervals = SLIDE_MS / remote.rates
-    return WindowBased(np.full(remote.users, remote.start_ms), intervals, random)
+        return SLIDE_MS / remote.rates
 
 
 def _lru(remote: Remote, view: Ids, random: np.random.Generator) -> Ranker:
@@ -40,6 +58,11 @@ def _lru(remote: Remote, view: Ids, random: np.random.Generator) -> Ranker:
 
 def _learnt(remote: Remote, view: Ids, random: np.random.Generator) -> Ranker:
     return ExpectedGain(remote.users, remote.start_ms, SLIDE_MS)
+
+
+def _hinted(remote: Remote, view: Ids, random: np.random.Generator) -> Ranker:
+    rates = ChangeRates(remote.users, usual=float(remote.rates.mean()))
+    return ExpectedGain(remote.users, remote.start_ms, SLIDE_MS, rates)
 
 
 def _given(remote: Remote, view: Ids, random: np.random.Generator) -> Ranker:
@@ -54,8 +77,11 @@ POLICIES = (
     Policy("gnr_lru", _lru, whole_view=True),
     Policy("wsj_rnd", lambda remote, view, random: RandomOrder(random)),
     Policy("wsj_lru", _lru),
+    Policy("wsj_wbm_text", _wbm_text),
     Policy("wsj_wbm", _wbm),
     Policy("wsj_learnt", _learnt),
+    Policy("wsj_hinted", _hinted),
+    Policy("wsj_learnt_before", _learnt, practice=True),
     Policy("wsj_adaptive", _given),
     Policy("wsj_wbm_star", lambda remote, view, random: WindowBasedTruth(RemoteTruth(remote, view), random)),
     Policy("bst", lambda remote, view, random: Best(RemoteTruth(remote, view), random)),
@@ -79,6 +105,14 @@ def run(policy: Policy, remote: Remote, stream: Mentions, budget: int, seed: int
     """One experiment. The view is loaded at the start, as the paper has it, and refreshed before each evaluation."""
     view = remote.values[0].copy()
     ranker = policy.make(remote, view, np.random.default_rng([seed, 3]))
+    if policy.practice:
+        _run(policy, ranker, view.copy(), remote, mentions(remote.users, len(remote.times_ms), seed + _OTHER), budget)
+        assert isinstance(ranker, ExpectedGain)
+        ranker = ExpectedGain(remote.users, remote.start_ms, SLIDE_MS, ranker.rates)
+    return _run(policy, ranker, view, remote, stream, budget)
+
+
+def _run(policy: Policy, ranker: Ranker, view: Ids, remote: Remote, stream: Mentions, budget: int) -> Run:
     accuracies, errors, refreshes, estimated = [], [], [], []
     for evaluation, time_ms in enumerate(remote.times_ms.tolist()):
         current = remote.values[evaluation + 1]

@@ -5,7 +5,9 @@ fast entries. So each entry has a distribution over change rates, on a grid of r
 and a refresh after a time d multiplies it by the chance of what was seen: 1 - exp(-rate d) for a change, exp(-rate d)
 for none (changes as a Poisson process). What is known of all entries together is the prior of each: it is the mean of
 their distributions, updated with every refresh (empirical Bayes, by incremental EM), so that an entry that was never
-refreshed is judged by the others. Old observations lose weight with each new one, so that the estimate follows.
+refreshed is judged by the others. With each refresh some of the others are looked at again too: what was made of few
+observations under an early prior would else keep the prior as wide as it was at first. Old observations lose weight
+with each new one, so that the estimate follows.
 """
 
 from __future__ import annotations
@@ -18,6 +20,10 @@ from freshet.federation.moment import Flags, Ids, Numbers
 _LEAST, _MOST, _POINTS = 1e-6, 2.0, 42
 _USUAL = 1e-3  # slower rates than this are taken for as much less likely at first
 _PRIOR_ENTRIES = 8.0  # how many entries the first prior counts for
+_EXPECTED_SPREAD = 1.0  # a rate that somebody says all entries have on average is off by a factor of e for many
+_LEAST_LIKELY = 80.0  # exponents of rates that are as unlikely as that do not matter
+_SMALLEST = np.float32(1e-30)  # what a share is at least, which tells it from one that is not there
+_AGAIN = 512  # entries that are looked at again with each refresh
 _KEPT = 0.99  # how much of what was known an observation leaves
 
 Floats = NDArray[np.float32]
@@ -26,12 +32,14 @@ Floats = NDArray[np.float32]
 class ChangeRates:
     """Distributions over the rates of change of entries, in changes a unit of time (the slide, as a rule)."""
 
-    def __init__(self, count: int = 0, *, kept: float = _KEPT) -> None:
+    def __init__(self, count: int = 0, *, usual: float | None = None, kept: float = _KEPT) -> None:
+        """`usual` is what somebody says the rate of an entry is on average; without, little is expected."""
         self.grid: Numbers = np.geomspace(_LEAST, _MOST, _POINTS)
         self._kept = kept
         self._logs: Floats = np.zeros((count, _POINTS), np.float32)
         self._shares: Floats = np.zeros((count, _POINTS), np.float32)
-        first = np.minimum(1.0, self.grid / _USUAL)
+        self._looked_at = 0  # from which entry on to look again
+        first = np.minimum(1.0, self.grid / _USUAL) if usual is None else self._around(usual, _EXPECTED_SPREAD)
         self._total: Numbers = _PRIOR_ENTRIES * first / first.sum()
 
     @property
@@ -54,11 +62,11 @@ class ChangeRates:
     def keep(self, entries: Ids) -> None:
         """Only these entries are left; what was learnt from the others stays in the prior."""
         self._logs, self._shares = self._logs[entries], self._shares[entries]
+        self._looked_at = 0
 
     def expect(self, entries: Ids, rates: Numbers, spread: float = 0.6) -> None:
         """Rates that somebody gives, to be off by a factor of exp(spread) or so; the rest is learnt."""
-        off = np.log(self.grid / np.clip(rates, _LEAST, _MOST)[:, None]) / spread
-        self._logs[entries] -= (off * off / 2).astype(np.float32)
+        self._logs[entries] += np.log(self._around(rates[:, None], spread)).astype(np.float32)
         self._pool(entries)
 
     def observe(self, entries: Ids, elapsed: Numbers, changed: Flags) -> None:
@@ -86,8 +94,20 @@ class ChangeRates:
         result: Numbers = (self.weights(entries) * unchanged).sum(axis=1)
         return result
 
+    def _around(self, rates: float | Numbers, spread: float) -> Numbers:
+        """How much less likely than these rates those of the grid are."""
+        off = np.log(self.grid / np.clip(rates, _LEAST, _MOST)) / spread
+        result: Numbers = np.exp(-np.minimum(off * off / 2, _LEAST_LIKELY))
+        return result
+
     def _pool(self, entries: Ids) -> None:
         """Each entry's distribution counts once in the prior: the new one takes the place of the old."""
-        weights = self.weights(entries).astype(np.float32)
+        self._replace_shares(entries)
+        again = np.unique((self._looked_at + np.arange(_AGAIN)) % max(1, self.count))
+        self._looked_at = (self._looked_at + _AGAIN) % max(1, self.count)
+        self._replace_shares(again[self._shares[again, 0] > 0])  # of those that were never refreshed there are none
+
+    def _replace_shares(self, entries: Ids) -> None:
+        weights = np.maximum(self.weights(entries).astype(np.float32), _SMALLEST)
         self._total += (weights - self._shares[entries]).sum(axis=0)
         self._shares[entries] = weights

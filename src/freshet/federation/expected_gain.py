@@ -50,7 +50,7 @@ class ExpectedGain:
         self.rates.keep(entries)
 
     def rank(self, moment: Moment) -> Ids:
-        self._count_uses(moment)
+        self.count_uses(moment)
         gains = self.gains(moment)
         return np.argsort(-gains, kind="stable")
 
@@ -89,7 +89,8 @@ class ExpectedGain:
         """Entries were fetched for the first time, which says nothing of their changes."""
         self._refreshed_ms[entries] = time_ms
 
-    def _count_uses(self, moment: Moment) -> None:
+    def count_uses(self, moment: Moment) -> None:
+        """An evaluation needs the entries of this moment that have any life left."""
         entries = moment.entries[moment.lives > 0]
         self._number += 1
         self._evaluations = self._evaluations * _KEPT_USE + 1

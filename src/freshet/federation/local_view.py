@@ -17,12 +17,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from freshet.federation.change_rates import ChangeRates
 from freshet.federation.client import Columns, ServiceClient, columns, rows_of_terms, stacked
 from freshet.federation.errors import ServiceError
 from freshet.federation.expected_gain import ExpectedGain
+from freshet.federation.learnt import Learnt
 from freshet.federation.moment import Flags, Ids, Moment
+from freshet.federation.refresh_policy import RefreshPolicy
 from freshet.federation.service_query import ServiceQuery
-from freshet.federation.settings import shown
+from freshet.federation.settings import ServiceSettings, shown
 from freshet.federation.view_rows import ViewRows, without_blanks
 from freshet.kernels.joins import number_rows
 from freshet.rdf.arrow import read_only
@@ -83,7 +86,9 @@ class LocalView:
         keys: tuple[str, ...],
         dictionary: Dictionary,
         slide_ms: int,
+        learnt: Learnt | None = None,
     ) -> None:
+        """With what was `learnt` in an earlier view; its entries are known when they have been asked for again."""
         self.endpoint = client.endpoint(iri)
         self.query = query
         self.keys = keys
@@ -92,13 +97,15 @@ class LocalView:
         self._dictionary = dictionary
         self._lock = Lock()
         self._inside = 0  # evaluations that hold numbers of entries
-        self._key_rows: Ids = np.empty((0, len(keys)), np.int64)
+        self.learnt = learnt or _nothing_learnt(client.settings, self.endpoint.url, len(keys), slide_ms)
+        count = len(self._key_rows)
         self._rows = ViewRows(query.variables)
-        self._known: Flags = np.empty(0, np.bool_)
-        self._asked: Flags = np.empty(0, np.bool_)
-        self._fetched_ms: Ids = np.empty(0, np.int64)
-        self._needed_ms: Ids = np.empty(0, np.int64)
-        self._ranker = ExpectedGain(0, now_ms(), slide_ms)
+        self._known: Flags = np.zeros(count, np.bool_)
+        self._asked: Flags = np.zeros(count, np.bool_)
+        self._fetched_ms: Ids = np.zeros(count, np.int64)
+        self._needed_ms: Ids = np.zeros(count, np.int64)
+        self._policy = RefreshPolicy(client.settings.proposer, client.settings.ranker)
+        self._ranker = self.learnt.ranker
         self._requests: list[_Request] = []
 
     def join(
@@ -144,8 +151,12 @@ class LocalView:
         with self._lock:
             if not self.keys:
                 self._send(self._entries(np.empty((1, 0), np.int64)))
-            elif self._settings.load_whole and not len(self._key_rows):
+            elif self._settings.load_whole and not self._known.any():
                 self._submit(self.query.whole(), np.empty(0, np.int64), single=False)
+
+    @property
+    def _key_rows(self) -> Ids:
+        return self.learnt.key_rows
 
     def _entries(self, key_rows: Ids) -> Ids:
         """The numbers of the entries with these keys, which are all different; new ones are added."""
@@ -173,7 +184,7 @@ class LocalView:
 
     def _grow(self, key_rows: Ids) -> None:
         added = len(key_rows)
-        self._key_rows = np.concatenate([self._key_rows, key_rows])
+        self.learnt.key_rows = np.concatenate([self._key_rows, key_rows])
         self._known, self._asked = (
             np.concatenate([flags, np.zeros(added, np.bool_)]) for flags in (self._known, self._asked)
         )
@@ -187,7 +198,7 @@ class LocalView:
         kept = np.sort(np.argsort(self._needed_ms, kind="stable")[-count:])
         self._rows.keep(kept, len(self._key_rows))
         self._ranker.keep(kept)
-        self._key_rows = self._key_rows[kept]
+        self.learnt.key_rows = self._key_rows[kept]
         self._known, self._asked = self._known[kept], self._asked[kept]
         self._fetched_ms, self._needed_ms = self._fetched_ms[kept], self._needed_ms[kept]
 
@@ -208,15 +219,16 @@ class LocalView:
         """The entries to ask for: the missing ones, then by gain until the accuracy is reached."""
         known = self._known[moment.entries]
         missing = moment.entries[~known & ~self._asked[moment.entries]]
-        order = self._ranker.rank(moment)
-        order = order[known[order] & ~self._asked[moment.entries[order]]]
-        chances = self._ranker.fresh_chances(moment.entries[order], moment.time_ms)
+        candidates = self._policy.candidates(moment, len(self._key_rows))
+        order = self._policy.order(self._ranker, candidates)
+        order = order[(self._known & ~self._asked)[candidates.entries[order]]]
+        chances = self._ranker.fresh_chances(candidates.entries[order], moment.time_ms)
         order, chances = order[chances < _SURE], chances[chances < _SURE]
         target = _SURE if accuracy is None else min(_SURE, accuracy + _HEADROOM)
         lacking = target * moment.uses[known].sum() - self._right(moment)
-        won = np.cumsum((1 - chances) * moment.uses[order])
+        won = np.cumsum((1 - chances) * candidates.uses[order])
         enough = int(np.searchsorted(won, lacking)) + 1 if lacking > 0 else 0
-        return np.concatenate([missing, moment.entries[order[:enough]]])[:budget]
+        return np.concatenate([missing, candidates.entries[order[:enough]]])[:budget]
 
     def _right(self, moment: Moment) -> float:
         """How many uses of known entries are expected to be right."""
@@ -348,6 +360,13 @@ def _columns_of_nothing(names: Sequence[str]) -> Columns:
 def wait_until(waiting: Sequence[Future[Table]], end: float | None) -> None:
     """Until all have come, or the clock (`monotonic`) has come so far."""
     wait(waiting, None if end is None else max(0.0, end - monotonic()))
+
+
+def _nothing_learnt(settings: ServiceSettings, url: str, keys: int, slide_ms: int) -> Learnt:
+    """What is known of an endpoint's changes before anything is learnt."""
+    seconds = settings.usual_change_seconds(url)
+    rates = ChangeRates(usual=None if seconds is None else slide_ms / 1000 / seconds)
+    return Learnt(np.empty((0, keys), np.int64), ExpectedGain(0, now_ms(), slide_ms, rates))
 
 
 def now_ms() -> int:

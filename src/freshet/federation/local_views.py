@@ -8,6 +8,7 @@ from weakref import WeakValueDictionary
 from freshet.algebra.nodes import Node
 from freshet.federation.client import ServiceClient
 from freshet.federation.endpoint_views import EndpointViews, Pattern
+from freshet.federation.learnt import LearntBefore
 from freshet.federation.local_view import LocalView
 from freshet.federation.service_query import ServiceQuery
 from freshet.rdf.dictionary import Dictionary
@@ -16,13 +17,14 @@ _Key = tuple[str, Node, tuple[str, ...]]
 
 
 class LocalViews:
-    """Makes local views, and forgets those that no query has any more."""
+    """Makes local views, and forgets those that no query has any more, but not all that was learnt in them."""
 
     def __init__(self, client: ServiceClient, dictionary: Dictionary) -> None:
         self._client = client
         self._dictionary = dictionary
         self._lock = Lock()
         self._views: WeakValueDictionary[_Key, LocalView] = WeakValueDictionary()
+        self._learnt: LearntBefore[tuple[_Key, int]] = LearntBefore(client.settings.most_entries)
 
     def view(self, iri: str, query: ServiceQuery, keys: tuple[str, ...], slide_ms: int) -> LocalView:
         """The view of a pattern at an endpoint; RefusedError where that may not be asked."""
@@ -30,8 +32,10 @@ class LocalViews:
         with self._lock:
             found = self._views.get(key)
             if found is None:
-                found = LocalView(self._client, iri, query, keys, self._dictionary, slide_ms)
+                before = self._learnt.take((key, slide_ms))
+                found = LocalView(self._client, iri, query, keys, self._dictionary, slide_ms, before)
                 self._views[key] = found
+                self._learnt.keep((key, slide_ms), found.learnt, lambda each: each[0] in self._views)
             return found
 
     def endpoint_views(self, pattern: Pattern) -> EndpointViews:

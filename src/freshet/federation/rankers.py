@@ -77,7 +77,7 @@ class WindowBased:
     ones are skipped: the renewed best-before time lies after the evaluation.
     """
 
-    def __init__(self, best_before_ms: Ids, intervals_ms: Numbers, random: Generator) -> None:
+    def __init__(self, best_before_ms: Ids | Numbers, intervals_ms: Numbers, random: Generator) -> None:
         self.best_before_ms = best_before_ms.astype(np.float64)
         self.intervals_ms = intervals_ms
         self._random = random
@@ -109,3 +109,19 @@ class WindowBased:
 
     def refreshed(self, entries: Ids, changed: Flags, time_ms: int) -> None:
         self.best_before_ms[entries] = self.renewed_ms(entries, time_ms)
+
+
+class WindowBasedFromRefresh(WindowBased):
+    """WBM as the authors' program has it, where it differs from the paper's text.
+
+    A refresh makes an entry good for one change interval from then on, whatever its best-before time was; and where
+    fewer candidates are possibly stale than the budget has refreshes, the rest is spent on those that will be first.
+    """
+
+    def renewed_ms(self, entries: Ids, time_ms: int) -> Numbers:
+        return time_ms + self.intervals_ms[entries]
+
+    def rank(self, moment: Moment) -> Ids:
+        best_before_ms = self.best_before_ms[moment.entries]
+        fresh = np.flatnonzero(best_before_ms > moment.time_ms)
+        return np.concatenate([super().rank(moment), fresh[np.argsort(best_before_ms[fresh], kind="stable")]])

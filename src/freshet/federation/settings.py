@@ -8,6 +8,8 @@ from ipaddress import IPv6Address
 from urllib.parse import SplitResult, urlsplit
 
 from freshet.federation.errors import RefusedError, ServiceError
+from freshet.federation.refresh_policy import check_policy
+from freshet.rdf.errors import InputError
 
 EVERY_HOST = "*"
 PORTS = {"http": 80, "https": 443}
@@ -23,6 +25,10 @@ class ServiceSettings:
     are filled at registration, not entry by entry as windows need them. `most_endpoints` is how many endpoints an
     evaluation of `SERVICE ?variable` asks in a continuous query; where a query is `most_behind` elements behind its
     streams, whoever pushes waits.
+
+    `proposer` and `ranker` say which entries of local views are refreshed (docs/federation.md). `change_seconds` has,
+    by host, how often an entry changes on average, for all other hosts by `*`: where somebody knows, it need not be
+    learnt from nothing.
     """
 
     hosts: tuple[str, ...] = ()
@@ -43,6 +49,15 @@ class ServiceSettings:
     most_behind: int = 1_000_000
     load_whole: bool = False
     values_again_seconds: float = 300.0
+    proposer: str = "wsj"
+    ranker: str = "gain"
+    change_seconds: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_policy(self.proposer, self.ranker)
+        for host, seconds in self.change_seconds.items():
+            if not 0 < seconds < float("inf"):
+                raise InputError(f"entries of {host} cannot change every {seconds} seconds")
 
     def url(self, endpoint: str) -> str:
         """Where an endpoint is asked; RefusedError where it may not be."""
@@ -60,6 +75,13 @@ class ServiceSettings:
     def names(self, url: str) -> bool:
         """Whether the allow-list has the host of a URL by its name."""
         return _is_among(url, self.hosts)
+
+    def usual_change_seconds(self, url: str) -> float | None:
+        """How often an entry of an endpoint changes on average, where somebody has said so."""
+        for host, seconds in self.change_seconds.items():
+            if host != EVERY_HOST and _is_among(url, (host,)):
+                return seconds
+        return self.change_seconds.get(EVERY_HOST)
 
     def binds_singly(self, url: str) -> bool:
         """Whether an endpoint is known to be old."""

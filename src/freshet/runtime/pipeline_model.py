@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
 from freshet.runtime.join_section import JoinSection
 from freshet.runtime.section import FilePath, Section, as_text, duration, memory, one_or_more
+from freshet.runtime.services_section import Services, only_hosts
 from freshet.runtime.source_sections import SECTIONS as SOURCE_SECTIONS
 from freshet.runtime.source_sections import EventTime, SourceSection
 
@@ -170,7 +171,7 @@ class CheckpointSection(Section):
 
 
 class Pipeline(Section):
-    """A whole pipeline. Without `checkpoint` every run starts afresh. `services` are the hosts that SERVICE may ask.
+    """A whole pipeline. Without `checkpoint` every run starts afresh. `services` says which hosts SERVICE may ask.
     `window_memory` is what windows of all queries may hold, half of the machine's memory where it is not given."""
 
     graph: Annotated[tuple[FilePath, ...], BeforeValidator(one_or_more)] = ()
@@ -178,7 +179,7 @@ class Pipeline(Section):
     queries: dict[Name, ContinuousQuery] = Field(default_factory=dict)
     checkpoint: Annotated[CheckpointSection | None, BeforeValidator(_checkpoint)] = None
     rejects: FilePath = Field(default=Path("rejects"), validate_default=True)
-    services: Annotated[tuple[str, ...], BeforeValidator(one_or_more)] = ()
+    services: Annotated[Services, BeforeValidator(only_hosts)] = Services()
     window_bytes: Annotated[int | None, BeforeValidator(memory)] = Field(default=None, alias="window_memory", gt=0)
     spark: SparkSettings = SparkSettings()
 
@@ -194,6 +195,7 @@ SECTIONS: dict[tuple[str, ...], type[Section]] = {
     ("queries", "*", "sinks", "*"): FilesSink,
     ("queries", "*", "sinks", "*", "kafka"): KafkaTopic,
     ("checkpoint",): CheckpointSection,
+    ("services",): Services,
     ("spark",): SparkSettings,
 }
 """Which model stands at which path of the file; `*` is any name or number."""

@@ -73,7 +73,10 @@ class PipelineRun:
         checkpoint = self._checkpoint = self._opened_checkpoint()
         stored = None if checkpoint is None else checkpoint.dataset
         self.session = session = Session(
-            on_failure=self._failed, services=pipeline.services, stored=stored, window_bytes=pipeline.window_bytes
+            on_failure=self._failed,
+            services=pipeline.services.settings(),
+            stored=stored,
+            window_bytes=pipeline.window_bytes,
         )
         session.load(*pipeline.graph)
         if checkpoint is not None:

@@ -60,10 +60,13 @@ def paper_order(accuracy: Accuracy) -> None:
         assert wst < gnr < wsj
         best = min(accuracy["bst", percent], accuracy["wsj_wbm_star", percent])
         assert max(value for (name, at), value in accuracy.items() if at == percent and name[:3] != "bst") - best < 0.02
-        assert accuracy["wsj_adaptive", percent] > accuracy["wsj_wbm", percent]
-        assert accuracy["wsj_adaptive", percent] > max(accuracy["wsj_rnd", percent], wsj)
-        assert accuracy["wsj_learnt", percent] > max(accuracy["wsj_rnd", percent], accuracy["wsj_wbm", percent], wsj)
+        assert accuracy["wsj_wbm", percent] > max(wsj, accuracy["wsj_rnd", percent]) - 0.01  # equal to LRU on real data
+        assert accuracy["wsj_learnt", percent] > max(
+            accuracy["wsj_rnd", percent], accuracy["wsj_wbm_text", percent], wsj
+        )
         assert accuracy["wsj_learnt", percent] < accuracy["wsj_adaptive", percent]  # which is told the rates
+    ours = [sum(accuracy[f"wsj_{name}", percent] for percent in PERCENTS) for name in ("learnt", "learnt_before")]
+    assert ours[0] < ours[1]  # which has seen the same data before
 
 
 def learnt(accuracy: Accuracy) -> list[float]:
@@ -75,11 +78,12 @@ def test_synthetic_policies_are_in_order() -> None:
     accuracy = accuracies(_results([synthetic(400, 157, seed) for seed in range(2)]))
     paper_order(accuracy)
     for percent, paper in zip(PERCENTS, (0.46, 0.60, 0.81), strict=True):
-        assert accuracy["wsj_wbm", percent] > accuracy["wsj_lru", percent]
+        assert accuracy["wsj_wbm", percent] == pytest.approx(paper, abs=0.03)
         assert accuracy["wsj_adaptive", percent] > paper - 0.02
-    assert learnt(accuracy) == pytest.approx([0.506, 0.590, 0.776], abs=0.01)
+        assert accuracy["wsj_learnt_before", percent] > paper - 0.02
+    assert learnt(accuracy) == pytest.approx([0.509, 0.589, 0.780], abs=0.01)  # the last less than WBM, told the rates
     gaps = {figure.name: figure.value for figure in _gaps("synthetic", accuracy)}
-    assert gaps["synthetic_wsj_learnt_gap_closed"] == pytest.approx(0.24, abs=0.03)
+    assert gaps["synthetic_wsj_learnt_gap_closed_text"] == pytest.approx(0.26, abs=0.03)
 
 
 def test_recorded_policies_are_in_order() -> None:
@@ -88,13 +92,15 @@ def test_recorded_policies_are_in_order() -> None:
     accuracy = accuracies(_results([remote] * 2))
     paper_order(accuracy)
     for percent, paper in zip(PERCENTS, (0.52, 0.61, 0.80), strict=True):
+        assert accuracy["wsj_wbm", percent] == pytest.approx(paper, abs=0.03)
+        assert accuracy["wsj_learnt", percent] > accuracy["wsj_wbm", percent]
         assert accuracy["wsj_adaptive", percent] > paper - 0.02
+    assert learnt(accuracy) == pytest.approx([0.558, 0.638, 0.800], abs=0.01)
     gaps = {figure.name: figure.value for figure in _gaps("real", accuracy)}
-    assert gaps["real_wsj_adaptive_gap_closed"] > 0.3
-    assert learnt(accuracy) == pytest.approx([0.555, 0.639, 0.792], abs=0.01)
-    assert gaps["real_wsj_learnt_gap_closed"] == pytest.approx(
-        0.267, abs=0.03
-    )  # less than the third that was asked for
+    assert gaps["real_wsj_adaptive_gap_closed_text"] > 1 / 3
+    # less than the third that was asked for, and less still where WBM is the authors' program
+    assert gaps["real_wsj_learnt_gap_closed_text"] == pytest.approx(0.286, abs=0.03)
+    assert gaps["real_wsj_learnt_gap_closed"] == pytest.approx(0.222, abs=0.03)
 
 
 def test_every_policy_has_a_line() -> None:

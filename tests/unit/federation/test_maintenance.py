@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from freshet.federation import change_rates
 from freshet.federation.bounds import Best, WindowBasedTruth
 from freshet.federation.change_rates import ChangeRates
 from freshet.federation.expected_gain import ExpectedGain
 from freshet.federation.maintainer import elected
 from freshet.federation.moment import Flags, Ids, Moment, Numbers, one_to_one, remaining_lives
 from freshet.federation.proposers import general, window_service_join
-from freshet.federation.rankers import LeastRecentlyRefreshed, Nothing, RandomOrder, WindowBased
+from freshet.federation.rankers import LeastRecentlyRefreshed, Nothing, RandomOrder, WindowBased, WindowBasedFromRefresh
 
 A, B, C, D, E, F = range(6)
 TIME = 8
@@ -63,6 +64,16 @@ def test_wbm_leaves_out_what_is_fresh(moment: Moment, ranker: WindowBased) -> No
 def test_wbm_skips_intervals_that_were_missed(ranker: WindowBased) -> None:
     """A best-before time that is long past is renewed to one that lies ahead."""
     assert ranker.renewed_ms(np.array([A]), 40).tolist() == [42]
+
+
+def test_wbm_of_the_authors_program(moment: Moment) -> None:
+    """A refresh is good for an interval from then on; what is left of the budget goes to what is stale next."""
+    ranker = WindowBasedFromRefresh(np.array([7, 9, 6, 10, 8, 8]), np.array([5.0, 5.0, 5.0, 4.0, 3.0, 3.0]), random())
+    assert ranker.scores(moment).tolist() == [1, 0, 3, 0]
+    assert elected(ranker, moment, 3).tolist() == [C, A, B]
+    assert elected(ranker, moment, 4).tolist() == [C, A, B, D]
+    ranker.refreshed(np.array([C, B]), np.array([True, False]), TIME)
+    assert ranker.best_before_ms[[A, B, C]].tolist() == [7, 13, 13]
 
 
 def test_wbm_counts_the_solutions_that_an_entry_serves(moment: Moment, ranker: WindowBased) -> None:
@@ -151,6 +162,36 @@ def test_rates_follow_the_data() -> None:
     observed(rates, 0, 1.0, True, 20)
     assert quiet < 0.05
     assert rates.rates(np.array([0]))[0] > 20 * quiet
+
+
+def test_a_usual_rate_is_a_start_only() -> None:
+    quick, slow = ChangeRates(300, usual=0.5), ChangeRates(300, usual=0.001)
+    first = np.array([0])
+    assert quick.rates(first)[0] == pytest.approx(0.5, rel=0.5)
+    assert slow.rates(first)[0] == pytest.approx(0.001, rel=1)
+    for rates in (quick, slow):
+        for _ in range(10):
+            rates.observe(np.arange(299), np.full(299, 10.0), np.arange(299) % 3 == 0)
+    other = np.array([299])  # which was never refreshed
+    assert quick.fresh_chances(other, np.array([10.0]))[0] == pytest.approx(0.66, abs=0.1)
+    assert slow.fresh_chances(other, np.array([10.0]))[0] == pytest.approx(0.66, abs=0.1)
+
+
+def prior_near(true: float) -> float:
+    """How likely rates near the true one are held to be, after a few refreshes of each of many entries."""
+    rates, random = ChangeRates(200), np.random.default_rng(2)
+    for first in [*range(0, 200, 10)] * 3:
+        elapsed = random.uniform(2, 60, 10)
+        rates.observe(np.arange(first, first + 10), elapsed, random.random(10) < 1 - np.exp(-true * elapsed))
+    return float(rates.prior[(rates.grid > true / 3) & (rates.grid < true * 3)].sum())
+
+
+def test_the_prior_does_not_stay_as_wide_as_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Entries that were refreshed a few times are looked at again when more is known of all."""
+    again = prior_near(0.05)
+    monkeypatch.setattr(change_rates, "_AGAIN", 0)
+    assert again > prior_near(0.05) + 0.05
+    assert again > 0.85
 
 
 def test_given_rates_are_a_start_only() -> None:

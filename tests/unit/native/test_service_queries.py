@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
+from weakref import ReferenceType, ref
 
 import pytest
 
+from freshet.federation import local_views
 from freshet.federation.errors import ServiceError
+from freshet.federation.learnt import Learnt
 from freshet.federation.local_view import LocalView
 from freshet.federation.settings import ServiceSettings
 from freshet.native.forgetting import Forgetting
@@ -118,6 +123,36 @@ def test_a_refresh_shows_what_changed(session: Session, endpoint: EndpointProces
     mention(session, 11, 1, 4)
     [report] = closed(session, query, 20)
     assert counts(session, report) == [("u1", "11")]
+
+
+def test_a_query_that_is_registered_again_knows_how_often_entries_change(
+    endpoint: EndpointProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[tuple[ReferenceType[LocalView], Learnt]] = []
+
+    def make(*arguments: Any) -> LocalView:
+        view = LocalView(*arguments)
+        made.append((ref(view), view.learnt))
+        return view
+
+    monkeypatch.setattr(local_views, "LocalView", make)
+    with Session(services=QUICK) as session:
+        session.stream(STREAM)
+        for first in (0, 100):
+            query = session.register(query_text(followers(endpoint)))
+            for second in (first + 1, first + 11):
+                mention(session, second, 1, 2)
+                [report] = closed(session, query, second + 9)
+                assert counts(session, report) == [("u1", "10"), ("u2", "20")]
+            session.unregister("q")
+            end = time.monotonic() + 20
+            while made[-1][0]() is not None and time.monotonic() < end:  # the query's thread has to end first
+                time.sleep(0.01)
+                gc.collect()
+    (first_view, first_learnt), (_, second_learnt) = made
+    assert first_view() is None
+    assert first_learnt is second_learnt
+    assert len(second_learnt.key_rows) == 2
 
 
 def test_windows_that_stay_the_same_see_changes_too(session: Session, endpoint: EndpointProcess) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from freshet.federation.settings import ServiceSettings
 from freshet.rdf.errors import FreshetError, QuerySyntaxError
 from freshet.runtime.pipeline_file import PipelineErrors, read_pipeline
 from freshet.runtime.pipeline_model import SECTIONS, ConsoleSink, FilesSink, known_keys
@@ -463,11 +464,46 @@ def test_services_and_what_is_asked_of_answers(folder: Path) -> None:
     changed = replaced(PIPELINE, "slow: {file: slow.rq,", "slow: {file: slow.rq, accuracy: 0.75, latency: 200ms,")
     (folder / "pipeline.yaml").write_text(changed + "services: [data.example.org, 'localhost:3030']\n")
     pipeline = read_pipeline(folder / "pipeline.yaml")
-    assert pipeline.services == ("data.example.org", "localhost:3030")
+    assert pipeline.services.settings() == ServiceSettings(("data.example.org", "localhost:3030"))
     assert (pipeline.queries["slow"].accuracy, pipeline.queries["slow"].latency_ms) == (0.75, 200)
     assert pipeline.queries["full"].latency_ms is None
     [problem] = problems(replaced(changed, "0.75", "1.5"), folder)
     assert "accuracy" in problem
+
+
+def test_how_local_views_are_kept_fresh(folder: Path) -> None:
+    section = """services:
+  hosts: data.example.org
+  proposer: gnr
+  ranker: lru
+  change_interval: {data.example.org: 5m, "*": 1h}
+"""
+    (folder / "pipeline.yaml").write_text(PIPELINE + section)
+    settings = read_pipeline(folder / "pipeline.yaml").services.settings()
+    assert settings == ServiceSettings(
+        ("data.example.org",), proposer="gnr", ranker="lru", change_seconds={"data.example.org": 300, "*": 3600}
+    )
+    for_all = PIPELINE + "services: {hosts: [a.example, b.example], change_interval: 90s}\n"
+    (folder / "pipeline.yaml").write_text(for_all)
+    settings = read_pipeline(folder / "pipeline.yaml").services.settings()
+    assert settings == ServiceSettings(("a.example", "b.example"), change_seconds={"*": 90})
+
+
+@pytest.mark.parametrize(
+    ("section", "expected"),
+    [
+        ("{proposer: wsb}", "'wsb' is not known here; did you mean 'wsj'?"),
+        ("{ranker: best}", "'best' is not known here; known here: gain, wbm, lru, rnd"),
+        ("{change_interval: 5}", "5 has no unit: write 5s, 5ms, 5m or 5h"),
+        ("{change_interval: {a.example: 0s}}", "'a.example' must be more than 0"),
+        ("{host: a.example}", "unknown key 'host'; did you mean 'hosts'?"),
+        ("[[a.example]]", "'services' must be text"),
+        ("5", "'services' must be a section of keys and values"),
+    ],
+)
+def test_mistakes_in_services(folder: Path, section: str, expected: str) -> None:
+    [problem] = problems(f"{PIPELINE}services: {section}\n", folder)
+    assert problem.partition(": ")[2] == expected
 
 
 @pytest.mark.parametrize("text", ["", "just text", "[1, 2]", "# nothing\n"])
