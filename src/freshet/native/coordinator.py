@@ -64,7 +64,7 @@ class Engine:
         self.forgetting = Forgetting(dictionary)
         self._kept = KeptWindows(graphs)
         self._lock = OwnedLock()
-        self.lanes = Lanes(self._queries, self._lock)
+        self.lanes = Lanes(self._lock)
 
     def declare(self, stream: StreamState) -> None:
         """Make a stream known, with its lateness and what it leaves in the stored graph."""
@@ -281,6 +281,7 @@ class Engine:
 
     def _leave(self, name: str) -> None:
         clock = self._queries.pop(name)
+        self.lanes.leave(name)
         self._members[clock] -= 1
         if not self._members[clock]:
             del self._members[clock]
@@ -366,11 +367,12 @@ class Engine:
 
         clock = Clock(self._connections.streams_of(timing), self._graphs, failed)
         lane = Lane(clock, self.dictionary, self.forget)
-        deliver = self.lanes.told(clock, self._keeping(on_report))
+        deliver = self.lanes.told(name, lane, self._keeping(on_report))
         query = self._hosting.alone(name, plan, clock, deliver, measurements, constraints)
         if query.evaluation is not None:
             query.evaluation.released_at = lane.released_at
         clock.add(name, query, timing, limit_seconds)
+        self.lanes.add(name, lane)
         return lane, query.plan
 
     def _shared(self, name: str, shape: Shape, key: ShapeKey, on_report: Callable[[Report], None]) -> AnyClock:

@@ -162,10 +162,6 @@ class Lane:
     def is_closed(self) -> bool:
         return self._closed
 
-    def is_of(self, clock: Clock) -> bool:
-        """Whether this is the thread of a clock."""
-        return self._clock is clock
-
     def is_behind(self, most: int) -> bool:
         """Whether more than so many elements wait."""
         return self._waiting > most
