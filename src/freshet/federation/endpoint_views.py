@@ -21,6 +21,7 @@ from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import BlankNode, Iri
 
 _TOLD = 3  # failing endpoints that a report names
+_LONGEST = 300  # characters of what is told of each, as an endpoint's name may be of any length
 
 
 class Views(Protocol):
@@ -126,7 +127,7 @@ def _most_used_first(needed: Mapping[int, Needed]) -> list[int]:
 def _together(done: Sequence[Refreshed]) -> Refreshed:
     """What all views got."""
     failing = sorted({each.failing for each in done if each.failing is not None})
-    told = "; ".join(failing[:_TOLD])
+    told = "; ".join(each[:_LONGEST] for each in failing[:_TOLD])
     if len(failing) > _TOLD:
         told += f"; and {len(failing) - _TOLD} more"
     return Refreshed(
