@@ -72,11 +72,12 @@ class ServiceClient:
         bindings: Bindings | None = None,
         check: Callable[[], None] = lambda: None,
         seconds: float | None = None,
+        silent: bool = False,
     ) -> Columns:
         """The solutions of a pattern at an endpoint, those that fit the bindings where there are some.
 
         `check` is called while waiting and may raise; no request takes longer than `seconds`. ServiceError where the
-        endpoint does not answer.
+        endpoint does not answer, also where that is to be passed over (`silent`).
         """
         asking = _Asking(self.endpoint(iri), self.settings, dictionary, check, seconds)
         return asking.solutions(query, bindings)

@@ -21,7 +21,7 @@ from freshet.native.lower import lower
 from freshet.native.measuring import Measurements
 from freshet.native.moments import AFTER_ALL_TIME, close_at
 from freshet.native.one_way_index import Ids
-from freshet.native.operators.service import Views
+from freshet.native.operators.service_views import Views
 from freshet.native.owned_lock import OwnedLock
 from freshet.native.plan import Plan
 from freshet.native.reads import asks_services, predicates_of
