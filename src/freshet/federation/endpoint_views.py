@@ -7,7 +7,7 @@ not be asked, or is none, is told like one that fails; it does not stop the quer
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from time import monotonic
 from typing import NamedTuple, Protocol
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from freshet.federation.client import Columns, stacked
 from freshet.federation.errors import ServiceError
-from freshet.federation.local_view import LocalView, Needed, Refreshed, wait_until
+from freshet.federation.local_view import LocalView, Needed, Refreshed, Resting, wait_until
 from freshet.federation.service_query import ServiceQuery
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import BlankNode, Iri
@@ -51,9 +51,16 @@ class EndpointViews:
         self._known: dict[int, LocalView | str] = {}  # or why there is none; the one needed last is at the end
 
     def join(
-        self, needed: Mapping[int, Needed], *, seconds: float | None, accuracy: float | None, silent: bool
+        self,
+        needed: Mapping[int, Needed],
+        *,
+        seconds: float | None,
+        accuracy: float | None,
+        silent: bool,
+        resting: Resting = nullcontext,
     ) -> tuple[Refreshed, Columns]:
-        """The solutions of all endpoints, each for the keys that are needed of it. They share the time there is.
+        """The solutions of all endpoints, each for the keys that are needed of it. They share the time there is, and
+        it is waited for all of them within `resting`.
 
         With `silent` an endpoint that cannot be asked has one solution, of the variable only.
         """
@@ -67,7 +74,8 @@ class EndpointViews:
                 for endpoint, view in views.items()
                 if isinstance(view, LocalView)
             }
-            wait_until([future for each in asked.values() for future in each.waiting], end)
+            with resting():
+                wait_until([future for each in asked.values() for future in each.waiting], end)
             for endpoint, view in views.items():
                 if isinstance(view, LocalView):
                     refreshed, found = view.answer(asked[endpoint], silent=silent)

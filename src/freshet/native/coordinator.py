@@ -370,7 +370,7 @@ class Engine:
         deliver = self.lanes.told(name, lane, self._keeping(on_report))
         query = self._hosting.alone(name, plan, clock, deliver, measurements, constraints)
         if query.evaluation is not None:
-            query.evaluation.released_at = lane.released_at
+            query.evaluation.released_at, query.evaluation.resting = lane.released_at, lane.resting
         clock.add(name, query, timing, limit_seconds)
         self.lanes.add(name, lane)
         return lane, query.plan

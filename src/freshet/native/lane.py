@@ -1,7 +1,7 @@
 """A clock with a thread of its own, for a query that waits for remote data: nobody else has to wait with it.
 
 What the engine tells the clock is put into a queue, and done in order. The thread's work is done with the dictionary
-pinned; `pause` holds it still between two evaluations, so that what it holds can be gone through.
+pinned; `pause` holds it still between two evaluations, or while it waits, so that what it holds can be gone through.
 """
 
 from __future__ import annotations
@@ -243,6 +243,15 @@ class Lane:
     def _hold(self) -> None:
         self._held.enter_context(self._at_work)
         self._held.enter_context(self._dictionary.pins)
+
+    @contextmanager
+    def resting(self) -> Iterator[None]:
+        """While the thread waits within an evaluation, with all ids that it works on where others find them."""
+        self._held.close()
+        try:
+            yield
+        finally:
+            self._hold()
 
     def _rest(self) -> None:
         """An evaluation has ended, and all is where others find it."""

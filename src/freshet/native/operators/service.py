@@ -122,6 +122,7 @@ class ServiceOp:
             seconds=evaluation.seconds_left(),
             accuracy=evaluation.constraints.accuracy,
             silent=self._silent,
+            resting=evaluation.resting,
         )
         evaluation.spent(*done)
         return Table(found.ids, found.count)

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from freshet.federation.client import Columns
 from freshet.federation.endpoint_views import EndpointViews, Pattern
-from freshet.federation.local_view import Needed, Refreshed
+from freshet.federation.local_view import Needed, Refreshed, Resting
 from freshet.federation.service_query import ServiceQuery
 
 
@@ -14,7 +14,13 @@ class View(Protocol):
     """A local view, as this operator needs it."""
 
     def join(
-        self, needed: Needed, *, seconds: float | None, accuracy: float | None, silent: bool = False
+        self,
+        needed: Needed,
+        *,
+        seconds: float | None,
+        accuracy: float | None,
+        silent: bool = False,
+        resting: Resting = ...,
     ) -> tuple[Refreshed, Columns]: ...
     def load(self) -> None: ...
 
