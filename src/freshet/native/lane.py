@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from threading import Condition, Lock, Thread
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from freshet.native.clock import Clock, ClockedQuery
+from freshet.native.clock import Clock, ClockedQuery, are_limits_off, without_limits
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, close_at
 from freshet.native.releases import Releases
 from freshet.rdf.dictionary import Dictionary
@@ -27,11 +27,12 @@ _NOTHING = Elements(*(np.empty(0, np.int64) for _ in range(4)))
 
 
 class _Item(NamedTuple):
-    """A method of the clock, what to call it with, and the entry of a journal that it is done for."""
+    """A method of the clock and what to call it with, for which entry of a journal, and whether limits are off."""
 
     what: str
     given: tuple[Any, ...]
     entry: int
+    unlimited: bool
 
     @property
     def elements(self) -> int:
@@ -187,7 +188,7 @@ class Lane:
                 self._at_work.release()
 
     def _put(self, what: str, *given: Any) -> None:
-        item = _Item(what, given, self._releases.entry())
+        item = _Item(what, given, self._releases.entry(), are_limits_off())
         with self._changed:
             if self._closed:
                 return
@@ -263,12 +264,13 @@ class Lane:
 
     def _do(self) -> None:
         assert self._working is not None
-        what, given, _ = self._working
+        what, given, _, unlimited = self._working
         method: Callable[..., None] = getattr(self._clock, what)
         if what in ("advance", "finish"):
             # remote data may have changed where no window has: the query is asked again
             self._clock.load(_NOTHING, _NO_GRAPH)
-        method(*given)
+        with without_limits() if unlimited else nullcontext():
+            method(*given)
         if what == "advance":
             with self._changed:
                 self._releases.done(given[0])

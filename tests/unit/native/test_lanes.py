@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from freshet.federation.settings import ServiceSettings
+from freshet.native.clock import without_limits
 from freshet.native.forgetting import Forgetting
 from freshet.native.lane import Lane
 from freshet.native.moments import close_at
@@ -216,6 +217,22 @@ def test_another_querys_callback_does_not_wait(endpoint: EndpointProcess) -> Non
             assert pusher.is_alive()  # ten wait, five may
         pusher.join(20)
         assert not pusher.is_alive()
+
+
+def test_limits_do_not_hold_for_what_is_done_again(session: Session, endpoint: EndpointProcess) -> None:
+    """As after a restart; what is told to the thread is done in it as if it were done here."""
+    query = session.register(query_text(endpoint), limit_seconds=1e-9)
+    with without_limits():
+        mention(session, 1, 1)
+        session.advance(STREAM, 10_000)
+        session.engine.drain()
+    assert not session.failures
+    assert len(query.take()) == 1
+    mention(session, 11, 1)
+    session.advance(STREAM, 20_000)
+    session.engine.drain()
+    [failure] = session.failures
+    assert "limit" in failure.reason
 
 
 # ---- letting others in
