@@ -90,7 +90,7 @@ class EndpointViews:
     def _view(self, endpoint: int, rank: int) -> LocalView | str:
         """The view of an endpoint, or why there is none."""
         if rank >= self._most:
-            return f"more than {self._most} endpoints are needed at once, and no more are asked"
+            return too_many(self._most)
         known = self._known.pop(endpoint, None)
         if known is None:
             known = self._made(endpoint)
@@ -126,6 +126,11 @@ class EndpointViews:
     def _alone(self, endpoint: int) -> Columns:
         unbound = np.zeros(1, np.int64)
         return Columns(dict.fromkeys(self._names, unbound) | {self._pattern.variable: unbound + endpoint}, 1)
+
+
+def too_many(most: int) -> str:
+    """What is told where an evaluation names more endpoints than it may."""
+    return f"more than {most} endpoints are needed at once, and no more are asked"
 
 
 def _most_used_first(needed: Mapping[int, Needed]) -> list[int]:

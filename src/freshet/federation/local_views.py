@@ -34,10 +34,14 @@ class LocalViews:
                 self._views[key] = found
             return found
 
+    @property
+    def most_endpoints(self) -> int:
+        return self._client.settings.most_endpoints
+
     def check(self, iri: str) -> None:
         """RefusedError where an endpoint may not be asked."""
         self._client.settings.url(iri)
 
     def endpoint_views(self, pattern: Pattern) -> EndpointViews:
         """The views of a pattern at the endpoints that a variable is bound to."""
-        return EndpointViews(self, pattern, self._dictionary, self._client.settings.most_endpoints)
+        return EndpointViews(self, pattern, self._dictionary, self.most_endpoints)

@@ -35,21 +35,27 @@ class Lanes:
             return list(self._lanes.values())
 
     def drain(self, most: int = 0) -> None:
-        """Wait until all have at most so many elements left to take in; 0: until they have done everything."""
+        """Wait until all have at most so many elements left to take in; 0: until they have done everything.
+
+        Where a report is handed over nobody waits: that thread may be the one to be waited for.
+        """
+        if self._is_reporting:
+            return
         for lane in self.all():
             lane.drain(most)
 
     def hold_back(self) -> None:
-        """Wait while one is more than `most_behind` elements behind.
-
-        Where a report is handed over nobody waits: that thread may be the one to be waited for.
-        """
-        if not self._lanes or self._lock.is_mine or self.delivering.is_mine:
+        """Wait while one is more than `most_behind` elements behind; but not where a report is handed over."""
+        if not self._lanes or self._is_reporting:
             return
         behind = [lane for lane in self.all() if lane.is_behind(self.most_behind)]
         self.held_back += bool(behind)
         for lane in behind:
             lane.drain(self.most_behind)
+
+    @property
+    def _is_reporting(self) -> bool:
+        return self._lock.is_mine or self.delivering.is_mine
 
     def close(self) -> None:
         """End the threads; what they have not done is dropped, and nothing more is reported."""

@@ -202,8 +202,7 @@ class DurableSession:
     def finish(self) -> None:
         with self._order, self._writing({"kind": "finish"}):
             self._engine.end()
-        if not self._order.is_mine:  # else a callback asks for it, which is not waited for
-            self._engine.drain()
+        self._engine.drain()
 
     def load(self, quads: Quads, graph: str | None) -> None:
         """The caller holds a pin on the dictionary."""

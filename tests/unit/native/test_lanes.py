@@ -219,6 +219,20 @@ def test_another_querys_callback_does_not_wait(endpoint: EndpointProcess) -> Non
         assert not pusher.is_alive()
 
 
+def test_callbacks_may_end_the_streams(session: Session, endpoint: EndpointProcess) -> None:
+    seen: list[int] = []
+
+    def end(report: Report) -> None:
+        seen.append(report.time_ms)
+        session.finish()
+
+    session.register(query_text(endpoint), on_report=end)
+    mention(session, 1, 1)
+    mention(session, 11, 1, post="x")
+    session.engine.drain()
+    assert seen == [10_000, 20_000]
+
+
 def test_limits_do_not_hold_for_what_is_done_again(session: Session, endpoint: EndpointProcess) -> None:
     """As after a restart; what is told to the thread is done in it as if it were done here."""
     query = session.register(query_text(endpoint), limit_seconds=1e-9)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -170,3 +171,22 @@ def test_what_is_evaluated_anew_takes_its_views_from_all_endpoints(session: Sess
     assert report.freshness.failing == "SERVICE may not ask <http://elsewhere.example/>"
     assert report.freshness.accuracy < 0.9
     assert len(endpoint.seen) == 2
+
+
+def test_endpoints_of_what_is_evaluated_anew_are_limited(endpoint: EndpointProcess) -> None:
+    text = query_text("PATTERN FILTER (!EXISTS { SERVICE ?where { ?user :age ?x } })", endpoint)
+    with Session(services=replace(QUICK, most_endpoints=2)) as session:
+        session.stream(STREAM)
+        query = session.register(text)
+        for second in (1, 11):  # at every evaluation anew
+            lines = [
+                f"<{EX}u{n}> <{EX}drinks> <{EX}tea> . <{EX}u{n}> <{EX}at> <{endpoint.url}/{n}> .".split(" . ")
+                for n in (1, 2, 3)
+            ]
+            session.push(STREAM, "\n".join(f"{second}000\t{line.strip(' .')} ." for pair in lines for line in pair))
+            session.advance(STREAM, second * 1000 + 9000)
+            session.engine.drain()
+            [report] = query.take()
+            assert len(report.rows) == 1
+            assert report.freshness is not None
+            assert report.freshness.failing == "more than 2 endpoints are needed at once, and no more are asked"

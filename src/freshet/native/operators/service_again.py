@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from freshet.federation.client import Bindings, Columns
+from freshet.federation.endpoint_views import too_many
 from freshet.federation.errors import ServiceError
 from freshet.federation.evaluation import Evaluation
 from freshet.federation.local_view import Needed
@@ -19,7 +20,7 @@ from freshet.native.operators.service_needs import Lives, all_needed
 from freshet.native.operators.service_views import View, Views
 from freshet.rdf.dictionary import Dictionary
 
-_MOST_VIEWS = 100  # that are kept; a variable may name ever new endpoints
+_MOST_VIEWS = 100  # that are kept beside those of this evaluation; a variable may name ever new endpoints
 
 _Key = tuple[str, ServiceQuery, tuple[str, ...]]
 
@@ -32,6 +33,8 @@ class ViewServices:
         self._lives = lives
         self._evaluation = evaluation
         self._known: dict[_Key, View] = {}  # the one needed last is at the end
+        self._began = 0.0  # the evaluation
+        self._endpoints: set[str] = set()  # that it has named
 
     def solutions(
         self,
@@ -68,12 +71,21 @@ class ViewServices:
         return Needed(np.ascontiguousarray(bindings.rows), ones, ones, self._lives.slide_ms)
 
     def _view(self, iri: str, query: ServiceQuery, names: tuple[str, ...]) -> View:
+        self._count(iri)
         key = (iri, query, names)
         view = self._known.pop(key, None)
         if view is None:
             view = self._views.view(iri, query, names, self._lives.slide_ms)
             view.load()
         self._known[key] = view
-        if len(self._known) > _MOST_VIEWS:
+        if len(self._known) > _MOST_VIEWS + self._views.most_endpoints:
             del self._known[next(iter(self._known))]
         return view
+
+    def _count(self, iri: str) -> None:
+        """ServiceError where one evaluation names too many endpoints."""
+        if self._began != self._evaluation.began:
+            self._began, self._endpoints = self._evaluation.began, set()
+        self._endpoints.add(iri)
+        if len(self._endpoints) > self._views.most_endpoints:
+            raise ServiceError(too_many(self._views.most_endpoints))

@@ -28,6 +28,10 @@ class View(Protocol):
 class Views(Protocol):
     """Where local views come from."""
 
+    @property
+    def most_endpoints(self) -> int:
+        """How many endpoints an evaluation may name by one variable."""
+
     def view(self, iri: str, query: ServiceQuery, keys: tuple[str, ...], slide_ms: int) -> View: ...
     def endpoint_views(self, pattern: Pattern) -> EndpointViews: ...
     def check(self, iri: str) -> None: ...
