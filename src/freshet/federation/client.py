@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from threading import Lock
 from time import monotonic
 from typing import NamedTuple
+from weakref import WeakSet
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from freshet.federation.timed_pool import TimedPool
 from freshet.rdf.dictionary import Dictionary
 from freshet.results.table import Table
 
+_MOST_ENDPOINTS = 1000  # that are remembered
 _LOOK_SECONDS = 0.05  # how often somebody who waits looks whether to go on
 
 
@@ -47,7 +49,8 @@ class ServiceClient:
         self._requests = Requests(TimedPool(self.settings.requests_at_once), self.settings)
         self._lock = Lock()
         self._closed = False
-        self.endpoints: dict[str, Endpoint] = {}
+        self.endpoints: dict[str, Endpoint] = {}  # the one that was asked for last is at the end
+        self._others: WeakSet[Endpoint] = WeakSet()  # that somebody still has
 
     def endpoint(self, iri: str) -> Endpoint:
         """The endpoint of an IRI; RefusedError where it may not be asked."""
@@ -55,9 +58,11 @@ class ServiceClient:
         with self._lock:
             if self._closed:
                 raise ServiceError("the session is closed, so no endpoint is asked")
-            if url not in self.endpoints:
-                self.endpoints[url] = Endpoint(url, self._requests)
-            return self.endpoints[url]
+            found = self.endpoints.pop(url, None) or Endpoint(url, self._requests)
+            self.endpoints[url] = found
+            if len(self.endpoints) > _MOST_ENDPOINTS:  # data name them, and may name ever new ones
+                self._others.add(self.endpoints.pop(next(iter(self.endpoints))))
+            return found
 
     def solutions(
         self,
@@ -67,11 +72,12 @@ class ServiceClient:
         bindings: Bindings | None = None,
         check: Callable[[], None] = lambda: None,
         seconds: float | None = None,
+        silent: bool = False,
     ) -> Columns:
         """The solutions of a pattern at an endpoint, those that fit the bindings where there are some.
 
         `check` is called while waiting and may raise; no request takes longer than `seconds`. ServiceError where the
-        endpoint does not answer.
+        endpoint does not answer, also where that is to be passed over (`silent`).
         """
         asking = _Asking(self.endpoint(iri), self.settings, dictionary, check, seconds)
         return asking.solutions(query, bindings)
@@ -80,7 +86,7 @@ class ServiceClient:
         """Let go of all endpoints; none is asked any more."""
         with self._lock:
             self._closed = True
-            endpoints = list(self.endpoints.values())
+            endpoints = [*self.endpoints.values(), *self._others]
         for endpoint in endpoints:
             endpoint.close()
         self._requests.pool.clear()

@@ -7,7 +7,7 @@ not be asked, or is none, is told like one that fails; it does not stop the quer
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from time import monotonic
 from typing import NamedTuple, Protocol
 
@@ -15,12 +15,13 @@ import numpy as np
 
 from freshet.federation.client import Columns, stacked
 from freshet.federation.errors import ServiceError
-from freshet.federation.local_view import LocalView, Needed, Refreshed, wait_until
+from freshet.federation.local_view import LocalView, Needed, Refreshed, Resting, wait_until
 from freshet.federation.service_query import ServiceQuery
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import BlankNode, Iri
 
 _TOLD = 3  # failing endpoints that a report names
+_LONGEST = 300  # characters of what is told of each, as an endpoint's name may be of any length
 
 
 class Views(Protocol):
@@ -50,9 +51,16 @@ class EndpointViews:
         self._known: dict[int, LocalView | str] = {}  # or why there is none; the one needed last is at the end
 
     def join(
-        self, needed: Mapping[int, Needed], *, seconds: float | None, accuracy: float | None, silent: bool
+        self,
+        needed: Mapping[int, Needed],
+        *,
+        seconds: float | None,
+        accuracy: float | None,
+        silent: bool,
+        resting: Resting = nullcontext,
     ) -> tuple[Refreshed, Columns]:
-        """The solutions of all endpoints, each for the keys that are needed of it. They share the time there is.
+        """The solutions of all endpoints, each for the keys that are needed of it. They share the time there is, and
+        it is waited for all of them within `resting`.
 
         With `silent` an endpoint that cannot be asked has one solution, of the variable only.
         """
@@ -66,7 +74,8 @@ class EndpointViews:
                 for endpoint, view in views.items()
                 if isinstance(view, LocalView)
             }
-            wait_until([future for each in asked.values() for future in each.waiting], end)
+            with resting():
+                wait_until([future for each in asked.values() for future in each.waiting], end)
             for endpoint, view in views.items():
                 if isinstance(view, LocalView):
                     refreshed, found = view.answer(asked[endpoint], silent=silent)
@@ -81,7 +90,7 @@ class EndpointViews:
     def _view(self, endpoint: int, rank: int) -> LocalView | str:
         """The view of an endpoint, or why there is none."""
         if rank >= self._most:
-            return f"more than {self._most} endpoints are needed at once, and no more are asked"
+            return too_many(self._most)
         known = self._known.pop(endpoint, None)
         if known is None:
             known = self._made(endpoint)
@@ -119,6 +128,11 @@ class EndpointViews:
         return Columns(dict.fromkeys(self._names, unbound) | {self._pattern.variable: unbound + endpoint}, 1)
 
 
+def too_many(most: int) -> str:
+    """What is told where an evaluation names more endpoints than it may."""
+    return f"more than {most} endpoints are needed at once, and no more are asked"
+
+
 def _most_used_first(needed: Mapping[int, Needed]) -> list[int]:
     return sorted(needed, key=lambda endpoint: -int(needed[endpoint].uses.sum()))
 
@@ -126,7 +140,7 @@ def _most_used_first(needed: Mapping[int, Needed]) -> list[int]:
 def _together(done: Sequence[Refreshed]) -> Refreshed:
     """What all views got."""
     failing = sorted({each.failing for each in done if each.failing is not None})
-    told = "; ".join(failing[:_TOLD])
+    told = "; ".join(each[:_LONGEST] for each in failing[:_TOLD])
     if len(failing) > _TOLD:
         told += f"; and {len(failing) - _TOLD} more"
     return Refreshed(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from time import perf_counter
 
@@ -34,11 +35,13 @@ class Evaluation:
     """The evaluations of one query, one after another: `begin`, `spent` for each view that it reads, `freshness`.
 
     `released_at` says when the windows closed that are evaluated now, which may have waited for others before them.
+    Remote data are waited for within `resting`, where others may go through what the query holds.
     """
 
     query: str
     constraints: Constraints
     released_at: Callable[[], float | None] = lambda: None
+    resting: Callable[[], AbstractContextManager[None]] = nullcontext
     released: float = 0.0
     began: float = 0.0
     waited_until: float = 0.0

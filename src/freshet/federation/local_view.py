@@ -7,9 +7,9 @@ nothing has one entry, of all its solutions. Answers that come too late for one 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from threading import Lock
 from time import monotonic, time_ns
@@ -36,6 +36,8 @@ _log = logging.getLogger(__name__)
 _USED = 0.8  # the share of the time that requests are planned for, as some take longer than the mean
 _HEADROOM = 0.02  # what the accuracy loses while answers are waited for
 _SURE = 0.999  # an entry that is as likely as this to be right is not asked for
+
+Resting = Callable[[], AbstractContextManager[None]]
 
 
 class Needed(NamedTuple):
@@ -109,12 +111,22 @@ class LocalView:
         self._requests: list[_Request] = []
 
     def join(
-        self, needed: Needed, *, seconds: float | None, accuracy: float | None, silent: bool = False
+        self,
+        needed: Needed,
+        *,
+        seconds: float | None,
+        accuracy: float | None,
+        silent: bool = False,
+        resting: Resting = nullcontext,
     ) -> tuple[Refreshed, Columns]:
-        """The solutions for the keys that an evaluation needs, refreshed as far as the time goes."""
+        """The solutions for the keys that an evaluation needs, refreshed as far as the time goes.
+
+        It waits within `resting`.
+        """
         end = None if seconds is None else monotonic() + seconds
         with self.asking(needed, seconds=seconds, accuracy=accuracy) as asked:
-            wait_until(asked.waiting, end)
+            with resting():
+                wait_until(asked.waiting, end)
             return self.answer(asked, silent=silent)
 
     @contextmanager

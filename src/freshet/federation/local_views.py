@@ -38,6 +38,14 @@ class LocalViews:
                 self._learnt.keep((key, slide_ms), found.learnt, lambda each: each[0] in self._views)
             return found
 
+    @property
+    def most_endpoints(self) -> int:
+        return self._client.settings.most_endpoints
+
+    def check(self, iri: str) -> None:
+        """RefusedError where an endpoint may not be asked."""
+        self._client.settings.url(iri)
+
     def endpoint_views(self, pattern: Pattern) -> EndpointViews:
         """The views of a pattern at the endpoints that a variable is bound to."""
-        return EndpointViews(self, pattern, self._dictionary, self._client.settings.most_endpoints)
+        return EndpointViews(self, pattern, self._dictionary, self.most_endpoints)

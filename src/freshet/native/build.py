@@ -181,7 +181,11 @@ class Builder:
             name: FollowedGraph([self.leaves.leaf(source, _EVERY_TRIPLE) for source in sources], self.readers.reader)
             for name, sources in node.graphs
         }
-        return AgainOp(node, graphs, self.readers, self.dictionary)
+        if not node.services:
+            return AgainOp(node, graphs, self.readers, self.dictionary)
+        if self.remote is None:
+            raise UnsupportedError("SERVICE needs a session that may ask endpoints")
+        return AgainOp(node, graphs, self.readers, self.dictionary, self.remote.services(node.services))
 
     @_made.register
     def _(self, node: PlanService, wanted: Names) -> Operator:

@@ -61,6 +61,11 @@ def without_limits() -> Iterator[None]:
         _UNLIMITED.reset(token)
 
 
+def are_limits_off() -> bool:
+    """Whether this is within `without_limits`."""
+    return _UNLIMITED.get()
+
+
 class _Member:
     """A query in the clock, and what the clock remembers of it."""
 

@@ -22,7 +22,7 @@ from freshet.native.lower import lower
 from freshet.native.measuring import Measurements
 from freshet.native.moments import AFTER_ALL_TIME, close_at
 from freshet.native.one_way_index import Ids
-from freshet.native.operators.service import Views
+from freshet.native.operators.service_views import Views
 from freshet.native.owned_lock import OwnedLock
 from freshet.native.plan import Plan
 from freshet.native.reads import asks_services, predicates_of
@@ -69,7 +69,7 @@ class Engine:
         self._counted: dict[str, Counted] = {}
         self._budget = WindowBudget(window_bytes, self._connections, (graphs, dictionary))
         self._lock = OwnedLock()
-        self.lanes = Lanes(self._queries, self._lock)
+        self.lanes = Lanes(self._lock)
 
     def declare(self, stream: StreamState) -> None:
         """Make a stream known, with its lateness and what it leaves in the stored graph."""
@@ -317,6 +317,7 @@ class Engine:
 
     def _leave(self, name: str) -> None:
         clock = self._queries.pop(name)
+        self.lanes.leave(name)
         self._members[clock] -= 1
         if not self._members[clock]:
             del self._members[clock]
@@ -404,12 +405,13 @@ class Engine:
 
         clock = Clock(self._connections.streams_of(timing), self._graphs, failed)
         lane = Lane(clock, self.dictionary, self.forget)
-        deliver = self.lanes.told(clock, self._keeping(on_report))
+        deliver = self.lanes.told(name, lane, self._keeping(on_report))
         with clock.going_on(timing.begins):
             query = self._hosting.alone(name, plan, clock, deliver, measurements, constraints)
             if query.evaluation is not None:
-                query.evaluation.released_at = lane.released_at
+                query.evaluation.released_at, query.evaluation.resting = lane.released_at, lane.resting
             clock.add(name, query, timing, limit_seconds)
+        self.lanes.add(name, lane)
         return lane, query.plan
 
     def _shared(self, name: str, shape: Shape, key: ShapeKey, on_report: Callable[[Report], None]) -> AnyClock:

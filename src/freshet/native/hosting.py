@@ -19,7 +19,8 @@ from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
 from freshet.native.measuring import Measurements
 from freshet.native.one_way_index import Ids
 from freshet.native.operators.parameters import ParametersOp
-from freshet.native.operators.service import Remote, Views, lives_in
+from freshet.native.operators.service import Remote, lives_in
+from freshet.native.operators.service_views import Views
 from freshet.native.plan import Plan, Source, Stored
 from freshet.native.reads import asks_services
 from freshet.native.shared_query import SharedQuery

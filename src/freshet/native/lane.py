@@ -1,20 +1,20 @@
 """A clock with a thread of its own, for a query that waits for remote data: nobody else has to wait with it.
 
 What the engine tells the clock is put into a queue, and done in order. The thread's work is done with the dictionary
-pinned; `pause` holds it still between two evaluations, so that what it holds can be gone through.
+pinned; `pause` holds it still between two evaluations, or while it waits, so that what it holds can be gone through.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from threading import Condition, Lock, Thread
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from freshet.native.clock import Clock, ClockedQuery
+from freshet.native.clock import Clock, ClockedQuery, are_limits_off, without_limits
 from freshet.native.leaf_buffer import LeafBuffer
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, close_at
 from freshet.native.releases import Releases
@@ -31,11 +31,12 @@ _NOTHING = Elements(*(np.empty(0, np.int64) for _ in range(4)))
 
 
 class _Item(NamedTuple):
-    """A method of the clock, what to call it with, and the entry of a journal that it is done for."""
+    """A method of the clock and what to call it with, for which entry of a journal, and whether limits are off."""
 
     what: str
     given: tuple[Any, ...]
     entry: int
+    unlimited: bool
 
     @property
     def elements(self) -> int:
@@ -184,10 +185,6 @@ class Lane:
     def is_closed(self) -> bool:
         return self._closed
 
-    def is_of(self, clock: Clock) -> bool:
-        """Whether this is the thread of a clock."""
-        return self._clock is clock
-
     def is_behind(self, most: int) -> bool:
         """Whether more than so many elements wait."""
         return self._waiting > most
@@ -213,7 +210,7 @@ class Lane:
                 self._at_work.release()
 
     def _put(self, what: str, *given: Any) -> None:
-        item = _Item(what, given, self._releases.entry())
+        item = _Item(what, given, self._releases.entry(), are_limits_off())
         with self._changed:
             if self._closed:
                 return
@@ -270,6 +267,15 @@ class Lane:
         self._held.enter_context(self._at_work)
         self._held.enter_context(self._dictionary.pins)
 
+    @contextmanager
+    def resting(self) -> Iterator[None]:
+        """While the thread waits within an evaluation, with all ids that it works on where others find them."""
+        self._held.close()
+        try:
+            yield
+        finally:
+            self._hold()
+
     def _rest(self) -> None:
         """An evaluation has ended, and all is where others find it."""
         if self._closed:
@@ -280,12 +286,13 @@ class Lane:
 
     def _do(self) -> None:
         assert self._working is not None
-        what, given, _ = self._working
+        what, given, _, unlimited = self._working
         method: Callable[..., None] = getattr(self._clock, what)
         if what in ("advance", "finish"):
             # remote data may have changed where no window has: the query is asked again
             self._clock.load(_NOTHING, _NO_GRAPH)
-        method(*given)
+        with without_limits() if unlimited else nullcontext():
+            method(*given)
         if what == "advance":
             with self._changed:
                 self._releases.done(given[0])

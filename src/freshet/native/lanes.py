@@ -2,48 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
-from freshet.native.clock import Clock
-from freshet.native.connections import AnyClock
 from freshet.native.lane import MOST_BEHIND, Lane
 from freshet.native.owned_lock import OwnedLock
 from freshet.results.report import Report
 
 
 class Lanes:
-    """Those among the clocks of queries, by name, that are lanes; `lock` is the engine's.
+    """Lanes by the names of their queries; `lock` is the engine's.
 
     A thread that reports holds `delivering`, then the engine's lock, so that whoever is told is told of one at a time.
     """
 
-    def __init__(self, clocks: Mapping[str, AnyClock], lock: OwnedLock) -> None:
-        self._clocks = clocks
+    def __init__(self, lock: OwnedLock) -> None:
+        self._lanes: dict[str, Lane] = {}
         self._lock = lock
         self.delivering = OwnedLock()
         self.most_behind = MOST_BEHIND
         self.held_back = 0  # how often somebody waited in `hold_back`
 
+    def add(self, query: str, lane: Lane) -> None:
+        """A query has a thread of its own."""
+        self._lanes[query] = lane
+
+    def leave(self, query: str) -> None:
+        """A query is no more."""
+        self._lanes.pop(query, None)
+
     def all(self) -> list[Lane]:
         with self._lock:
-            return [clock for clock in self._clocks.values() if isinstance(clock, Lane)]
+            return list(self._lanes.values())
 
     def drain(self, most: int = 0) -> None:
-        """Wait until all have at most so many elements left to take in; 0: until they have done everything."""
+        """Wait until all have at most so many elements left to take in; 0: until they have done everything.
+
+        Where a report is handed over nobody waits: that thread may be the one to be waited for.
+        """
+        if self._is_reporting:
+            return
         for lane in self.all():
             lane.drain(most)
 
     def hold_back(self) -> None:
-        """Wait while one is more than `most_behind` elements behind.
-
-        Where a report is handed over nobody waits: that thread may be the one to be waited for.
-        """
-        if self._lock.is_mine or self.delivering.is_mine:
+        """Wait while one is more than `most_behind` elements behind; but not where a report is handed over."""
+        if not self._lanes or self._is_reporting:
             return
         behind = [lane for lane in self.all() if lane.is_behind(self.most_behind)]
         self.held_back += bool(behind)
         for lane in behind:
             lane.drain(self.most_behind)
+
+    @property
+    def _is_reporting(self) -> bool:
+        return self._lock.is_mine or self.delivering.is_mine
 
     def close(self) -> None:
         """End the threads; what they have not done is dropped, and nothing more is reported."""
@@ -51,13 +63,12 @@ class Lanes:
             for lane in self.all():
                 lane.close()
 
-    def told(self, clock: Clock, deliver: Callable[[Report], None]) -> Callable[[Report], None]:
-        """What a lane's query calls with its reports. The lane is found when there is one."""
+    def told(self, query: str, lane: Lane, deliver: Callable[[Report], None]) -> Callable[[Report], None]:
+        """What the query of a lane calls with its reports, which are handed over as long as it is there."""
 
         def tell(report: Report) -> None:
             with self.delivering, self._lock:
-                lane = self._clocks.get(report.query)
-                if isinstance(lane, Lane) and lane.is_of(clock) and not lane.is_closed:
+                if self._lanes.get(query) is lane and not lane.is_closed:
                     deliver(report)
                     lane.reported = lane.moment
 
@@ -67,16 +78,14 @@ class Lanes:
 
     def entry_of(self, query: str) -> int | None:
         """The entry that let a report be which is handed over now; None where it is the one that is being done."""
-        lane = self._clocks.get(query)
-        return lane.entry() if isinstance(lane, Lane) else None
+        lane = self._lanes.get(query)
+        return None if lane is None else lane.entry()
 
     def unfinished_entry(self, query: str) -> int | None:
         """The first entry that a query has not done; None where it has done all, or has no thread."""
-        lane = self._clocks.get(query)
-        return lane.unfinished_entry() if isinstance(lane, Lane) else None
+        lane = self._lanes.get(query)
+        return None if lane is None else lane.unfinished_entry()
 
     def reported(self, query: str) -> int:
         """The last moment that a query with a thread of its own has reported."""
-        lane = self._clocks[query]
-        assert isinstance(lane, Lane)
-        return lane.reported
+        return self._lanes[query].reported

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from freshet.algebra.expressions import Aggregate, Expression, Variable
-from freshet.algebra.nodes import Node, OrderCondition, StreamOperator, TriplePattern
+from freshet.algebra.nodes import Node, OrderCondition, Service, StreamOperator, TriplePattern
 from freshet.algebra.windows import WindowOperator
 from freshet.rdf.terms import Iri, Term
 
@@ -174,7 +174,8 @@ class PlanAgain(PlanNode):
     """What is evaluated anew whenever a graph that it reads has changed, and why.
 
     `graphs` are the graphs by the names that the node has for them, None for the default graph. Where it may look
-    into any named graph, `named` are those that the query sees (None: all).
+    into any named graph, `named` are those that the query sees (None: all). With `services` in it, it is evaluated anew
+    every time.
     """
 
     node: Node
@@ -182,6 +183,7 @@ class PlanAgain(PlanNode):
     named: frozenset[Iri] | None
     reads_all_named: bool
     reason: str
+    services: tuple[Service, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,10 @@ def predicates_of(plan: Plan, stream: str) -> frozenset[str] | None:
 
 def asks_services(plan: Plan) -> bool:
     """Whether an answer takes remote data."""
-    return any(isinstance(node, PlanService) for node in _nodes(plan.root))
+    return any(
+        isinstance(node, PlanService) or (isinstance(node, PlanAgain) and bool(node.services))
+        for node in _nodes(plan.root)
+    )
 
 
 def _nodes(node: PlanNode) -> Iterator[PlanNode]:

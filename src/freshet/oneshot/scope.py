@@ -34,8 +34,12 @@ class Services(Protocol):
         bindings: Bindings | None = None,
         check: Callable[[], None] = ...,
         seconds: float | None = None,
+        silent: bool = False,
     ) -> Columns:
-        """The solutions of a pattern at an endpoint, those that fit the bindings where there are some."""
+        """The solutions of a pattern at an endpoint, those that fit the bindings where there are some.
+
+        `silent` tells whether a ServiceError is passed over.
+        """
 
 
 NO_SERVICES: Services = ServiceClient()

@@ -6,10 +6,15 @@ reports belong to that entry all the same, and while it has an entry left to do,
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from freshet.federation.evaluation import Constraints
 from freshet.native.coordinator import Engine
 from freshet.results.report import Report
 from freshet.runtime.checkpoint import Checkpoint
-from freshet.runtime.durable_parts import Outbox
+from freshet.runtime.durable_parts import Outbox, Registration
+from freshet.runtime.registered_query import RegisteredQuery
+from freshet.syntax.parser import parse_query
 
 
 class DurableReports:
@@ -17,6 +22,7 @@ class DurableReports:
 
     def __init__(self, engine: Engine, checkpoint: Checkpoint) -> None:
         self.boxes: dict[str, Outbox] = {}
+        self._engine = engine
         self._lanes = engine.lanes
         self._checkpoint = checkpoint
         self._received_before = -1  # up to this entry, when the session was taken up
@@ -24,6 +30,24 @@ class DurableReports:
     def recovered(self) -> None:
         """The checkpoint has been found: it says what was received."""
         self._received_before = self._checkpoint.delivered
+
+    def register(self, registration: Registration, deliver: Callable[[Outbox, Report], None]) -> Outbox:
+        """Have a query answered; its reports go to `deliver` with the outbox that they are for."""
+        one = registration
+        box = Outbox(one)
+        plan = self._engine.register(
+            one.name,
+            parse_query(one.text, file=one.file, dialect=one.dialect),
+            lambda report: deliver(box, report),
+            file=one.file,
+            report=one.report,
+            every_ms=one.every_ms,
+            limit_seconds=one.limit_seconds,
+            constraints=Constraints(one.accuracy, one.latency_ms),
+        )
+        box.query = RegisteredQuery(one.name, plan.variables, box.waiting, box.made)
+        self.boxes[one.name] = box
+        return box
 
     def deliver(self, box: Outbox, report: Report, current: int, *, again: bool) -> None:
         """A report of an entry that is done, `again` where that was done before the restart; once, if possible."""

@@ -13,7 +13,6 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
-from freshet.federation.evaluation import Constraints
 from freshet.native.clock import without_limits
 from freshet.native.coordinator import Engine
 from freshet.native.moments import BEFORE_ALL_TIME
@@ -51,7 +50,6 @@ from freshet.runtime.durable_reports import DurableReports
 from freshet.runtime.journal import Header, JournalEntry, Piece
 from freshet.runtime.packed_elements import packed, unpacked
 from freshet.runtime.registered_query import RegisteredQuery
-from freshet.syntax.parser import parse_query
 
 _FEW_QUERIES = 64  # so many are asked at every entry which reports have been received
 
@@ -208,8 +206,7 @@ class DurableSession:
     def finish(self) -> None:
         with self._order, self._writing({"kind": "finish"}):
             self._engine.end()
-        if not self._order.is_mine:  # else a callback asks for it, which is not waited for
-            self._engine.drain()
+        self._engine.drain()
 
     def load(self, quads: Quads, graph: str | None) -> None:
         """The caller holds a pin on the dictionary."""
@@ -361,21 +358,7 @@ class DurableSession:
         load_quads(self._engine, self._checkpoint.dataset, quads, home)
 
     def _register(self, registration: Registration) -> Outbox:
-        one = registration
-        box = Outbox(one)
-        plan = self._engine.register(
-            one.name,
-            parse_query(one.text, file=one.file, dialect=one.dialect),
-            lambda report: self._deliver(box, report),
-            file=one.file,
-            report=one.report,
-            every_ms=one.every_ms,
-            limit_seconds=one.limit_seconds,
-            constraints=Constraints(one.accuracy, one.latency_ms),
-        )
-        box.query = RegisteredQuery(one.name, plan.variables, box.waiting, box.made)
-        self._outboxes[one.name] = box
-        return box
+        return self._reports.register(registration, self._deliver)
 
     def _deliver(self, box: Outbox, report: Report) -> None:
         if not self._closed:

@@ -492,3 +492,18 @@ def test_certificates_that_nobody_trusts(tmp_path: Path, asking: Asking) -> None
         with pytest.raises(ServiceError, match="TLS failed"):
             asking(f"https://127.0.0.1:{port_of(server)}/sparql")
         assert server.seen == []
+
+
+def test_endpoints_that_were_asked_long_ago_are_forgotten() -> None:
+    """Data may name ever new ones. What somebody still has is closed with the rest."""
+    client = ServiceClient(ServiceSettings(hosts=("127.0.0.1",)))
+    first = client.endpoint("http://127.0.0.1:9/first")
+    for number in range(1500):
+        client.endpoint(f"http://127.0.0.1:9/{number}")
+        client.endpoint("http://127.0.0.1:9/often")
+    assert len(client.endpoints) == 1000
+    assert client.endpoint("http://127.0.0.1:9/often") in client.endpoints.values()
+    assert first not in client.endpoints.values()
+    client.close()
+    with pytest.raises(ServiceError, match="closed"):
+        first.submit("SELECT * {}", "b").result(5)

@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from freshet.federation.settings import ServiceSettings
+from freshet.native.clock import without_limits
 from freshet.native.forgetting import Forgetting
 from freshet.native.lane import Lane
 from freshet.native.moments import close_at
@@ -218,6 +219,36 @@ def test_another_querys_callback_does_not_wait(endpoint: EndpointProcess) -> Non
         assert not pusher.is_alive()
 
 
+def test_callbacks_may_end_the_streams(session: Session, endpoint: EndpointProcess) -> None:
+    seen: list[int] = []
+
+    def end(report: Report) -> None:
+        seen.append(report.time_ms)
+        session.finish()
+
+    session.register(query_text(endpoint), on_report=end)
+    mention(session, 1, 1)
+    mention(session, 11, 1, post="x")
+    session.engine.drain()
+    assert seen == [10_000, 20_000]
+
+
+def test_limits_do_not_hold_for_what_is_done_again(session: Session, endpoint: EndpointProcess) -> None:
+    """As after a restart; what is told to the thread is done in it as if it were done here."""
+    query = session.register(query_text(endpoint), limit_seconds=1e-9)
+    with without_limits():
+        mention(session, 1, 1)
+        session.advance(STREAM, 10_000)
+        session.engine.drain()
+    assert not session.failures
+    assert len(query.take()) == 1
+    mention(session, 11, 1)
+    session.advance(STREAM, 20_000)
+    session.engine.drain()
+    [failure] = session.failures
+    assert "limit" in failure.reason
+
+
 # ---- letting others in
 
 
@@ -254,3 +285,75 @@ def test_an_unregistered_query_stops_between_evaluations(session: Session, endpo
     session.finish()
     assert len(reports) == 1
     assert not session.failures
+
+
+MENTIONED = "?user :isMentionedIn ?post"
+SWEPT = (
+    "{ ?user :isMentionedIn ?post BIND (CONCAT(STR(?post), 'l') AS ?n) } UNION "
+    "{ ?user :isMentionedIn ?post REMOTE BIND (CONCAT(?name, 'r') AS ?n) } UNION "
+    "{ ?user :isMentionedIn ?post BIND (CONCAT(STR(?post), 'x') AS ?n) REMOTE }",
+    "?user :isMentionedIn ?post BIND (CONCAT(STR(?post), 'l') AS ?n) OPTIONAL { REMOTE }",
+    "{ SELECT ?post (GROUP_CONCAT(?name) AS ?n) { ?user :isMentionedIn ?post REMOTE } GROUP BY ?post }",
+    "{ SELECT DISTINCT ?user (CONCAT(?name, '!') AS ?n) { ?user :isMentionedIn ?post REMOTE } }",
+    "?user :isMentionedIn ?post BIND (<ONE> AS ?where) { BIND (CONCAT('a', 'b') AS ?n) } UNION { REMOTE } ANYWHERE",
+    "?user :isMentionedIn ?post BIND (CONCAT(STR(?post), 'l') AS ?n) FILTER EXISTS { REMOTE }",
+    "?user :isMentionedIn ?post BIND (CONCAT(STR(?post), 'l') AS ?n) FILTER (?n = 'a' || EXISTS { REMOTE })",
+)
+
+
+@pytest.mark.parametrize("output", ["RSTREAM", "ISTREAM", "DSTREAM"])
+def test_sweeps_while_remote_data_are_waited_for_change_nothing(
+    endpoint: EndpointProcess, output: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whenever nobody has a pin, all terms are dropped that nothing is known to hold."""
+    names = " ".join(f"<{EX}u{n}> <{EX}name> 'name {n}' ." for n in range(0, 30, 2))
+    endpoint.update(f"INSERT DATA {{ {names} }}")
+    endpoint.does(delay_seconds=0.02)
+    monkeypatch.setattr(Forgetting, "is_due", lambda self: not self._dictionary.pins.count)
+    ended = threading.Event()
+
+    def sweep(session: Session) -> None:
+        while not ended.is_set():
+            session.engine.forget()
+            time.sleep(0.001)
+
+    def answers(*, swept: bool) -> dict[str, list[list[tuple[str, str]]]]:
+        found: dict[str, list[list[tuple[str, str]]]] = {}
+        with Session(services=QUICK) as session:
+            if not swept:
+                session.engine.forgetting = Forgetting(session.dictionary, least=1 << 40)
+                session.engine.forgetting.is_due = lambda: False  # type: ignore[method-assign]
+            session.stream(STREAM, held=True)
+
+            def receive(report: Report) -> None:
+                rows = [tuple((name, str(term)) for name, term in row.items()) for row in session.bindings(report)]
+                found.setdefault(report.query, []).append(sorted(rows))  # type: ignore[arg-type]
+
+            for at, pattern in enumerate(SWEPT):
+                remote = f"SERVICE <{endpoint.url}> {{ ?user :name ?name }}"
+                pattern = pattern.replace("REMOTE", remote).replace("ANYWHERE", "SERVICE ?where { ?user :name ?name }")
+                pattern = pattern.replace("ONE", endpoint.url)
+                pattern = pattern.replace(MENTIONED, f"WINDOW <w> {{ {MENTIONED} }}")
+                session.register(
+                    f"""PREFIX : <{EX}> REGISTER {output} <q{at}> AS SELECT ?user ?post ?n
+                    FROM NAMED WINDOW <w> ON <{STREAM}> [RANGE PT20S STEP PT10S] WHERE {{ {pattern} }}""",
+                    on_report=receive,
+                )
+            sweeper = threading.Thread(target=sweep, args=(session,), daemon=True)
+            if swept:
+                sweeper.start()
+            for second in range(1, 80, 10):
+                mention(session, second, *(each % 30 for each in range(second, second + 5)), post=f"p{second}-")
+            session.advance(STREAM, 100_000)
+            session.engine.drain()
+            assert not session.failures
+            assert bool(session.dictionary.generation) == swept
+            ended.set()
+            if swept:
+                sweeper.join(20)
+        return found
+
+    wanted = answers(swept=False)
+    ended.clear()
+    assert len(wanted) == len(SWEPT)
+    assert answers(swept=True) == wanted

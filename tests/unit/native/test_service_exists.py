@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from freshet.federation.errors import RefusedError
 from freshet.federation.settings import ServiceSettings
 from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.results.report import Solutions
@@ -42,6 +44,15 @@ FORMS = (
     "PATTERN OPTIONAL { SERVICE <ONE> { ?user :likes ?x } SERVICE <ONE> { ?user :age ?age } }",
     "PATTERN OPTIONAL { ?user :knows ?other OPTIONAL { SERVICE <ONE> { ?other :age ?age } } }",
     "PATTERN FILTER EXISTS { SERVICE <ONE> { ?user :age ?a } } FILTER NOT EXISTS { SERVICE <ONE> { ?user :age 2 } }",
+    "PATTERN FILTER (?drinks = :tea || EXISTS { SERVICE <ONE> { ?user :likes ?what } })",
+    "PATTERN FILTER (?drinks = :tea && !(EXISTS { SERVICE <ONE> { ?user :likes ?what } } && ?user != :u1))",
+    "PATTERN FILTER (?drinks = :tea || EXISTS { SERVICE ?where { ?user :likes ?what } })",
+    "PATTERN FILTER (?drinks = :tea || NOT EXISTS { SERVICE SILENT <http://127.0.0.1:9/> { ?user :likes ?what } })",
+    "PATTERN BIND (EXISTS { SERVICE <ONE> { ?user :likes ?what } } AS ?age)",
+    "PATTERN FILTER EXISTS { { SERVICE <ONE> { ?user :likes :milk } } UNION { ?user :knows :u2 } }",
+    "PATTERN OPTIONAL { ?user :knows ?other BIND (1 AS ?age) FILTER EXISTS { SERVICE <ONE> { ?other :likes ?x } } }",
+    "PATTERN { SELECT ?user (SUM(IF(EXISTS { SERVICE <ONE> { ?user :likes ?x } }, 1, 0)) AS ?age) "
+    "{ ?user :knows ?other } GROUP BY ?user }",
 )
 
 
@@ -134,19 +145,48 @@ def test_only_what_the_window_needs_is_asked_for(session: Session, endpoint: End
 
 
 def test_what_is_refused(session: Session, endpoint: EndpointProcess) -> None:
+    unheard = "SERVICE <ONE> { :u1 :likes ?x FILTER (?x = ?drinks) }"
     for form, error, reason in (
-        (
-            "PATTERN FILTER (?drinks = :tea || EXISTS { SERVICE <ONE> { ?user :likes ?what } })",
-            UnsupportedError,
-            "SERVICE in EXISTS inside an exp",
-        ),
-        (
-            "PATTERN FILTER EXISTS { SERVICE <ONE> { :u1 :likes ?x FILTER (?x = ?drinks) } }",
-            UnsupportedError,
-            "SERVICE in EXISTS whose pattern",
-        ),
+        (f"PATTERN FILTER EXISTS {{ {unheard} }}", UnsupportedError, r"uses \?drinks, which it does not bind"),
+        (f"PATTERN BIND (EXISTS {{ {unheard} }} AS ?age)", UnsupportedError, r"uses \?drinks, which it does not bind"),
         ("PATTERN FILTER EXISTS { SERVICE ?there { ?user :likes ?what } }", InputError, r"nothing binds \?there"),
+        ("PATTERN BIND (EXISTS { SERVICE <http://e.example/> { ?user :p ?x } } AS ?age)", RefusedError, "may not ask"),
     ):
         with pytest.raises(error, match=reason):
             session.register(query_text(form, endpoint))
     assert session.engine.names == []
+
+
+def test_what_is_evaluated_anew_takes_its_views_from_all_endpoints(session: Session, endpoint: EndpointProcess) -> None:
+    """An endpoint that is not allowed is told, as elsewhere."""
+    query = session.register(query_text("PATTERN FILTER (!EXISTS { SERVICE ?where { ?user :likes ?x } })", endpoint))
+    lines = statements(endpoint, range(1, 4))
+    session.push(STREAM, "\n".join(f"1000\t{line}" for line in [*lines, lines[0].replace("u1", "u9")]))
+    session.push(STREAM, f"1000\t<{EX}u9> <{EX}at> <http://elsewhere.example/> .")
+    session.advance(STREAM, 10_000)
+    session.engine.drain()
+    [report] = query.take()
+    assert [row["user"] for row in shown(session.bindings(report))] == [f"<{EX}u3>", f"<{EX}u9>"]
+    assert report.freshness is not None
+    assert report.freshness.failing == "SERVICE may not ask <http://elsewhere.example/>"
+    assert report.freshness.accuracy < 0.9
+    assert len(endpoint.seen) == 2
+
+
+def test_endpoints_of_what_is_evaluated_anew_are_limited(endpoint: EndpointProcess) -> None:
+    text = query_text("PATTERN FILTER (!EXISTS { SERVICE ?where { ?user :age ?x } })", endpoint)
+    with Session(services=replace(QUICK, most_endpoints=2)) as session:
+        session.stream(STREAM)
+        query = session.register(text)
+        for second in (1, 11):  # at every evaluation anew
+            lines = [
+                f"<{EX}u{n}> <{EX}drinks> <{EX}tea> . <{EX}u{n}> <{EX}at> <{endpoint.url}/{n}> .".split(" . ")
+                for n in (1, 2, 3)
+            ]
+            session.push(STREAM, "\n".join(f"{second}000\t{line.strip(' .')} ." for pair in lines for line in pair))
+            session.advance(STREAM, second * 1000 + 9000)
+            session.engine.drain()
+            [report] = query.take()
+            assert len(report.rows) == 1
+            assert report.freshness is not None
+            assert report.freshness.failing == "more than 2 endpoints are needed at once, and no more are asked"

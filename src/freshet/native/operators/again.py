@@ -2,7 +2,8 @@
 
     ΔQ = Q(graphs + Δgraphs) - Q(graphs)        computed where Δgraphs is not empty
 
-Property paths that repeat, GRAPH with a variable, and EXISTS in places where it is more than a join.
+Property paths that repeat, GRAPH with a variable, and EXISTS in places where it is more than a join. Where SERVICE
+stands in it, it is evaluated every time, from local views.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from freshet.oneshot import operators as operators  # evaluate knows the operato
 from freshet.oneshot.dataset import DEFAULT_GRAPH, Dataset, GraphReader
 from freshet.oneshot.deadline import Deadline
 from freshet.oneshot.evaluate import evaluate
-from freshet.oneshot.scope import Scope
+from freshet.oneshot.scope import NO_SERVICES, Scope, Services
 from freshet.oneshot.table import Table
 from freshet.oneshot.view import MergedGraph
 from freshet.rdf.dictionary import Dictionary
@@ -76,8 +77,10 @@ class AgainOp:
         graphs: Mapping[Iri | None, FollowedGraph],
         readers: Readers,
         dictionary: Dictionary,
+        services: Services = NO_SERVICES,
     ) -> None:
         self._plan = plan
+        self._services = services
         self._names = tuple(sorted(plan.names))
         self._graphs = {DEFAULT_GRAPH if name is None else dictionary.encode(name): g for name, g in graphs.items()}
         self._readers = readers
@@ -88,7 +91,7 @@ class AgainOp:
     def changes(self, number: int) -> Change:
         # Each is asked, so that none tells of a change twice.
         changed = [self._named_changed(), *(graph.changed(number) for graph in self._graphs.values())]
-        if self._now is not None and not any(changed):
+        if self._now is not None and not any(changed) and not self._plan.services:
             return _NOTHING
         before, self._now = self.rows(), self._evaluated()
         return Change(
@@ -121,6 +124,7 @@ class AgainOp:
             dictionary=self._dictionary,
             deadline=Deadline(),
             context=Context(datetime.now(UTC), None),
+            services=self._services,
         )
         return evaluate(self._plan.node, scope)
 

@@ -14,39 +14,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from freshet.algebra.expressions import Variable
+from freshet.algebra.nodes import Service
 from freshet.algebra.windows import SlidingWindow, WindowOperator
-from freshet.federation.client import Columns
-from freshet.federation.endpoint_views import EndpointViews, Pattern
+from freshet.federation.endpoint_views import Pattern
 from freshet.federation.evaluation import Evaluation
-from freshet.federation.local_view import Needed, Refreshed
+from freshet.federation.local_view import Needed
 from freshet.federation.service_query import ServiceQuery
 from freshet.native.change import Change, Operator
 from freshet.native.inputs import Input
+from freshet.native.operators.service_again import ViewServices
 from freshet.native.operators.service_needs import Lives, all_needed, needed_by
 from freshet.native.operators.service_variable import VariableServiceOp
+from freshet.native.operators.service_views import View, Views
 from freshet.native.plan import PlanService
 from freshet.native.r2s.bags import table_difference
 from freshet.oneshot.table import Table
 from freshet.rdf.errors import InputError
-
-
-class View(Protocol):
-    """A local view, as this operator needs it."""
-
-    def join(
-        self, needed: Needed, *, seconds: float | None, accuracy: float | None, silent: bool = False
-    ) -> tuple[Refreshed, Columns]: ...
-    def load(self) -> None: ...
-
-
-class Views(Protocol):
-    """Where local views come from."""
-
-    def view(self, iri: str, query: ServiceQuery, keys: tuple[str, ...], slide_ms: int) -> View: ...
-    def endpoint_views(self, pattern: Pattern) -> EndpointViews: ...
+from freshet.rdf.terms import Iri
 
 
 def lives_in(windows: Iterable[WindowOperator]) -> Lives:
@@ -80,6 +66,14 @@ class Remote:
             return VariableServiceOp(views, pattern, other, self.lives, self.evaluation, silent=node.silent)
         view = self.views.view(node.endpoint.value, query, keys, self.lives.slide_ms)
         return ServiceOp(view, query, keys, other, self.lives, self.evaluation, silent=node.silent)
+
+    def services(self, asked: Iterable[Service]) -> ViewServices:
+        """Local views for what is evaluated anew. Endpoints that may not be asked are refused now."""
+        made = ViewServices(self.views, self.lives, self.evaluation)
+        for each in asked:
+            if isinstance(each.endpoint, Iri):
+                self.views.check(each.endpoint.value)
+        return made
 
 
 def unbound(endpoint: Variable) -> InputError:
@@ -128,6 +122,7 @@ class ServiceOp:
             seconds=evaluation.seconds_left(),
             accuracy=evaluation.constraints.accuracy,
             silent=self._silent,
+            resting=evaluation.resting,
         )
         evaluation.spent(*done)
         return Table(found.ids, found.count)

@@ -65,6 +65,7 @@ class VariableServiceOp:
             seconds=evaluation.seconds_left(),
             accuracy=evaluation.constraints.accuracy,
             silent=self._silent,
+            resting=evaluation.resting,
         )
         evaluation.spent(*done)
         return Table(found.ids, found.count)

@@ -16,9 +16,13 @@ class UnionOp:
 
     def __init__(self, children: Sequence[Operator]) -> None:
         self._children = children
+        self._found: list[Change] = []  # so far; the dictionary may be swept while a child waits for remote data
 
     def changes(self, number: int) -> Change:
-        changes = [child.changes(number) for child in self._children]
+        self._found = []
+        for child in self._children:
+            self._found.append(child.changes(number))
+        changes, self._found = self._found, []
         return Change(stacked([each.came for each in changes]), stacked([each.went for each in changes]))
 
     def rows(self) -> Table:

@@ -59,7 +59,13 @@ def _asked(node: Service, endpoint: str, query: ServiceQuery, hint: Table | None
     try:
         deadline = scope.deadline
         found = scope.services.solutions(
-            endpoint, query, scope.dictionary, bindings, check=deadline.check, seconds=deadline.left()
+            endpoint,
+            query,
+            scope.dictionary,
+            bindings,
+            check=deadline.check,
+            seconds=deadline.left(),
+            silent=node.silent,
         )
     except ServiceError as error:
         if not node.silent:

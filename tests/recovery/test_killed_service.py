@@ -1,0 +1,55 @@
+"""Kill a session that waits for remote data again and again: no window goes unreported, and each is received once."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+import service_world
+from service_world import EX, expected
+from sparql_endpoint import EndpointProcess
+
+BATCHES = 400
+
+
+@pytest.fixture
+def endpoint() -> Iterator[EndpointProcess]:
+    made = EndpointProcess("".join(f"<{EX}u{n}> <{EX}followers> {n} ." for n in range(4)))
+    made.does(delay_seconds=0.02)
+    yield made
+    made.stop()
+
+
+def life(folder: Path, endpoint: EndpointProcess, batches: int) -> bool:
+    """One life of the session, which ends after so many more batches; says whether it came to its end."""
+    command = [sys.executable, service_world.__file__, str(folder), endpoint.url, str(BATCHES)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for _ in range(batches):
+            if process.stdout.readline().strip() in ("done", ""):
+                assert process.wait(60) == 0
+                return True
+        process.kill()
+    return False
+
+
+def test_a_killed_session_reports_every_window_once(tmp_path: Path, endpoint: EndpointProcess) -> None:
+    seed = Random().randrange(1 << 30)  # other moments every time
+    chance = Random(seed)
+    lives = 1
+    while not life(tmp_path, endpoint, chance.randrange(20, 150) if lives < 4 else 10 * BATCHES):
+        lives += 1
+    assert lives > 2, f"seed {seed}: it was hardly killed"
+    lines = [
+        json.loads(line) for part in sorted((tmp_path / "out").iterdir()) for line in part.read_text().splitlines()
+    ]
+    assert [line["time"] for line in lines] == [*range(10_000, BATCHES * 1000 + 20_000, 10_000)], f"seed {seed}"
+    for line in lines:
+        rows = sorted((row["user"]["value"], row["post"]["value"]) for row in line["bindings"])
+        assert rows == expected(line["time"], BATCHES), f"seed {seed}: {line['time']}"
