@@ -332,15 +332,15 @@ class LocalView:
         return np.where(numbers < len(entries), entries[np.minimum(numbers, len(entries) - 1)], -1)
 
 
-def _columns_of_nothing(names: Sequence[str]) -> Columns:
-    return Columns({name: np.empty(0, np.int64) for name in names}, 0)
-
-
 def _nothing_learnt(settings: ServiceSettings, url: str, keys: int, slide_ms: int) -> Learnt:
     """What is known of an endpoint's changes before anything is learnt."""
     seconds = settings.usual_change_seconds(url)
     rates = ChangeRates(usual=None if seconds is None else slide_ms / 1000 / seconds)
     return Learnt(np.empty((0, keys), np.int64), ExpectedGain(0, now_ms(), slide_ms, rates))
+
+
+def _columns_of_nothing(names: Sequence[str]) -> Columns:
+    return Columns({name: np.empty(0, np.int64) for name in names}, 0)
 
 
 def now_ms() -> int:
