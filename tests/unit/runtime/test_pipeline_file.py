@@ -8,8 +8,11 @@ import pytest
 
 from freshet.federation.settings import ServiceSettings
 from freshet.rdf.errors import FreshetError, QuerySyntaxError
+from freshet.runtime.metrics import Metrics
 from freshet.runtime.pipeline_file import PipelineErrors, read_pipeline
 from freshet.runtime.pipeline_model import SECTIONS, ConsoleSink, FilesSink, known_keys
+from freshet.runtime.progress import QuietProgress
+from freshet.runtime.run import PipelineRun
 
 PIPELINE = """\
 graph: [town.ttl]
@@ -487,6 +490,15 @@ def test_how_local_views_are_kept_fresh(folder: Path) -> None:
     (folder / "pipeline.yaml").write_text(for_all)
     settings = read_pipeline(folder / "pipeline.yaml").services.settings()
     assert settings == ServiceSettings(("a.example", "b.example"), change_seconds={"*": 90})
+
+
+def test_a_run_asks_services_as_the_file_says(folder: Path) -> None:
+    services = "services: {hosts: a.example, ranker: lru, change_interval: 90s}\n"
+    (folder / "pipeline.yaml").write_text(replaced(PIPELINE, "checkpoint: checkpoint\n", "") + services)
+    pipeline = read_pipeline(folder / "pipeline.yaml")
+    with PipelineRun(pipeline, Metrics(pipeline.streams), QuietProgress()) as run:
+        assert run.session.services.settings == pipeline.services.settings()
+        assert run.session.services.settings.ranker == "lru"
 
 
 @pytest.mark.parametrize(
