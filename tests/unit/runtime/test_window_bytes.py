@@ -136,3 +136,21 @@ def test_a_budget_must_be_some_bytes() -> None:
 
 def test_both_kinds_of_budget_are_one_kind_of_error() -> None:
     assert issubclass(BufferFullError, BudgetError)
+
+
+def test_sizes_say_what_is_for_what() -> None:
+    session = Session()
+    session.stream(S, absorb=True, keep_ms=10_000)
+    session.register(COUNTED)
+    before = session.sizes()
+    assert before["stream_index"] == before["appended"] == 0
+    assert before["windows"] < 100  # the one group of a query without GROUP BY
+    session.push(S, "".join(line(time_ms) for time_ms in range(1000)))
+    after = session.sizes()
+    assert after["windows"] >= 1000 * 32
+    assert after["appended"] >= 1000 * 24
+    assert 8 * 1000 < after["stream_index"] < 20 * 1000
+    assert after["dictionary"] > before["dictionary"]
+    session.advance(S, 100_000)
+    assert session.sizes()["windows"] < 100
+    assert session.sizes()["stream_index"] == 0
