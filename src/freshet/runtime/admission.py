@@ -9,6 +9,7 @@ what is older. If even that makes no room, windows need more than they may have,
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
@@ -69,6 +70,7 @@ class Admission:
         self._go_on = go_on
         self._changed = threading.Condition()
         self._names: set[str] = set()
+        self._parts: Counter[str] = Counter()  # how many a stream has, by its IRI
         self._rooms: dict[str, WindowRoom] = {}  # as last counted, by the IRI of a stream
         self._held_bytes = 0  # likewise
         self._promised_bytes = 0
@@ -81,6 +83,7 @@ class Admission:
     def open(self, streams: Mapping[str, Admitted]) -> None:
         """Say what streams there are."""
         self._names = set(streams)
+        self._parts = Counter(stream.iri for stream in streams.values())
         for stream in streams.values():
             self.count(stream.iri)
 
@@ -114,7 +117,10 @@ class Admission:
 
     def count(self, iri: str) -> WindowRoom:
         """Count what windows hold, and remember it."""
-        room = self._rooms[iri] = self._room_for(iri)
+        room = self._room_for(iri)
+        if self._parts[iri] > 1:  # any of them may be ahead of the others
+            room = room.as_ahead()
+        self._rooms[iri] = room
         self._held_bytes = room.held_bytes
         return room
 
