@@ -97,9 +97,17 @@ class Admission:
         return self._doing.get(name) == "ended"
 
     def pieces(self, stream: Admitted, table: pa.Table, on_wait: Callable[[], None]) -> Iterator[Piece]:
-        """A batch as it finds room: as a rule in one piece. `on_wait` is called if it has to wait."""
+        """A batch as it finds room: as a rule in one piece. `on_wait` is called, once, if it has to wait."""
+        waited = False
+
+        def tell() -> None:
+            nonlocal waited
+            if not waited:
+                waited = True
+                on_wait()
+
         while True:
-            count, promised_bytes = self._admitted(stream, table, on_wait)
+            count, promised_bytes = self._admitted(stream, table, tell)
             if count == len(table):
                 yield Piece(table, None, promised_bytes)
                 return
@@ -145,7 +153,6 @@ class Admission:
             if asked.fitting(known, self._promised_bytes) == asked.records:
                 return self._promise(asked, asked.records, known)
         times = np.sort(table.column("time").to_numpy())
-        waited = False
         while True:
             room = self.count(stream.iri)
             with self._changed:
@@ -161,9 +168,7 @@ class Admission:
                 if fitting == asked.records or (worthwhile and times[fitting] > times[0]):
                     del self._first_ms[stream.name]
                     return self._promise(asked, fitting, room)
-                if not waited:
-                    waited = True
-                    on_wait()
+                on_wait()
                 self._changed.wait(_LOOK_SECONDS)
 
     def _promise(self, asked: _Asked, records: int, room: WindowRoom) -> tuple[int, int]:
