@@ -82,12 +82,44 @@ def test_nothing_is_left_to_do_the_second_time(finished):
 
 def test_windows_within_a_budget(tmp_path):
     """Each stream comes in one batch, far more than the windows may hold: they go in piece by piece, side by side."""
-    world = write_world(tmp_path, files=4, records=400)
+    world = write_world(tmp_path, files=3, records=200)
     text = world.pipeline.read_text().replace(", files_per_batch: 1", "")
-    world.pipeline.write_text(f"{text}window_memory: 640k\n")
+    world.pipeline.write_text(f"{text}window_memory: 300k\n")
     run = in_another_process("run", world.pipeline, "--until-done")
     assert run.status == 0, run.err
     assert "waited until windows had room" in run.err
+    for query in QUERIES:
+        assert not (wrong := differences(world.reports(query), expected(world, query))), wrong
+
+
+def test_a_run_that_waits_for_a_silent_stream_can_be_stopped_and_goes_on(tmp_path):
+    world = write_world(tmp_path, files=3, records=200)
+    text = world.pipeline.read_text().replace(", files_per_batch: 1", "")
+    world.pipeline.write_text(f"{text}window_memory: 300k\n")
+    doors = sorted((world.folder / "in" / "doors").iterdir())
+    for file in doors:
+        file.rename(world.folder / file.name)
+    said = tmp_path / "said.txt"
+    with said.open("w") as err:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "freshet", "run", str(world.pipeline)],
+            stdout=subprocess.DEVNULL,
+            stderr=err,
+            start_new_session=True,
+        )
+    try:
+        wait_until(lambda: "waits for other streams" in said.read_text() or process.poll() is not None)
+        os.kill(process.pid, signal.SIGINT)
+        process.wait(60)
+    finally:
+        process.kill()
+    assert process.returncode == 0, said.read_text()
+    assert "stream temperature: waits for other streams, as windows have no room ('window_memory')" in said.read_text()
+    assert "Traceback" not in said.read_text()
+    for file in doors:
+        (world.folder / file.name).rename(file)
+    run = in_another_process("run", world.pipeline, "--until-done")
+    assert run.status == 0, run.err
     for query in QUERIES:
         assert not (wrong := differences(world.reports(query), expected(world, query))), wrong
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from freshet.bench.figures import Baseline, Figure
-from freshet.bench.lsbench_bytes import stored_bytes
+from freshet.bench.lsbench_bytes import indexed_streams, stored_bytes
 from freshet.bench.lsbench_load import Mixed, mixed_load, sustained_multiple
 from freshet.bench.lsbench_oneshot import PHASES, Medians, one_shot_medians, slowdown
 from freshet.bench.lsbench_play import SHORT, USUAL, BatchTimes, Length, Player, tell
@@ -36,6 +36,7 @@ from freshet.rdf.triples import DEFAULT_GRAPH
 TRIPLES = 10_000_000
 SMALL_TRIPLES = 60_000
 WARM_BATCHES = 20  # two windows
+INDEXED_BATCHES = 10  # a window
 
 # 118 million triples on 24 cores, and 3.75 billion on eight times as many.
 ONE_NODE, EIGHT_NODES, WITHOUT_STREAMS = "Wukong+S", "Wukong+S, 8 nodes", "Wukong, 8 nodes"
@@ -53,6 +54,7 @@ ONE_SHOT_MS = {
     "queries": {"S1": 4.31, "S2": 0.11, "S3": 0.21, "S4": 25.5, "S5": 0.29, "S6": 64.2},
 }
 MIXED_PER_SECOND = 1_080_000
+STREAM_INDEX_SHARE = 0.095  # of the streams' data
 
 
 class Alone(NamedTuple):
@@ -78,6 +80,7 @@ def measured(player: Player, length: Length) -> Sequence[Figure]:
     alone = {name: _alone(player, name, length) for name in NAMES}
     together = _together(player, length)
     one_shot = one_shot_medians(player, length)
+    indexed = _stream_index_figures(player)
     stored = _bytes_figures(player)
     multiple = sustained_multiple(player, length)
     mixed = mixed_load(player, {name: median(alone[name].seconds) for name in SELECTIVE}, length)
@@ -88,6 +91,7 @@ def measured(player: Player, length: Length) -> Sequence[Figure]:
         *_one_shot_figures(one_shot),
         *_mixed_figures(mixed),
         *stored,
+        *indexed,
         Figure("load_triples_per_second", player.triples / loading, "triples/s"),
         Figure("triples", player.triples, "triples"),
         Figure("rate", player.rate, "triples/s"),
@@ -179,3 +183,15 @@ def _bytes_figures(player: Player) -> Iterator[Figure]:
         yield Figure(f"{name}_bytes_per_triple", size / count, "bytes")
     yield Figure("store_bytes_per_triple", sum(stored.values()) / count, "bytes")
     yield Figure("dictionary_bytes_per_triple", session.dictionary.nbytes / count, "bytes")
+
+
+def _stream_index_figures(player: Player) -> list[Figure]:
+    batches = player.batches(INDEXED_BATCHES)
+    streams = indexed_streams(batches)
+    for batch in batches:
+        player.play(batch)
+    share, paper = streams.index_bytes / streams.row_bytes, Baseline(EIGHT_NODES, STREAM_INDEX_SHARE)
+    return [
+        Figure("stream_index_bytes_per_row", streams.index_bytes / streams.rows, "bytes"),
+        Figure("stream_index_share", share, "of what the rows take", paper),
+    ]

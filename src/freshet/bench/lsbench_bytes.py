@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from freshet.bench.lsbench_play import Batches
+from freshet.bench.social_streams import TIMELESS
+from freshet.rdf.triples import DEFAULT_GRAPH
+from freshet.store.dataset import StoredDataset
 
 
 def stored_bytes(stored: object) -> dict[str, int]:
@@ -15,6 +21,27 @@ def stored_bytes(stored: object) -> dict[str, int]:
         return dict(told()._asdict())
     found = {id(array): array.nbytes for array in _arrays(stored, set())}
     return {"index": sum(found.values())}
+
+
+class IndexedStreams(NamedTuple):
+    """What the rows of some streams take in a store of their own, and what the index that finds their windows does."""
+
+    rows: int
+    row_bytes: int  # with what finds them in the graph
+    index_bytes: int
+
+
+def indexed_streams(batches: Batches) -> IndexedStreams:
+    """Absorb batches of streams with all of their windows kept."""
+    stored = StoredDataset()
+    for stream in TIMELESS:
+        stored.keep_windows(stream)
+    for batch in batches:
+        for stream in TIMELESS.intersection(batch):
+            stored.absorb(batch[stream], stream)
+    sizes = stored.nbytes()
+    rows = len(stored.snapshot().graph(DEFAULT_GRAPH))
+    return IndexedStreams(rows, sizes.appended + sizes.appended_index, sizes.stream_index)
 
 
 def _arrays(thing: object, seen: set[int]) -> Iterator[NDArray[np.generic]]:

@@ -173,6 +173,11 @@ class Engine:
             self._budget.check(self._stream(stream), len(elements.times))
             self._kept.check_room(self._stream(stream), elements)
 
+    def window_bytes(self) -> int:
+        """What the windows of registered queries hold."""
+        with self._lock:
+            return self._budget.held_bytes()
+
     def window_room(self, stream: str) -> WindowRoom:
         """What windows hold, what they may hold, and what an element of a stream would take of it."""
         with self._lock:

@@ -48,6 +48,10 @@ class WindowRoom(NamedTuple):
     element_bytes: int
     whole_bytes: int
 
+    def as_ahead(self) -> WindowRoom:
+        """For a stream that others hold back."""
+        return self._replace(budget_bytes=self.whole_bytes // 2)
+
     def as_whole(self) -> WindowRoom:
         """For a stream that nobody holds back."""
         return self._replace(budget_bytes=self.whole_bytes)
@@ -69,7 +73,6 @@ class WindowBudget:
         if budget_bytes <= 0:
             raise InputError(f"windows may hold {budget_bytes} bytes: it must be a positive number")
         self.budget_bytes = budget_bytes
-        self._most_ahead = budget_bytes // 2
         self.room = 0
         self._connections = connections
         self._apart = list(apart)
@@ -90,8 +93,9 @@ class WindowBudget:
 
     def room_for(self, stream: str) -> WindowRoom:
         """How much room there is for a stream's elements."""
-        most = self._most_ahead if self._connections.is_ahead(stream) else self.budget_bytes
-        return WindowRoom(self.held_bytes(), most, self._connections.element_bytes(stream), self.budget_bytes)
+        whole = self.budget_bytes
+        room = WindowRoom(self.held_bytes(), whole, self._connections.element_bytes(stream), whole)
+        return room.as_ahead() if self._connections.is_ahead(stream) else room
 
     def check(self, state: StreamState, count: int) -> None:
         """Raise a BudgetError where so many elements of a stream do not fit."""
@@ -107,7 +111,7 @@ class WindowBudget:
             )
         largest = max(1, max(map(self._connections.element_bytes, self._connections.streams)))
         unseen = max(MOST_UNSEEN, _PER_HOLDER * len(self._holders))
-        self.room = max(count, min(unseen, (self._most_ahead - room.held_bytes) // largest))
+        self.room = max(count, min(unseen, (room.as_ahead().budget_bytes - room.held_bytes) // largest))
 
     def _hint(self, room: WindowRoom) -> str:
         if room.budget_bytes < room.whole_bytes:

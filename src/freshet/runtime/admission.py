@@ -9,6 +9,7 @@ what is older. If even that makes no room, windows need more than they may have,
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
@@ -69,6 +70,7 @@ class Admission:
         self._go_on = go_on
         self._changed = threading.Condition()
         self._names: set[str] = set()
+        self._parts: Counter[str] = Counter()  # how many a stream has, by its IRI
         self._rooms: dict[str, WindowRoom] = {}  # as last counted, by the IRI of a stream
         self._held_bytes = 0  # likewise
         self._promised_bytes = 0
@@ -81,6 +83,7 @@ class Admission:
     def open(self, streams: Mapping[str, Admitted]) -> None:
         """Say what streams there are."""
         self._names = set(streams)
+        self._parts = Counter(stream.iri for stream in streams.values())
         for stream in streams.values():
             self.count(stream.iri)
 
@@ -94,9 +97,17 @@ class Admission:
         return self._doing.get(name) == "ended"
 
     def pieces(self, stream: Admitted, table: pa.Table, on_wait: Callable[[], None]) -> Iterator[Piece]:
-        """A batch as it finds room: as a rule in one piece. `on_wait` is called if it has to wait."""
+        """A batch as it finds room: as a rule in one piece. `on_wait` is called, once, if it has to wait."""
+        waited = False
+
+        def tell() -> None:
+            nonlocal waited
+            if not waited:
+                waited = True
+                on_wait()
+
         while True:
-            count, promised_bytes = self._admitted(stream, table, on_wait)
+            count, promised_bytes = self._admitted(stream, table, tell)
             if count == len(table):
                 yield Piece(table, None, promised_bytes)
                 return
@@ -114,7 +125,10 @@ class Admission:
 
     def count(self, iri: str) -> WindowRoom:
         """Count what windows hold, and remember it."""
-        room = self._rooms[iri] = self._room_for(iri)
+        room = self._room_for(iri)
+        if self._parts[iri] > 1:  # any of them may be ahead of the others
+            room = room.as_ahead()
+        self._rooms[iri] = room
         self._held_bytes = room.held_bytes
         return room
 
@@ -139,7 +153,6 @@ class Admission:
             if asked.fitting(known, self._promised_bytes) == asked.records:
                 return self._promise(asked, asked.records, known)
         times = np.sort(table.column("time").to_numpy())
-        waited = False
         while True:
             room = self.count(stream.iri)
             with self._changed:
@@ -155,9 +168,7 @@ class Admission:
                 if fitting == asked.records or (worthwhile and times[fitting] > times[0]):
                     del self._first_ms[stream.name]
                     return self._promise(asked, fitting, room)
-                if not waited:
-                    waited = True
-                    on_wait()
+                on_wait()
                 self._changed.wait(_LOOK_SECONDS)
 
     def _promise(self, asked: _Asked, records: int, room: WindowRoom) -> tuple[int, int]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from pathlib import Path
 
 from freshet.native.releases import catching_up
 from freshet.rdf.elements import Elements
-from freshet.rdf.errors import InputError
+from freshet.rdf.errors import BudgetError, InputError
 from freshet.rdf.ntriples import scan_timed
 from freshet.runtime.session import Session
 
@@ -37,9 +37,21 @@ def _push_all(session: Session, batches: dict[str, Iterator[Elements]], reached:
         if elements is None:
             del reached[stream]
         else:
-            session.push(stream, elements)
+            _push(session, stream, elements, recordings.keys() - reached.keys())
             session.engine.drain()  # recordings come faster than queries with remote data can follow
             reached[stream] = session.engine.streams[stream].watermark_ms
+
+
+def _push(session: Session, stream: str, elements: Elements, ended: Set[str]) -> None:
+    """Where windows have no room, recordings that have ended hold nobody back any longer."""
+    try:
+        session.push(stream, elements)
+    except BudgetError:
+        if not ended:
+            raise
+        for each in ended:
+            session.advance(each, int(elements.times.min()))
+        session.push(stream, elements)
 
 
 def _batches(session: Session, stream: str, files: list[Path]) -> Iterator[Elements]:

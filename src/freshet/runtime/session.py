@@ -146,6 +146,11 @@ class Session:
         """The stored data as they are now, with what streams have left in them; later changes do not show in it."""
         return self.stored.snapshot()
 
+    def sizes(self) -> dict[str, int]:
+        """Bytes by what they are for: the parts of the stored data (docs/store.md), the dictionary, and windows."""
+        stored = self.stored.nbytes()._asdict()
+        return {**stored, "dictionary": self.dictionary.nbytes, "windows": self.engine.window_bytes()}
+
     def stream(
         self,
         iri: str,

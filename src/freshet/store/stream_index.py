@@ -25,20 +25,13 @@ from freshet.kernels.window_rows import (
 from freshet.rdf.elements import Elements
 from freshet.rdf.triples import Ids
 from freshet.store.appended_view import OBJECT, SUBJECT, AppendedView
-from freshet.store.slices import TimeSlice, time_slice
+from freshet.store.repeated import Repeated, repeated_in
 
 Number = TypeVar("Number", bound=np.generic)
 
 _FIRST_SLOTS = 1 << 12
 _SLOTS_A_ROW = 2  # of each table: most keys that are asked for are not there, and few steps should tell
 _FIRST_RUNS = 1 << 8
-
-
-class Repeated(NamedTuple):
-    """The triples of a batch that the graph had before, and how many rows there were after the batch."""
-
-    slice: TimeSlice
-    rows: int
 
 
 class IndexedBatches(NamedTuple):
@@ -57,7 +50,7 @@ class IndexedBatches(NamedTuple):
 class StreamIndex:
     """A stream's absorbed batches, oldest first. One thread adds and drops; readers have what was there before.
 
-    A triple that the graph had before its batch came has no new row: it is kept with its time.
+    A triple that the graph had before its batch came has no new row: the row that it has is kept with its time.
     """
 
     def __init__(self) -> None:
@@ -75,11 +68,11 @@ class StreamIndex:
         """Index a batch, whose elements have got these rows."""
         fresh = rows >= 0
         repeated = self._indexed.repeated
-        if not fresh.all():
-            again = time_slice(Elements(*(column[~fresh] for column in elements)))
-            repeated = (*repeated, Repeated(again, appended.rows))
         times = np.ascontiguousarray(elements.times[fresh])
         first = appended.rows - times.size
+        if not fresh.all():
+            again = repeated_in(Elements(*(column[~fresh] for column in elements)), first, times, appended)
+            repeated = (*repeated, again) if again else repeated
         for start in range(0, times.size, MOST_ROWS):
             self._enter(times[start : start + MOST_ROWS], first + start, appended)
         self._indexed = self._indexed._replace(repeated=repeated)
@@ -104,7 +97,7 @@ class StreamIndex:
     def free_before(self, time_ms: int) -> None:
         """Drop the batches that have nothing from a time on."""
         before = self._indexed
-        repeated = (again for again in before.repeated if again.slice.last_ms >= time_ms)
+        repeated = (again for again in before.repeated if again.last_ms >= time_ms)
         self._indexed = before.chosen(before.batches[:, GREATEST] >= time_ms, repeated)
 
     def window(self, from_ms: int, to_ms: int, rows: int) -> IndexedBatches:
@@ -119,7 +112,7 @@ class StreamIndex:
         """Bytes of the batches that are there, and of triples that came again."""
         batches, slots, runs, repeated = self._indexed
         used = 2 * int(batches[:, SIZE].sum()) * slots.itemsize + int(batches[:, RUNS].sum()) * runs.itemsize
-        return used + batches.nbytes + sum(each.slice.nbytes for each in repeated)
+        return used + batches.nbytes + sum(each.nbytes for each in repeated)
 
     @property
     def rows(self) -> int:

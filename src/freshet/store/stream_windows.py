@@ -9,7 +9,8 @@ import numpy as np
 from freshet.rdf.elements import Elements
 from freshet.rdf.triples import Ids, Triples
 from freshet.store.appended_view import AppendedView
-from freshet.store.slices import TimeSlices, elements_within
+from freshet.store.repeated import triples_within
+from freshet.store.slices import TimeSlices
 from freshet.store.stream_index import StreamIndex
 from freshet.store.window_reader import WindowReader
 
@@ -35,7 +36,7 @@ class StreamWindows:
     def reader(self, appended: AppendedView, from_ms: int, to_ms: int) -> WindowReader:
         """The window from_ms <= time < to_ms, of what is in a view."""
         indexed = self.index.window(from_ms, to_ms, appended.rows)
-        again = elements_within((each.slice for each in indexed.repeated), from_ms, to_ms)
-        timing = self.slices.window(from_ms, to_ms)
-        others = Triples(*(np.concatenate(columns) for columns in zip(again[1:], timing[1:], strict=True)))
+        again = triples_within(indexed.repeated, appended, from_ms, to_ms)
+        timing = Triples(*self.slices.window(from_ms, to_ms)[1:])
+        others = Triples(*(np.concatenate(columns) for columns in zip(timing, *again, strict=True)))
         return WindowReader(appended, indexed, from_ms, to_ms, others)

@@ -32,10 +32,14 @@ def test_all_figures() -> None:
         "mixed_executions_per_second",
         "store_bytes_per_triple",
         "dictionary_bytes_per_triple",
+        "stream_index_bytes_per_row",
+        "stream_index_share",
     ):
         assert figures[name].value > 0, name
     assert figures["triples"].value == pytest.approx(40_000, rel=0.15)
     assert figures["stored_triples"].value > figures["triples"].value
+    assert 8 < figures["stream_index_bytes_per_row"].value < 16
+    assert figures["stream_index_share"].baseline.value == 0.095
     mean = figures["continuous_geometric_mean_ms"].baseline
     assert mean is not None
     assert mean.value == pytest.approx(0.48, abs=0.005)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -40,18 +41,29 @@ def records(times: range) -> pa.Table:
 class Pipeline:
     """Streams a and b, and what a query counted: (close, number)."""
 
-    def __init__(self, query: str, window_bytes: int | None, folder: Path | None = None, names: str = "ab") -> None:
+    def __init__(
+        self,
+        query: str,
+        window_bytes: int | None,
+        folder: Path | None = None,
+        names: Sequence[str] = ("a", "b"),
+        parts: Sequence[str] = (),
+    ) -> None:
         self.session = Session(window_bytes=window_bytes)
         for name in names:
             self.session.stream(f"http://e/{name}")
+        if parts:
+            self.session.stream("http://e/a", held=True)
         checkpoint = None if folder is None else Checkpoint(folder, every_seconds=1e6)
         if checkpoint is not None:
             checkpoint.recover(self.session.dictionary)
-        self.metrics = Metrics(list(names))
+        self.metrics = Metrics(names)
         self.ingest = Ingest(self.session.engine, self.metrics, checkpoint)
         self.reports: list[tuple[int, int]] = []
         self.session.register(query, on_report=self._report)
-        self.ingest.open({name: StreamIntake(name, f"http://e/{name}", LAYOUT, name) for name in names})
+        intakes = {name: StreamIntake(name, f"http://e/{name}", LAYOUT, name) for name in names}
+        intakes |= {part: StreamIntake(part, "http://e/a", LAYOUT, "a") for part in parts}
+        self.ingest.open(intakes, {"http://e/a": None} if parts else None)
         self.errors: dict[str, BaseException] = {}
 
     def _report(self, report) -> None:
@@ -104,7 +116,7 @@ def test_a_stream_that_is_ahead_waits_until_the_other_comes():
         pipeline.send("b", each, range(1_000 * each, 1_000 * each + 10))
     pipeline.ingest.finish()
     assert not pipeline.errors
-    assert pipeline.metrics.snapshot().streams["a"].waited >= 1
+    assert pipeline.metrics.snapshot().streams["a"].waited == 1
     assert pipeline.metrics.snapshot().streams["a"].records == 200
     others = [("b", range(1_000 * each, 1_000 * each + 10)) for each in range(21)]
     assert pipeline.reports == undisturbed(JOINED, ("a", range(0, 20_000, 100)), *others)
@@ -139,6 +151,27 @@ def test_a_stream_that_has_ended_holds_nobody_back():
     pipeline.ingest.finish()
     assert pipeline.reports == undisturbed(JOINED, ("b", range(0, 1_500, 10)), ("a", range(0, 60_000, 20)))
     assert pipeline.reports[:3] == [(1_000, 50), (2_000, 25), (3_000, 0)]
+
+
+def test_parts_of_a_stream_take_turns():
+    """One part is far ahead of the other, and the stream is as far as the one behind."""
+    pipeline = Pipeline(COUNTED, 60_000, names=(), parts=("a.1", "a.2"))
+    both = [pipeline.sending(part, 0, range(at, 30_000, 20)) for at, part in enumerate(("a.1", "a.2"))]
+    for thread in both:
+        thread.join(60)
+    pipeline.ingest.finish()
+    assert not pipeline.errors
+    assert pipeline.metrics.snapshot().late == 0
+    assert pipeline.reports == [(close, 100) for close in range(1_000, 31_000, 1_000)]
+
+
+def test_a_part_that_has_ended_holds_no_other_back():
+    pipeline = Pipeline(COUNTED, 30_000, names=(), parts=("a.1", "a.2"))
+    pipeline.send("a.2", 0, range(1, 500, 20))
+    pipeline.ingest.part_is("a.2", "ended")
+    pipeline.send("a.1", 0, range(0, 30_000, 20))
+    pipeline.ingest.finish()
+    assert pipeline.reports == [(1_000, 75), *((close, 50) for close in range(2_000, 31_000, 1_000))]
 
 
 def test_where_nobody_can_make_room_the_run_ends_and_says_so():

@@ -6,6 +6,7 @@ import pytest
 
 from freshet import Session
 from freshet.rdf.errors import BudgetError, InputError
+from freshet.runtime.replay import replay
 from freshet.store.slices import BufferFullError
 from short_lives import begun, killed
 
@@ -136,3 +137,41 @@ def test_a_budget_must_be_some_bytes() -> None:
 
 def test_both_kinds_of_budget_are_one_kind_of_error() -> None:
     assert issubclass(BufferFullError, BudgetError)
+
+
+def test_a_recording_that_has_ended_holds_no_other_back(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("freshet.runtime.replay._CHUNK_BYTES", 500)
+    recordings = {S: [tmp_path / "s.tnt"], T: [tmp_path / "t.tnt"]}
+    recordings[S][0].write_text("".join(line(time_ms, "a") for time_ms in range(0, 60_000, 50)))
+    recordings[T][0].write_text("".join(line(time_ms, "b") for time_ms in range(0, 1_000, 100)))
+    found = []
+    for window_bytes in (None, 40_000):
+        session = Session(window_bytes=window_bytes)
+        query = session.register(JOINED)
+        replay(session, recordings)
+        found.append([session.ndjson(report) for report in query.take()])
+    assert found[0] == found[1]
+    assert found[0]
+    assert session.engine.streams[S].refused > 0
+    session = Session(window_bytes=1_000)
+    session.register(JOINED)
+    with pytest.raises(BudgetError, match="does not fit"):
+        replay(session, recordings)
+
+
+def test_sizes_say_what_is_for_what() -> None:
+    session = Session()
+    session.stream(S, absorb=True, keep_ms=10_000)
+    session.register(COUNTED)
+    before = session.sizes()
+    assert before["stream_index"] == before["appended"] == 0
+    assert before["windows"] < 100  # the one group of a query without GROUP BY
+    session.push(S, "".join(line(time_ms) for time_ms in range(1000)))
+    after = session.sizes()
+    assert after["windows"] >= 1000 * 32
+    assert after["appended"] >= 1000 * 24
+    assert 8 * 1000 < after["stream_index"] < 20 * 1000
+    assert after["dictionary"] > before["dictionary"]
+    session.advance(S, 100_000)
+    assert session.sizes()["windows"] < 100
+    assert session.sizes()["stream_index"] == 0

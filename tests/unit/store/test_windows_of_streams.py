@@ -128,6 +128,25 @@ def test_a_batch_of_more_rows_than_a_table_takes(in_order: bool) -> None:
         assert np.array_equal(numbers, np.flatnonzero(inside[::9_973]))
 
 
+@pytest.mark.parametrize("apart_ms", [1, 1_000, 100_000, 10**10])
+def test_triples_that_come_again_are_kept_once_for_each_time(apart_ms: int) -> None:
+    stored = StoredDataset()
+    stored.load(np.array([9]), np.array([7]), np.array([9]))
+    stored.absorb(elements_of([(1, 7, 2), (1, 7, 3)], 0), "b")
+    stored.keep_windows("a")
+    triples = [(1, 7, 2), (9, 7, 9), (5, 7, 5)]
+    elements = Elements(np.repeat(np.arange(4) * apart_ms, 30), *columns_of(triples * 40))
+    stored.absorb(elements, "a")
+    index = stored._windows["a"].index
+    (again,) = index._indexed.repeated
+    assert index.rows == 1
+    assert again.appended.size == 4 + 3  # of the stream b at four times, of the batch itself at three others
+    for at in range(4):
+        reader = stored.window_reader("a", at * apart_ms, at * apart_ms + 1)
+        assert rows(reader.match(ANY, ANY, ANY)) == sorted(triples)
+    assert rows(stored.window_reader("a", 3 * apart_ms + 1, 5 * apart_ms + 1).match(ANY, ANY, ANY)) == []
+
+
 def test_a_batch_is_not_in_a_window_before_it_is_readable() -> None:
     stored = StoredDataset()
     stored.keep_windows("a")
