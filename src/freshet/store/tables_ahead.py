@@ -42,14 +42,16 @@ class TableAhead:
         self._smaller = smaller
         self._below = below
         self._moved = 0  # slots
+        self._pace = _LEAST_MOVED
         self._entered = below  # numbers
 
     def bring_on(self, numbers: Numbers, more: int, enter: Enter) -> None:
         """So many rows have come: do so much that all is done before as many have come as there is room for."""
         batches = max(1, (self.table.shape[1] // 3 - numbers.used) // max(1, more) - 1)
         unmoved = self._smaller.size - self._moved
-        if unmoved:
-            self._move(max(_LEAST_MOVED, 3 * unmoved // (2 * batches)))
+        if unmoved:  # in the first half of the time
+            self._pace = max(self._pace, 2 * unmoved // batches)
+            self._move(self._pace)
         else:
             behind = numbers.ready - self._entered
             self._enter(min(numbers.ready, self._entered + behind // batches + 2 * more), enter)
