@@ -381,10 +381,6 @@ def _nothing_learnt(settings: ServiceSettings, url: str, keys: int, slide_ms: in
     return Learnt(np.empty((0, keys), np.int64), ExpectedGain(0, now_ms(), slide_ms, rates))
 
 
-def _columns_of_nothing(names: Sequence[str]) -> Columns:
-    return Columns({name: np.empty(0, np.int64) for name in names}, 0)
-
-
 def now_ms() -> int:
     """The time of day; remote data change by it, whatever the time of the streams."""
     return time_ns() // 1_000_000

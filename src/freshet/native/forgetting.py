@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 from freshet.rdf.dictionary import Dictionary
 from freshet.results.report import GraphAnswer, Report, Solutions
+from freshet.store.appended import Appended
+from freshet.store.appended_view import AppendedView
 from freshet.store.mapped_files import is_mapped
 
 Ids = NDArray[np.int64]
@@ -90,6 +92,8 @@ def held_ids(*holders: object) -> Iterator[Ids]:
         if isinstance(holder, np.ndarray):
             if holder.dtype == np.int64 and not is_mapped(holder):  # terms of a graph directory stay anyway
                 yield holder.reshape(-1)
+        elif isinstance(holder, Appended | AppendedView):  # most of what they have is room
+            yield from (array.reshape(-1) for array in holder.held())
         else:
             waiting += parts_of(holder)
     yield np.array(alone, np.int64)
@@ -100,7 +104,7 @@ def parts_of(holder: object) -> Iterator[object]:
     if isinstance(holder, dict | WeakValueDictionary):  # those of other libraries may refuse
         yield from [*holder.keys(), *holder.values()]
     elif isinstance(holder, list | tuple | Set | deque):
-        yield from holder
+        yield from [*holder]  # others may change it meanwhile
     elif _is_ours(holder):
         yield from _fields(holder)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from freshet.kernels.adjacency import (
 )
 from freshet.rdf.elements import Elements
 from freshet.rdf.triples import Ids
-from freshet.store.appended_arrays import Chains, no_rows, with_predicates, with_room
+from freshet.store.appended_arrays import Chains, Growing, no_rows, with_predicates
 from freshet.store.appended_view import AppendedView
 from freshet.store.triple_index import SUBJECT, TripleIndex
 
@@ -35,6 +35,7 @@ class Appended:
         self._base = base
         self._each_shard = each_shard
         self._arrays = no_rows(shards)
+        self._growing = Growing()
         self._groups: dict[int, int] = {}  # by predicate
         self._in_base = _NO_BASE
         self.rows = 0
@@ -46,7 +47,7 @@ class Appended:
         """
         times, subjects, predicates, objects = (np.ascontiguousarray(column, np.int64) for column in elements)
         groups = self._groups_of(predicates)
-        self._arrays = arrays = with_room(self._arrays, self.rows, times.size)
+        self._arrays = arrays = self._growing.with_room(self._arrays, self.rows, times.size)
         times = times.copy()
         places = np.empty((arrays.triples.shape[0], times.size), np.int64)
 
@@ -81,12 +82,19 @@ class Appended:
         set_times(arrays.times, rows, times)
         link_groups(arrays.along, arrays.groups.ends, groups, rows)
         self.rows += int(fresh)
+        self._growing.bring_on(arrays, self.rows, times.size)
         found: Ids = rows
         return found
 
     def view(self) -> AppendedView:
         """What is there now, for readers."""
         return AppendedView(self._arrays, self.rows, self._groups)
+
+    def held(self) -> Iterator[Ids]:
+        """The arrays that have ids of terms, as far as they are used."""
+        yield self._arrays.groups.known
+        yield self._arrays.out.nodes[: self.rows]
+        yield self._arrays.into.nodes[: self.rows]
 
     def _groups_of(self, predicates: Ids) -> Ids:
         """The groups of predicates; new ones are made."""

@@ -1,4 +1,7 @@
-"""The arrays of appended triples, and how they grow: what is full is replaced, and readers of the old one go on."""
+"""The arrays of appended triples, and how they grow: what is full is replaced, and readers of the old one go on.
+
+Rows are in arrays that reserve far more than they need: what is not used takes no memory, and nothing is ever copied.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,20 @@ from numpy.typing import NDArray
 
 from freshet.kernels.adjacency import enter_groups, refill, refill_filter
 from freshet.rdf.triples import Ids
+from freshet.store.mapped_files import reserved
+from freshet.store.tables_ahead import (
+    SLOTS_A_WORD,
+    GrowingTable,
+    Numbers,
+    entering_keys,
+    entering_triples,
+    has_room,
+)
 
 _FIRST_ROWS = 1 << 10
 _FIRST_GROUPS = 1 << 6
-_LONG = 1 << 20
-_SLOTS_A_WORD = 16  # four bits of the filter a slot
+_LONG = 1 << 16  # rows from which on an array reserves
+_RESERVED = 1 << 28  # so many
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -79,23 +91,40 @@ def no_rows(shards: int) -> AppendedArrays:
     )
 
 
-def with_room(arrays: AppendedArrays, rows: int, more: int) -> AppendedArrays:
-    """Arrays that have room for so many more rows, each with keys of its own."""
-    return arrays._replace(
-        out=_chains_with_room(arrays.out, rows, more),
-        into=_chains_with_room(arrays.into, rows, more),
-        times=_grown(arrays.times, rows + more),
-        along=_grown(arrays.along, rows + more),
-        triples=_grown_table(arrays.triples, int(arrays.triples_used.max()) + more),
-    )
+class Growing:
+    """The tables that are made ready ahead of time."""
+
+    def __init__(self) -> None:
+        self._out = GrowingTable(filtered=True)
+        self._into = GrowingTable(filtered=True)
+        self._triples = GrowingTable(filtered=False)
+
+    def with_room(self, arrays: AppendedArrays, rows: int, more: int) -> AppendedArrays:
+        """Arrays that have room for so many more rows, each with keys of its own."""
+        out, into = arrays.out, arrays.into
+        return arrays._replace(
+            out=_chains_with_room(out, rows, more, self._out),
+            into=_chains_with_room(into, rows, more, self._into),
+            times=_grown(arrays.times, rows + more),
+            along=_grown(arrays.along, rows + more),
+            triples=_triples_with_room(arrays, rows, more, self._triples),
+        )
+
+    def bring_on(self, arrays: AppendedArrays, rows: int, more: int) -> None:
+        """There are so many rows now, of which a batch has brought some more, at most."""
+        for chains, growing in ((arrays.out, self._out), (arrays.into, self._into)):
+            growing.bring_on(chains.table, _keys(chains), more, entering_keys(chains.entries))
+        entering = entering_triples(arrays.out.nodes, arrays.into.nodes)
+        self._triples.bring_on(arrays.triples, Numbers(int(arrays.triples_used.max()), rows, rows), more, entering)
 
 
 def with_predicates(arrays: AppendedArrays, count: int, predicates: Ids) -> AppendedArrays:
     """Arrays that know so many predicates and some new ones."""
     groups = arrays.groups
     if count + predicates.size > groups.known.size:
-        known = _grown(groups.known, count + predicates.size)
-        groups = Groups(np.zeros(2 * known.size, np.int64), known, _grown(groups.ends, known.size))
+        known = _copied(groups.known, np.zeros(_size(count + predicates.size), np.int64))
+        ends = _copied(groups.ends, np.zeros((known.size, 3), np.int64))
+        groups = Groups(np.zeros(2 * known.size, np.int64), known, ends)
         enter_groups(known[:count].copy(), groups.slots, known, 0)
         arrays = arrays._replace(out=_with_groups(arrays.out, known.size), into=_with_groups(arrays.into, known.size))
     enter_groups(predicates, groups.slots, groups.known, count)
@@ -105,7 +134,7 @@ def with_predicates(arrays: AppendedArrays, count: int, predicates: Ids) -> Appe
 def _no_chains(shards: int) -> Chains:
     return Chains(
         np.zeros((shards, 2 * _FIRST_ROWS), np.int64),
-        np.zeros(shards * 2 * _FIRST_ROWS // _SLOTS_A_WORD, np.int64),
+        np.zeros(shards * 2 * _FIRST_ROWS // SLOTS_A_WORD, np.int64),
         np.zeros((_FIRST_ROWS, 3), np.int64),
         np.zeros((_FIRST_ROWS, 2), np.int64),
         np.zeros(shards, np.int64),
@@ -113,12 +142,23 @@ def _no_chains(shards: int) -> Chains:
     )
 
 
-def _chains_with_room(chains: Chains, rows: int, more: int) -> Chains:
+def _keys(chains: Chains) -> Numbers:
+    """The entries that the table of a direction has."""
+    shards, most = len(chains.used), int(chains.used.max())
+    return Numbers(most, shards * int(chains.used.min()), shards * most)
+
+
+def _chains_with_room(chains: Chains, rows: int, more: int, growing: GrowingTable) -> Chains:
     entries = int(chains.used.max()) + more
-    table, filter = _grown_table(chains.table, entries), chains.filter
-    if table is not chains.table:
-        filter = np.zeros(table.size // _SLOTS_A_WORD, np.int64)
-        refill_filter(table, filter)
+    table, filter = chains.table, chains.filter
+    if not has_room(table, entries):
+        ahead = growing.take(entries, _keys(chains), entering_keys(chains.entries))
+        if ahead is not None:
+            table, filter = ahead.table, ahead.filter
+        else:
+            table = _larger_table(table, entries)
+            filter = np.zeros(table.size // SLOTS_A_WORD, np.int64)
+            refill_filter(table, filter)
     return chains._replace(
         table=table,
         filter=filter,
@@ -127,28 +167,41 @@ def _chains_with_room(chains: Chains, rows: int, more: int) -> Chains:
     )
 
 
+def _triples_with_room(arrays: AppendedArrays, rows: int, more: int, growing: GrowingTable) -> Ids:
+    most = int(arrays.triples_used.max())
+    if has_room(arrays.triples, most + more):
+        return arrays.triples
+    entering = entering_triples(arrays.out.nodes, arrays.into.nodes)
+    ahead = growing.take(most + more, Numbers(most, rows, rows), entering)
+    return _larger_table(arrays.triples, most + more) if ahead is None else ahead.table
+
+
 def _with_groups(chains: Chains, groups: int) -> Chains:
     different = np.zeros((len(chains.different), groups), np.int64)
     different[:, : chains.different.shape[1]] = chains.different
     return chains._replace(different=different)
 
 
-def _grown_table(table: Ids, needed: int) -> Ids:
-    """A table that has so many slots for each shard, and at least a third of them free."""
-    shards, size = table.shape
-    if 3 * needed <= 2 * size:
-        return table
-    larger = np.zeros((shards, _size(3 * needed // 2 + 1)), np.int64)
+def _larger_table(table: Ids, needed: int) -> Ids:
+    """The same table with slots for so many in each shard, and at least a third of them free."""
+    larger = np.zeros((len(table), _size(3 * needed // 2 + 1)), np.int64)
     refill(table, larger)
     return larger
 
 
 def _grown(array: NDArray[Number], needed: int) -> NDArray[Number]:
+    """An array that has so many rows, or itself."""
     if needed <= len(array):
         return array
-    # what is not used yet takes no memory: a long array may well become much longer, to be copied seldom
-    length = _size(needed) if needed < _LONG else 4 * _size(needed)
-    longer = np.zeros((length, *array.shape[1:]), array.dtype)
+    if needed >= _LONG:
+        rows = max(_RESERVED, _size(needed))
+        room = reserved(rows * array[:1].size, array.dtype.type)
+        if room is not None:
+            return _copied(array, room.reshape(rows, *array.shape[1:]))
+    return _copied(array, np.zeros((_size(needed), *array.shape[1:]), array.dtype))
+
+
+def _copied(array: NDArray[Number], longer: NDArray[Number]) -> NDArray[Number]:
     longer[: len(array)] = array
     return longer
 

@@ -40,6 +40,10 @@ class AppendedView:
         self._chains_along: dict[int, tuple[int, int]] = {}
         self.rows = rows
 
+    def held(self) -> tuple[()]:
+        """Whoever appends has all that a view has."""
+        return ()
+
     def count(self, subject: int, predicate: int, object: int) -> int:
         """How many triples match a pattern; at most some more, which have come since."""
         arrays = self._arrays

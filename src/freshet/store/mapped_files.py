@@ -1,10 +1,11 @@
-"""Files as arrays: mapped, so that opening reads nothing, and what a query touches is read then."""
+"""Files as arrays: mapped, so that opening reads nothing, and what a query touches is read then. And room reserved."""
 
 from __future__ import annotations
 
 import ctypes
 import mmap
 import os
+import sys
 import weakref
 from pathlib import Path
 from typing import TypeVar
@@ -15,7 +16,8 @@ from numpy.typing import NDArray
 AnyNumber = TypeVar("AnyNumber", bound=np.generic)
 
 _MAP_FIXED = 0x10  # the same on Linux and macOS; the module mmap does not have it
-_PRIVATE = mmap.MAP_PRIVATE | getattr(mmap, "MAP_NORESERVE", 0)
+_NORESERVE = 0x4000 if sys.platform == "linux" else 0x40  # which the module mmap has from Python 3.13 on
+_PRIVATE = mmap.MAP_PRIVATE | getattr(mmap, "MAP_NORESERVE", _NORESERVE)
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _LIBC.mmap.restype = ctypes.c_void_p
 _LIBC.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
@@ -36,18 +38,32 @@ def mapped(file: Path | int, kind: type[AnyNumber], room: int = 0) -> NDArray[An
     size = os.fstat(file).st_size
     if not size + room:
         return np.empty(0, kind)
-    whole = -(-(size + room) // mmap.PAGESIZE) * mmap.PAGESIZE
-    access = mmap.PROT_READ | mmap.PROT_WRITE
-    address = _mmap(None, whole, access, _PRIVATE | mmap.MAP_ANONYMOUS, -1)
-    memory = (ctypes.c_uint8 * (size + room)).from_address(address)
-    weakref.finalize(memory, _LIBC.munmap, address, whole)
+    memory = _room(size + room)
     if size:
-        _mmap(address, size, access, _PRIVATE | _MAP_FIXED, file)
+        access = mmap.PROT_READ | mmap.PROT_WRITE
+        _mmap(ctypes.addressof(memory), size, access, _PRIVATE | _MAP_FIXED, file)
     return np.frombuffer(memoryview(memory), kind, count=(size + room) // np.dtype(kind).itemsize)
 
 
+def reserved(count: int, kind: type[AnyNumber]) -> NDArray[AnyNumber] | None:
+    """Room for so many numbers, all 0, which takes memory where it is written to; None where the system refuses."""
+    size = count * np.dtype(kind).itemsize
+    try:
+        return np.frombuffer(memoryview(_room(size)), kind)
+    except OSError:  # it may count what is reserved, or limit it
+        return None
+
+
+def _room(size: int) -> ctypes.Array[ctypes.c_uint8]:
+    whole = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
+    address = _mmap(None, whole, mmap.PROT_READ | mmap.PROT_WRITE, _PRIVATE | mmap.MAP_ANONYMOUS, -1)
+    memory = (ctypes.c_uint8 * size).from_address(address)
+    weakref.finalize(memory, _LIBC.munmap, address, whole)
+    return memory
+
+
 def is_mapped(array: NDArray[AnyNumber]) -> bool:
-    """Whether an array, or a view of one, is a file's content."""
+    """Whether an array, or a view of one, is a file's content, or reserved."""
     base: object = array
     while isinstance(base, np.ndarray):
         base = base.base

@@ -1,0 +1,109 @@
+"""The tables that find appended triples grow ahead of time, so that no batch waits until everything is entered anew.
+
+When five ninths of a table are full, one of twice the size is begun. Every batch moves a part of what the table had
+then, and after that enters what has come since; when two thirds are full, the larger is ready, but for a few entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from freshet.kernels.adjacency_ahead import enter_keys, enter_triples, move_slots
+from freshet.rdf.triples import Ids
+from freshet.store.mapped_files import reserved
+
+SLOTS_A_WORD = 16  # four bits of the filter a slot
+_SMALL = 1 << 14  # slots that are entered anew in no time
+_LEAST_MOVED = 1 << 10  # slots a batch
+
+Enter = Callable[["TableAhead", int, int], None]
+
+
+class Numbers(NamedTuple):
+    """What a table has: `used` by the fullest shard, the numbers below `ready` by all shards, none from `end` on."""
+
+    used: int
+    ready: int
+    end: int
+
+
+class TableAhead:
+    """A larger table on its way."""
+
+    def __init__(self, smaller: Ids, below: int, *, filtered: bool) -> None:
+        """All numbers below one are in the smaller table, and stay where they are."""
+        shards, size = smaller.shape
+        room = reserved(2 * smaller.size, np.int64)
+        self.table = (np.zeros(2 * smaller.size, np.int64) if room is None else room).reshape(shards, 2 * size)
+        self.filter = np.zeros(self.table.size // SLOTS_A_WORD if filtered else 0, np.int64)
+        self._smaller = smaller
+        self._below = below
+        self._moved = 0  # slots
+        self._pace = _LEAST_MOVED
+        self._entered = below  # numbers
+
+    def bring_on(self, numbers: Numbers, more: int, enter: Enter) -> None:
+        """So many rows have come: do so much that all is done before as many have come as there is room for."""
+        batches = max(1, (self.table.shape[1] // 3 - numbers.used) // max(1, more) - 1)
+        unmoved = self._smaller.size - self._moved
+        if unmoved:  # in the first half of the time
+            self._pace = max(self._pace, 2 * unmoved // batches)
+            self._move(self._pace)
+        else:
+            behind = numbers.ready - self._entered
+            self._enter(min(numbers.ready, self._entered + behind // batches + 2 * more), enter)
+
+    def finish(self, numbers: Numbers, enter: Enter) -> None:
+        """Do all that is left."""
+        self._move(self._smaller.size)
+        self._enter(numbers.end, enter)
+
+    def _move(self, slots: int) -> None:
+        stop = min(self._moved + slots, self._smaller.size)
+        move_slots(self._smaller, self.table, self.filter, self._moved, stop, self._below)
+        self._moved = stop
+
+    def _enter(self, stop: int, enter: Enter) -> None:
+        if stop > self._entered:
+            enter(self, self._entered, stop)
+            self._entered = stop
+
+
+class GrowingTable:
+    """Has the next table of one that grows, once there is need for it."""
+
+    def __init__(self, *, filtered: bool) -> None:
+        self._filtered = filtered
+        self._ahead: TableAhead | None = None
+
+    def bring_on(self, table: Ids, numbers: Numbers, more: int, enter: Enter) -> None:
+        """After a batch of so many rows: go on with the next table, or begin it."""
+        if self._ahead is None:
+            if 9 * numbers.used <= 5 * table.shape[1] or table.size < _SMALL:
+                return
+            self._ahead = TableAhead(table, numbers.ready, filtered=self._filtered)
+        self._ahead.bring_on(numbers, more, enter)
+
+    def take(self, needed: int, numbers: Numbers, enter: Enter) -> TableAhead | None:
+        """The next table, whole, if it has room for so many in each shard; None where it has not, or was not begun."""
+        ahead, self._ahead = self._ahead, None
+        if ahead is None or not has_room(ahead.table, needed):
+            return None
+        ahead.finish(numbers, enter)
+        return ahead
+
+
+def has_room(table: Ids, needed: int) -> bool:
+    """Whether at least a third of a table is free when each shard has so many in it."""
+    return bool(3 * needed <= 2 * table.shape[1])
+
+
+def entering_keys(entries: Ids) -> Enter:
+    return lambda ahead, first, stop: enter_keys(ahead.table, ahead.filter, entries, first, stop)
+
+
+def entering_triples(out: Ids, into: Ids) -> Enter:
+    return lambda ahead, first, stop: enter_triples(ahead.table, out, into, first, stop)
