@@ -16,7 +16,7 @@ import numpy as np
 from freshet.algebra.windows import CountWindow
 from freshet.kernels import layout
 from freshet.native.arrival_leaf import ArrivalLeaf, ArrivalLeaves
-from freshet.native.arrival_source import ArrivalSource
+from freshet.native.arrival_source import NOTHING_OUT, ArrivalSource
 from freshet.native.leaf_buffer import LeafPattern
 from freshet.native.moments import AFTER_ALL_TIME
 from freshet.native.one_way_index import Ids
@@ -97,16 +97,20 @@ class Incremental:
         self._source = ArrivalSource(leaves)
         self._leaves = ArrivalLeaves(leaves)
         self._join = ArrivalJoinOp(self._leaves, deaths=workload.top is not Top.NOTHING)
+        self._homes = self._join.homes(workload.variables)
         self._top = TopOp(workload)
 
     def run(self, batch: Sequence[Elements]) -> object:
         """Take a batch in, evaluate every arrival."""
         for at, elements in enumerate(batch):
             self._source.receive(stream(at), elements)
-        arrived = self._source.take(AFTER_ALL_TIME)
-        if arrived is None:
+        ready = self._source.ready(AFTER_ALL_TIME)
+        if ready is None:
             return None
-        self._leaves.step(arrived, self._source.first)
+        if self._workload.top is Top.NOTHING:
+            rows = self._join.pass_through(self._source, ready, NOTHING_OUT, self._homes)
+            return PutOut(rows[:, 1:], rows[:, 0])
+        self._leaves.step(self._source.gather(ready), self._source.first)
         born, died = self._join.step(self._source.first, len(self._source.instants))
         put_out = self._top.step(self._join, born, died)
         self._leaves.end_step()

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from freshet.kernels.index import BLOCK, _find, _look
+from freshet.kernels.index import BLOCK, ONE_ROW, ROW_MASK, _find, _look
 from freshet.kernels.jit import njit
 from freshet.kernels.lives import BIRTH, DEATH, LINK_WIDTH, LINKS, OLDER
-from freshet.kernels.prefetch import fetch, fetch_rows
+from freshet.kernels.prefetch import fetch
 
 # Columns of a step of a probing order; behind them, for every key column, the leaf and the column of its value.
 LEAF = 0
@@ -15,10 +15,10 @@ SOURCES = 3
 
 
 @njit
-def _entries(index, values, step, pointers, count):
-    """The ring of each partial result's key, or -1, and how many rows they have in all."""
-    width = index.keys.shape[1]
-    entries = np.empty(count, np.int64)
+def _rings(index, values, step, pointers, count):
+    """The counter and the newest row of each partial result's key, or 0, and how many rows they have in all."""
+    known, width = index.keys, index.keys.shape[1] - 1
+    words = np.empty(count, np.int64)
     keys = np.zeros((BLOCK, width), np.int64)
     keys[:, 0] = step[INDEX]
     tags = np.empty(BLOCK, np.int64)
@@ -34,22 +34,22 @@ def _entries(index, values, step, pointers, count):
                 keys[at, 1 + column] = values[pointers[first + at, leaf], 1 + source]
         _look(index, keys, 0, length, tags, found)
         for at in range(length):
-            if found[at] < 0:
-                found[at], _ = _find(index, keys, at, tags[at])
-            entries[first + at] = found[at]
-        fetch_rows(index.counts, found, length)
-        for at in range(length):
-            most += index.counts[found[at]] if found[at] >= 0 else 0
-    return entries, most
+            entry = found[at]
+            if entry < 0:
+                entry, _ = _find(index, keys, at, tags[at])
+            word = known[entry, width] if entry >= 0 else 0
+            words[first + at] = word
+            most += word >> 32
+    return words, most
 
 
 @njit
-def _extend(index, rings, records, values, step, ties, pointers, moments, count):
+def _extend(index, records, values, step, ties, pointers, moments, count):
     """Partial results with the rows that have their keys and are alive when the result is born.
 
     The rings of a block are walked side by side, so that the waits for their rows overlap.
     """
-    entries, most = _entries(index, values, step, pointers, count)
+    words, most = _rings(index, values, step, pointers, count)
     leaf = step[LEAF]
     older = LINKS + LINK_WIDTH * step[SLOT] + OLDER
     extended = np.empty((most, pointers.shape[1]), np.int32)
@@ -59,14 +59,13 @@ def _extend(index, rings, records, values, step, ties, pointers, moments, count)
     hits = 0
     for first in range(0, count, BLOCK):
         length = min(BLOCK, count - first)
-        fetch_rows(rings.heads, entries[first:], length)
         walking = 0
         for at in range(first, first + length):
-            row = np.int64(rings.heads[max(entries[at], 0)])
+            row = words[at] & ROW_MASK
             rows[walking] = row
             origins[walking] = at
-            walking += (entries[at] >= 0) & (row >= 0)
-            fetch(records, max(row, 0) * records.shape[1])
+            walking += words[at] >= ONE_ROW
+            fetch(records, row * records.shape[1])
         while walking > 0:
             further = 0
             for place in range(walking):
@@ -87,7 +86,7 @@ def _extend(index, rings, records, values, step, ties, pointers, moments, count)
 
 
 @njit
-def join_born(index, rings, records, values, rows, moments, ends, orders):
+def join_born(index, records, values, rows, moments, ends, orders):
     """The results of the rows given (leaf after leaf) with rows that are alive at their moments; lot after lot.
 
     orders[start] are the steps to take from the rows of leaf `start`. Of rows born at one moment, that of the last leaf
@@ -109,7 +108,7 @@ def join_born(index, rings, records, values, rows, moments, ends, orders):
             if count > 0:
                 ties = 1 if orders[start, step, LEAF] < start else 0
                 pointers, births, count = _extend(
-                    index, rings, records, values, orders[start, step], ties, pointers, births, count
+                    index, records, values, orders[start, step], ties, pointers, births, count
                 )
         if count > 0:
             found = np.concatenate((found, pointers[:count]))
@@ -158,10 +157,10 @@ def by_moment(pointers, moments, first, steps):
 
 
 @njit
-def born_in_order(index, rings, records, values, batch, orders, first, steps):
+def born_in_order(index, records, values, batch, orders, first, steps):
     """The results born in a batch, in order of their moments."""
     moments = np.empty(batch.born.shape[0], np.int64)
     for at in range(moments.shape[0]):
         moments[at] = records[batch.born[at], BIRTH]
-    pointers, births = join_born(index, rings, records, values, batch.born, moments, batch.born_ends, orders)
+    pointers, births = join_born(index, records, values, batch.born, moments, batch.born_ends, orders)
     return by_moment(pointers, births, first, steps)

@@ -43,23 +43,25 @@ def merge_instants(times, offsets, clocks):
     """
     streams = offsets.shape[0] - 1
     ats = offsets[:streams].copy()
+    nexts = np.empty(streams, np.int64)  # the next time of each stream
+    for stream in range(streams):
+        nexts[stream] = times[ats[stream]] if ats[stream] < offsets[stream + 1] else _AFTER_ALL
     instants = np.empty(times.shape[0], np.int64)
     moments = np.empty(times.shape[0], np.int64)
     count = 0
     while True:
         instant = _AFTER_ALL
         for stream in range(clocks):
-            if ats[stream] < offsets[stream + 1]:
-                instant = min(instant, times[ats[stream]])
+            instant = min(instant, nexts[stream])
         if instant == _AFTER_ALL:
             return instants[:count].copy(), moments
         instants[count] = instant
         for stream in range(streams):
-            at = ats[stream]
-            while at < offsets[stream + 1] and times[at] <= instant:
-                moments[at] = count
-                at += 1
-            ats[stream] = at
+            while nexts[stream] <= instant:
+                at = ats[stream] + 1
+                moments[at - 1] = count
+                nexts[stream] = times[at] if at < offsets[stream + 1] else _AFTER_ALL
+                ats[stream] = at
         count += 1
 
 
@@ -77,11 +79,13 @@ def window_starts(plans, instants, moments, offsets, numbers):
                 starts[leaf, step] = start if slide == 0 else (start // slide + 1) * slide
         else:
             stream = plans.streams[leaf]
-            at = offsets[stream]
-            for step in range(instants.shape[0]):
-                while at < offsets[stream + 1] and moments[at] <= step:
-                    at += 1
-                starts[leaf, step] = numbers[stream] + at - offsets[stream] - size
+            starts[leaf, :] = 0
+            for at in range(offsets[stream], offsets[stream + 1]):
+                starts[leaf, moments[at]] += 1
+            start = numbers[stream] - size
+            for step in range(instants.shape[0]):  # no branch that nobody can foretell
+                start += starts[leaf, step]
+                starts[leaf, step] = start
     return starts
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from freshet.kernels.jit import njit
+from freshet.kernels.jit import inlined, leaf, njit
 from freshet.kernels.prefetch import fetch, fetch_rows
 
 # Places in `IndexArrays.sizes`.
@@ -52,7 +52,7 @@ class RingArrays(NamedTuple):
     entries: np.ndarray  # int32, one a row
 
 
-@njit
+@inlined
 def _key_hash(keys, row):
     """A 31-bit hash of one row of keys."""
     h = np.uint64(0x9E3779B97F4A7C15)
@@ -64,7 +64,7 @@ def _key_hash(keys, row):
     return np.int64(h >> np.uint64(33))
 
 
-@njit
+@inlined
 def _same(index, entry, keys, row):
     same = True
     for column in range(keys.shape[1]):
@@ -72,7 +72,7 @@ def _same(index, entry, keys, row):
     return same
 
 
-@njit
+@leaf
 def _look(index, keys, first, stop, tags, entries):
     """Hash a block of keys and look each up: its entry, or -1 where it is not there, or (hardly ever) not seen."""
     table, known = index.table, index.keys
@@ -97,7 +97,7 @@ def _look(index, keys, first, stop, tags, entries):
             entries[at] = entry if known[max(entry, 0), column] == keys[first + at, column] else -1
 
 
-@njit
+@leaf
 def _find(index, keys, row, tag):
     """The entry of a key with this hash, or -1, and the empty place where it would stand."""
     mask = index.table.shape[0] - 1
@@ -113,7 +113,7 @@ def _find(index, keys, row, tag):
         place = (place + 1) & mask
 
 
-@njit
+@leaf
 def _entry_of(index, keys, row, tag):
     """The entry of a key, made if it is not there yet. Its counter is left as it is."""
     entry, place = _find(index, keys, row, tag)

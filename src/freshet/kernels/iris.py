@@ -6,6 +6,7 @@ characters, anything wrong) is left to a full parser.
 
 import numpy as np
 
+from freshet.kernels.hashing import word_64
 from freshet.kernels.jit import leaf
 
 UNSURE = np.int64(-1)
@@ -29,6 +30,9 @@ IS_SCHEME = 8
 IS_HOST = 16  # RFC 3987: iunreserved and sub-delims in ASCII
 IS_PATH = 32  # the same, and what separates parts of a path or a query
 IS_LABEL = 64  # of a blank node, apart from points
+IS_PLAIN = 128  # of a string: ASCII that needs no escape
+
+_HTTP = np.uint64(int.from_bytes(b"<http://", "little"))  # most IRIs begin so
 
 
 def _classes() -> np.ndarray:
@@ -42,6 +46,7 @@ def _classes() -> np.ndarray:
         (IS_HOST, host),
         (IS_PATH, host + ":@/?"),
         (IS_LABEL, _ALPHA + _DIGIT + "_-"),
+        (IS_PLAIN, "".join(map(chr, {*range(0x80)} - {*b'"\\\r\n'}))),
     ):
         for character in characters:
             classes[ord(character)] |= bit
@@ -106,13 +111,20 @@ def _is_ucschar(point):
 
 
 @leaf
+def skip_all(data, at, end, mask):
+    """Where a run of bytes of these classes ends, or up to seven bytes before; the mask is of one class."""
+    while end - at >= 8 and _are_all(data, at, mask):
+        at += 8
+    return at
+
+
+@leaf
 def _skip_characters(data, at, end, mask):
     """Where a run of characters of these classes ends, escaped (%41) and non-ASCII ones included; -1 if not sure.
 
     The mask is of one class.
     """
-    while end - at >= 8 and _are_all(data, at, mask):
-        at += 8
+    at = skip_all(data, at, end, mask)
     while at < end:
         byte = data[at]
         if is_a(byte, mask):
@@ -131,8 +143,10 @@ def _skip_characters(data, at, end, mask):
 
 
 @leaf
-def iri_end(data, at, end):
-    """Where the IRI in angle brackets that starts at `at` ends (past the bracket), or -1 where that is not sure."""
+def _scheme_end(data, at, end):
+    """Where the scheme of an IRI in angle brackets ends (past the colon), or -1."""
+    if end - at >= 8 and word_64(data, np.uint64(at)) == _HTTP:
+        return at + 6
     if at >= end or data[at] != LESS:
         return UNSURE
     at += 1
@@ -142,7 +156,15 @@ def iri_end(data, at, end):
         at += 1
     if at >= end or data[at] != COLON:
         return UNSURE
-    at += 1
+    return at + 1
+
+
+@leaf
+def iri_end(data, at, end):
+    """Where the IRI in angle brackets that starts at `at` ends (past the bracket), or -1 where that is not sure."""
+    at = _scheme_end(data, at, end)
+    if at < 0:
+        return UNSURE
     if end - at >= 2 and data[at] == SLASH and data[at + 1] == SLASH:
         at = _skip_characters(data, at + 2, end, IS_HOST)
         if at < 0:

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from freshet.kernels.index import BLOCK, FREE, IDLE, USED, _entry_of, _key_hash, _look
+from freshet.kernels.index import BLOCK, FREE, IDLE, ONE_ROW, ROW_MASK, USED, _entry_of, _key_hash, _look
+from freshet.kernels.jit import leaf as no_arrays
 from freshet.kernels.jit import njit
 from freshet.kernels.prefetch import fetch, fetch_rows
 
@@ -52,9 +53,11 @@ class LifeArrays(NamedTuple):
 
 
 class RingLinks(NamedTuple):
-    """Ring indexes of all leaves on top of one one-way index, whose keys begin with the number of the ring index."""
+    """Ring indexes of all leaves on top of one one-way index, whose keys begin with the number of the ring index.
 
-    heads: np.ndarray  # int32, one an entry: its newest row or -1
+    Beside each key stand its counter and its newest row, as in `freshet.kernels.index.RingArrays`.
+    """
+
     slots: np.ndarray  # int64 [leaf, slot]: the number of the ring index, or -1
     columns: np.ndarray  # int64 [ring index, column]: the columns of its keys, or -1
     sizes: np.ndarray  # int64 [ring index, 2]: ROWS, KEYS
@@ -74,6 +77,7 @@ class Batch(NamedTuple):
 def _rows_of(index, keys, beside):
     """The row of each key, made where there is none. What stands `beside` a row is read next."""
     rows = np.empty(keys.shape[0], np.int32)
+    width = beside.size // beside.shape[0]
     tags = np.empty(BLOCK, np.int64)
     found = np.empty(BLOCK, np.int64)
     for first in range(0, keys.shape[0], BLOCK):
@@ -83,11 +87,14 @@ def _rows_of(index, keys, beside):
         fetch_rows(beside, found, stop - first)
         for at in range(first, stop):
             row = found[at - first]
-            rows[at] = row if row >= 0 else _entry_of(index, keys, at, tags[at - first])
+            if row < 0:
+                row = _entry_of(index, keys, at, tags[at - first])
+                fetch(beside, row * width)
+            rows[at] = row
     return rows
 
 
-@njit
+@no_arrays
 def _successor(index, life, row):
     """Another row for the values of a row that has died in this batch; the index finds it from now on."""
     tag = _key_hash(index.keys, row)
@@ -188,7 +195,9 @@ def link_born(index, rings, records, values, rows, ends, only):
 
     `only` is the number of the one ring index that takes them, or -1 for all of the leaf's.
     """
+    known = index.keys
     width = rings.columns.shape[1]
+    last = 1 + width
     keys = np.zeros((BLOCK, 1 + width), np.int64)
     tags = np.empty(BLOCK, np.int64)
     found = np.empty(BLOCK, np.int64)
@@ -206,34 +215,34 @@ def link_born(index, rings, records, values, rows, ends, only):
                         source = rings.columns[number, column]
                         keys[at, 1 + column] = values[rows[first + at], 1 + source] if source >= 0 else 0
                 _look(index, keys, 0, count, tags, found)
-                fetch_rows(index.counts, found, count)
-                fetch_rows(rings.heads, found, count)
                 for at in range(count):
                     if found[at] >= 0:
-                        fetch(records, max(np.int64(rings.heads[found[at]]), 0) * records.shape[1] + links)
+                        fetch(records, (known[found[at], last] & ROW_MASK) * records.shape[1] + links)
                 for at in range(count):
                     row = np.int64(rows[first + at])
                     entry = found[at]
                     if entry < 0:
                         entry = _entry_of(index, keys, at, tags[at])
+                    word = known[entry, last]
                     head = np.int64(-1)
-                    if index.counts[entry] == 0:
+                    if word == 0:
                         index.sizes[IDLE] -= 1
                         rings.sizes[number, KEYS] += 1
                     else:
-                        head = np.int64(rings.heads[entry])
+                        head = word & ROW_MASK
                         records[head, links + NEWER] = row
-                    index.counts[entry] += 1
-                    rings.heads[entry] = row
+                    known[entry, last] = ((word >> 32) + 1) << 32 | row
                     records[row, links + OLDER] = head
                     records[row, links + NEWER] = -1
                     records[row, links + ENTRY] = entry
             rings.sizes[number, ROWS] += ends[leaf + 1] - ends[leaf]
 
 
-@njit
+@no_arrays
 def unlink_dead(index, rings, records, rows, ends):
     """Take rows, leaf after leaf, out of their rings."""
+    known, width = index.keys, records.shape[1]
+    last = known.shape[1] - 1
     for leaf in range(rings.slots.shape[0]):
         for slot in range(rings.slots.shape[1]):
             number = rings.slots[leaf, slot]
@@ -242,18 +251,25 @@ def unlink_dead(index, rings, records, rows, ends):
             links = LINKS + LINK_WIDTH * slot
             for at in range(ends[leaf], ends[leaf + 1]):
                 row = rows[at]
+                fetch(records, max(records[row, links + OLDER], 0) * width + links)
+                fetch(records, max(records[row, links + NEWER], 0) * width + links)
+                fetch(known, records[row, links + ENTRY] * known.shape[1])
+            for at in range(ends[leaf], ends[leaf + 1]):
+                row = rows[at]
                 older, newer = records[row, links + OLDER], records[row, links + NEWER]
                 entry = records[row, links + ENTRY]
+                word = known[entry, last] - ONE_ROW
                 if newer >= 0:
                     records[newer, links + OLDER] = older
                 else:
-                    rings.heads[entry] = older
+                    word = word & ~ROW_MASK | older & ROW_MASK
                 if older >= 0:
                     records[older, links + NEWER] = newer
-                index.counts[entry] -= 1
-                if index.counts[entry] == 0:
+                if word < ONE_ROW:
+                    word = 0
                     index.sizes[IDLE] += 1
                     rings.sizes[number, KEYS] -= 1
+                known[entry, last] = word
             rings.sizes[number, ROWS] -= ends[leaf + 1] - ends[leaf]
 
 

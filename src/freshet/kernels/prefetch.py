@@ -7,7 +7,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from freshet.kernels.jit import njit
+from freshet.kernels.jit import leaf
 
 _BYTE_POINTER = ir.IntType(8).as_pointer()
 _NUMBER = ir.IntType(32)
@@ -31,7 +31,7 @@ def _fetch(typing_context, array, place):
 fetch: Any = intrinsic(_fetch)
 
 
-@njit
+@leaf
 def fetch_rows(array, rows, count):
     """Bring the rows of an array of one or two dimensions into the cache; negative numbers mean none."""
     width = array.size // max(array.shape[0], 1)

@@ -148,6 +148,21 @@ def _recall(heap, data, terms, asked, found, count, memo):
 
 
 @leaf
+def _recall_again(heap, data, terms, term, memo):
+    """The record of a term that the memo has by now, and the term its id; else -1."""
+    quick = terms[term + QUICK]
+    place = _memo_place(quick, memo)
+    word = memo[place + 1]
+    record = word & _RECORD_MASK
+    if word >> _RECORD_BITS != quick & _TAG_MASK:
+        return ABSENT
+    if not _is_known(heap, record, data, terms[term + START], terms[term + END]):
+        return ABSENT
+    terms[term + ID] = memo[place]
+    return record
+
+
+@leaf
 def _look(slots, data, terms, asked, count, hash_mask):
     """Looks for the others in the dictionary; their records are in the processor's cache afterwards."""
     mask = np.int64(slots.size - 2)
@@ -245,7 +260,11 @@ def _resolve(arrays, data, line_terms, terms, lines, memo, guesses, scope, hash_
                 terms[term + ID] = terms[line_terms[line - 1] + ID]
                 continue
             start, end = terms[term + START], terms[term + END]
-            if record != RECALLED and (record < 0 or not _is_known(heap, record, data, start, end)):
+            if record == UNFOUND:  # what came first within this block comes again as a rule
+                record = _recall_again(heap, data, terms, term, memo)
+            elif record >= 0 and not _is_known(heap, record, data, start, end):
+                record = UNFOUND
+            if record == UNFOUND:
                 term_id, record = _check_and_enter(arrays, data, start, end, terms[term + ID], scope, hash_mask)
                 if term_id == UNKNOWN:
                     return line, end - start + scope.size

@@ -29,10 +29,12 @@ from freshet.kernels.lives import (
 )
 from freshet.native.leaf_buffer import LeafPattern
 from freshet.native.one_way_index import Ids, OneWayIndex, Rows
+from freshet.native.ring_index import RingKeys
 
 _FIRST_ROOM = 256
 _QUEUED_BYTES = 12  # a place and a row
-SPARE_ROOM = 64  # for arrivals to come, so that batches of few elements seldom have to look for room
+SPARE_ROOM = 64  # at least, for arrivals to come, so that batches of few elements seldom have to look for room
+_MOST_SPARE_ROOM = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +67,8 @@ class ArrivalLeaves:
         )
         self.life.queues[:, BASE] = np.arange(count) * _FIRST_ROOM
         self.life.queues[:, ROOM] = _FIRST_ROOM
-        self.ring_entries = OneWayIndex(1 + _most_shared(leaves))  # the keys of all ring indexes
+        self.ring_entries = RingKeys(1 + _most_shared(leaves) + 1)  # the keys of all ring indexes
         self.rings = RingLinks(
-            heads=np.empty(0, np.int32),
             slots=np.full((count, 1), -1, np.int64),
             columns=np.empty((0, _most_shared(leaves)), np.int64),
             sizes=np.empty((0, 2), np.int64),
@@ -85,7 +86,7 @@ class ArrivalLeaves:
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
-        """All arrays, as `freshet.kernels.small_batches` takes them."""
+        """All arrays, as `freshet.kernels.arrival_batches` takes them."""
         return (*self.row_entries.arrays, *self.life, *self.ring_entries.arrays, *self.rings)
 
     @property
@@ -95,7 +96,7 @@ class ArrivalLeaves:
     @property
     def row_bytes(self) -> int:
         """What an arrival takes at most, one whose row nobody else brought."""
-        rings = int(self.rings.slots.shape[1]) * (self.ring_entries.entry_bytes + self.rings.heads.itemsize)
+        rings = int(self.rings.slots.shape[1]) * self.ring_entries.entry_bytes
         life = self.life.records.strides[0] + self.life.heirs.itemsize
         return _QUEUED_BYTES + life + self.row_entries.entry_bytes + rings
 
@@ -130,11 +131,12 @@ class ArrivalLeaves:
     def make_room(self, arrivals: int, of_each: Ids | int) -> None:
         """See that so many arrivals fit, of each leaf so many."""
         if arrivals > self._room:
-            self.row_entries.make_room(arrivals + SPARE_ROOM)
+            spare = min(max(arrivals, SPARE_ROOM), _MOST_SPARE_ROOM)
+            self.row_entries.make_room(arrivals + spare)
             self._make_rows()
-            self._make_queues(of_each + SPARE_ROOM)
-            self._make_ring_entries(arrivals + SPARE_ROOM)
-            self._room = arrivals + SPARE_ROOM
+            self._make_queues(of_each + spare)
+            self._make_ring_entries(arrivals + spare)
+            self._room = arrivals + spare
         self._room -= arrivals
 
     def end_step(self) -> None:
@@ -148,11 +150,9 @@ class ArrivalLeaves:
             self._numbers[leaf, columns] = self._new_index(leaf, columns)
         return self._numbers[leaf, columns]
 
-    def rows_per_key(self) -> Ids:
+    def rows_per_key(self) -> list[int]:
         """For each ring index how many rows a probe that hits may expect, in hundredths, from the counters."""
-        sizes = self.rings.sizes
-        expected: Ids = 100 * sizes[:, ROWS] // np.maximum(1, sizes[:, KEYS])
-        return expected
+        return [100 * size[ROWS] // max(1, size[KEYS]) for size in self.rings.sizes.tolist()]
 
     def _new_index(self, leaf: int, columns: tuple[int, ...]) -> tuple[int, int]:
         rings = self.rings
@@ -184,11 +184,6 @@ class ArrivalLeaves:
 
     def _make_ring_entries(self, rows: int) -> None:
         self.ring_entries.make_room(rows * self.rings.slots.shape[1])
-        capacity = self.ring_entries.capacity
-        if len(self.rings.heads) < capacity:
-            heads = np.full(capacity, -1, np.int32)
-            heads[: len(self.rings.heads)] = self.rings.heads
-            self.rings = self.rings._replace(heads=heads)
 
     def _make_rows(self) -> None:
         capacity = self.row_entries.capacity

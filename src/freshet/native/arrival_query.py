@@ -13,13 +13,12 @@ import numpy as np
 from freshet.algebra.free_variables import variables_of
 from freshet.algebra.nodes import StreamOperator
 from freshet.expressions.evaluate import evaluate, test
-from freshet.kernels.arrivals import Arrived
-from freshet.native.arrival_leaf import SPARE_ROOM, ArrivalLeaf, ArrivalLeaves
+from freshet.native.arrival_leaf import ArrivalLeaf, ArrivalLeaves
 from freshet.native.arrival_plan import ArrivalPlan, Computed, RowStep
 from freshet.native.arrival_source import NOTHING_OUT, ArrivalSource, Ready
 from freshet.native.one_way_index import Ids, Mask
 from freshet.native.operators.arrival_distinct import ArrivalDistinctOp, TimedRows
-from freshet.native.operators.arrival_join import ArrivalJoinOp, Timed
+from freshet.native.operators.arrival_join import ArrivalJoinOp
 from freshet.native.plan import PlanCondition
 from freshet.native.r2s.bags import bag_difference
 from freshet.native.s2r.waiting import ELEMENT_BYTES
@@ -27,7 +26,10 @@ from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 
 # A condition on a leaf alone: the leaf, its stream, the condition, and where elements have the variables it reads.
-_Guard = tuple[int, int, PlanCondition, list[tuple[str, int]]]
+_Places = list[tuple[str, int]]
+_Guard = tuple[int, int, PlanCondition, _Places]
+
+_FEW_ELEMENTS = 16  # fewer are all tested sooner than those are found that match a pattern
 
 
 class ArrivalQuery:
@@ -52,11 +54,11 @@ class ArrivalQuery:
         inside = [condition for conditions in self._leaf_conditions for condition in conditions]
         self._steps = (*(condition for condition in plan.conditions if condition not in inside), *plan.steps)
         self._needed = set(plan.variables).union(*(variables_of(step.expression) for step in self._steps))
-        # For small batches: the columns that the join is asked for, what each step reads of them, those to put out.
+        # The columns that the join is asked for, what each step reads of them, those to put out.
         made = {step.variable for step in self._steps if isinstance(step, Computed)}
         columns = [name for name in dict.fromkeys((*plan.variables, *sorted(self._needed))) if name not in made]
         self._homes = self._join.homes(columns)
-        self._row_steps: list[tuple[RowStep, list[tuple[str, int]]]] = []
+        self._row_steps: list[tuple[RowStep, _Places]] = []
         for step in self._steps:
             scope = step.scope if isinstance(step, PlanCondition) else columns
             read = variables_of(step.expression).intersection(scope).intersection(columns)
@@ -69,7 +71,6 @@ class ArrivalQuery:
             for at, (leaf, conditions) in enumerate(zip(leaves, self._leaf_conditions, strict=True))
             for condition in conditions
         ]
-        self._few = SPARE_ROOM // len(leaves)
         self._nothing = TimedRows(np.empty((0, len(plan.variables)), np.int64), np.empty(0, np.int64))
 
     @property
@@ -110,23 +111,6 @@ class ArrivalQuery:
         ready = self._source.ready(watermark_ms)
         if ready is None:
             return self._nothing
-        if len(ready.elements.times) <= self._few:
-            return self._pass_through(ready)
-        arrived = self._source.gather(ready)
-        self._leaves.step(self._filtered(arrived), self._source.first)
-        born, died = self._join.step(self._source.first, len(self._source.instants))
-        came, went = self._solutions(born), self._solutions(died)  # with times for moments
-        self._leaves.end_step()
-        if self._distinct is not None:
-            came, went = self._distinct.step(came, went)
-        if self._plan.output is StreamOperator.DSTREAM:
-            came, went = went, came
-        if self._lossy and self._distinct is None:
-            came = _less(came, went)
-        return came
-
-    def _pass_through(self, ready: Ready) -> TimedRows:
-        """The same for a small batch. Rows have their time in front."""
         kept_out = self._kept_out(ready) if self._guards else NOTHING_OUT
         if not self._join.keeps_results:
             rows = self._stepped(self._join.pass_through(self._source, ready, kept_out, self._homes))
@@ -135,7 +119,7 @@ class ArrivalQuery:
         if not (len(came) or len(went)):
             return self._nothing
         if self._distinct is not None:
-            came, went = self._distinct.few(came, went)
+            came, went = self._distinct.step_rows(came, went)
         if self._plan.output is StreamOperator.DSTREAM:
             came, went = went, came
         if self._lossy and self._distinct is None:
@@ -149,8 +133,8 @@ class ArrivalQuery:
             first, end = ready.offsets.item(stream), ready.offsets.item(stream + 1)
             if end == first:
                 continue
-            columns = {name: ready.elements[place][first:end] for name, place in places}
-            passed = test(condition.expression, columns, end - first, self._dictionary)
+            part = Elements(*(column[first:end] for column in ready.elements))
+            passed = self._passed(self._leaves.leaves[leaf], condition, places, part)
             if np.count_nonzero(passed) == end - first:
                 continue
             if kept_out is NOTHING_OUT:
@@ -158,8 +142,20 @@ class ArrivalQuery:
             kept_out[leaf, first:end] |= ~passed
         return kept_out
 
+    def _passed(self, leaf: ArrivalLeaf, condition: PlanCondition, places: _Places, elements: Elements) -> Mask:
+        """Which elements satisfy a condition on a leaf alone. What does not match the leaf's pattern may pass."""
+        count = len(elements.times)
+        if count <= _FEW_ELEMENTS:
+            columns = {name: elements[place] for name, place in places}
+            return test(condition.expression, columns, count, self._dictionary)
+        chosen, values = leaf.pattern.match(elements)
+        columns = {name: np.ascontiguousarray(values[:, leaf.names.index(name)]) for name, _ in places}
+        passed = np.ones(count, np.bool_)
+        passed[chosen] = test(condition.expression, columns, len(values), self._dictionary)
+        return passed
+
     def _stepped(self, rows: Ids) -> Ids:
-        """Results of a small batch, filtered, extended and projected."""
+        """Results of the join, filtered, extended and projected. They have their times in front."""
         for step, places in self._row_steps if len(rows) else ():
             columns = {name: rows[:, at].copy() for name, at in places}
             if isinstance(step, PlanCondition):
@@ -168,45 +164,6 @@ class ArrivalQuery:
             else:
                 rows = np.column_stack((rows, evaluate(step.expression, columns, len(rows), self._dictionary)))
         return rows if self._places is None else rows.take(self._places, axis=1)
-
-    def _filtered(self, arrived: Arrived) -> Arrived:
-        """Without the arrivals that a condition on their leaf alone keeps out."""
-        keep = None
-        for at, (leaf, conditions) in enumerate(zip(self._leaves.leaves, self._leaf_conditions, strict=True)):
-            first, end = arrived.ends[at], arrived.ends[at + 1]
-            for condition in conditions if end > first else ():
-                columns = {
-                    name: np.ascontiguousarray(arrived.keys[first:end, 1 + column])
-                    for column, name in enumerate(leaf.names)
-                    if name in condition.scope
-                }
-                keep = np.ones(len(arrived.keys), np.bool_) if keep is None else keep
-                keep[first:end] &= test(condition.expression, columns, int(end - first), self._dictionary)
-        if keep is None or keep.all():
-            return arrived
-        ends = np.concatenate(([0], np.cumsum(keep)))[arrived.ends]
-        keys, moments, places = arrived.keys[keep], arrived.moments[keep], arrived.places[keep]
-        return arrived._replace(keys=keys, moments=moments, places=places, ends=ends)
-
-    def _solutions(self, results: Timed) -> TimedRows:
-        """Results of the join, filtered, extended and projected."""
-        moments = results.moments
-        if len(moments) == 0:
-            return self._nothing
-        columns = self._join.columns(results.pointers, self._needed)
-        for step in self._steps:
-            if isinstance(step, PlanCondition):
-                seen = {name: column for name, column in columns.items() if name in step.scope}
-                keep = test(step.expression, seen, len(moments), self._dictionary)
-                columns = {name: column[keep] for name, column in columns.items()}
-                moments = moments[keep]
-            else:
-                columns[step.variable] = evaluate(step.expression, columns, len(moments), self._dictionary)
-        rows = np.zeros((len(moments), len(self._plan.variables)), np.int64)
-        for at, name in enumerate(self._plan.variables):
-            if name in columns:
-                rows[:, at] = columns[name]
-        return TimedRows(rows, self._source.times(moments))
 
 
 def by_time(solutions: TimedRows) -> Iterator[tuple[int, Ids]]:
@@ -222,16 +179,8 @@ def by_time(solutions: TimedRows) -> Iterator[tuple[int, Ids]]:
         yield times.item(first), solutions.rows[first:end]
 
 
-def _element_places(leaf: ArrivalLeaf, condition: PlanCondition) -> list[tuple[str, int]]:
+def _element_places(leaf: ArrivalLeaf, condition: PlanCondition) -> _Places:
     read = variables_of(condition.expression) & condition.scope
     return [
         (name, 1 + places[0]) for name, places in zip(leaf.names, leaf.pattern.columns, strict=True) if name in read
     ]
-
-
-def _less(rows: TimedRows, others: TimedRows) -> TimedRows:
-    """The bag difference at every moment."""
-    if len(others.moments) == 0 or len(rows.moments) == 0:
-        return rows
-    left = bag_difference(*(np.column_stack((part.moments, part.rows)) for part in (rows, others)))
-    return TimedRows(left[:, 1:], left[:, 0])

@@ -156,6 +156,12 @@ class ArrivalSource:
             single = self._single_offsets[stream] = np.array(ends)
         return single
 
+    def most_arrivals(self, ready: Ready) -> Ids:
+        """How many arrivals at each leaf a batch has at most."""
+        ends: Ids = ready.offsets
+        counts: Ids = (ends[1:] - ends[:-1])[self.plans.streams]
+        return counts
+
     def gather(self, ready: Ready) -> Arrived:
         """A batch as arrivals at the leaves."""
         arrived: Arrived = gather_arrivals(

@@ -22,7 +22,7 @@ def _grown(array: Rows, size: int) -> Rows:
     return larger
 
 
-class _RingKeys(OneWayIndex):
+class RingKeys(OneWayIndex):
     """The keys of a ring index, whose counters stand beside them (see `RingArrays`)."""
 
     def _sweep(self, table: Ids) -> None:
@@ -39,7 +39,7 @@ class RingIndex:
 
     def __init__(self, columns: tuple[int, ...]) -> None:
         self._columns = np.array(columns, np.int64)
-        self._index = _RingKeys(len(columns) + 1)
+        self._index = RingKeys(len(columns) + 1)
         nothing = np.empty(0, np.int32)
         self._ring = RingArrays(nothing, nothing, nothing)
         self._key = np.empty((1, len(columns)), np.int64)  # for kernels that look up row by row

@@ -37,7 +37,7 @@ def _push_all(session: Session, batches: dict[str, Iterator[Elements]], reached:
         if elements is None:
             del reached[stream]
         else:
-            _push(session, stream, elements, recordings.keys() - reached.keys())
+            _push(session, stream, elements, batches.keys() - reached.keys())
             session.engine.drain()  # recordings come faster than queries with remote data can follow
             reached[stream] = session.engine.streams[stream].watermark_ms
 

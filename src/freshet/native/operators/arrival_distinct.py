@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from freshet.kernels.arrival_batches import distinct_through
 from freshet.kernels.running import entries_of, running_distinct
-from freshet.kernels.small_batches import distinct_through
 from freshet.native.accumulators import longer
 from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.native.one_way_index import Ids, OneWayIndex
@@ -48,8 +48,8 @@ class ArrivalDistinctOp:
         """What the rows take that are there."""
         return self._index.held_bytes + self._stamps.itemsize * self._index.live
 
-    def few(self, came: Ids, went: Ids) -> tuple[Ids, Ids]:
-        """What appeared and what vanished in a small batch; all have their times in front."""
+    def step_rows(self, came: Ids, went: Ids) -> tuple[Ids, Ids]:
+        """What appeared and what vanished in a batch; all rows have their times in front."""
         self._make_room(len(came))
         appeared, vanished = distinct_through(tuple(self._index.arrays), self._stamps, came, went)
         return appeared, vanished

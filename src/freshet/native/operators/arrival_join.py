@@ -21,9 +21,9 @@ from typing import NamedTuple
 import numpy as np
 
 from freshet.kernels.alive import SOURCES, born_in_order, by_moment, column_of, join_born, result_deaths
+from freshet.kernels.arrival_batches import pass_through, pass_through_kept
 from freshet.kernels.lives import OPEN
-from freshet.kernels.small_batches import pass_through, pass_through_kept
-from freshet.native.arrival_leaf import ArrivalLeaves
+from freshet.native.arrival_leaf import SPARE_ROOM, ArrivalLeaves
 from freshet.native.arrival_source import ArrivalSource, Ready
 from freshet.native.one_way_index import Ids, Mask
 from freshet.native.result_buffer import Pointers, ResultBuffer
@@ -52,7 +52,7 @@ class ArrivalJoinOp:
         for leaf, columns in enumerate(self._names):
             for column, name in enumerate(columns):
                 self._home.setdefault(name, (leaf, column))
-        self._orders: dict[bytes, Ids] = {}
+        self._orders: dict[tuple[int, ...], Ids] = {}
         self._current = np.empty((0, 0, 0), np.int64)  # the orders as last chosen
         self._until_ranking = 0  # new rows until they are chosen again
         self._step_width = SOURCES + 2 * leaves.rings.columns.shape[1]
@@ -64,7 +64,6 @@ class ArrivalJoinOp:
         leaves, orders = self._leaves, self._probing_orders(len(self._leaves.batch.born))
         pointers, births = born_in_order(
             leaves.ring_entries.arrays,
-            leaves.rings,
             leaves.life.records,
             leaves.values,
             leaves.batch,
@@ -79,8 +78,8 @@ class ArrivalJoinOp:
         return born, died if len(died.moments) < 2 else _in_order(*died, first, steps)
 
     def pass_through(self, source: ArrivalSource, ready: Ready, kept_out: Mask, homes: Ids) -> Ids:
-        """Let a small batch in and out in one go: the results born, their times and then columns as `homes` says."""
-        orders = self._make_ready(ready)
+        """Let a batch in and out in one go: the results born, their times and then columns as `homes` says."""
+        orders = self._make_ready(source, ready)
         rows: Ids
         rows, source.steps = pass_through(
             source.plain_plans,
@@ -95,7 +94,7 @@ class ArrivalJoinOp:
 
     def pass_through_kept(self, source: ArrivalSource, ready: Ready, kept_out: Mask, homes: Ids) -> tuple[Ids, Ids]:
         """As `pass_through`: the results that were born and those that died."""
-        orders = self._make_ready(ready)
+        orders = self._make_ready(source, ready)
         born: Ids
         died: Ids
         born, died, left_over, source.steps = pass_through_kept(
@@ -112,11 +111,15 @@ class ArrivalJoinOp:
             self.results.add(left_over, [self._leaves.row_capacity])
         return born, died
 
-    def _make_ready(self, ready: Ready) -> Ids:
-        """See that a small batch fits; gives the probing orders."""
-        few = len(ready.elements.times)
-        orders = self._probing_orders(few)
-        self._leaves.make_room(few * len(self._names), few)
+    def _make_ready(self, source: ArrivalSource, ready: Ready) -> Ids:
+        """See that a batch fits; gives the probing orders."""
+        count = len(ready.elements.times)
+        orders = self._probing_orders(count)
+        if count * len(self._names) <= SPARE_ROOM:
+            self._leaves.make_room(count * len(self._names), count)
+        else:
+            of_each = source.most_arrivals(ready)
+            self._leaves.make_room(int(of_each.sum()), of_each)
         return orders
 
     def all(self, moment: int) -> Pointers:
@@ -131,7 +134,6 @@ class ArrivalJoinOp:
         pointers: Pointers
         pointers, _ = join_born(
             leaves.ring_entries.arrays,
-            leaves.rings,
             leaves.life.records,
             leaves.values,
             rows,
@@ -185,7 +187,8 @@ class ArrivalJoinOp:
         if self._until_ranking > 0:
             return self._current
         self._until_ranking = _RANKED_ROWS
-        ranking = np.argsort(self._leaves.rows_per_key(), kind="stable").tobytes()
+        expected = self._leaves.rows_per_key()
+        ranking = tuple(sorted(range(len(expected)), key=expected.__getitem__))
         orders = self._orders.get(ranking)
         if orders is None:
             count = len(self._leaves.rings.sizes)
@@ -228,7 +231,7 @@ class ArrivalJoinOp:
 
     def _expected(self, leaf: int, columns: tuple[int, ...]) -> int:
         number, _ = self._leaves.index_on(leaf, columns)
-        return int(self._leaves.rows_per_key()[number])
+        return self._leaves.rows_per_key()[number]
 
 
 def _in_order(pointers: Pointers, moments: Ids, first: int, steps: int) -> Timed:

@@ -1,8 +1,8 @@
-"""A small batch of arrivals in one call: what is asked of the kernels one by one for large ones.
+"""A batch of arrivals through a join in one call.
 
 A call costs some microseconds whatever it does, most of them for taking arrays in and handing arrays out: more than the
-work of a single element. So arrays come in plain tuples, which take half as long to be recognised as named ones, and
-results go out in few arrays: a row each, with its time in the first column.
+work of a single element, and a good part of that of a thousand. So arrays come in plain tuples, which take half as long
+to be recognised as named ones, and results go out in few arrays: a row each, with its time in the first column.
 
 `plans` is LeafPlans; `tables` is the index of leaf rows (IndexArrays), LifeArrays, the index of rings and RingLinks,
 one after another; `batch` is times, subjects, predicates, objects, offsets and numbers (see `gather_arrivals`), and
@@ -25,7 +25,7 @@ def _unpacked(tables):
     index = IndexArrays(tables[0], tables[1], tables[2], tables[3], tables[4])
     life = LifeArrays(tables[5], tables[6], tables[7], tables[8], tables[9])
     ring_index = IndexArrays(tables[10], tables[11], tables[12], tables[13], tables[14])
-    rings = RingLinks(tables[15], tables[16], tables[17], tables[18])
+    rings = RingLinks(tables[15], tables[16], tables[17])
     return index, life, ring_index, rings
 
 
@@ -42,10 +42,11 @@ def _values(values, pointers, moments, first, instants, homes):
     rows = np.zeros((pointers.shape[0], 1 + homes.shape[0]), np.int64)
     for at in range(rows.shape[0]):
         rows[at, 0] = instants[moments[at] - first]
-        for column in range(homes.shape[0]):
-            leaf = homes[column, 0]
-            if leaf >= 0:
-                rows[at, 1 + column] = values[pointers[at, leaf], 1 + homes[column, 1]]
+    for column in range(homes.shape[0]):  # one after another, so that the waits for its rows overlap
+        leaf, place = homes[column, 0], 1 + homes[column, 1]
+        if leaf >= 0:
+            for at in range(rows.shape[0]):
+                rows[at, 1 + column] = values[pointers[at, leaf], place]
     return rows
 
 
@@ -59,7 +60,7 @@ def pass_through(plans, clocks, batch, tables, orders, homes, first):
     arrived = _gathered(plans, clocks, batch)
     steps = arrived.instants.shape[0]
     lives = let_in(index, life, ring_index, rings, arrived, first)
-    pointers, moments = born_in_order(ring_index, rings, life.records, index.keys, lives, orders, first, steps)
+    pointers, moments = born_in_order(ring_index, life.records, index.keys, lives, orders, first, steps)
     let_out(index, life, ring_index, rings, lives)
     return _values(index.keys, pointers, moments, first, arrived.instants, homes), steps
 
@@ -96,7 +97,7 @@ def pass_through_kept(plans, clocks, batch, tables, kept, orders, homes, first):
     arrived = _gathered(plans, clocks, batch)
     steps = arrived.instants.shape[0]
     lives = let_in(index, life, ring_index, rings, arrived, first)
-    born, births = born_in_order(ring_index, rings, life.records, index.keys, lives, orders, first, steps)
+    born, births = born_in_order(ring_index, life.records, index.keys, lives, orders, first, steps)
     ended, living = _ended(life.records, results, lives, born)
     ended, deaths = by_moment(ended, result_deaths(life.records, ended), first, steps)
     let_out(index, life, ring_index, rings, lives)
