@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-from threading import RLock, get_ident
+from _thread import RLock
 
 
-class OwnedLock:
-    """`with lock:`; `is_mine` within."""
-
-    def __init__(self) -> None:
-        self._lock = RLock()
-        self._owner: int | None = None
-        self._depth = 0
-
-    def __enter__(self) -> None:
-        self._lock.acquire()
-        self._owner = get_ident()
-        self._depth += 1
-
-    def __exit__(self, *_: object) -> None:
-        self._depth -= 1
-        if not self._depth:
-            self._owner = None
-        self._lock.release()
+class OwnedLock(RLock):  # type: ignore[misc]  # which is final for type checkers only
+    """`with lock:`; `is_mine` within. It is taken with every push, so it is the interpreter's own."""
 
     @property
     def is_mine(self) -> bool:
         """Whether the thread that asks has the lock."""
-        return self._owner == get_ident()
+        return bool(self._is_owned())  # type: ignore[attr-defined]
