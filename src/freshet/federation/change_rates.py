@@ -23,6 +23,7 @@ _PRIOR_ENTRIES = 8.0  # how many entries the first prior counts for
 _EXPECTED_SPREAD = 1.0  # a rate that somebody says all entries have on average is off by a factor of e for many
 _LEAST_LIKELY = 80.0  # exponents of rates that are as unlikely as that do not matter
 _SMALLEST = np.float32(1e-30)  # what a share is at least, which tells it from one that is not there
+_DOUBT = 0.02  # how likely it is that who says so is wrong altogether
 _AGAIN = 512  # entries that are looked at again with each refresh
 _KEPT = 0.99  # how much of what was known an observation leaves
 
@@ -39,8 +40,10 @@ class ChangeRates:
         self._logs: Floats = np.zeros((count, _POINTS), np.float32)
         self._shares: Floats = np.zeros((count, _POINTS), np.float32)
         self._looked_at = 0  # from which entry on to look again
-        first = np.minimum(1.0, self.grid / _USUAL) if usual is None else self._around(usual, _EXPECTED_SPREAD)
-        self._total: Numbers = _PRIOR_ENTRIES * first / first.sum()
+        first = _shares(np.minimum(1.0, self.grid / _USUAL))
+        if usual is not None:
+            first = _DOUBT * first + (1 - _DOUBT) * _shares(self._around(usual, _EXPECTED_SPREAD))
+        self._total: Numbers = _PRIOR_ENTRIES * first
 
     @property
     def count(self) -> int:
@@ -50,8 +53,7 @@ class ChangeRates:
     @property
     def prior(self) -> Numbers:
         """What is expected of an entry that nothing is known of."""
-        result: Numbers = self._total / self._total.sum()
-        return result
+        return _shares(self._total)
 
     def grow(self, count: int) -> None:
         """New entries, which the prior speaks for."""
@@ -109,5 +111,11 @@ class ChangeRates:
 
     def _replace_shares(self, entries: Ids) -> None:
         weights = np.maximum(self.weights(entries).astype(np.float32), _SMALLEST)
-        self._total += (weights - self._shares[entries]).sum(axis=0)
+        # in whole, as what float32 loses would add up
+        self._total += weights.sum(axis=0, dtype=np.float64) - self._shares[entries].sum(axis=0, dtype=np.float64)
         self._shares[entries] = weights
+
+
+def _shares(numbers: Numbers) -> Numbers:
+    result: Numbers = numbers / numbers.sum()
+    return result

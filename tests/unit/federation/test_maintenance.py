@@ -167,14 +167,30 @@ def test_rates_follow_the_data() -> None:
 def test_a_usual_rate_is_a_start_only() -> None:
     quick, slow = ChangeRates(300, usual=0.5), ChangeRates(300, usual=0.001)
     first = np.array([0])
-    assert quick.rates(first)[0] == pytest.approx(0.5, rel=0.5)
-    assert slow.rates(first)[0] == pytest.approx(0.001, rel=1)
+    assert quick.fresh_chances(first, np.array([10.0]))[0] < 0.1
+    assert slow.fresh_chances(first, np.array([100.0]))[0] > 0.8
     for rates in (quick, slow):
         for _ in range(10):
             rates.observe(np.arange(299), np.full(299, 10.0), np.arange(299) % 3 == 0)
     other = np.array([299])  # which was never refreshed
     assert quick.fresh_chances(other, np.array([10.0]))[0] == pytest.approx(0.66, abs=0.1)
     assert slow.fresh_chances(other, np.array([10.0]))[0] == pytest.approx(0.66, abs=0.1)
+
+
+def test_a_usual_rate_that_is_quite_wrong_is_found_out_at_once() -> None:
+    rates = ChangeRates(5, usual=1e-5)
+    observed(rates, 0, 10.0, True, 2)
+    assert rates.rates(np.array([0]))[0] > 0.05
+    assert rates.rates(np.array([4]))[0] > 0.01  # which was never refreshed
+
+
+def test_the_prior_is_the_sum_of_what_is_known_however_long_it_takes() -> None:
+    rates, random = ChangeRates(700, usual=0.3), np.random.default_rng(3)
+    for _ in range(500):
+        entries = random.permutation(700)[:20]
+        rates.observe(entries, random.uniform(1, 9, 20), random.random(20) < 0.1)
+    sums = 8 * ChangeRates(usual=0.3).prior + rates._shares.sum(axis=0, dtype=np.float64)
+    assert rates.prior == pytest.approx(sums / sums.sum(), rel=1e-9)
 
 
 def prior_near(true: float) -> float:
