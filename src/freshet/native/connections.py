@@ -26,7 +26,7 @@ class Connections:
     def __init__(self, dictionary: Dictionary) -> None:
         self.streams: dict[str, StreamState] = {}
         self.derived: dict[str, DerivedStream] = {}
-        self._dictionary = dictionary
+        self.dictionary = dictionary
         self._clocks_of: dict[str, list[AnyClock]] = {}  # by the name of a stream, derived ones too
         self._states_of: dict[AnyClock, list[StreamState]] = {}
         self._derived_of: dict[str, list[DerivedStream]] = {}
@@ -38,8 +38,12 @@ class Connections:
             base = self.streams.setdefault(window.stream.value, StreamState(window.stream.value))
             source = source_of(window)
             if isinstance(window, EventTimeWindow) and source not in self.derived:
-                predicate = self._dictionary.encode(window.predicate)
-                self.derived[source] = DerivedStream(source, base, predicate, self._dictionary)
+                predicate = self.dictionary.encode(window.predicate)
+                self.derived[source] = DerivedStream(source, base, predicate, self.dictionary)
+
+    def elements_of(self, timing: Timing) -> tuple[int, ...]:
+        """How many elements have come in the streams of a query."""
+        return tuple(self.streams[stream].elements for stream in sorted(timing.base_streams))
 
     def streams_of(self, timing: Timing) -> set[str]:
         """The streams that a query waits for: those it reads, also by way of the stored graph."""

@@ -10,13 +10,10 @@ from contextlib import ExitStack, contextmanager
 from freshet.algebra.nodes import Query
 from freshet.algebra.windows import AllWindow
 from freshet.federation.evaluation import Constraints
-from freshet.native.arrival_clock import ArrivalClock
-from freshet.native.clock import Clock
 from freshet.native.connections import AnyClock, Connections
 from freshet.native.forgetting import Forgetting
 from freshet.native.hosting import Graphs, Hosting
 from freshet.native.kept_windows import KeptWindows
-from freshet.native.lane import Lane
 from freshet.native.lanes import Lanes
 from freshet.native.lower import lower
 from freshet.native.measuring import Measurements
@@ -24,12 +21,11 @@ from freshet.native.moments import AFTER_ALL_TIME, close_at
 from freshet.native.one_way_index import Ids
 from freshet.native.operators.service_views import Views
 from freshet.native.owned_lock import OwnedLock
+from freshet.native.placing import Placing, Registration
 from freshet.native.plan import Plan
 from freshet.native.reads import asks_services, predicates_of
-from freshet.native.shared_plans import ShapeKey, SharedPlans
-from freshet.native.sharing import Shape, shape_of
 from freshet.native.stream import StreamState
-from freshet.native.timing import Counted, Timing, timing_of
+from freshet.native.timing import Counted, timing_of
 from freshet.native.window_budget import WindowBudget, WindowRoom
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
@@ -60,16 +56,24 @@ class Engine:
         self._tell_failure = on_failure or _warn
         self._queries: dict[str, AnyClock] = {}
         self._members: Counter[AnyClock] = Counter()  # how many queries each clock has
-        self._shared_clocks: dict[str, AnyClock] = {}  # by the names of shared plans
         self._hosting = Hosting(dictionary, graphs, self._failed, self._member_failed, views)
-        self._plans = SharedPlans()
-        self._groups = 0
         self.forgetting = Forgetting(dictionary)
         self._kept = KeptWindows(graphs)
         self._counted: dict[str, Counted] = {}
         self._budget = WindowBudget(window_bytes, self._connections, (graphs, dictionary))
         self._lock = OwnedLock()
         self.lanes = Lanes(self._lock)
+        self._placing = Placing(
+            self._connections,
+            graphs,
+            self._hosting,
+            self.lanes,
+            self.forgetting,
+            self._members,
+            self._failed,
+            self.forget,
+        )
+        self._plans = self._placing.plans
 
     def declare(self, stream: StreamState) -> None:
         """Make a stream known, with its lateness and what it leaves in the stored graph."""
@@ -127,21 +131,9 @@ class Engine:
             timing = timing_of(plan, query.period_ms if every_ms is None else every_ms, report, file)
             self._connections.make_streams(timing)
             timing = timing.going_on(self._counted.pop(name, ()))
-            shape = None if measurements is not None or limit_seconds is not None else shape_of(plan)
-            clock: AnyClock | None = None
+            asked = Registration(name, plan, timing, on_report, limit_seconds, measurements, constraints)
             try:
-                if asks_services(plan):
-                    shape = None
-                    clock, plan = self._federated(
-                        name, plan, timing, on_report, limit_seconds, measurements, constraints
-                    )
-                if shape is not None:
-                    key = ShapeKey(shape.plan, timing, self._elements_of(timing))
-                    self._plans.forget_before(key)
-                    if self._plans.is_known(key):
-                        clock = self._shared(name, shape, key, on_report)
-                if clock is None:
-                    clock, plan = self._alone(name, plan, timing, on_report, limit_seconds, measurements)
+                clock, plan = self._placing.placed(asked)
                 self._queries[name] = clock
                 self._members[clock] += 1
             except BaseException as error:
@@ -164,7 +156,6 @@ class Engine:
             self._leave(name)
             if self._plans.leave(name):
                 clock.remove(known_as)
-                self._shared_clocks.pop(known_as, None)
             self._connect()
 
     def check_room(self, stream: str, elements: Elements) -> None:
@@ -305,18 +296,6 @@ class Engine:
             raise InputError(f"there is no stream <{iri}>")
         return self.streams[iri]
 
-    def _clock(self, timing: Timing) -> Clock:
-        """The clock of the streams that a query waits for: those it reads, also by way of the stored graph."""
-        streams = self._connections.streams_of(timing)
-        for clock in self._clocks():
-            if isinstance(clock, Clock) and clock.streams == streams:
-                return clock
-        return Clock(streams, self._graphs, self._failed)
-
-    def _elements_of(self, timing: Timing) -> tuple[int, ...]:
-        """How many elements have come in the streams of a query."""
-        return tuple(self.streams[stream].elements for stream in sorted(timing.base_streams))
-
     def _clocks(self) -> list[AnyClock]:
         return list(self._members)
 
@@ -329,7 +308,6 @@ class Engine:
 
     def _failed(self, known_as: str, error: Exception) -> None:
         """What a clock knows under a name has failed, and is gone."""
-        self._shared_clocks.pop(known_as, None)
         for name in self._plans.members(known_as):
             self._leave(name)
             self._plans.leave(name)
@@ -356,95 +334,6 @@ class Engine:
     def _connect(self) -> None:
         self._connections.connect(self._clocks())
         self._budget.connected()
-
-    def _keeping(self, on_report: Callable[[Report], None]) -> Callable[[Report], None]:
-        """Reports keep their terms as long as somebody has them."""
-
-        def deliver(report: Report) -> None:
-            self.forgetting.keep(report)
-            on_report(report)
-
-        return deliver
-
-    def _alone(
-        self,
-        name: str,
-        plan: Plan,
-        timing: Timing,
-        on_report: Callable[[Report], None],
-        limit_seconds: float | None,
-        measurements: Measurements | None,
-    ) -> tuple[AnyClock, Plan]:
-        """A query with a plan of its own."""
-        if timing.is_plain and limit_seconds is None and measurements is None:
-            arrivals = self._hosting.arrivals(name, plan, self._connections.streams_of(timing), shared=False)
-            if arrivals is not None:
-                arrivals.add(name, [], self._keeping(on_report))
-                return arrivals, plan
-        clock = self._clock(timing)
-        try:
-            with clock.going_on(timing.begins):
-                query = self._hosting.alone(name, plan, clock, self._keeping(on_report), measurements)
-                clock.add(name, query, timing, limit_seconds)
-        except BaseException:
-            clock.free()  # others may have it, and keep what is theirs
-            raise
-        return clock, query.plan
-
-    def _federated(
-        self,
-        name: str,
-        plan: Plan,
-        timing: Timing,
-        on_report: Callable[[Report], None],
-        limit_seconds: float | None,
-        measurements: Measurements | None,
-        constraints: Constraints | None,
-    ) -> tuple[AnyClock, Plan]:
-        """A query with remote data, which has a clock and a thread of its own."""
-
-        def failed(known_as: str, error: Exception) -> None:
-            with self.lanes.delivering, self._lock:
-                lane.close()
-                self._failed(known_as, error)
-
-        clock = Clock(self._connections.streams_of(timing), self._graphs, failed)
-        lane = Lane(clock, self.dictionary, self.forget)
-        deliver = self.lanes.told(name, lane, self._keeping(on_report))
-        with clock.going_on(timing.begins):
-            query = self._hosting.alone(name, plan, clock, deliver, measurements, constraints)
-            if query.evaluation is not None:
-                query.evaluation.released_at, query.evaluation.resting = lane.released_at, lane.resting
-            clock.add(name, query, timing, limit_seconds)
-        self.lanes.add(name, lane)
-        return lane, query.plan
-
-    def _shared(self, name: str, shape: Shape, key: ShapeKey, on_report: Callable[[Report], None]) -> AnyClock:
-        """A query that shares a plan."""
-        shared, timing = self._plans.shared(key), key.timing
-        clock: AnyClock
-        if shared is not None:
-            clock = self._shared_clocks[shared.name]
-        else:
-            self._groups += 1
-            group = f"shared plan {self._groups}"
-            arrivals = None
-            if timing.is_plain:
-                arrivals = self._hosting.arrivals(group, shape.plan, self._connections.streams_of(timing), shared=True)
-            if arrivals is not None:
-                shared = clock = arrivals
-            else:
-                clock = self._clock(timing)
-                keep, count = self.forgetting.keep_rows, len(shape.constants)
-                with clock.going_on(timing.begins):
-                    shared = self._hosting.shared(group, shape.plan, clock, count, keep)
-                    clock.add(group, shared, timing)
-            self._shared_clocks[group] = clock
-        if isinstance(shared, ArrivalClock):  # else what is reported to all is kept in one
-            on_report = self._keeping(on_report)
-        shared.add(name, [self.dictionary.encode(term) for term in shape.constants], on_report)
-        self._plans.enter(name, key, shared)
-        return clock
 
 
 def _reason(error: Exception) -> str:

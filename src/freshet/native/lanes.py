@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from freshet.native.lane import MOST_BEHIND, Lane
 from freshet.native.owned_lock import OwnedLock
@@ -63,11 +64,17 @@ class Lanes:
             for lane in self.all():
                 lane.close()
 
+    @contextmanager
+    def telling(self) -> Iterator[None]:
+        """Held by a thread of a query that tells of something."""
+        with self.delivering, self._lock:
+            yield
+
     def told(self, query: str, lane: Lane, deliver: Callable[[Report], None]) -> Callable[[Report], None]:
         """What the query of a lane calls with its reports, which are handed over as long as it is there."""
 
         def tell(report: Report) -> None:
-            with self.delivering, self._lock:
+            with self.telling():
                 if self._lanes.get(query) is lane and not lane.is_closed:
                     deliver(report)
                     lane.reported = lane.moment

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from freshet.native.connections import AnyClock
 from freshet.native.plan import Plan
 from freshet.native.timing import Timing
 from freshet.results.report import Report
@@ -40,6 +41,7 @@ class SharedPlans:
     def __init__(self) -> None:
         self._known: dict[ShapeKey, Shared | None] = {}
         self._of: dict[str, Shared] = {}
+        self._clocks: dict[str, AnyClock] = {}  # by the names of the plans
 
     def is_known(self, key: ShapeKey) -> bool:
         """Whether there was a query with this key before; from now on there is."""
@@ -50,10 +52,15 @@ class SharedPlans:
     def shared(self, key: ShapeKey) -> Shared | None:
         return self._known[key]
 
-    def enter(self, name: str, key: ShapeKey, shared: Shared) -> None:
+    def clock(self, shared: Shared) -> AnyClock:
+        """The clock that a shared plan is in."""
+        return self._clocks[shared.name]
+
+    def enter(self, name: str, key: ShapeKey, shared: Shared, clock: AnyClock) -> None:
         """A query shares a plan from now on."""
         self._known[key] = shared
         self._of[name] = shared
+        self._clocks[shared.name] = clock
 
     def clock_name(self, name: str) -> str:
         """The name by which a clock knows a query, or those that it shares a plan with."""
@@ -69,6 +76,7 @@ class SharedPlans:
         if len(shared):
             return False
         self._known = {key: other for key, other in self._known.items() if other is not shared}
+        del self._clocks[shared.name]
         return True
 
     def members(self, clock_name: str) -> list[str]:

@@ -1,0 +1,155 @@
+"""Which clock a query gets: that of a plan it shares, that of its streams, or one with a thread of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from freshet.federation.evaluation import Constraints
+from freshet.native.arrival_clock import ArrivalClock
+from freshet.native.clock import Clock
+from freshet.native.connections import AnyClock, Connections
+from freshet.native.forgetting import Forgetting
+from freshet.native.hosting import Graphs, Hosting
+from freshet.native.lane import Lane
+from freshet.native.lanes import Lanes
+from freshet.native.measuring import Measurements
+from freshet.native.plan import Plan
+from freshet.native.reads import asks_services
+from freshet.native.shared_plans import ShapeKey, Shared, SharedPlans
+from freshet.native.sharing import Shape, shape_of
+from freshet.native.timing import Timing
+from freshet.results.report import Report
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """A query as it is registered."""
+
+    name: str
+    plan: Plan
+    timing: Timing
+    on_report: Callable[[Report], None]
+    limit_seconds: float | None = None
+    measurements: Measurements | None = None
+    constraints: Constraints | None = None
+
+
+class Placing:
+    """Places queries. `clocks` are those there are; `on_failure` hears what fails, by the name a clock has for it."""
+
+    def __init__(
+        self,
+        connections: Connections,
+        graphs: Graphs,
+        hosting: Hosting,
+        lanes: Lanes,
+        forgetting: Forgetting,
+        clocks: Iterable[AnyClock],
+        on_failure: Callable[[str, Exception], None],
+        forget: Callable[[], None],
+    ) -> None:
+        self._connections = connections
+        self._graphs = graphs
+        self._hosting = hosting
+        self._lanes = lanes
+        self._forgetting = forgetting
+        self._clocks = clocks
+        self._on_failure = on_failure
+        self._forget = forget
+        self.plans = SharedPlans()
+        self._groups = 0
+
+    def placed(self, asked: Registration) -> tuple[AnyClock, Plan]:
+        """The clock that a query is in from now on, and the plan that it has there."""
+        if asks_services(asked.plan):
+            return self._with_thread(asked)
+        shape = None if asked.measurements is not None or asked.limit_seconds is not None else shape_of(asked.plan)
+        if shape is not None:
+            key = ShapeKey(shape.plan, asked.timing, self._connections.elements_of(asked.timing))
+            self.plans.forget_before(key)
+            if self.plans.is_known(key):
+                return self._shared(asked, shape, key), asked.plan
+        return self._alone(asked)
+
+    def _alone(self, asked: Registration) -> tuple[AnyClock, Plan]:
+        """A query with a plan of its own."""
+        name, timing, on_report = asked.name, asked.timing, self._keeping(asked.on_report)
+        if timing.is_plain and asked.limit_seconds is None and asked.measurements is None:
+            arrivals = self._hosting.arrivals(name, asked.plan, self._connections.streams_of(timing), shared=False)
+            if arrivals is not None:
+                arrivals.add(name, [], on_report)
+                return arrivals, asked.plan
+        clock = self._clock(timing)
+        try:
+            with clock.going_on(timing.begins):
+                query = self._hosting.alone(name, asked.plan, clock, on_report, asked.measurements)
+                clock.add(name, query, timing, asked.limit_seconds)
+        except BaseException:
+            clock.free()  # others may have it, and keep what is theirs
+            raise
+        return clock, query.plan
+
+    def _with_thread(self, asked: Registration) -> tuple[AnyClock, Plan]:
+        """A query with remote data, which has a clock and a thread of its own."""
+        name, timing = asked.name, asked.timing
+
+        def failed(known_as: str, error: Exception) -> None:
+            with self._lanes.telling():
+                lane.close()
+                self._on_failure(known_as, error)
+
+        clock = Clock(self._connections.streams_of(timing), self._graphs, failed)
+        lane = Lane(clock, self._connections.dictionary, self._forget)
+        deliver = self._lanes.told(name, lane, self._keeping(asked.on_report))
+        with clock.going_on(timing.begins):
+            query = self._hosting.alone(name, asked.plan, clock, deliver, asked.measurements, asked.constraints)
+            if query.evaluation is not None:
+                query.evaluation.released_at, query.evaluation.resting = lane.released_at, lane.resting
+            clock.add(name, query, timing, asked.limit_seconds)
+        self._lanes.add(name, lane)
+        return lane, query.plan
+
+    def _shared(self, asked: Registration, shape: Shape, key: ShapeKey) -> AnyClock:
+        """A query that shares a plan."""
+        shared, on_report = self.plans.shared(key), asked.on_report
+        if shared is None:
+            shared, clock = self._new_group(shape, key.timing)
+        else:
+            clock = self.plans.clock(shared)
+        if isinstance(shared, ArrivalClock):  # else what is reported to all is kept in one
+            on_report = self._keeping(on_report)
+        shared.add(asked.name, [self._connections.dictionary.encode(term) for term in shape.constants], on_report)
+        self.plans.enter(asked.name, key, shared, clock)
+        return clock
+
+    def _new_group(self, shape: Shape, timing: Timing) -> tuple[Shared, AnyClock]:
+        """A plan with parameters, for all queries of a shape."""
+        self._groups += 1
+        group = f"shared plan {self._groups}"
+        if timing.is_plain:
+            arrivals = self._hosting.arrivals(group, shape.plan, self._connections.streams_of(timing), shared=True)
+            if arrivals is not None:
+                return arrivals, arrivals
+        clock = self._clock(timing)
+        with clock.going_on(timing.begins):
+            shared = self._hosting.shared(group, shape.plan, clock, len(shape.constants), self._forgetting.keep_rows)
+            clock.add(group, shared, timing)
+        return shared, clock
+
+    def _clock(self, timing: Timing) -> Clock:
+        """The clock of the streams that a query waits for: those it reads, also by way of the stored graph."""
+        streams = self._connections.streams_of(timing)
+        for clock in self._clocks:
+            if isinstance(clock, Clock) and clock.streams == streams:
+                return clock
+        return Clock(streams, self._graphs, self._on_failure)
+
+    def _keeping(self, on_report: Callable[[Report], None]) -> Callable[[Report], None]:
+        """Reports keep their terms as long as somebody has them."""
+
+        def deliver(report: Report) -> None:
+            self._forgetting.keep(report)
+            on_report(report)
+
+        return deliver
