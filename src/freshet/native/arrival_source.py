@@ -27,7 +27,7 @@ from freshet.native.arrival_leaf import ArrivalLeaf
 from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.native.one_way_index import Ids
 from freshet.native.s2r.waiting import WaitingElements
-from freshet.native.stream import joined
+from freshet.native.stream import joined, plain
 from freshet.rdf.elements import Elements
 from freshet.rdf.terms import Iri
 
@@ -120,7 +120,7 @@ class ArrivalSource:
             parts.append(stored)
             end += len(stored.times)
         ends.append(end)
-        return Ready(parts[0] if len(parts) == 1 else joined(parts), self._offsets(ends))
+        return Ready(plain(parts[0]) if len(parts) == 1 else joined(parts), self._offsets(ends))
 
     def _offsets(self, ends: list[int]) -> Ids:
         if ends[-1] > 1:
