@@ -23,5 +23,7 @@ class DirectCall:
     def _first_run(self, *arguments: Any) -> Any:
         result = self._kernel(*arguments)
         types = tuple(map(self._kernel.typeof_pyval, arguments))
-        self.run = self._kernel.overloads[types].entry_point
+        compiled = self._kernel.overloads.get(types)
+        if compiled is not None:
+            self.run = compiled.entry_point
         return result

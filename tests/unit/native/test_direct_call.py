@@ -14,6 +14,7 @@ from freshet.native.arrival_plan import ArrivalPlan
 from freshet.native.arrival_query import ArrivalQuery
 from freshet.native.direct_call import DirectCall
 from freshet.native.leaf_buffer import LeafPattern
+from freshet.native.operators.arrival_distinct import ArrivalDistinctOp
 from freshet.native.stream import plain
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
@@ -57,6 +58,13 @@ def test_elements_of_any_make_are_read_as_they_are(make):
     expected = answered(lambda column: column.copy())
     assert len(expected) > count // 2
     assert answered(MAKES[make]) == expected
+
+
+def test_rows_that_stand_column_after_column_are_read_as_they_are():
+    operator, nothing = ArrivalDistinctOp(2), np.empty((0, 3), np.int64)
+    first, second = np.array([[1, 5, 6], [2, 7, 8]]), np.array([[3, 5, 7], [4, 7, 8]])
+    assert operator.step_rows(first, nothing)[0].tolist() == first.tolist()
+    assert operator.step_rows(np.asfortranarray(second), nothing)[0].tolist() == [[3, 5, 7]]
 
 
 def test_numbers_that_are_not_whole_are_refused():

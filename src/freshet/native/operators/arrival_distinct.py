@@ -48,6 +48,7 @@ class ArrivalDistinctOp:
     def step_rows(self, came: Ids, went: Ids) -> tuple[Ids, Ids]:
         """What appeared and what vanished in a batch; all rows have their times in front."""
         self._make_room(len(came))
+        came, went = np.ascontiguousarray(came), np.ascontiguousarray(went)
         appeared, vanished = self._distinct_through.run(tuple(self._index.arrays), self._stamps, came, went)
         return appeared, vanished
 
