@@ -28,7 +28,7 @@ from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.native.one_way_index import Ids
 from freshet.native.recent_times import RecentTimes
 from freshet.native.s2r.waiting import WaitingElements
-from freshet.native.stream import joined
+from freshet.native.stream import joined, plain
 from freshet.rdf.elements import Elements
 from freshet.rdf.terms import Iri
 
@@ -134,7 +134,7 @@ class ArrivalSource:
             parts.append(stored)
             end += len(stored.times)
         ends.append(end)
-        return Ready(parts[0] if len(parts) == 1 else joined(parts), self._offsets(ends))
+        return Ready(plain(parts[0]) if len(parts) == 1 else joined(parts), self._offsets(ends))
 
     def since(self, stream: str, default: int) -> int:
         """A time that no element is before which a window of so many elements of a stream holds."""

@@ -10,6 +10,7 @@ from freshet.kernels.few_rows import leaf_turn_few
 from freshet.kernels.leaf import leaf_turn, leaf_turn_linked
 from freshet.native.arrivals import Arrivals
 from freshet.native.choice import Choice
+from freshet.native.direct_call import DirectCall
 from freshet.native.one_way_index import Ids, Mask, OneWayIndex, Rows
 from freshet.native.ring_index import RingIndex
 from freshet.rdf.elements import Elements
@@ -78,6 +79,7 @@ class LeafBuffer:
         self._waiting = Arrivals(np.int64, (len(pattern.columns),))
         self._inside = Arrivals(np.int32)
         self._indexes: dict[tuple[int, ...], RingIndex] = {}
+        self._turn_few = DirectCall(leaf_turn_few)
         # The pattern as a single triple is matched: places that must have a value, places that must agree, and which
         # places are the columns.
         self._fixed = [(place, constant) for place, constant in enumerate(pattern.constants) if constant]
@@ -189,7 +191,7 @@ class LeafBuffer:
         fresh, dead = self._fresh_out[self._early :] if self._early else self._fresh_out, self._dead_out
         if len(self._indexes) == 1:
             (index,) = self._indexes.values()
-            turn = leaf_turn_few if coming + leaving <= FEW_ROWS else leaf_turn_linked
+            turn = self._turn_few.run if coming + leaving <= FEW_ROWS else leaf_turn_linked
             found, gone = turn(self._arrays, index.arrays, *queues, number, fresh, dead)
             index.rows += found - gone
         else:

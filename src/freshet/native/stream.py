@@ -10,7 +10,19 @@ from numpy.typing import NDArray
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME
 from freshet.rdf.elements import Elements
 
-__all__ = ["AFTER_ALL_TIME", "BEFORE_ALL_TIME", "StreamState", "in_order", "is_in_order", "joined", "split_before"]
+__all__ = [
+    "AFTER_ALL_TIME",
+    "BEFORE_ALL_TIME",
+    "StreamState",
+    "in_order",
+    "is_in_order",
+    "joined",
+    "plain",
+    "split_before",
+]
+
+_INT64 = np.dtype(np.int64)
+_CONTIGUOUS = (_INT64.itemsize,)
 
 
 @dataclass(slots=True)
@@ -84,7 +96,15 @@ def is_in_order(times: NDArray[np.int64]) -> bool:
 
 def joined(parts: list[Elements]) -> Elements:
     """Elements of several batches as one, as they stand."""
-    return Elements(*map(np.concatenate, zip(*parts, strict=True)))
+    return plain(Elements(*map(np.concatenate, zip(*parts, strict=True))))
+
+
+def plain(elements: Elements) -> Elements:
+    """Elements as kernels take them without a look (see `freshet.native.direct_call`), whoever made the columns."""
+    for column in elements:
+        if column.dtype != _INT64 or column.strides != _CONTIGUOUS:
+            return Elements(*(np.array(column, order="C").astype(_INT64, casting="same_kind") for column in elements))
+    return elements
 
 
 def in_order(parts: list[Elements]) -> Elements:

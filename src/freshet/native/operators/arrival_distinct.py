@@ -19,6 +19,7 @@ import numpy as np
 from freshet.kernels.arrival_batches import distinct_through
 from freshet.kernels.running import entries_of, running_distinct
 from freshet.native.accumulators import longer
+from freshet.native.direct_call import DirectCall
 from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.native.one_way_index import Ids, OneWayIndex
 
@@ -39,6 +40,7 @@ class ArrivalDistinctOp:
     def __init__(self, width: int) -> None:
         self._index = OneWayIndex(width)
         self._stamps = np.empty(0, np.int64)
+        self._distinct_through = DirectCall(distinct_through)
 
     def __len__(self) -> int:
         return self._index.live
@@ -51,7 +53,8 @@ class ArrivalDistinctOp:
     def step_rows(self, came: Ids, went: Ids) -> tuple[Ids, Ids]:
         """What appeared and what vanished in a batch; all rows have their times in front."""
         self._make_room(len(came))
-        appeared, vanished = distinct_through(tuple(self._index.arrays), self._stamps, came, went)
+        came, went = np.ascontiguousarray(came), np.ascontiguousarray(went)
+        appeared, vanished = self._distinct_through.run(tuple(self._index.arrays), self._stamps, came, went)
         return appeared, vanished
 
     def step(self, entering: TimedRows, leaving: TimedRows) -> tuple[TimedRows, TimedRows]:

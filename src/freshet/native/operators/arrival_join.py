@@ -25,6 +25,7 @@ from freshet.kernels.arrival_batches import pass_through, pass_through_kept
 from freshet.kernels.lives import OPEN
 from freshet.native.arrival_leaf import SPARE_ROOM, ArrivalLeaves
 from freshet.native.arrival_source import ArrivalSource, Ready
+from freshet.native.direct_call import DirectCall
 from freshet.native.one_way_index import Ids, Mask
 from freshet.native.result_buffer import Pointers, ResultBuffer
 
@@ -57,6 +58,7 @@ class ArrivalJoinOp:
         self._until_ranking = 0  # new rows until they are chosen again
         self._step_width = SOURCES + 2 * leaves.rings.columns.shape[1]
         self.keeps_results = deaths
+        self._pass_through, self._pass_through_kept = DirectCall(pass_through), DirectCall(pass_through_kept)
         self.results = ResultBuffer(len(self._names), len(self._names))
 
     def step(self, first: int, steps: int) -> tuple[Timed, Timed]:
@@ -81,7 +83,7 @@ class ArrivalJoinOp:
         """Let a batch in and out in one go: the results born, their times and then columns as `homes` says."""
         orders = self._make_ready(source, ready)
         rows: Ids
-        rows, source.steps = pass_through(
+        rows, source.steps = self._pass_through.run(
             source.plain_plans,
             len(source.streams),
             (*ready.elements, ready.offsets, source.numbers, kept_out),
@@ -97,7 +99,7 @@ class ArrivalJoinOp:
         orders = self._make_ready(source, ready)
         born: Ids
         died: Ids
-        born, died, left_over, source.steps = pass_through_kept(
+        born, died, left_over, source.steps = self._pass_through_kept.run(
             source.plain_plans,
             len(source.streams),
             (*ready.elements, ready.offsets, source.numbers, kept_out),

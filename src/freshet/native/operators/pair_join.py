@@ -19,6 +19,7 @@ import numpy as np
 from freshet.kernels.few_rows import pair_step_few
 from freshet.kernels.pair_join import pair_step, pair_values
 from freshet.native.change import Change
+from freshet.native.direct_call import DirectCall
 from freshet.native.inputs import Input
 from freshet.native.leaf_buffer import FEW_ROWS
 from freshet.native.one_way_index import Ids, Rows
@@ -66,6 +67,7 @@ class PairJoinOp:
         nobody = RingIndex(columns[0])
         self._rings = [nobody, nobody]  # made when they are probed first
         self._are_made = [False, False]
+        self._step_few, self._values = DirectCall(pair_step_few), DirectCall(pair_values)
         self.names: tuple[str, ...] = ()
         self.arrange(tuple(name for name in wanted if name in left.names or name in right.names))
 
@@ -102,7 +104,7 @@ class PairJoinOp:
     def row_values(self) -> Ids:
         """All that there is, as rows."""
         left, right = self._buffers
-        rows: Ids = pair_values(self._results.arrays, left.values, right.values, self._homes)
+        rows: Ids = self._values.run(self._results.arrays, left.values, right.values, self._homes)
         return rows
 
     def _stepped(
@@ -114,7 +116,7 @@ class PairJoinOp:
         kept = tuple(self._results.arrays)
         coming, going, lacking = 0, 0, 1
         if len(left_fresh) + len(left_dead) + len(right_fresh) + len(right_dead) <= FEW_ROWS:
-            coming, going, lacking = pair_step_few(left, right, kept, self._homes, since, came, went, self._pairs)
+            coming, going, lacking = self._step_few.run(left, right, kept, self._homes, since, came, went, self._pairs)
         if lacking:
             coming, going, lacking = pair_step(left, right, kept, self._homes, since, came, went)
         while lacking:
