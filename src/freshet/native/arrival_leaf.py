@@ -33,7 +33,7 @@ from freshet.native.ring_index import RingKeys
 
 _FIRST_ROOM = 256
 _QUEUED_BYTES = 12  # a place and a row
-SPARE_ROOM = 64  # at least, for arrivals to come, so that batches of few elements seldom have to look for room
+_SPARE_ROOM = 64  # at least, for arrivals to come, so that batches of few elements seldom have to look for room
 _MOST_SPARE_ROOM = 1024
 
 
@@ -125,16 +125,17 @@ class ArrivalLeaves:
 
     def step(self, arrived: Arrived, first: int) -> None:
         """Let a batch in, whose first moment is `first`."""
-        self.make_room(len(arrived.keys), arrived.ends[1:] - arrived.ends[:-1])
+        self.make_room((arrived.ends[1:] - arrived.ends[:-1]).tolist())
         self.batch = let_in(self.row_entries.arrays, self.life, self.ring_entries.arrays, self.rings, arrived, first)
 
-    def make_room(self, arrivals: int, of_each: Ids | int) -> None:
-        """See that so many arrivals fit, of each leaf so many."""
+    def make_room(self, of_each: Sequence[int]) -> None:
+        """See that so many arrivals of each leaf fit."""
+        arrivals = sum(of_each)
         if arrivals > self._room:
-            spare = min(max(arrivals, SPARE_ROOM), _MOST_SPARE_ROOM)
+            spare = min(max(arrivals, _SPARE_ROOM), _MOST_SPARE_ROOM)
             self.row_entries.make_room(arrivals + spare)
             self._make_rows()
-            self._make_queues(of_each + spare)
+            self._make_queues([count + spare for count in of_each])
             self._make_ring_entries(arrivals + spare)
             self._room = arrivals + spare
         self._room -= arrivals
@@ -195,15 +196,20 @@ class ArrivalLeaves:
         records[:old], heirs[:old] = self.life.records, self.life.heirs
         self.life = self.life._replace(records=records, heirs=heirs)
 
-    def _make_queues(self, arrivals: Ids | int) -> None:
+    def _make_queues(self, arrivals: Sequence[int]) -> None:
         """See that each leaf's arrivals fit its circle; where one does not, all are laid out anew."""
         queues = self.life.queues
-        needed = queues[:, END] - queues[:, FIRST] + arrivals
-        if (needed <= queues[:, ROOM]).all():
+        wanted = []
+        fits = True
+        for queue, more in zip(queues.tolist(), arrivals, strict=True):  # numbers: arrays of a few take longer
+            room = queue[ROOM]
+            while queue[END] - queue[FIRST] + more > room:
+                room *= 2
+                fits = False
+            wanted.append(room)
+        if fits:
             return
-        rooms = queues[:, ROOM].copy()
-        while (needed > rooms).any():
-            rooms[needed > rooms] *= 2
+        rooms = np.array(wanted, np.int64)
         bases = np.concatenate(([0], np.cumsum(rooms)[:-1]))
         places, inside = np.empty(rooms.sum(), np.int64), np.empty(rooms.sum(), np.int32)
         for queue, base, room in zip(queues, bases, rooms, strict=True):

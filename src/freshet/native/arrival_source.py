@@ -75,6 +75,7 @@ class ArrivalSource:
         self.streams = list(dict.fromkeys(_stream(leaf) for leaf in leaves if leaf.window is not None))
         self.plans = _plans(leaves, self.streams)
         self.plain_plans = tuple(self.plans)
+        self._streams_of_leaves = self.plans.streams.tolist()
         self.numbers = np.zeros(len(self.streams) + 1, np.int64)  # of elements that have been taken
         self.first = 0
         self.steps = 0  # how many moments the last batch had
@@ -156,11 +157,10 @@ class ArrivalSource:
             single = self._single_offsets[stream] = np.array(ends)
         return single
 
-    def most_arrivals(self, ready: Ready) -> Ids:
+    def most_arrivals(self, ready: Ready) -> list[int]:
         """How many arrivals at each leaf a batch has at most."""
-        ends: Ids = ready.offsets
-        counts: Ids = (ends[1:] - ends[:-1])[self.plans.streams]
-        return counts
+        ends = ready.offsets.tolist()
+        return [ends[stream + 1] - ends[stream] for stream in self._streams_of_leaves]
 
     def gather(self, ready: Ready) -> Arrived:
         """A batch as arrivals at the leaves."""

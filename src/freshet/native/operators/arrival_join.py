@@ -23,7 +23,7 @@ import numpy as np
 from freshet.kernels.alive import SOURCES, born_in_order, by_moment, column_of, join_born, result_deaths
 from freshet.kernels.arrival_batches import pass_through, pass_through_kept
 from freshet.kernels.lives import OPEN
-from freshet.native.arrival_leaf import SPARE_ROOM, ArrivalLeaves
+from freshet.native.arrival_leaf import ArrivalLeaves
 from freshet.native.arrival_source import ArrivalSource, Ready
 from freshet.native.direct_call import DirectCall
 from freshet.native.one_way_index import Ids, Mask
@@ -115,13 +115,8 @@ class ArrivalJoinOp:
 
     def _make_ready(self, source: ArrivalSource, ready: Ready) -> Ids:
         """See that a batch fits; gives the probing orders."""
-        count = len(ready.elements.times)
-        orders = self._probing_orders(count)
-        if count * len(self._names) <= SPARE_ROOM:
-            self._leaves.make_room(count * len(self._names), count)
-        else:
-            of_each = source.most_arrivals(ready)
-            self._leaves.make_room(int(of_each.sum()), of_each)
+        orders = self._probing_orders(len(ready.elements.times))
+        self._leaves.make_room(source.most_arrivals(ready))
         return orders
 
     def all(self, moment: int) -> Pointers:
