@@ -78,6 +78,13 @@ class Connections:
             size += ELEMENT_BYTES + self.element_bytes(derived.state.iri)
         return size
 
+    def partners(self, stream: str) -> frozenset[str]:
+        """The other streams that some who wait for a stream, or for one derived from it, wait for too."""
+        names = [stream, *(derived.state.iri for derived in self._derived_of.get(stream, ()))]
+        found = {each for name in names for clock in self._clocks_of.get(name, ()) for each in clock.streams}
+        bases = {self.derived[each].base.iri if each in self.derived else each for each in found}
+        return frozenset(bases - {stream})
+
     def is_ahead(self, stream: str) -> bool:
         """Whether some that wait for a stream, or for one that is derived from it, are held back by others."""
         states = [self.streams[stream], *(derived.state for derived in self._derived_of.get(stream, ()))]

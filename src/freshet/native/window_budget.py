@@ -47,6 +47,7 @@ class WindowRoom(NamedTuple):
     budget_bytes: int  # less than the whole where the stream is ahead of others
     element_bytes: int
     whole_bytes: int
+    partners: frozenset[str] = frozenset()  # the streams that some who wait for this one wait for too
 
     def as_ahead(self) -> WindowRoom:
         """For a stream that others hold back."""
@@ -94,8 +95,10 @@ class WindowBudget:
     def room_for(self, stream: str) -> WindowRoom:
         """How much room there is for a stream's elements."""
         whole = self.budget_bytes
-        room = WindowRoom(self.held_bytes(), whole, self._connections.element_bytes(stream), whole)
-        return room.as_ahead() if self._connections.is_ahead(stream) else room
+        connections = self._connections
+        size, partners = connections.element_bytes(stream), connections.partners(stream)
+        room = WindowRoom(self.held_bytes(), whole, size, whole, partners)
+        return room.as_ahead() if connections.is_ahead(stream) else room
 
     def check(self, state: StreamState, count: int) -> None:
         """Raise a BudgetError where so many elements of a stream do not fit."""

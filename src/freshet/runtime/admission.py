@@ -1,15 +1,14 @@
 """Batches wait before the journal while windows have no room for them: back-pressure on whoever brings them.
 
 A batch of a stream that is ahead waits until the streams that hold its windows back have come further. Where it does
-not fit as a whole, as much of it as fits goes in, cut at a time, and the rest waits. Where every stream waits or has
-ended, nobody is held back by what is yet to come: all go on to the earliest time that waits, so that windows let go of
-what is older. If even that makes no room, windows need more than they may have, and the run ends saying so.
+not fit as a whole, as much of it as fits goes in, cut at a time, and the rest waits. A stream that nobody holds back
+goes on to the time of what waits, so that windows let go of what is older. If that makes no room, and every other one
+waits for later times or has ended, windows need more than they may have: the run ends, saying so.
 """
 
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
@@ -17,11 +16,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME
 from freshet.native.window_budget import WindowRoom
 from freshet.rdf.batch import Layout
 from freshet.rdf.errors import BudgetError, FreshetError
 
 _LOOK_SECONDS = 0.25
+_SHARE = 4  # of the room, one that nobody holds back may take so much with what is ahead of others
 _PARTS = 8  # less than an eighth of a batch is not worth a piece, while it may all fit soon
 
 
@@ -61,29 +62,28 @@ class _Asked(NamedTuple):
 class Admission:
     """Each stream's batches come from a thread of their own, and wait here; `taken` and `is_doing` let them look again.
 
-    `room_for` counts what windows hold. `go_on` has all streams that wait or have ended come to a time, later, in the
-    order of batches; `taken` is called when that is done.
+    `room_for` counts what windows hold. `go_on` has the streams that have ended, or wait with nothing older, come to a
+    time, later, in the order of batches; `taken` is called when that is done.
     """
 
     def __init__(self, room_for: Callable[[str], WindowRoom], go_on: Callable[[int], None]) -> None:
         self._room_for = room_for
         self._go_on = go_on
         self._changed = threading.Condition()
-        self._names: set[str] = set()
-        self._parts: Counter[str] = Counter()  # how many a stream has, by its IRI
+        self._names: dict[str, str] = {}  # of streams and their parts, with the IRIs of the streams
         self._rooms: dict[str, WindowRoom] = {}  # as last counted, by the IRI of a stream
         self._held_bytes = 0  # likewise
         self._promised_bytes = 0
         self._on_the_way = 0  # batches and advances that have been let in and are not with the engine yet
         self._first_ms: dict[str, int] = {}  # of what waits
         self._doing: dict[str, str] = {}
-        self._gone_on_ms: int | None = None  # to what time all have come, since a batch was let in
+        self._reached_ms: dict[str, int] = {}  # of what was let in
+        self._gone_on_ms: dict[str, int] = {}  # to what time a stream had all go on, since a batch was let in
         self._ended: FreshetError | None = None
 
     def open(self, streams: Mapping[str, Admitted]) -> None:
         """Say what streams there are."""
-        self._names = set(streams)
-        self._parts = Counter(stream.iri for stream in streams.values())
+        self._names = {name: stream.iri for name, stream in streams.items()}
         for stream in streams.values():
             self.count(stream.iri)
 
@@ -125,10 +125,7 @@ class Admission:
 
     def count(self, iri: str) -> WindowRoom:
         """Count what windows hold, and remember it."""
-        room = self._room_for(iri)
-        if self._parts[iri] > 1:  # any of them may be ahead of the others
-            room = room.as_ahead()
-        self._rooms[iri] = room
+        room = self._rooms[iri] = self._room_for(iri)
         self._held_bytes = room.held_bytes
         return room
 
@@ -149,34 +146,51 @@ class Admission:
         """Wait until there is room for some records of a batch; says how many, and what was promised to them."""
         asked = _Asked(len(table), elements_in(table, stream.layout) / max(1, len(table)))
         with self._changed:  # as it was after the last batch: then nobody has to wait for the engine to be counted
-            known = self._rooms[stream.iri]._replace(held_bytes=self._held_bytes)
+            known = self._rooms[stream.iri].as_ahead()._replace(held_bytes=self._held_bytes)
             if asked.fitting(known, self._promised_bytes) == asked.records:
-                return self._promise(asked, asked.records, known)
+                return self._promise(stream.name, table, asked, asked.records, known)
         times = np.sort(table.column("time").to_numpy())
+        first_ms = int(times[0])
         while True:
             room = self.count(stream.iri)
             with self._changed:
                 if self._ended is not None:
                     raise self._ended
-                fitting = asked.fitting(room, self._promised_bytes)
-                worthwhile = _PARTS * fitting >= asked.records
-                self._first_ms[stream.name] = int(times[0])
-                if fitting < asked.records and self._is_last_way_out(stream.name):
-                    fitting, worthwhile = asked.fitting(room.as_whole(), 0), True
-                    if fitting < asked.records and times[fitting] == times[0]:
-                        self._move_on(stream, room, int(times[0]))
-                if fitting == asked.records or (worthwhile and times[fitting] > times[0]):
+                self._first_ms[stream.name] = first_ms
+                others = times.searchsorted(self._others_ms(stream, room), side="right")  # up to where others have come
+                fitting = asked.fitting(room.as_ahead(), self._promised_bytes)
+                if others:  # it is for this stream to move windows on: half of the room is not for those ahead
+                    whole = asked.fitting(room.as_whole(), self._promised_bytes)
+                    fitting = max(fitting, min(whole, int(others)), whole // _SHARE)
+                if fitting < asked.records and times[fitting] == first_ms:
+                    fitting = 0
+                if fitting == asked.records or _PARTS * fitting >= asked.records or (fitting and others):
                     del self._first_ms[stream.name]
-                    return self._promise(asked, fitting, room)
+                    return self._promise(stream.name, table, asked, fitting, room)
+                if others and not fitting and not self._on_the_way:
+                    self._move_on(stream, room, first_ms)
                 on_wait()
                 self._changed.wait(_LOOK_SECONDS)
 
-    def _promise(self, asked: _Asked, records: int, room: WindowRoom) -> tuple[int, int]:
+    def _promise(self, name: str, table: pa.Table, asked: _Asked, records: int, room: WindowRoom) -> tuple[int, int]:
+        if records == asked.records and records:
+            self._reached_ms[name] = pc.max(table.column("time")).as_py()
         promised = int(records * asked.elements_each * room.element_bytes)
         self._promised_bytes += promised
         self._on_the_way += 1
-        self._gone_on_ms = None
+        self._gone_on_ms.clear()
         return records, promised
+
+    def _others_ms(self, stream: Admitted, room: WindowRoom) -> int:
+        """How far those have come, at least, that hold this one's windows back where they are behind."""
+        return min(
+            (
+                self._first_ms.get(name, self._reached_ms.get(name, BEFORE_ALL_TIME))
+                for name, iri in self._names.items()
+                if name != stream.name and not self.has_ended(name) and (iri == stream.iri or iri in room.partners)
+            ),
+            default=AFTER_ALL_TIME,
+        )
 
     def _is_last_way_out(self, name: str) -> bool:
         """Whether nothing is on the way, no other stream can bring anything, and nobody waits with earlier times."""
@@ -185,7 +199,10 @@ class Admission:
         return (self._first_ms[name], name) == min((first_ms, other) for other, first_ms in self._first_ms.items())
 
     def _move_on(self, stream: Admitted, room: WindowRoom, first_ms: int) -> None:
-        if self._gone_on_ms == first_ms:
+        """Have windows let go of what is older than what waits; once for the same, and then it was the last way out."""
+        if self._gone_on_ms.get(stream.name) == first_ms:
+            if not self._is_last_way_out(stream.name):
+                return
             self._ended = BudgetError(
                 f"the stream {stream.name} cannot go on: windows hold {room.held_bytes} of {room.whole_bytes} bytes,"
                 " and no other stream can move them on",
@@ -194,7 +211,7 @@ class Admission:
             self._first_ms.clear()
             self._changed.notify_all()
             raise self._ended
-        self._gone_on_ms = first_ms
+        self._gone_on_ms[stream.name] = first_ms
         self._on_the_way += 1
         self._go_on(first_ms)
 

@@ -299,10 +299,10 @@ class Ingest:
         return True
 
     def _go_on(self, to_ms: int) -> None:
-        """Nothing before a time is on the way in any stream: the streams that wait for room with what is behind it come
-        as far as they would with that, those that have ended as far as anybody.
+        """Streams that wait for room with nothing before a time come as far as they would with what waits, those that
+        have ended as far as anybody.
         """
-        waiting = self._admission.waiting()
+        waiting = {name for name, first_ms in self._admission.waiting().items() if first_ms >= to_ms}
         for stream in self._streams.values():
             if stream.name not in waiting and not self._admission.has_ended(stream.name):
                 continue
