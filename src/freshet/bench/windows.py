@@ -30,7 +30,7 @@ from freshet.rml.windows import JoinWindow, WindowKind, default_window
 THESIS = "the thesis"
 RETRY_SECONDS = (5, 20)
 PACED_MS = 100  # of a file that comes in its time
-WARMING_SECONDS = 5  # at the beginning of a run in real time, in which plans are made and processes start
+WARMING_SECONDS = 30  # of a run in real time, in which plans are made, code is compiled and processes start
 
 WINDOWS = {
     "tumbling": JoinWindow(WindowKind.TUMBLING, size=2_000),
@@ -62,8 +62,8 @@ class Workload:
 
 
 WORKLOADS = (
-    Workload("constant", constant_streams, 20, 2_000, 20),
-    Workload("bursts", burst_streams, 122, 5_000, 42),
+    Workload("constant", constant_streams, 20, 2_000, 50),
+    Workload("bursts", burst_streams, 122, 5_000, 72),
 )
 
 

@@ -56,9 +56,12 @@ class Freshness:
     failing: str | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(slots=True, eq=False, weakref_slot=True)  # a frozen one takes five times as long to make
 class Report:
-    """What one evaluation of a registered query puts out (R2S): the rows as in `Solutions`, or a graph (CONSTRUCT)."""
+    """What one evaluation of a registered query puts out (R2S): the rows as in `Solutions`, or a graph (CONSTRUCT).
+
+    Nobody changes one: several may have it.
+    """
 
     query: str
     time_ms: int
