@@ -129,7 +129,9 @@ def run(world: World, form: str, count: int, *, batches: int = BATCHES) -> Run:
 def asked(world: World, count: int) -> Sequence[int]:
     """Whose posts the queries wait for: those who post most, first."""
     online = world.streams.online
-    return np.concatenate((online, np.setdiff1d(np.arange(world.streams.network.users), online)))[:count].tolist()
+    others = np.setdiff1d(np.arange(world.streams.network.users), online)
+    chosen: list[int] = np.concatenate((online, others))[:count].tolist()
+    return chosen
 
 
 def _check(pushed: Sequence[Elements], session: Session, people: Sequence[int], rows: int) -> None:
