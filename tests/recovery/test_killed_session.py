@@ -30,7 +30,7 @@ def received(folder: Path) -> dict[str, list[dict]]:
 def test_a_killed_session_goes_on_where_it_was(tmp_path, rounds, steps):
     seed = Random().randrange(1 << 30)  # other moments every time
     command = [sys.executable, session_world.__file__, tmp_path, str(rounds), str(steps), str(seed)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=2400, check=False)
     assert done.returncode == 0, f"seed {seed}: {done.stderr}"
     assert int(done.stdout) >= rounds // 3, f"seed {seed}: most rounds ended before they could be killed"
     killed, whole = received(tmp_path / "killed"), received(tmp_path / "whole")

@@ -130,7 +130,8 @@ def asked(world: World, count: int) -> Sequence[int]:
     """Whose posts the queries wait for: those who post most, first."""
     online = world.streams.online
     others = np.setdiff1d(np.arange(world.streams.network.users), online)
-    return [int(user) for user in np.concatenate((online, others))[:count]]
+    chosen: list[int] = np.concatenate((online, others))[:count].tolist()
+    return chosen
 
 
 def _check(pushed: Sequence[Elements], session: Session, people: Sequence[int], rows: int) -> None:

@@ -58,7 +58,8 @@ def _room(size: int) -> ctypes.Array[ctypes.c_uint8]:
     whole = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
     address = _mmap(None, whole, mmap.PROT_READ | mmap.PROT_WRITE, _PRIVATE | mmap.MAP_ANONYMOUS, -1)
     memory = (ctypes.c_uint8 * size).from_address(address)
-    weakref.finalize(memory, _LIBC.munmap, address, whole)
+    # not when the process ends: threads may still read it then
+    weakref.finalize(memory, _LIBC.munmap, address, whole).atexit = False
     return memory
 
 
