@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import Protocol
 
 from freshet.algebra.windows import EventTimeWindow, WindowOperator
+from freshet.native.clock_member import ClockedQuery, ClockMember
 from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, NEVER, close_at, seen_before, time_of
-from freshet.native.plan import Plan
 from freshet.native.rhythm import Rhythm
 from freshet.native.s2r.content import WindowContent
 from freshet.native.s2r.contents import content_of
@@ -19,104 +16,12 @@ from freshet.native.s2r.feed import FROM_THE_FIRST, Begin, Feed
 from freshet.native.stored import StoredGraphs, matches
 from freshet.native.stored_leaf import MOST_ROWS, StoredLeaf
 from freshet.native.stream import in_order
-from freshet.native.timing import Counted, ReportCondition, Timing, counts_in_steps, source_of
+from freshet.native.timing import Counted, Timing, counts_in_steps, source_of
 from freshet.rdf.elements import Elements
 from freshet.rdf.triples import DEFAULT_GRAPH
-from freshet.results.report import Report
 
 EARLY_ELEMENTS = 64  # so many at once are worth to be let in before their window closes
 COPIED_ROWS = 1 << 16  # so many rows of a stored pattern are copied for the queries that read it
-
-
-class ClockedQuery(Protocol):
-    """A query as the clock needs it. What its leaves have changed is taken in after every step that changes them."""
-
-    @property
-    def plan(self) -> Plan: ...
-
-    @property
-    def leaves(self) -> Iterable[LeafBuffer | StoredLeaf]:
-        """The leaf buffers that it reads."""
-
-    def take_in(self, number: int) -> None:
-        """Take in what the leaves' step changed."""
-
-    def report(self, time_ms: int) -> Report | None:
-        """What the query puts out now, None where that is nothing."""
-
-    @property
-    def on_report(self) -> Callable[[Report], None]: ...
-
-
-_UNLIMITED = ContextVar("unlimited", default=False)
-
-
-@contextmanager
-def without_limits() -> Iterator[None]:
-    """What is done within was done before, and may take longer this time than queries are allowed to."""
-    token = _UNLIMITED.set(True)
-    try:
-        yield
-    finally:
-        _UNLIMITED.reset(token)
-
-
-def are_limits_off() -> bool:
-    """Whether this is within `without_limits`."""
-    return _UNLIMITED.get()
-
-
-class _Member:
-    """A query in the clock, and what the clock remembers of it."""
-
-    def __init__(
-        self, name: str, query: ClockedQuery, timing: Timing, rhythm: Rhythm, limit_seconds: float | None
-    ) -> None:
-        self.name = name
-        self.query = query
-        self.rhythm = rhythm
-        self.limit_seconds = limit_seconds
-        self.only_changed = ReportCondition.CHANGE in timing.conditions
-        self.only_non_empty = ReportCondition.NON_EMPTY in timing.conditions
-        self.absorbed = timing.absorbed
-        # As of when the windows held what they held at the last two evaluations.
-        self.known_ms = self.known_before_ms = AFTER_ALL_TIME
-        # The windows that count elements, and for each where what it held then begins.
-        self.counting = tuple(window for window in rhythm.windows if window.counts)
-        self.begins: tuple[Begin, ...] | None = None
-        self.begins_before: tuple[Begin, ...] | None = None
-        self.stale = False  # whether its windows have changed since
-        self.taken = 0  # the last step that it has taken in
-        self.removed = False
-
-    def step(self, moment: int, number: int, changed: bool, due: bool, stored_number: int) -> None:
-        """Take a step of the windows in, and report where it is due. The stored graph moved at `stored_number` last."""
-        if changed:
-            self.stale = True
-        if due and ((self.only_changed and not self.stale) or (self.only_non_empty and not self.rhythm.holds_anything)):
-            due = False
-        if not (changed or due):
-            return
-        began = 0.0 if self.limit_seconds is None else time.perf_counter()
-        if changed or stored_number > self.taken or self.taken == 0:
-            self.query.take_in(number)
-            self.taken = number
-        if due:
-            time_ms = time_of(moment)
-            known_ms = self.rhythm.held_since(time_ms)
-            self.known_before_ms = self.known_ms if self.known_ms < known_ms else known_ms
-            self.known_ms = known_ms
-            if self.counting:
-                self.begins_before = self.begins
-                self.begins = tuple(window.feed.begin_of(window.first) for window in self.counting)
-            self.stale = False
-            report = self.query.report(time_ms)
-            if report is not None:
-                self.query.on_report(report)
-        if self.limit_seconds is None or _UNLIMITED.get():
-            return
-        if (took := time.perf_counter() - began) > self.limit_seconds:
-            raise TimeoutError(f"a step took {took:.3g} s, its limit is {self.limit_seconds:g} s")
 
 
 class Clock:
@@ -141,8 +46,8 @@ class Clock:
         self.on_visited: Callable[[], None] | None = None  # after each moment, when all is where others find it
         self._stored = stored
         self._on_failure = on_failure
-        self._members: dict[str, _Member] = {}
-        self._rhythms: dict[Rhythm, list[_Member]] = {}
+        self._members: dict[str, ClockMember] = {}
+        self._rhythms: dict[Rhythm, list[ClockMember]] = {}
         self._feeds: dict[str, list[Feed]] = {}
         self._all_feeds: list[Feed] = []
         self._windows: dict[WindowOperator, WindowContent] = {}  # of the newest generation
@@ -253,7 +158,7 @@ class Clock:
             if rhythm.arriving:
                 for window in windows:
                     window.feed.instants = True
-        self._members[name] = _Member(name, query, timing, rhythm, limit_seconds)
+        self._members[name] = ClockMember(name, query, timing, rhythm, limit_seconds)
         self._rhythms[rhythm].append(self._members[name])
         self._wake_ms = min(self._wake_ms, rhythm.wakes_at(self.passed_ms))
 
@@ -370,7 +275,7 @@ class Clock:
         at = member.rhythm.windows.index
         return [(at(window), *begin) for window, begin in begins if counts_in_steps(window.window)]
 
-    def _needed_begins(self, member: _Member) -> tuple[Begin, ...]:
+    def _needed_begins(self, member: ClockMember) -> tuple[Begin, ...]:
         """For each window that counts elements from where on it needs them."""
         begins = member.begins_before
         if begins is None:  # it was not reported twice yet: all that it has is needed, and what waits
@@ -429,7 +334,7 @@ class Clock:
                 for member in tuple(members):
                     self._step(member, moment, changed, due)
 
-    def _step(self, member: _Member, moment: int, changed: bool, due: bool) -> None:
+    def _step(self, member: ClockMember, moment: int, changed: bool, due: bool) -> None:
         if member.removed:
             return
         try:

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from freshet.native.clock import Clock, ClockedQuery, are_limits_off, without_limits
+from freshet.native.clock import Clock
+from freshet.native.clock_member import ClockedQuery, are_limits_off, without_limits
 from freshet.native.leaf_buffer import LeafBuffer
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, close_at
 from freshet.native.releases import Releases

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from freshet.federation.settings import ServiceSettings
-from freshet.native.clock import without_limits
+from freshet.native.clock_member import without_limits
 from freshet.native.forgetting import Forgetting
 from freshet.native.lane import Lane
 from freshet.native.moments import close_at
