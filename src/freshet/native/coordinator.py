@@ -63,16 +63,7 @@ class Engine:
         self._budget = WindowBudget(window_bytes, self._connections, (graphs, dictionary))
         self._lock = OwnedLock()
         self.lanes = Lanes(self._lock)
-        self._placing = Placing(
-            self._connections,
-            graphs,
-            self._hosting,
-            self.lanes,
-            self.forgetting,
-            self._members,
-            self._failed,
-            self.forget,
-        )
+        self._placing = Placing(self._connections, graphs, self._hosting, self.lanes, self._members, self, self._failed)
         self._plans = self._placing.plans
 
     def declare(self, stream: StreamState) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
 from freshet.federation.evaluation import Constraints
 from freshet.native.arrival_clock import ArrivalClock
@@ -35,6 +36,14 @@ class Registration:
     constraints: Constraints | None = None
 
 
+class Keeper(Protocol):
+    """Whoever keeps the terms of reports, and forgets others."""
+
+    @property
+    def forgetting(self) -> Forgetting: ...
+    def forget(self) -> None: ...
+
+
 class Placing:
     """Places queries. `clocks` are those there are; `on_failure` hears what fails, by the name a clock has for it."""
 
@@ -44,19 +53,17 @@ class Placing:
         graphs: Graphs,
         hosting: Hosting,
         lanes: Lanes,
-        forgetting: Forgetting,
         clocks: Iterable[AnyClock],
+        keeper: Keeper,
         on_failure: Callable[[str, Exception], None],
-        forget: Callable[[], None],
     ) -> None:
         self._connections = connections
         self._graphs = graphs
         self._hosting = hosting
         self._lanes = lanes
-        self._forgetting = forgetting
         self._clocks = clocks
+        self._keeper = keeper
         self._on_failure = on_failure
-        self._forget = forget
         self.plans = SharedPlans()
         self._groups = 0
 
@@ -100,7 +107,7 @@ class Placing:
                 self._on_failure(known_as, error)
 
         clock = Clock(self._connections.streams_of(timing), self._graphs, failed)
-        lane = Lane(clock, self._connections.dictionary, self._forget)
+        lane = Lane(clock, self._connections.dictionary, self._keeper.forget)
         deliver = self._lanes.told(name, lane, self._keeping(asked.on_report))
         with clock.going_on(timing.begins):
             query = self._hosting.alone(name, asked.plan, clock, deliver, asked.measurements, asked.constraints)
@@ -133,7 +140,9 @@ class Placing:
                 return arrivals, arrivals
         clock = self._clock(timing)
         with clock.going_on(timing.begins):
-            shared = self._hosting.shared(group, shape.plan, clock, len(shape.constants), self._forgetting.keep_rows)
+            shared = self._hosting.shared(
+                group, shape.plan, clock, len(shape.constants), lambda rows: self._keeper.forgetting.keep_rows(rows)
+            )
             clock.add(group, shared, timing)
         return shared, clock
 
@@ -149,7 +158,7 @@ class Placing:
         """Reports keep their terms as long as somebody has them."""
 
         def deliver(report: Report) -> None:
-            self._forgetting.keep(report)
+            self._keeper.forgetting.keep(report)
             on_report(report)
 
         return deliver

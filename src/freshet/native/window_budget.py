@@ -83,6 +83,7 @@ class WindowBudget:
     def connected(self) -> None:
         """Queries have come or gone: who holds anything is found out anew, soon."""
         self._looks = 0
+        self._holders = []  # what is gone is not held here
         self.room = min(self.room, self.budget_bytes >> 16)
 
     def held_bytes(self) -> int:

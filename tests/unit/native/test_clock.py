@@ -67,12 +67,16 @@ class Recorder:
 
 
 class RecordingEngine(Engine):
-    def _alone(self, name, plan, timing, on_report, limit_seconds, measurements):
-        clock = self._clock(timing)
-        with clock.going_on(timing.begins):
+    def __init__(self, *given):
+        super().__init__(*given)
+        self._placing._alone = self._recorded
+
+    def _recorded(self, asked):
+        clock, plan = self._placing._clock(asked.timing), asked.plan
+        with clock.going_on(asked.timing.begins):
             windows = [clock.window(window) for window in plan.windows]
             self.recorder = Recorder(plan, clock, windows, [window.leaf(ANY_TRIPLE) for window in windows])
-            clock.add(name, self.recorder, timing, limit_seconds)
+            clock.add(asked.name, self.recorder, asked.timing, asked.limit_seconds)
         return clock, plan
 
 
