@@ -32,6 +32,7 @@ Number = TypeVar("Number", bound=np.generic)
 _FIRST_SLOTS = 1 << 12
 _SLOTS_A_ROW = 2  # of each table: most keys that are asked for are not there, and few steps should tell
 _FIRST_RUNS = 1 << 8
+MOST_MILLISECONDS = (1 << 47) - 1  # between two times of a batch: beside them a run has sixteen bits for its row
 
 
 class IndexedBatches(NamedTuple):
@@ -78,9 +79,14 @@ class StreamIndex:
         self._indexed = self._indexed._replace(repeated=repeated)
 
     def _enter(self, times: Ids, first: int, appended: AppendedView) -> None:
-        """Index rows that are not too many for one batch."""
-        last, size = first + times.size, _SLOTS_A_ROW * times.size + 1
+        """Index rows that are not too many for one batch; their times may be too far apart for one."""
         least, greatest = int(times.min()), int(times.max())
+        if greatest - least > MOST_MILLISECONDS:
+            half = times.size // 2
+            self._enter(times[:half], first, appended)
+            self._enter(times[half:], first + half, appended)
+            return
+        last, size = first + times.size, _SLOTS_A_ROW * times.size + 1
         runs = runs_of(times, least)
         indexed = self._with_room(2 * size, runs.size)
         tables, at = self._slots_used, self._runs_used

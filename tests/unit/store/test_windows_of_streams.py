@@ -186,3 +186,15 @@ def test_windows_that_nobody_asked_for_are_not_kept() -> None:
         stored.push_timing(elements_of([(1, 7, 2)], 5), "a")
     assert stored.timing_refused("a") == 1
     assert len(StreamIndex()) == 0
+
+
+def test_times_that_are_far_apart() -> None:
+    """A time beside which a run has no bits left for its row: such a batch is indexed in parts."""
+    stored, far = StoredDataset(), 1 << 48
+    stored.keep_windows("a")
+    times = np.array([0, far, 10, far + 1, 11], np.int64)
+    ids = np.arange(1, 6)
+    stored.absorb(Elements(times, ids + 100, np.full(5, 50), ids + 200), "a")
+    for from_ms, to_ms in ((0, 11), (11, far), (far, far + 1), (0, far + 2)):
+        found = stored.window_reader("a", from_ms, to_ms).match(ANY, ANY, ANY).subjects
+        assert set(found.tolist()) == set((ids + 100)[(times >= from_ms) & (times < to_ms)].tolist())
