@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from freshet.algebra.expressions import Call, Not, Variable
+from freshet.algebra.expressions import Call, Expression, Not, Variable
+from freshet.algebra.rewrite.constants import TRUE
 from freshet.native.plan import (
     Names,
     PlanDistinct,
@@ -84,9 +85,17 @@ def left_join_apart(node: PlanLeftJoin, endpoint: str, number: int) -> PlanUnion
 
 
 def negation_apart(node: PlanNegation, endpoint: str, number: int) -> PlanUnion:
-    """The same of MINUS and EXISTS. The solution that binds nothing takes no row away in MINUS, but it does exist."""
+    """The same of MINUS and EXISTS. The solution that binds nothing takes no row away in MINUS, but it does exist.
+
+    A condition inside EXISTS sees what the row itself has; where it is an error, nothing exists.
+    """
     first, again = shared(node.left, number)
-    kept = (_unbound(again, endpoint),) if node.overlapping or not node.negated else ()
+    kept: tuple[PlanNode, ...] = ()
+    if node.condition is not None:
+        condition = _untrue(node.condition) if node.negated else node.condition
+        kept = (PlanFilter(again.names, again.certain, _unbound(again, endpoint), condition),)
+    elif node.overlapping or not node.negated:
+        kept = (_unbound(again, endpoint),)
     return PlanUnion(node.names, node.certain, (replace(node, left=_bound(first, endpoint)), *kept))
 
 
@@ -132,6 +141,11 @@ def names_in(inputs: Iterable[PlanNode]) -> Names:
 def certain_in(inputs: Iterable[PlanNode]) -> Names:
     """What the join of some inputs binds in every row."""
     return frozenset[str]().union(*(each.certain for each in inputs))
+
+
+def _untrue(condition: Expression) -> Expression:
+    """Whether a condition is false or an error."""
+    return Call("COALESCE", (Not(condition), TRUE))
 
 
 def _bound(node: PlanNode, name: str) -> PlanFilter:

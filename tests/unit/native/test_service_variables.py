@@ -302,6 +302,31 @@ def test_rows_that_leave_the_endpoint_unbound(
     assert rows_of(session, filtered.take()[0]) == expected[1:]
 
 
+@pytest.mark.parametrize(
+    ("condition", "with_match"),
+    [
+        ("", {"u1", "u2", "u3", "u4"}),
+        ("FILTER (?n > 20)", {"u2"}),  # without an endpoint ?n is unbound, and nothing exists
+        ("FILTER (!BOUND(?n) || ?n > 20)", {"u2", "u3", "u4"}),
+        ("FILTER (?user = :u3 || ?n = 10)", {"u1", "u3"}),
+        ("FILTER (1 = 2)", set()),
+    ],
+)
+def test_a_condition_on_what_is_passed_over(
+    session: Session, endpoints: tuple[EndpointProcess, EndpointProcess], condition: str, with_match: set[str]
+) -> None:
+    one, two = endpoints
+    window = "WINDOW <w> { ?user :is :User OPTIONAL { ?user :seenAt ?where } }"
+    inside = f"EXISTS {{ SERVICE SILENT ?where {FOLLOWERS} {condition} }}"
+    some = session.register(query_text(f"{window} FILTER {inside}", "some"))
+    none = session.register(query_text(f"{window} FILTER NOT {inside}", "none"))
+    saw(session, 1, (1, one.url), (2, two.url), (3, ""), (4, ""))
+    reports = closed(session, some, 10), none.take()
+    found, rest = ({user for each in kind for user, _ in rows_of(session, each)} for kind in reports)
+    assert found == with_match
+    assert rest == {"u1", "u2", "u3", "u4"} - with_match
+
+
 @pytest.mark.parametrize("service", ["SERVICE ?where", "OPTIONAL { SERVICE ?where"])
 def test_without_silent_they_are_an_error(
     session: Session, endpoints: tuple[EndpointProcess, EndpointProcess], service: str
