@@ -276,6 +276,20 @@ def test_endpoints_at_once_are_limited(endpoints: tuple[EndpointProcess, Endpoin
             assert rows_of(session, report) == [(f"u{second % USERS}", str(second % USERS * 10))]
 
 
+@pytest.mark.parametrize("asked", [f"SERVICE SILENT ?where {FOLLOWERS}", f"OPTIONAL {{ SERVICE ?where {FOLLOWERS} }}"])
+def test_endpoints_beyond_the_limit_are_told_together(asked: str) -> None:
+    """Those that most rows name are asked; how many are not is said once, whatever the data name."""
+    with Session(services=replace(QUICK, hosts=("nobody.example",), most_endpoints=2)) as session:
+        session.stream(STREAM)
+        query = session.register(seen_at(asked))
+        saw(session, 1, *((user, f"http://127.0.0.1:9/{user}") for user in range(3000)))
+        [report] = closed(session, query, 10)
+        assert rows_of(session, report) == sorted((f"u{user}", "-") for user in range(3000))
+        told = str(freshness(report).failing)
+        assert "more than 2 endpoints are needed at once, and no more are asked (2,998 are left out)" in told
+        assert freshness(report).accuracy == 0
+
+
 # ---- rows that name no endpoint
 
 
