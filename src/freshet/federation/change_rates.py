@@ -104,9 +104,11 @@ class ChangeRates:
 
     def _pool(self, entries: Ids) -> None:
         """Each entry's distribution counts once in the prior: the new one takes the place of the old."""
+        if not self.count:  # an endpoint that has nothing, loaded whole
+            return
         self._replace_shares(entries)
-        again = np.unique((self._looked_at + np.arange(_AGAIN)) % max(1, self.count))
-        self._looked_at = (self._looked_at + _AGAIN) % max(1, self.count)
+        again = np.unique((self._looked_at + np.arange(_AGAIN)) % self.count)
+        self._looked_at = (self._looked_at + _AGAIN) % self.count
         self._replace_shares(again[self._shares[again, 0] > 0])  # of those that were never refreshed there are none
 
     def _replace_shares(self, entries: Ids) -> None:

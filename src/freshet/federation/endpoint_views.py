@@ -16,6 +16,7 @@ import numpy as np
 from freshet.federation.client import Columns, stacked
 from freshet.federation.errors import ServiceError
 from freshet.federation.local_view import LocalView, Needed, Refreshed, Resting, wait_until
+from freshet.federation.moment import Ids
 from freshet.federation.service_query import ServiceQuery
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import BlankNode, Iri
@@ -39,6 +40,16 @@ class Pattern(NamedTuple):
     slide_ms: int
 
 
+class LeftOut(NamedTuple):
+    """Endpoints that are needed too, but are more than may be asked at once, and how many rows name them."""
+
+    endpoints: Ids
+    uses: int
+
+
+NOBODY = LeftOut(np.empty(0, np.int64), 0)
+
+
 class EndpointViews:
     """Views by the id of their endpoint. Those that were not needed for longest go where there are too many."""
 
@@ -46,13 +57,14 @@ class EndpointViews:
         self._views = views
         self._pattern = pattern
         self._dictionary = dictionary
-        self._most = most
+        self.most = most  # that are to be asked at once
         self._names = tuple(dict.fromkeys([*pattern.query.variables, pattern.variable]))
         self._known: dict[int, LocalView | str] = {}  # or why there is none; the one needed last is at the end
 
     def join(
         self,
         needed: Mapping[int, Needed],
+        left_out: LeftOut = NOBODY,
         *,
         seconds: float | None,
         accuracy: float | None,
@@ -62,13 +74,13 @@ class EndpointViews:
         """The solutions of all endpoints, each for the keys that are needed of it. They share the time there is, and
         it is waited for all of them within `resting`.
 
-        With `silent` an endpoint that cannot be asked has one solution, of the variable only.
+        With `silent` an endpoint that cannot be asked, or is left out, has one solution, of the variable only.
         """
         end = None if seconds is None else monotonic() + seconds
         parts: list[Columns] = []
         done: list[Refreshed] = []
         with ExitStack() as asking:
-            views = {endpoint: self._view(endpoint, rank) for rank, endpoint in enumerate(_most_used_first(needed))}
+            views = {endpoint: self._view(endpoint) for endpoint in needed}
             asked = {
                 endpoint: asking.enter_context(view.asking(needed[endpoint], seconds=seconds, accuracy=accuracy))
                 for endpoint, view in views.items()
@@ -83,14 +95,16 @@ class EndpointViews:
                     parts.append(self._with_endpoint(found, endpoint))
                 else:
                     done.append(Refreshed(0.0, int(needed[endpoint].uses.sum()), 0, 0, view))
-                    parts += [self._alone(endpoint)] if silent else []
+                    parts += [self._alone(np.array([endpoint]))] if silent else []
+        if len(left_out.endpoints):
+            told = f"{too_many(self.most)} ({len(left_out.endpoints):,} are left out)"
+            done.append(Refreshed(0.0, left_out.uses, 0, 0, told))
+            parts += [self._alone(left_out.endpoints)] if silent else []
         self._forget()
         return _together(done), stacked(parts, self._names)
 
-    def _view(self, endpoint: int, rank: int) -> LocalView | str:
+    def _view(self, endpoint: int) -> LocalView | str:
         """The view of an endpoint, or why there is none."""
-        if rank >= self._most:
-            return too_many(self._most)
         known = self._known.pop(endpoint, None)
         if known is None:
             known = self._made(endpoint)
@@ -112,7 +126,7 @@ class EndpointViews:
 
     def _forget(self) -> None:
         """Keep those that were needed last."""
-        for endpoint in list(self._known)[: max(0, len(self._known) - self._most)]:
+        for endpoint in list(self._known)[: max(0, len(self._known) - self.most)]:
             del self._known[endpoint]
 
     def _with_endpoint(self, found: Columns, endpoint: int) -> Columns:
@@ -123,18 +137,14 @@ class EndpointViews:
             ids, count = {each: column[fits] for each, column in ids.items()}, len(fits)
         return Columns({**ids, name: np.full(count, endpoint, np.int64)}, count)
 
-    def _alone(self, endpoint: int) -> Columns:
-        unbound = np.zeros(1, np.int64)
-        return Columns(dict.fromkeys(self._names, unbound) | {self._pattern.variable: unbound + endpoint}, 1)
+    def _alone(self, endpoints: Ids) -> Columns:
+        unbound = np.zeros(len(endpoints), np.int64)
+        return Columns(dict.fromkeys(self._names, unbound) | {self._pattern.variable: endpoints}, len(endpoints))
 
 
 def too_many(most: int) -> str:
     """What is told where an evaluation names more endpoints than it may."""
     return f"more than {most} endpoints are needed at once, and no more are asked"
-
-
-def _most_used_first(needed: Mapping[int, Needed]) -> list[int]:
-    return sorted(needed, key=lambda endpoint: -int(needed[endpoint].uses.sum()))
 
 
 def _together(done: Sequence[Refreshed]) -> Refreshed:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import singledispatchmethod
+from itertools import count
 from typing import Protocol
 
 from freshet.algebra.expressions import Expression
@@ -29,6 +30,7 @@ from freshet.native.operators.parameters import ParametersOp
 from freshet.native.operators.project import ProjectOp
 from freshet.native.operators.scan import ScanOp
 from freshet.native.operators.service import Remote
+from freshet.native.operators.shared import SharedOp
 from freshet.native.operators.union import UnionOp
 from freshet.native.operators.values import ValuesOp
 from freshet.native.plan import (
@@ -49,6 +51,8 @@ from freshet.native.plan import (
     PlanParameters,
     PlanProject,
     PlanService,
+    PlanShared,
+    PlanSharedRead,
     PlanUnion,
     PlanValues,
     Source,
@@ -91,6 +95,8 @@ class Builder:
     measurements: Measurements | None = None
     parameters: ParametersOp | None = None
     remote: Remote | None = None
+    shared: dict[int, SharedOp] = field(default_factory=dict)
+    numbers: Iterator[int] = field(default_factory=lambda: count(-1, -1))  # of what is shared; plans have their own
 
     def build(self, node: PlanNode, wanted: Names) -> Operator:
         """The operator of a plan node, with all that is below it."""
@@ -124,14 +130,14 @@ class Builder:
     @_made.register
     def _(self, node: PlanLeftJoin, wanted: Names) -> Operator:
         if (endpoint := may_be_unbound([node.right], node.left.certain)) is not None:
-            return self._made(left_join_apart(node, endpoint), wanted)
+            return self._made(left_join_apart(node, endpoint, next(self.numbers)), wanted)
         join = self._pairs(node.left, node.right, node.condition, wanted)
         return LeftJoinOp(join, wanted)
 
     @_made.register
     def _(self, node: PlanNegation, wanted: Names) -> Operator:
         if (endpoint := may_be_unbound([node.right], node.left.certain)) is not None:
-            return self._made(negation_apart(node, endpoint), wanted)
+            return self._made(negation_apart(node, endpoint, next(self.numbers)), wanted)
         join = self._pairs(node.left, node.right, node.condition, wanted, overlapping=node.overlapping)
         return NegationOp(join, wanted, negated=node.negated)
 
@@ -152,6 +158,16 @@ class Builder:
     @_made.register
     def _(self, node: PlanDistinct, wanted: Names) -> Operator:
         return DistinctOp(self.build(node.child, node.names), node.names)
+
+    @_made.register
+    def _(self, node: PlanShared, wanted: Names) -> Operator:
+        # Readers may want different variables, and the first does not know what the others do.
+        self.shared[node.number] = SharedOp(self.build(node.child, node.child.names))
+        return ProjectOp(self.shared[node.number], wanted)
+
+    @_made.register
+    def _(self, node: PlanSharedRead, wanted: Names) -> Operator:
+        return ProjectOp(self.shared[node.number], wanted)
 
     @_made.register
     def _(self, node: PlanGroup, wanted: Names) -> Operator:
@@ -240,7 +256,7 @@ class Builder:
             joined = PlanJoin(names_in(others), sure, others, tuple(early))
         if (endpoint := may_be_unbound(services, sure)) is not None:
             whole = PlanJoin(joined.names | remote, sure | certain_in(services), (), tuple(late))
-            return self._made(join_apart(whole, joined, services, endpoint), wanted)
+            return self._made(join_apart(whole, joined, services, endpoint, next(self.numbers)), wanted)
         left = replace(self._input(joined, needed | remote), expires=True)
         right = [
             self._service_input(each, left, needed | joined.names | _names_of(services, but=at))
@@ -303,6 +319,8 @@ def _stays(node: PlanNode) -> bool:
             return isinstance(source, Stored)
         case PlanValues():
             return True
-        case PlanJoin() | PlanFilter() | PlanExtend() | PlanProject() | PlanUnion() | PlanDistinct() | PlanCache():
+        case PlanJoin() | PlanFilter() | PlanExtend() | PlanProject() | PlanUnion() | PlanDistinct():
+            return all(map(_stays, children(node)))
+        case PlanShared() | PlanCache():
             return all(map(_stays, children(node)))
     return False

@@ -26,6 +26,8 @@ from freshet.native.plan import (
     PlanOrdered,
     PlanProject,
     PlanService,
+    PlanShared,
+    PlanSharedRead,
     PlanUnion,
     PlanValues,
     Source,
@@ -122,6 +124,10 @@ def describe_operator(node: PlanNode, short: IriText) -> tuple[str, list[str]]:
             return "Cache of stored data, joined once and indexed", []
         case PlanUnion():
             return "Union", []
+        case PlanShared(number=number):
+            return f"Shared {number}", []
+        case PlanSharedRead(number=number):
+            return f"The rows of Shared {number}", []
         case PlanDistinct():
             return "Distinct", []
     return type(node).__name__.removeprefix("Plan"), []

@@ -178,7 +178,8 @@ def _(node: nodes.LeftJoin, place: _Place) -> PlanNode:
             return place.again(node, "EXISTS in the condition of OPTIONAL")
         _check(node.condition)
     left, right = _node(node.left, place), _node(node.right, place)
-    return PlanLeftJoin(*_scope(node), left=left, right=restricted(left, right), condition=node.condition)
+    left, right = restricted(left, right, place.numbers)
+    return PlanLeftJoin(*_scope(node), left=left, right=right, condition=node.condition)
 
 
 @_node.register
@@ -186,6 +187,7 @@ def _(node: nodes.Minus, place: _Place) -> PlanNode:
     left, right = _node(node.left, place), _node(node.right, place)
     if not left.names & right.names:
         return left
+    left, right = restricted(left, right, place.numbers)
     return _negation(left, right, None, negated=True, overlapping=True)
 
 
@@ -329,7 +331,7 @@ def _filtered(node: nodes.Filter, place: _Place) -> PlanNode:
     for each in filter(None, asked):
         if each.condition is not None:
             _check(each.condition)
-        right = _node(each.pattern, place)
+        plan, right = restricted(plan, _node(each.pattern, place), place.numbers, substituted=True)
         plan = _negation(plan, right, each.condition, negated=each.negated, overlapping=False)
     return plan
 
@@ -337,7 +339,6 @@ def _filtered(node: nodes.Filter, place: _Place) -> PlanNode:
 def _negation(
     left: PlanNode, right: PlanNode, condition: Expression | None, *, negated: bool, overlapping: bool
 ) -> PlanNode:
-    right = restricted(left, right, substituted=not overlapping)
     if isinstance(right, PlanService):
         # The solution of an endpoint that SILENT passes over shares nothing with what MINUS would take away.
         silent = right.silent and not (overlapping and isinstance(right.endpoint, Iri))

@@ -125,6 +125,21 @@ class PlanDistinct(PlanNode):
 
 
 @dataclass(frozen=True, slots=True)
+class PlanShared(PlanNode):
+    """Rows that others read too, under a number: what is below is asked once a step."""
+
+    child: PlanNode
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlanSharedRead(PlanNode):
+    """The rows of a PlanShared, which stands to the left of it in the plan."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class PlanGroup(PlanNode):
     """Keys and aggregates, each aggregate under its variable; `rows` are the visible variables of a row below."""
 
@@ -212,6 +227,7 @@ def children(node: PlanNode) -> tuple[PlanNode, ...]:
             | PlanExtend(child=child)
             | PlanProject(child=child)
             | PlanDistinct(child=child)
+            | PlanShared(child=child)
             | PlanGroup(child=child)
             | PlanOrdered(child=child)
             | PlanCache(child=child)

@@ -15,6 +15,7 @@ from freshet.native.plan import (
     PlanNegation,
     PlanNode,
     PlanService,
+    PlanSharedRead,
     PlanUnion,
     PlanValues,
     Source,
@@ -82,6 +83,6 @@ def _needs_window(node: PlanNode) -> bool:
             return all(map(_needs_window, parts))
         case PlanLeftJoin(left=left) | PlanNegation(left=left):
             return _needs_window(left)
-        case PlanGroup(keys=()) | PlanAgain() | PlanValues() | PlanService():
+        case PlanGroup(keys=()) | PlanAgain() | PlanValues() | PlanService() | PlanSharedRead():
             return False
     return all(map(_needs_window, children(node)))

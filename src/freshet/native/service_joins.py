@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from freshet.algebra.expressions import Call, Not, Variable
+from freshet.algebra.expressions import Call, Expression, Not, Variable
+from freshet.algebra.rewrite.constants import TRUE
 from freshet.native.plan import (
     Names,
     PlanDistinct,
     PlanFilter,
     PlanJoin,
+    PlanLeaf,
     PlanLeftJoin,
     PlanNegation,
     PlanNode,
     PlanProject,
     PlanService,
+    PlanShared,
+    PlanSharedRead,
     PlanUnion,
 )
 
@@ -57,49 +61,76 @@ def may_be_unbound(services: Iterable[PlanNode], sure: Names) -> str | None:
     return None
 
 
-def join_apart(join: PlanJoin, left: PlanNode, services: Sequence[PlanService], endpoint: str) -> PlanUnion:
+def join_apart(
+    join: PlanJoin, left: PlanNode, services: Sequence[PlanService], endpoint: str, number: int
+) -> PlanUnion:
     """The rows that have an endpoint joined with all patterns, and the rest with those of other endpoints."""
+    first, again = shared(left, number)
     others = [each for each in services if each.endpoint != Variable(endpoint)]
     return PlanUnion(
         join.names,
         join.certain,
         (
-            replace(join, inputs=(_bound(left, endpoint), *services)),
-            replace(join, inputs=(_unbound(left, endpoint), *others)),
+            replace(join, inputs=(_bound(first, endpoint), *services)),
+            replace(join, inputs=(_unbound(again, endpoint), *others)),
         ),
     )
 
 
-def left_join_apart(node: PlanLeftJoin, endpoint: str) -> PlanUnion:
+def left_join_apart(node: PlanLeftJoin, endpoint: str, number: int) -> PlanUnion:
     """OPTIONAL for the rows that have an endpoint; the rest as they are."""
-    parts = replace(node, left=_bound(node.left, endpoint)), _unbound(node.left, endpoint)
+    first, again = shared(node.left, number)
+    parts = replace(node, left=_bound(first, endpoint)), _unbound(again, endpoint)
     return PlanUnion(node.names, node.certain, parts)
 
 
-def negation_apart(node: PlanNegation, endpoint: str) -> PlanUnion:
-    """The same of MINUS and EXISTS. The solution that binds nothing takes no row away in MINUS, but it does exist."""
-    kept = (_unbound(node.left, endpoint),) if node.overlapping or not node.negated else ()
-    return PlanUnion(node.names, node.certain, (replace(node, left=_bound(node.left, endpoint)), *kept))
+def negation_apart(node: PlanNegation, endpoint: str, number: int) -> PlanUnion:
+    """The same of MINUS and EXISTS. The solution that binds nothing takes no row away in MINUS, but it does exist.
+
+    A condition inside EXISTS sees what the row itself has; where it is an error, nothing exists.
+    """
+    first, again = shared(node.left, number)
+    kept: tuple[PlanNode, ...] = ()
+    if node.condition is not None:
+        condition = _untrue(node.condition) if node.negated else node.condition
+        kept = (PlanFilter(again.names, again.certain, _unbound(again, endpoint), condition),)
+    elif node.overlapping or not node.negated:
+        kept = (_unbound(again, endpoint),)
+    return PlanUnion(node.names, node.certain, (replace(node, left=_bound(first, endpoint)), *kept))
 
 
-def restricted(left: PlanNode, right: PlanNode, *, substituted: bool = False) -> PlanNode:
-    """What OPTIONAL, MINUS or EXISTS looks for matches in, without rows that fit none of left, if it takes remote data.
+def shared(node: PlanNode, number: int) -> tuple[PlanNode, PlanNode]:
+    """A node for two readers, of which the first is built first.
+
+    A second copy would ask endpoints again, which may say something else by then. Leaves are shared anyway.
+    """
+    if isinstance(node, PlanLeaf):
+        return node, node
+    return PlanShared(node.names, node.certain, node, number), PlanSharedRead(node.names, node.certain, number)
+
+
+def restricted(
+    left: PlanNode, right: PlanNode, numbers: Iterator[int], *, substituted: bool = False
+) -> tuple[PlanNode, PlanNode]:
+    """Left, and what OPTIONAL, MINUS or EXISTS looks for matches in: without rows that fit none of left, if it takes
+    remote data.
 
     A SERVICE that stands alone is asked for what left needs anyway. One that is joined with other patterns would be
     asked for all that these have, were they not joined first with what left has of their variables. Only where left's
     values are `substituted` (EXISTS) may they be what binds an endpoint.
     """
     if not isinstance(right, PlanJoin):
-        return right
+        return left, right
     services = [each for each in right.inputs if isinstance(each, PlanService)]
     asked = [each for each in services if isinstance(each.endpoint, Variable)]
     endpoints = {each.endpoint.name for each in asked if isinstance(each.endpoint, Variable)}
     bound = names_in(each for each in right.inputs if each not in asked)
-    shared = left.certain & (right.certain | endpoints if substituted else right.certain - (endpoints - bound))
-    if not services or not shared:
-        return right
-    seed = PlanDistinct(shared, shared, PlanProject(shared, shared, left))
-    return replace(right, certain=right.certain | shared, inputs=(seed, *right.inputs))
+    common = left.certain & (right.certain | endpoints if substituted else right.certain - (endpoints - bound))
+    if not services or not common:
+        return left, right
+    left, again = shared(left, next(numbers))
+    seed = PlanDistinct(common, common, PlanProject(common, common, again))
+    return left, replace(right, certain=right.certain | common, inputs=(seed, *right.inputs))
 
 
 def names_in(inputs: Iterable[PlanNode]) -> Names:
@@ -110,6 +141,11 @@ def names_in(inputs: Iterable[PlanNode]) -> Names:
 def certain_in(inputs: Iterable[PlanNode]) -> Names:
     """What the join of some inputs binds in every row."""
     return frozenset[str]().union(*(each.certain for each in inputs))
+
+
+def _untrue(condition: Expression) -> Expression:
+    """Whether a condition is false or an error."""
+    return Call("COALESCE", (Not(condition), TRUE))
 
 
 def _bound(node: PlanNode, name: str) -> PlanFilter:

@@ -266,3 +266,13 @@ def test_entries_can_be_added() -> None:
     ):
         other.grow(3)
         assert len(other.rank(one_to_one(9, 1, np.arange(3), np.ones(3, np.int64)))) == 3
+
+
+def test_a_view_without_entries_learns_nothing() -> None:
+    rates = ChangeRates()
+    before = rates.prior
+    rates.observe(np.empty(0, np.int64), np.empty(0), NEVER)
+    np.testing.assert_array_equal(rates.prior, before)
+    rates.grow(1)
+    rates.observe(np.array([0]), np.array([1.0]), np.array([True]))
+    assert rates.rates(np.array([0]))[0] > before @ rates.grid

@@ -12,6 +12,7 @@ from freshet.federation.errors import RefusedError
 from freshet.federation.settings import ServiceSettings
 from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.results.report import Solutions
+from freshet.runtime.explaining import explain
 from freshet.runtime.session import Session
 from sparql_endpoint import EndpointProcess
 
@@ -190,3 +191,45 @@ def test_endpoints_of_what_is_evaluated_anew_are_limited(endpoint: EndpointProce
             assert len(report.rows) == 1
             assert report.freshness is not None
             assert report.freshness.failing == "more than 2 endpoints are needed at once, and no more are asked"
+
+
+# ---- what is outside is asked once
+
+
+@pytest.mark.parametrize(
+    ("form", "rows"),
+    [
+        ("FILTER NOT EXISTS { ?what :with ?other SERVICE <ONE/b> { ?other :age ?x } }", 1),
+        ("FILTER EXISTS { ?what :with ?other SERVICE <ONE/b> { ?other :age ?x } }", 1),
+        ("MINUS { ?what :with ?other SERVICE <ONE/b> { ?other :age ?x } }", 1),
+        ("OPTIONAL { ?what :with ?other SERVICE <ONE/b> { ?other :age ?x } }", 2),
+        ("OPTIONAL { ?user :never ?there } SERVICE SILENT ?there { ?user :age ?x }", 2),
+        ("OPTIONAL { ?user :never ?there } OPTIONAL { SERVICE SILENT ?there { ?user :age ?x } }", 2),
+        ("OPTIONAL { ?user :never ?there } FILTER EXISTS { SERVICE SILENT ?there { ?user :age ?x } }", 2),
+    ],
+)
+def test_a_service_outside_is_asked_once_in_an_evaluation(
+    session: Session, endpoint: EndpointProcess, tmp_path: Path, form: str, rows: int
+) -> None:
+    """Were it asked for each part of the plan that needs it, these could be told different things."""
+    (tmp_path / "with.ttl").write_text(f"<{EX}tea> <{EX}with> <{EX}u1> . <{EX}x> <{EX}never> <{EX}y> .")
+    session.load(tmp_path / "with.ttl")
+    endpoint.does(delay_seconds=0.05)  # so that an entry has an age when it is needed again
+    query = session.register(query_text(f"PATTERN SERVICE <ONE/a> {{ ?user :likes ?what }} {form}", endpoint))
+    for evaluation, second in enumerate((1, 11), start=1):
+        session.push(STREAM, "\n".join(f"{second}000\t{line}" for line in statements(endpoint, range(2, 3))))
+        session.advance(STREAM, second * 1000 + 9000)
+        session.engine.drain()
+        assert not session.failures
+        [report] = query.take()
+        assert len(report.rows) == rows
+        assert len([each for each in endpoint.seen if "likes" in each["query"]]) == evaluation
+
+
+def test_the_plan_grows_with_the_text(session: Session, endpoint: EndpointProcess) -> None:
+    parts = " ".join(f"OPTIONAL {{ ?user :knows ?o{n} SERVICE <ONE> {{ ?o{n} :age ?a{n} }} }}" for n in range(12))
+    text = query_text(f"PATTERN {parts}", endpoint)
+    session.register(text)
+    plan = explain(text, file=None, dialect=None, optimized=None).text()
+    assert plan.count("Local view") == 12
+    assert plan.count("The rows of Shared") == 12

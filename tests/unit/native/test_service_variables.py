@@ -276,6 +276,20 @@ def test_endpoints_at_once_are_limited(endpoints: tuple[EndpointProcess, Endpoin
             assert rows_of(session, report) == [(f"u{second % USERS}", str(second % USERS * 10))]
 
 
+@pytest.mark.parametrize("asked", [f"SERVICE SILENT ?where {FOLLOWERS}", f"OPTIONAL {{ SERVICE ?where {FOLLOWERS} }}"])
+def test_endpoints_beyond_the_limit_are_told_together(asked: str) -> None:
+    """Those that most rows name are asked; how many are not is said once, whatever the data name."""
+    with Session(services=replace(QUICK, hosts=("nobody.example",), most_endpoints=2)) as session:
+        session.stream(STREAM)
+        query = session.register(seen_at(asked))
+        saw(session, 1, *((user, f"http://127.0.0.1:9/{user}") for user in range(3000)))
+        [report] = closed(session, query, 10)
+        assert rows_of(session, report) == sorted((f"u{user}", "-") for user in range(3000))
+        told = str(freshness(report).failing)
+        assert "more than 2 endpoints are needed at once, and no more are asked (2,998 are left out)" in told
+        assert freshness(report).accuracy == 0
+
+
 # ---- rows that name no endpoint
 
 
@@ -300,6 +314,31 @@ def test_rows_that_leave_the_endpoint_unbound(
     assert rows_of(session, minus.take()[0]) == [("u3", "-"), ("u4", "-")]
     assert rows_of(session, two_of_them.take()[0]) == expected
     assert rows_of(session, filtered.take()[0]) == expected[1:]
+
+
+@pytest.mark.parametrize(
+    ("condition", "with_match"),
+    [
+        ("", {"u1", "u2", "u3", "u4"}),
+        ("FILTER (?n > 20)", {"u2"}),  # without an endpoint ?n is unbound, and nothing exists
+        ("FILTER (!BOUND(?n) || ?n > 20)", {"u2", "u3", "u4"}),
+        ("FILTER (?user = :u3 || ?n = 10)", {"u1", "u3"}),
+        ("FILTER (1 = 2)", set()),
+    ],
+)
+def test_a_condition_on_what_is_passed_over(
+    session: Session, endpoints: tuple[EndpointProcess, EndpointProcess], condition: str, with_match: set[str]
+) -> None:
+    one, two = endpoints
+    window = "WINDOW <w> { ?user :is :User OPTIONAL { ?user :seenAt ?where } }"
+    inside = f"EXISTS {{ SERVICE SILENT ?where {FOLLOWERS} {condition} }}"
+    some = session.register(query_text(f"{window} FILTER {inside}", "some"))
+    none = session.register(query_text(f"{window} FILTER NOT {inside}", "none"))
+    saw(session, 1, (1, one.url), (2, two.url), (3, ""), (4, ""))
+    reports = closed(session, some, 10), none.take()
+    found, rest = ({user for each in kind for user, _ in rows_of(session, each)} for kind in reports)
+    assert found == with_match
+    assert rest == {"u1", "u2", "u3", "u4"} - with_match
 
 
 @pytest.mark.parametrize("service", ["SERVICE ?where", "OPTIONAL { SERVICE ?where"])

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from freshet.federation.endpoint_views import EndpointViews, Pattern
+from freshet.federation.endpoint_views import EndpointViews, LeftOut, Pattern
 from freshet.federation.evaluation import Evaluation
 from freshet.federation.local_view import Needed
 from freshet.native.change import Change
@@ -61,7 +61,7 @@ class VariableServiceOp:
     def _current(self, number: int) -> Table:
         evaluation = self._evaluation
         done, found = self._views.join(
-            self._needed(number),
+            *self._needed(number),
             seconds=evaluation.seconds_left(),
             accuracy=evaluation.constraints.accuracy,
             silent=self._silent,
@@ -70,15 +70,22 @@ class VariableServiceOp:
         evaluation.spent(*done)
         return Table(found.ids, found.count)
 
-    def _needed(self, number: int) -> dict[int, Needed]:
-        """What is needed of each endpoint."""
+    def _needed(self, number: int) -> tuple[dict[int, Needed], LeftOut]:
+        """What is needed of each endpoint, of those that most rows name; the rest is left out."""
         buffer = self._other.buffer
         rows = buffer.live_rows()
         endpoints = np.asarray(buffer.values[rows, self._place])
         if not endpoints.all():
             hint = "SERVICE SILENT passes over them"
             raise InputError(f"some solutions leave ?{self._variable}, the endpoint of SERVICE, unbound", hint=hint)
-        return {
-            endpoint: needed_by(buffer, rows[endpoints == endpoint], self._columns, self._lives, number)
-            for endpoint in np.unique(endpoints).tolist()
+        order = np.argsort(endpoints, kind="stable")
+        named, firsts, counts = np.unique(endpoints[order], return_index=True, return_counts=True)
+        most_used = np.argsort(-counts, kind="stable")
+        asked, others = most_used[: self._views.most], most_used[self._views.most :]
+        needed = {
+            int(named[at]): needed_by(
+                buffer, rows[order[firsts[at] : firsts[at] + counts[at]]], self._columns, self._lives, number
+            )
+            for at in asked
         }
+        return needed, LeftOut(named[others], int(counts[others].sum()))
