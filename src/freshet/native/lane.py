@@ -49,8 +49,8 @@ class _Item(NamedTuple):
         return int(self.given[1].times.min()) if self.elements else AFTER_ALL_TIME
 
 
-class _ClosedError(Exception):
-    """Nobody wants the rest."""
+class _ClosedError(BaseException):
+    """Nobody wants the rest. That is no failure of a query, which handlers of `Exception` would take it for."""
 
 
 class Lane:
@@ -110,6 +110,8 @@ class Lane:
     def needed_from(self, name: str) -> int:
         """What waits in the queue is needed, whatever the clock has come to."""
         with self._changed:
+            if self._left is not None:
+                return BEFORE_ALL_TIME
             waiting = [item.first_ms for item in self._unfinished()]
             if not waiting:
                 return self._clock.needed_from(name)
@@ -151,7 +153,8 @@ class Lane:
 
     def counted(self, name: str) -> Counted:
         with self._changed:
-            return self._counted.get(name, ()) if self._unfinished() else self._clock.counted(name)
+            is_known = self._left is None and not self._unfinished()
+            return self._clock.counted(name) if is_known else self._counted.get(name, ())
 
     # ---- what is done in order
 
@@ -276,6 +279,8 @@ class Lane:
             yield
         finally:
             self._hold()
+            if self._closed:  # a sweep may have gone by that did not know of it
+                raise _ClosedError
 
     def _rest(self) -> None:
         """An evaluation has ended, and all is where others find it."""

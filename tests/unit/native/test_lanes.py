@@ -18,6 +18,7 @@ from freshet.native.releases import Releases, catching_up, done_for
 from freshet.results.report import Freshness, Report
 from freshet.runtime.session import Session
 from sparql_endpoint import EndpointProcess
+from waiting import wait_until
 
 EX = "http://example.org/"
 STREAM = EX + "mentions"
@@ -357,3 +358,45 @@ def test_sweeps_while_remote_data_are_waited_for_change_nothing(
     ended.clear()
     assert len(wanted) == len(SWEPT)
     assert answers(swept=True) == wanted
+
+
+# ---- queries that are no more
+
+
+def test_a_late_failure_leaves_another_query_of_the_name_alone(session: Session, endpoint: EndpointProcess) -> None:
+    """A query is unregistered while it waits for an answer, which is an error when it comes at last."""
+    endpoint.does(delay_seconds=0.5)
+    session.register(query_text(endpoint), limit_seconds=1e-9)
+    mention(session, 1, 1)
+    session.advance(STREAM, 10_000)
+    old = lane_of(session)
+    wait_until(lambda: bool(endpoint.seen))
+    session.unregister("q")
+    query = session.register(query_text(endpoint).partition("SERVICE")[0].replace("?post ?n", "?post") + "}")
+    old.drain()
+    assert session.engine.names == ["q"]
+    assert not session.failures
+    mention(session, 11, 1)
+    session.advance(STREAM, 20_000)
+    assert [report.time_ms for report in query.take()] == [20_000]
+
+
+def test_a_failure_of_a_lane_that_is_no_more_is_not_told(session: Session, endpoint: EndpointProcess) -> None:
+    """Also where it fails between two waits for remote data."""
+    session.register(query_text(endpoint))
+    old = lane_of(session)
+    session.unregister("q")
+    session.register(query_text(endpoint))
+    old._clock._on_failure("q", ValueError("too late"))
+    assert session.engine.names == ["q"]
+    assert not session.failures
+
+
+def test_who_rests_while_it_is_closed_does_not_go_on(session: Session, endpoint: EndpointProcess) -> None:
+    """Terms may have been dropped meanwhile that only it had."""
+    session.register(query_text(endpoint))
+    lane = lane_of(session)
+    with pytest.raises(BaseException) as found, lane.resting():  # noqa: PT011
+        session.unregister("q")
+    lane._held.close()
+    assert not isinstance(found.value, Exception)
