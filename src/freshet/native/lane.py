@@ -71,7 +71,7 @@ class Lane:
         self._working: _Item | None = None
         self._closed = False
         self.reported = close_at(BEFORE_ALL_TIME)  # the last moment that was
-        self._left: int | None = None  # the first entry that was not done when it was closed
+        self._left: int | None = None  # the first entry that is not done, once it is closed
         self._waiting = 0  # elements in the queue
         self._needed_ms: dict[str, int] = {}  # as it was when the thread rested last
         self._counted: dict[str, Counted] = {}  # likewise
@@ -128,7 +128,7 @@ class Lane:
             return self._releases.of(self._clock.moment).entry
 
     def unfinished_entry(self) -> int | None:
-        """The first entry that is not done, or was not when the lane was closed; None where there is none."""
+        """The first entry that is not done, or never will be as the lane is closed; None where there is none."""
         with self._changed:
             return self._left if self._closed else self._first_entry()
 
@@ -217,6 +217,7 @@ class Lane:
         item = _Item(what, given, self._releases.entry(), are_limits_off())
         with self._changed:
             if self._closed:
+                self._left = item.entry if self._left is None else self._left
                 return
             if what in ("advance", "finish"):
                 self._releases.add(given[0] if what == "advance" else AFTER_ALL_TIME, item.entry)
