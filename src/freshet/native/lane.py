@@ -41,12 +41,17 @@ class _Item(NamedTuple):
 
     @property
     def elements(self) -> int:
-        return len(self.given[1].times) if self.what == "push" else 0
+        match self.what:
+            case "push":
+                return len(self.given[1].times)
+            case "absorb" | "load":
+                return len(self.given[0].times)
+        return 0
 
     @property
     def first_ms(self) -> int:
-        """The earliest time of its elements."""
-        return int(self.given[1].times.min()) if self.elements else AFTER_ALL_TIME
+        """The earliest time of its elements, as far as they are for windows."""
+        return int(self.given[1].times.min()) if self.what == "push" and self.elements else AFTER_ALL_TIME
 
 
 class _ClosedError(BaseException):
@@ -162,7 +167,8 @@ class Lane:
         self._put("push", stream, elements)
 
     def absorb(self, elements: Elements) -> None:
-        self._put("absorb", elements)
+        if self._clock.stored_leaves:  # else nobody would look at them
+            self._put("absorb", elements)
 
     def load(self, elements: Elements, graph: int) -> None:
         self._put("load", elements, graph)
