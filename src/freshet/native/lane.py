@@ -61,13 +61,21 @@ class _ClosedError(BaseException):
 class Lane:
     """Has the clock's methods. Those that change it return at once; `drain` waits until all is done.
 
-    Between two evaluations, and after each piece of work, `on_rest` is called with nothing held.
+    Between two evaluations, and after each piece of work, `on_rest` is called with nothing held. `on_failure` hears
+    what goes wrong outside of an evaluation; the lane is closed then.
     """
 
-    def __init__(self, clock: Clock, dictionary: Dictionary, on_rest: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        dictionary: Dictionary,
+        on_rest: Callable[[], None],
+        on_failure: Callable[[Exception], None],
+    ) -> None:
         self._clock = clock
         self._dictionary = dictionary
         self._on_rest = on_rest
+        self._on_failure = on_failure
         self._queue: deque[_Item] = deque()
         self._releases = Releases()
         self._changed = Condition()
@@ -245,18 +253,31 @@ class Lane:
                 if self._take():
                     self._do()
                     self._note_needed()
+                self._held.close()
+                self._on_rest()
             except _ClosedError:
                 pass
             except BaseException as error:  # a query that fails is the clock's business; this is worse
-                with self._changed:
-                    self._error = error
-                    self._close()
+                self._held.close()
+                self._fail(error)
             finally:
                 self._held.close()
                 with self._changed:
                     self._working = None
                     self._changed.notify_all()
-            self._on_rest()
+
+    def _fail(self, error: BaseException) -> None:
+        """Tell whoever wants to know; what cannot be told, or ends everything, is raised where it is waited for."""
+        if isinstance(error, Exception) and not isinstance(error, BrokenPipeError) and not self._closed:
+            try:
+                self._on_failure(error)
+            except BaseException as worse:
+                error = worse
+            else:
+                return
+        with self._changed:
+            self._error = error
+            self._close()
 
     def _wait(self) -> bool:
         """Until there is something to do; says whether there will ever be."""

@@ -102,7 +102,7 @@ class Placing:
                     self._on_failure(known_as, error)
 
         clock = Clock(self._connections.streams_of(timing), self._graphs, failed)
-        lane = Lane(clock, self._connections.dictionary, self._forget)
+        lane = Lane(clock, self._connections.dictionary, self._forget, lambda error: failed(name, error))
         deliver = self._lanes.told(name, lane, self._keeping(asked.on_report))
         with clock.going_on(timing.begins):
             query = self._hosting.alone(name, asked.plan, clock, deliver, asked.measurements, asked.constraints)
