@@ -405,3 +405,28 @@ def test_batches_go_on_being_counted(tmp_path):
     assert again.stored.vector_timestamp()[stream] == 4
     assert len(again.query("SELECT * { ?s <http://e/p> ?o }").rows) == 5
     again.close()
+
+
+@pytest.mark.parametrize("is_made", [False, True])
+def test_what_was_received_is_known_after_a_checkpoint_and_a_close(tmp_path, is_made):
+    """With or without a call in between, and whether or not that call made one."""
+    received = []
+
+    def opened() -> Session:
+        session = Session(checkpoint=tmp_path, checkpoint_seconds=1e6, sync=False)
+        session.stream(IRI)
+        session.register(
+            QUERY.replace("?s :name ?name .", ""), on_report=lambda report: received.append(report.time_ms)
+        )
+        return session
+
+    session = opened()
+    session.push(IRI, "500\t<http://e/a> <http://e/p> <http://e/b> .")
+    if is_made:
+        session.advance(IRI, 900)
+        session.checkpoint()
+    session.push(IRI, "1500\t<http://e/a> <http://e/p> <http://e/b> .")
+    session.checkpoint()
+    session.close()
+    opened().close()
+    assert received == [1000]

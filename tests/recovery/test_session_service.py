@@ -145,6 +145,36 @@ def test_a_session_that_is_closed_in_the_middle_of_an_entry(tmp_path: Path, endp
     assert len(received) == 10
 
 
+def test_a_session_that_is_closed_twice_in_the_middle_of_an_entry(tmp_path: Path, endpoint: EndpointProcess) -> None:
+    """The second time before it has come to where it was."""
+    received: list[Report] = []
+    second = threading.Event()
+
+    def receive(report: Report) -> None:
+        received.append(report)
+        if len(received) == 2:
+            endpoint.does(delay_seconds=15)
+            second.set()
+
+    session = begun(tmp_path)
+    session.register(query_text(endpoint), on_report=receive)
+    for at in range(1, 50, 10):
+        mention(session, at, at)
+    session.advance(STREAM, 50_000)
+    assert second.wait(20)
+    session.close()
+    endpoint.does(delay_seconds=15)
+    session = begun(tmp_path)
+    session.register(query_text(endpoint), on_report=received.append)
+    session.close()
+    assert times(received) == [10, 20]
+    endpoint.does()
+    with begun(tmp_path) as session:
+        session.register(query_text(endpoint), on_report=received.append)
+        session.engine.drain()
+    assert times(received) == [10, 20, 30, 40, 50]
+
+
 def test_callbacks_may_push_and_finish_waits(tmp_path: Path, endpoint: EndpointProcess) -> None:
     """From the query's thread, while others push and wait."""
     with begun(tmp_path) as session:

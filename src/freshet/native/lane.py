@@ -41,28 +41,41 @@ class _Item(NamedTuple):
 
     @property
     def elements(self) -> int:
-        return len(self.given[1].times) if self.what == "push" else 0
+        match self.what:
+            case "push":
+                return len(self.given[1].times)
+            case "absorb" | "load":
+                return len(self.given[0].times)
+        return 0
 
     @property
     def first_ms(self) -> int:
-        """The earliest time of its elements."""
-        return int(self.given[1].times.min()) if self.elements else AFTER_ALL_TIME
+        """The earliest time of its elements, as far as they are for windows."""
+        return int(self.given[1].times.min()) if self.what == "push" and self.elements else AFTER_ALL_TIME
 
 
-class _ClosedError(Exception):
-    """Nobody wants the rest."""
+class _ClosedError(BaseException):
+    """Nobody wants the rest. That is no failure of a query, which handlers of `Exception` would take it for."""
 
 
 class Lane:
     """Has the clock's methods. Those that change it return at once; `drain` waits until all is done.
 
-    Between two evaluations, and after each piece of work, `on_rest` is called with nothing held.
+    Between two evaluations, and after each piece of work, `on_rest` is called with nothing held. `on_failure` hears
+    what goes wrong outside of an evaluation; the lane is closed then.
     """
 
-    def __init__(self, clock: Clock, dictionary: Dictionary, on_rest: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        dictionary: Dictionary,
+        on_rest: Callable[[], None],
+        on_failure: Callable[[Exception], None],
+    ) -> None:
         self._clock = clock
         self._dictionary = dictionary
         self._on_rest = on_rest
+        self._on_failure = on_failure
         self._queue: deque[_Item] = deque()
         self._releases = Releases()
         self._changed = Condition()
@@ -71,7 +84,7 @@ class Lane:
         self._working: _Item | None = None
         self._closed = False
         self.reported = close_at(BEFORE_ALL_TIME)  # the last moment that was
-        self._left: int | None = None  # the first entry that was not done when it was closed
+        self._left: int | None = None  # the first entry that is not done, once it is closed
         self._waiting = 0  # elements in the queue
         self._needed_ms: dict[str, int] = {}  # as it was when the thread rested last
         self._counted: dict[str, Counted] = {}  # likewise
@@ -110,6 +123,8 @@ class Lane:
     def needed_from(self, name: str) -> int:
         """What waits in the queue is needed, whatever the clock has come to."""
         with self._changed:
+            if self._left is not None:
+                return BEFORE_ALL_TIME
             waiting = [item.first_ms for item in self._unfinished()]
             if not waiting:
                 return self._clock.needed_from(name)
@@ -126,7 +141,7 @@ class Lane:
             return self._releases.of(self._clock.moment).entry
 
     def unfinished_entry(self) -> int | None:
-        """The first entry that is not done, or was not when the lane was closed; None where there is none."""
+        """The first entry that is not done, or never will be as the lane is closed; None where there is none."""
         with self._changed:
             return self._left if self._closed else self._first_entry()
 
@@ -151,7 +166,8 @@ class Lane:
 
     def counted(self, name: str) -> Counted:
         with self._changed:
-            return self._counted.get(name, ()) if self._unfinished() else self._clock.counted(name)
+            is_known = self._left is None and not self._unfinished()
+            return self._clock.counted(name) if is_known else self._counted.get(name, ())
 
     # ---- what is done in order
 
@@ -159,7 +175,8 @@ class Lane:
         self._put("push", stream, elements)
 
     def absorb(self, elements: Elements) -> None:
-        self._put("absorb", elements)
+        if self._clock.stored_leaves:  # else nobody would look at them
+            self._put("absorb", elements)
 
     def load(self, elements: Elements, graph: int) -> None:
         self._put("load", elements, graph)
@@ -214,6 +231,7 @@ class Lane:
         item = _Item(what, given, self._releases.entry(), are_limits_off())
         with self._changed:
             if self._closed:
+                self._left = item.entry if self._left is None else self._left
                 return
             if what in ("advance", "finish"):
                 self._releases.add(given[0] if what == "advance" else AFTER_ALL_TIME, item.entry)
@@ -235,18 +253,31 @@ class Lane:
                 if self._take():
                     self._do()
                     self._note_needed()
+                self._held.close()
+                self._on_rest()
             except _ClosedError:
                 pass
             except BaseException as error:  # a query that fails is the clock's business; this is worse
-                with self._changed:
-                    self._error = error
-                    self._close()
+                self._held.close()
+                self._fail(error)
             finally:
                 self._held.close()
                 with self._changed:
                     self._working = None
                     self._changed.notify_all()
-            self._on_rest()
+
+    def _fail(self, error: BaseException) -> None:
+        """Tell whoever wants to know; what cannot be told, or ends everything, is raised where it is waited for."""
+        if isinstance(error, Exception) and not isinstance(error, BrokenPipeError) and not self._closed:
+            try:
+                self._on_failure(error)
+            except BaseException as worse:
+                error = worse
+            else:
+                return
+        with self._changed:
+            self._error = error
+            self._close()
 
     def _wait(self) -> bool:
         """Until there is something to do; says whether there will ever be."""
@@ -276,6 +307,8 @@ class Lane:
             yield
         finally:
             self._hold()
+            if self._closed:  # a sweep may have gone by that did not know of it
+                raise _ClosedError
 
     def _rest(self) -> None:
         """An evaluation has ended, and all is where others find it."""

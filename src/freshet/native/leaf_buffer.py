@@ -102,7 +102,7 @@ class LeafBuffer:
     @property
     def row_bytes(self) -> int:
         """What an arrival takes at most while it is inside, one whose row nobody else brought."""
-        rings = sum(index.row_bytes for index in self._indexes.values())
+        rings = sum(index.row_bytes for index in list(self._indexes.values()))  # its thread may add one
         return _BORN_BYTES + self._rows.entry_bytes + self._inside.row_bytes + rings
 
     @property
@@ -110,7 +110,7 @@ class LeafBuffer:
         """What the rows take that are inside or wait to enter."""
         rows = self._rows.held_bytes + _BORN_BYTES * self._rows.live
         queues = sum(len(queue) * queue.row_bytes for queue in (self._waiting, self._inside))
-        return rows + queues + sum(index.held_bytes for index in self._indexes.values())
+        return rows + queues + sum(index.held_bytes for index in list(self._indexes.values()))
 
     def fresh(self, since: int) -> Rows:
         if self._number <= since:

@@ -103,11 +103,13 @@ class Placing:
 
         def failed(known_as: str, error: Exception) -> None:
             with self._lanes.telling():
+                is_wanted = not lane.is_closed  # else it was unregistered, and another may have its name by now
                 lane.close()
-                self._on_failure(known_as, error)
+                if is_wanted:
+                    self._on_failure(known_as, error)
 
         clock = Clock(self._connections.streams_of(timing), self._graphs, failed)
-        lane = Lane(clock, self._connections.dictionary, self._keeper.forget)
+        lane = Lane(clock, self._connections.dictionary, self._keeper.forget, lambda error: failed(name, error))
         deliver = self._lanes.told(name, lane, self._keeping(asked.on_report))
         with clock.going_on(timing.begins):
             query = self._hosting.alone(name, asked.plan, clock, deliver, asked.measurements, asked.constraints)

@@ -43,7 +43,7 @@ class RowBuffer:
     def held_bytes(self) -> int:
         """What the rows take that are here."""
         row_bytes = self.values.strides[0] + self.born.itemsize + self._alive.itemsize
-        return self.live * row_bytes + sum(index.held_bytes for index in self._indexes.values())
+        return self.live * row_bytes + sum(index.held_bytes for index in list(self._indexes.values()))
 
     def fresh(self, since: int) -> Rows:
         return self._fresh if self._number > since else _NO_ROWS

@@ -116,7 +116,10 @@ class Checkpoint:
             self._passed = dict(manifest.passed)
             self.counted = manifest.counted
         for _, header in self.headers:
-            self._passed.update(header.get("stopped_at", {}))
+            for query, moment in header.get(
+                "stopped_at", {}
+            ).items():  # perhaps of a run that did not come so far again
+                self._passed[query] = max(moment, self._passed.get(query, moment))
         if manifest is not None:
             first(manifest.state)
             with dictionary.pins:

@@ -79,6 +79,7 @@ class DurableSession:
         self._restored_streams: set[str] = set()
         self._current = self._done = -1
         self._depth = 0
+        self._written = -1  # up to which entry it is on the disk that reports have been received
         self._restoring = True
         self._closed = False
 
@@ -95,6 +96,7 @@ class DurableSession:
         with self._order:
             state = checkpoint.recover(self._dictionary, self._open_again)
             self._reports.recovered()
+            self._written = checkpoint.delivered
             checkpoint.start(self._state, self._engine)
             if state:
                 self._engine.go_on_counting(checkpoint.counted)
@@ -151,7 +153,7 @@ class DurableSession:
             self._begin()
             self._register(registration)  # before it is written down, since it may be refused
             try:
-                sequence = self._checkpoint.append(self._with_delivered({"kind": "register", **asdict(registration)}))
+                sequence = self._append({"kind": "register", **asdict(registration)})
             except BaseException:
                 self._forget(registration.name)
                 raise
@@ -216,6 +218,7 @@ class DurableSession:
             self._begin()
             header = self._with_delivered({"kind": "load", "graph": graph, "scopes": self._dictionary.scopes})
             sequence = self._checkpoint.append_load(header, rows)
+            self._wrote(header)
             with self._doing(sequence, BEFORE_ALL_TIME):
                 self._load(quads, graph)
 
@@ -244,7 +247,12 @@ class DurableSession:
         with self._order:
             self._begin()
             self._mark_now()
-        return self._checkpoint.make()
+            delivered = self._checkpoint.delivered
+        is_made = self._checkpoint.make()
+        if is_made:
+            with self._order:
+                self._written = max(self._written, delivered)
+        return is_made
 
     def _mark_now(self) -> None:
         self._checkpoint.delivered = self._delivered()
@@ -260,9 +268,8 @@ class DurableSession:
                 box.query.acknowledge()
             stopped_at = self._reports.stopped_at()
             with suppress(CheckpointError):
-                if stopped_at or self._delivered() > self._checkpoint.delivered:
-                    header: Header = {"kind": "received", "stopped_at": stopped_at}
-                    self._checkpoint.append(self._with_delivered(header, always=True))
+                if stopped_at or self._delivered() > self._written:
+                    self._append({"kind": "received", "stopped_at": stopped_at}, always=True)
             self._done = self._checkpoint.journal.next_sequence - 1
             self._mark_now()
             self._closed = True
@@ -275,7 +282,7 @@ class DurableSession:
     def _writing(self, header: Header, *body: Piece) -> Iterator[None]:
         """Write an entry; what is within is what it does."""
         self._begin()
-        sequence = self._checkpoint.append(self._with_delivered(header), *body)
+        sequence = self._append(header, *body)
         with self._doing(sequence, latest_in(header)):
             yield
 
@@ -305,6 +312,14 @@ class DurableSession:
         if always or len(self._outboxes) <= _FEW_QUERIES or self._checkpoint.is_mark_due():
             self._checkpoint.delivered = header["delivered"] = self._delivered()
         return header
+
+    def _append(self, header: Header, *body: Piece, always: bool = False) -> int:
+        sequence = self._checkpoint.append(self._with_delivered(header, always=always), *body)
+        self._wrote(header)
+        return sequence
+
+    def _wrote(self, header: Header) -> None:
+        self._written = max(self._written, header.get("delivered", -1))
 
     def _delivered(self) -> int:
         return self._reports.received(self._done)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 import pyarrow as pa
 
 from freshet.native.coordinator import Engine
-from freshet.native.releases import catching_up
+from freshet.native.releases import catching_up, done_for
 from freshet.native.stream import in_order
 from freshet.rdf.batch import elements_of
 from freshet.rdf.dictionary import Dictionary
@@ -230,11 +230,16 @@ class Ingest:
         """The end of all input: every window that has content closes."""
         self._settle()
         self._arrived_ms = None
-        self._engine.finish()
+        with done_for(self._sequence):
+            self._engine.finish()
         self._flush()
 
     def close(self) -> None:
-        """Take in what is waiting, close the sinks, and make a last checkpoint."""
+        """Take in what is waiting, close the sinks, and make a last checkpoint.
+
+        Where the session is closed, what queries with threads of their own have not reported yet is done again by the
+        next run.
+        """
         try:
             self._settle()
             if self._checkpoint is not None:
@@ -245,10 +250,15 @@ class Ingest:
                     for sink in sinks:
                         sink.close()
                 if self._checkpoint is not None and self._error is None:
-                    self._checkpoint.delivered = max(self._checkpoint.delivered, self._sequence)
+                    self._checkpoint.delivered = max(self._checkpoint.delivered, self._delivered())
             finally:
                 if self._checkpoint is not None:
                     self._checkpoint.close()
+
+    def _delivered(self) -> int:
+        """The last entry whose reports, and those of all before, the sinks have."""
+        unfinished = [self._engine.lanes.unfinished_entry(query) for query in self._sinks]
+        return min([self._sequence, *(entry - 1 for entry in unfinished if entry is not None)])
 
     def _settle(self) -> None:
         """Wait until every batch so far has gone through, and end the thread."""
@@ -295,7 +305,8 @@ class Ingest:
             return False
         if self._checkpoint is not None:
             self._checkpoint.append({"kind": "advance", "stream": iri, "to": level, "after": self._sequence})
-        self._engine.advance(iri, level)
+        with done_for(self._sequence):  # its own may be after batches that are not done yet
+            self._engine.advance(iri, level)
         return True
 
     def _go_on(self, to_ms: int) -> None:
@@ -321,7 +332,8 @@ class Ingest:
         self._arrived_ms = int(arrived.min()) if len(arrived) else None
         if self._checkpoint is not None:
             self._begin(self._checkpoint, batch)
-        self._push(batch.stream, batch.table)
+        with done_for(batch.sequence):
+            self._push(batch.stream, batch.table)
         self._taken.came(batch.stream.name, batch.number, batch.until_ms)
         self._sequence = batch.sequence
         if (parts := self._parts.get(batch.stream.iri)) is not None:
@@ -348,7 +360,7 @@ class Ingest:
             for sinks in self._sinks.values():
                 for sink in sinks:
                     sink.sync()
-            checkpoint.delivered = max(checkpoint.delivered, self._sequence)
+            checkpoint.delivered = max(checkpoint.delivered, self._delivered())
         checkpoint.begins(batch.sequence, last_time(batch.table))
 
     def deliver(self, report: Report) -> None:

@@ -217,6 +217,7 @@ class PipelineRun:
 
     def _stop(self) -> None:
         self.ingest.let_go()
+        self.session.close()  # first, so that no batch waits for a query that waits for remote data
         for stream in self._running:
             stream.stop()
 
@@ -226,9 +227,11 @@ class PipelineRun:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._closing.close()
-        self.session.close()
-        self.ingest.close()
+        try:
+            self._closing.close()
+        finally:
+            self.session.close()
+            self.ingest.close()
 
     def _encoded(self, name: str) -> Iterator[EncodedStream]:
         """The parts of a stream, compiled. A stream of one part has its name."""

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from freshet.federation.settings import ServiceSettings
@@ -15,9 +16,12 @@ from freshet.native.forgetting import Forgetting
 from freshet.native.lane import Lane
 from freshet.native.moments import close_at
 from freshet.native.releases import Releases, catching_up, done_for
+from freshet.rdf.elements import Elements
+from freshet.rdf.terms import Iri
 from freshet.results.report import Freshness, Report
-from freshet.runtime.session import Session
+from freshet.runtime.session import QueryFailure, Session
 from sparql_endpoint import EndpointProcess
+from waiting import wait_until
 
 EX = "http://example.org/"
 STREAM = EX + "mentions"
@@ -357,3 +361,116 @@ def test_sweeps_while_remote_data_are_waited_for_change_nothing(
     ended.clear()
     assert len(wanted) == len(SWEPT)
     assert answers(swept=True) == wanted
+
+
+# ---- queries that are no more
+
+
+def test_a_late_failure_leaves_another_query_of_the_name_alone(session: Session, endpoint: EndpointProcess) -> None:
+    """A query is unregistered while it waits for an answer, which is an error when it comes at last."""
+    endpoint.does(delay_seconds=0.5)
+    session.register(query_text(endpoint), limit_seconds=1e-9)
+    mention(session, 1, 1)
+    session.advance(STREAM, 10_000)
+    old = lane_of(session)
+    wait_until(lambda: bool(endpoint.seen))
+    session.unregister("q")
+    query = session.register(query_text(endpoint).partition("SERVICE")[0].replace("?post ?n", "?post") + "}")
+    old.drain()
+    assert session.engine.names == ["q"]
+    assert not session.failures
+    mention(session, 11, 1)
+    session.advance(STREAM, 20_000)
+    assert [report.time_ms for report in query.take()] == [20_000]
+
+
+def test_a_failure_of_a_lane_that_is_no_more_is_not_told(session: Session, endpoint: EndpointProcess) -> None:
+    """Also where it fails between two waits for remote data."""
+    session.register(query_text(endpoint))
+    old = lane_of(session)
+    session.unregister("q")
+    session.register(query_text(endpoint))
+    old._clock._on_failure("q", ValueError("too late"))
+    assert session.engine.names == ["q"]
+    assert not session.failures
+
+
+def test_who_rests_while_it_is_closed_does_not_go_on(session: Session, endpoint: EndpointProcess) -> None:
+    """Terms may have been dropped meanwhile that only it had."""
+    session.register(query_text(endpoint))
+    lane = lane_of(session)
+    with pytest.raises(BaseException) as found, lane.resting():  # noqa: PT011
+        session.unregister("q")
+    lane._held.close()
+    assert not isinstance(found.value, Exception)
+
+
+# ---- what is absorbed and loaded
+
+
+def absorbing(endpoint: EndpointProcess, stored: str) -> Session:
+    session = Session(services=replace(QUICK, most_behind=10))
+    session.stream(STREAM)
+    session.stream(EX + "left", absorb=True)
+    session.register(query_text(endpoint).replace("WHERE {", "WHERE { " + stored))
+    return session
+
+
+def test_a_lane_keeps_no_absorbed_elements_that_its_query_does_not_read(endpoint: EndpointProcess) -> None:
+    with absorbing(endpoint, "") as session, lane_of(session).pause() as held:
+        assert held
+        session.engine.push(EX + "left", elements_to_leave(session, 30))
+        assert not lane_of(session)._unfinished()
+
+
+def test_absorbed_elements_in_the_queue_count(endpoint: EndpointProcess) -> None:
+    with absorbing(endpoint, "?user :knows ?other .") as session:
+        lane = lane_of(session)
+        with lane.pause() as held:
+            assert held
+            session.engine.push(EX + "left", elements_to_leave(session, 30))
+            assert sum(item.elements for item in lane._unfinished() if item.what == "absorb") == 30
+            assert lane.is_behind(29)
+            assert lane.waiting_bytes > 0
+        session.engine.drain()
+        assert not lane.is_behind(0)
+
+
+def elements_to_leave(session: Session, count: int) -> Elements:
+    ids = [session.dictionary.encode(Iri(f"{EX}{name}")) for name in ("u1", "knows", "u2")]
+    return Elements(np.arange(count), *(np.full(count, each) for each in ids))
+
+
+# ---- what goes wrong outside of evaluations
+
+
+def test_a_lane_that_cannot_go_on_is_told(session: Session, endpoint: EndpointProcess) -> None:
+    """Something fails in its thread that is no evaluation: the query is removed as one that fails is."""
+    session.register(query_text(endpoint))
+    lane = lane_of(session)
+
+    def fail() -> None:
+        raise ValueError("no sweep today")
+
+    lane._on_rest = fail
+    mention(session, 1, 1)
+    session.engine.drain()
+    wait_until(lambda: session.failures)
+    [failure] = session.failures
+    assert "no sweep today" in failure.reason
+    assert session.engine.names == []
+    assert lane.is_closed
+
+
+def test_what_the_owner_does_wrong_on_a_failure_is_raised(endpoint: EndpointProcess) -> None:
+    def fail(failure: QueryFailure) -> None:
+        raise KeyError("of the owner")
+
+    with Session(services=QUICK, on_failure=fail) as session:
+        session.stream(STREAM)
+        session.register(query_text(endpoint), limit_seconds=1e-9)
+        lane = lane_of(session)
+        mention(session, 1, 1)
+        session.advance(STREAM, 10_000)
+        with pytest.raises(KeyError, match="of the owner"):
+            lane.drain()

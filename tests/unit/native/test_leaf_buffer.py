@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
+from freshet.native.row_buffer import RowBuffer
 from freshet.rdf.elements import Elements
 
 PREDICATE = 7
@@ -84,3 +85,34 @@ def test_arrays_of_a_leaf_grow_and_are_swept(indexes, size):
     arrivals = [(subject, PREDICATE, subject % 5) for subject in subjects]
     steps = [(arrivals[at : at + size], size, held) for at in range(0, total, size)]
     run(LeafBuffer(LeafPattern((0, PREDICATE, 0), ((0,), (2,)))), indexes, steps)
+
+
+class Growing:
+    """An index; while it is asked for its size, another thread asks for one more."""
+
+    def __init__(self, index, buffer):
+        self._index, self._buffer = index, buffer
+
+    def _grow(self):
+        self._buffer._indexes[len(self._buffer._indexes) + 5, 0] = self._index
+
+    @property
+    def row_bytes(self):
+        self._grow()
+        return self._index.row_bytes
+
+    @property
+    def held_bytes(self):
+        self._grow()
+        return self._index.held_bytes
+
+
+def test_sizes_are_told_while_indexes_are_added():
+    leaf, rows = LeafBuffer(LeafPattern((0, PREDICATE, 0), ((0,), (2,)))), RowBuffer(None, ("a", "b"))
+    leaf.index_on((0,))
+    for buffer in (leaf, rows):
+        empty = buffer.held_bytes
+        for columns, index in list(buffer._indexes.items()):
+            buffer._indexes[columns] = Growing(index, buffer)
+        assert buffer.held_bytes == empty
+    assert leaf.row_bytes > 0

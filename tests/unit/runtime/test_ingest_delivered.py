@@ -1,7 +1,9 @@
 """What a pipeline notes as delivered has been delivered, also by queries that wait for remote data."""
 
+import json
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -14,7 +16,9 @@ from freshet.runtime.ingest import Ingest
 from freshet.runtime.intake import StreamIntake
 from freshet.runtime.metrics import Metrics
 from freshet.runtime.session import Session
+from freshet.runtime.sinks import FileSink
 from sparql_endpoint import EndpointProcess
+from waiting import wait_until
 
 IRI = "http://e/s"
 LAYOUT = Layout(((0, 1, 2),), (("", ""),) * 3)
@@ -83,3 +87,43 @@ def test_delivered_waits_for_remote_data(tmp_path, endpoint):
     assert checkpoint.moves[-1] == (2, 2)
     for entry, count in checkpoint.moves:
         assert count >= entry
+
+
+def run_until_stopped(folder: Path, endpoint: EndpointProcess, numbers: range, *, finish: bool) -> list[int]:
+    """A run over some batches, ended as a pipeline is; gives the times of all reports in the sink's files."""
+    checkpoint = Checkpoint(folder / "checkpoint", every_seconds=1e6)
+    session = Session(services=ServiceSettings(hosts=("127.0.0.1",)), stored=checkpoint.dataset)
+    checkpoint.recover(session.dictionary)
+    session.engine.go_on_counting(checkpoint.counted)
+    session.stream(IRI)
+    ingest = Ingest(session.engine, Metrics(["s"]), checkpoint)
+    session.register(
+        f"""PREFIX : <http://e/> REGISTER RSTREAM <q> AS SELECT ?n
+        FROM NAMED WINDOW <w> ON :s [RANGE PT1S STEP PT1S]
+        WHERE {{ WINDOW <w> {{ ?s :p ?o }} SERVICE <{endpoint.url}> {{ ?s :followers ?n }} }}""",
+        on_report=ingest.deliver,
+    )
+    ingest.connect("q", [FileSink(folder / "out", session.dictionary, resume=not checkpoint.is_new)])
+    ingest.open({"s": StreamIntake("s", IRI, LAYOUT, "s")})
+    for number in numbers:
+        times = [500 + 1000 * number]
+        texts = {"text_0": ["<http://e/a>"], "text_1": ["<http://e/p>"], "text_2": [f'"{number}"']}
+        table = pa.table({"time": times, "arrived": times, **texts}, schema=SCHEMA)
+        ingest.batch("s", number, table, records=1, rejected=0, seconds=0.0)
+        if number == 2 and not finish:
+            wait_until(lambda: bool(endpoint.seen))
+    if finish:
+        ingest.finish()
+    ingest.let_go()
+    session.close()
+    ingest.close()
+    return [json.loads(line)["time"] for file in sorted((folder / "out").glob("*")) for line in file.open()]
+
+
+def test_a_stop_leaves_what_remote_data_were_not_there_for_to_the_next_run(tmp_path, endpoint):
+    """The first run is stopped while its query waits for the endpoint, and some batches are not taken in yet."""
+    endpoint.does(delay_seconds=5)
+    assert run_until_stopped(tmp_path, endpoint, range(8), finish=False) == []
+    endpoint.does()
+    wanted = [1000 * number for number in range(1, 11)]
+    assert run_until_stopped(tmp_path, endpoint, range(8, 10), finish=True) == wanted
