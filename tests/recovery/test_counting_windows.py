@@ -7,6 +7,10 @@ from random import Random
 import pytest
 
 from freshet import Session
+from freshet.algebra.windows import CountWindow
+from freshet.native.s2r.feed import Begin
+from freshet.native.timing import Timing
+from freshet.rdf.terms import Iri
 from short_lives import IRI, begun, killed
 
 OTHER = "http://e/t"
@@ -162,9 +166,29 @@ def test_a_window_of_everything_says_what_it_costs(tmp_path):
     session = begun(tmp_path)
     session.stream(IRI)
     text = PREFIX + "SELECT ?s WHERE { STREAM :s [ALL] { ?s :p ?o } }"
-    with pytest.warns(UserWarning, match=r"q has a window \[ALL\], which needs all that ever came"):
+    with pytest.warns(UserWarning, match=r"q has a window \[ALL\] or .*, which needs all that ever came"):
         session.register(text, name="q")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         session.register(QUERIES["triples"], name="r")
     session.close()
+
+
+def test_so_does_a_window_over_times_in_the_data(tmp_path):
+    session = begun(tmp_path)
+    session.stream(IRI)
+    text = (
+        PREFIX + "REGISTER RSTREAM <q> AS SELECT ?s FROM NAMED WINDOW <w> ON :s [RANGE PT1S @:at STEP PT1S] "
+        "WHERE { WINDOW <w> { ?s :p ?o } }"
+    )
+    with pytest.warns(UserWarning, match=r"@predicate\], which needs all that ever came"):
+        session.register(text)
+    session.close()
+
+
+def test_what_was_counted_of_another_stream_is_not_gone_on_with():
+    one, other = CountWindow(Iri(IRI), 5, 3), CountWindow(Iri(IRI + "2"), 5, 3)
+    counted = [[0, 1000, 7, IRI], [1, 2000, 8, IRI]]
+    assert Timing((one, other)).going_on(counted).begins == ((one, Begin(1000, 7)),)
+    assert Timing((other,)).going_on(counted).begins == ()
+    assert Timing((one,)).going_on([[0, 1000, 7]]).begins == ((one, Begin(1000, 7)),)  # as it was written before

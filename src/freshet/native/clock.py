@@ -273,7 +273,7 @@ class Clock:
         member = self._members[name]
         begins = zip(member.counting, self._needed_begins(member), strict=True)
         at = member.rhythm.windows.index
-        return [(at(window), *begin) for window, begin in begins if counts_in_steps(window.window)]
+        return [(at(window), *begin, window.feed.stream) for window, begin in begins if counts_in_steps(window.window)]
 
     def _needed_begins(self, member: ClockMember) -> tuple[Begin, ...]:
         """For each window that counts elements from where on it needs them."""

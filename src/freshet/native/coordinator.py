@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
 from freshet.algebra.nodes import Query
-from freshet.algebra.windows import AllWindow
+from freshet.algebra.windows import AllWindow, EventTimeWindow
 from freshet.federation.evaluation import Constraints
 from freshet.native.connections import AnyClock, Connections
 from freshet.native.forgetting import Forgetting
@@ -251,7 +251,7 @@ class Engine:
         """Whether a query needs all elements that have come since it was registered."""
         with self._lock:
             query = self._queries[name].query(self._plans.clock_name(name))
-            return any(isinstance(window, AllWindow) for window in query.plan.windows)
+            return any(isinstance(window, AllWindow | EventTimeWindow) for window in query.plan.windows)
 
     @contextmanager
     def loading(self) -> Iterator[None]:

@@ -13,8 +13,9 @@ from freshet.native.s2r.feed import Begin
 from freshet.rdf.errors import InputError
 from freshet.rdf.terms import Iri
 
-# Of the windows that count elements in steps: which of a query's windows, a time, how many elements came before it.
-Counted = Sequence[Sequence[int]]
+# Of the windows that count elements in steps: which of a query's windows, a time, how many elements came before it, and
+# the stream that was counted.
+Counted = Sequence[Sequence[int | str]]
 
 
 class ReportCondition(StrEnum):
@@ -40,10 +41,10 @@ class Timing:
     begins: tuple[tuple[WindowOperator, Begin], ...] = ()
 
     def going_on(self, counted: Counted) -> Timing:
-        """The same with windows that go on counting."""
-        begins = [(at, Begin(time_ms, number)) for at, time_ms, number in counted]
-        known = [(self.windows[at], begin) for at, begin in begins if at < len(self.windows)]
-        steps = tuple(each for each in known if counts_in_steps(each[0]))
+        """The same with windows that go on counting; what was counted of other streams says nothing."""
+        begins = [(int(at), Begin(int(time_ms), int(number)), stream) for at, time_ms, number, *stream in counted]
+        known = [(self.windows[at], begin, stream) for at, begin, stream in begins if at < len(self.windows)]
+        steps = tuple((one, begin) for one, begin, of in known if counts_in_steps(one) and of in ([], [source_of(one)]))
         return replace(self, begins=steps) if steps else self
 
     @property

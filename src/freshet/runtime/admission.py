@@ -74,6 +74,7 @@ class Admission:
         self._rooms: dict[str, WindowRoom] = {}  # as last counted, by the IRI of a stream
         self._held_bytes = 0  # likewise
         self._promised_bytes = 0
+        self._taken = 0  # how often something has come to the engine
         self._on_the_way = 0  # batches and advances that have been let in and are not with the engine yet
         self._first_ms: dict[str, int] = {}  # of what waits
         self._doing: dict[str, str] = {}
@@ -121,6 +122,7 @@ class Admission:
         with self._changed:
             self._promised_bytes -= promised_bytes
             self._on_the_way -= 1
+            self._taken += 1
             self._changed.notify_all()
 
     def count(self, iri: str) -> WindowRoom:
@@ -152,6 +154,7 @@ class Admission:
         times = np.sort(table.column("time").to_numpy())
         first_ms = int(times[0])
         while True:
+            taken = self._taken
             room = self.count(stream.iri)
             with self._changed:
                 if self._ended is not None:
@@ -167,6 +170,8 @@ class Admission:
                 if fitting == asked.records or _PARTS * fitting >= asked.records or (fitting and others):
                     del self._first_ms[stream.name]
                     return self._promise(stream.name, table, asked, fitting, room)
+                if taken != self._taken:
+                    continue  # there may be more room than was counted
                 if others and not fitting and not self._on_the_way:
                     self._move_on(stream, room, first_ms)
                 on_wait()

@@ -79,7 +79,7 @@ class Checkpoint:
         self.delivered = -1  # all reports of entries up to here have reached whoever wants them
         self._passed: dict[str, int] = {}  # up to which moment each query had been delivered at the last checkpoint
         self.state: State = {}  # of the checkpoint that was recovered
-        self.counted: dict[str, list[list[int]]] = {}  # likewise
+        self.counted: dict[str, list[list[int | str]]] = {}  # likewise
         self.headers: list[tuple[int, Header]] = []  # of what is to be done again
         self.problems: list[str] = []
         self.trouble = ""  # why the last checkpoint could not be made
@@ -361,7 +361,8 @@ class Checkpoint:
 
 def needs_everything(query: str) -> str:
     """What is said of a query that keeps the journal from ever being cut."""
-    return f"the query {query} has a window [ALL], which needs all that ever came: so the checkpoint keeps it all"
+    window = "a window [ALL] or [RANGE ... @predicate]"
+    return f"the query {query} has {window}, which needs all that ever came: so the checkpoint keeps it all"
 
 
 def segments_of(header: Header) -> list[Segment]:

@@ -50,7 +50,7 @@ class Manifest:
     passed: dict[str, int]
     segments: tuple[Segment, ...]
     state: State
-    counted: dict[str, list[list[int]]] = field(default_factory=dict)
+    counted: dict[str, list[list[int | str]]] = field(default_factory=dict)
 
 
 class Manifests:

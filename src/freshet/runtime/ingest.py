@@ -322,6 +322,7 @@ class Ingest:
             if parts is not None and stream.name in waiting:
                 parts.moved(stream.name, reached)
             self._advance_to(stream.iri, reached if parts is None else parts.level())
+        self._engine.drain()  # a query that waits for remote data may have room to make
         self._flush()
 
     def _take(self, batch: Batch) -> None:

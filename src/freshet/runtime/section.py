@@ -44,6 +44,8 @@ def memory(value: object) -> object:
         if written is None:
             raise ValueError(f"'{value}' is no amount of memory: write 512m or 2g")
         return int(written[1]) << _SHIFTS[written[2]]
+    if isinstance(value, bool):
+        raise ValueError(f"'{str(value).lower()}' is no amount of memory: write 512m or 2g")
     if isinstance(value, int | float):
         raise ValueError(f"{value} has no unit: write {value}m or {value}g")
     return value

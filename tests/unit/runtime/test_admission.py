@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from freshet.federation.settings import ServiceSettings
 from freshet.rdf.batch import Layout
 from freshet.rdf.errors import BudgetError, InputError
 from freshet.runtime.admission import elements_in
@@ -17,6 +18,7 @@ from freshet.runtime.ingest import Ingest
 from freshet.runtime.intake import StreamIntake
 from freshet.runtime.metrics import Metrics
 from freshet.runtime.session import Session
+from sparql_endpoint import EndpointProcess
 from waiting import wait_until
 
 LAYOUT = Layout(((0, 1, 2),), (("", ""),) * 3)
@@ -256,3 +258,28 @@ def test_the_triples_of_a_batch_are_counted_with_those_of_lists():
         }
     )
     assert elements_in(lists, Layout(((0, 0, 0), (0, 0, 1)), (("", ""),) * 2)) == 2 + 3
+
+
+def test_a_query_that_waits_for_remote_data_makes_room_in_time():
+    """Windows are full of what its thread has not come to yet: batches wait for it, and the run goes on."""
+    endpoint = EndpointProcess("<http://e/a> <http://e/followers> 10 .")
+    session = Session(services=ServiceSettings(hosts=("127.0.0.1",)), window_bytes=40_000)
+    session.stream("http://e/a")
+    reports: list[int] = []
+    ingest = Ingest(session.engine, Metrics(["a"]), None)
+    try:
+        session.register(
+            COUNTED.replace("?s :p ?o }", f"?s :p ?o }} SERVICE <{endpoint.url}> {{ ?any :followers ?f }}"),
+            on_report=lambda report: reports.append(report.time_ms),
+        )
+        ingest.open({"a": StreamIntake("a", "http://e/a", LAYOUT, "a")})
+        endpoint.does(delay_seconds=0.3)
+        for number in range(8):
+            times = range(1000 * number, 1000 * number + 1000, 10)
+            ingest.batch("a", number, records(times), records=len(times), rejected=0, seconds=0.0)
+        ingest.finish()
+        assert reports == [1000 * number for number in range(1, 9)]
+    finally:
+        session.close()
+        ingest.let_go()
+        endpoint.stop()

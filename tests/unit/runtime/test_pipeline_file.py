@@ -122,6 +122,7 @@ def test_memory_for_windows(folder: Path, written: str, meant: int) -> None:
     ("written", "said"),
     [
         ("2 metres", "'2 metres' is no amount of memory: write 512m or 2g"),
+        ("true", "'true' is no amount of memory: write 512m or 2g"),
         ("2000000", "2000000 has no unit: write 2000000m or 2000000g"),
         ("0g", "must be more than 0"),
     ],
