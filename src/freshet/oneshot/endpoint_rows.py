@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from freshet.algebra.expressions import Variable
@@ -34,6 +35,16 @@ def without_endpoint(node: Node, table: Table) -> tuple[Table, Table | None]:
 def passed_over(node: Node, table: Table, scope: Scope) -> Table:
     """Rows joined with the solution that binds nothing, if the filters in which the SERVICE stands let it pass."""
     return join(table, evaluate(_emptied(node), scope.hinted(None)), scope.deadline)
+
+
+def without_passed_over(node: Node, names: Collection[str]) -> Node:
+    """A pattern for solutions that leave these variables unbound: where SILENT passes over an endpoint that is one of
+    them, the filters in which the SERVICE stands, with the solution that binds nothing.
+    """
+    match _inner(node):
+        case Service(endpoint=Variable(name), silent=True) if name in names:
+            return _emptied(node)
+    return node
 
 
 def _inner(node: Node) -> Node:

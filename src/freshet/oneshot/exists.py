@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from freshet.algebra.expressions import Exists
 from freshet.algebra.free_variables import variables_of
+from freshet.algebra.nodes import Node
 from freshet.oneshot.dataset import Ids
+from freshet.oneshot.endpoint_rows import without_passed_over
 from freshet.oneshot.evaluate import evaluate
 from freshet.oneshot.joining import have_compatible
 from freshet.oneshot.scope import Scope
@@ -30,7 +32,8 @@ def exists(scope: Scope, expression: Exists, columns: Mapping[str, Ids], count: 
     for rows in _rows_by_bound(outer):
         some = outer.take(rows).bound()
         numbers, firsts = numbered(some, tuple(some.columns))
-        result[rows] = _have_solutions(some.take(firsts), expression, scope)[numbers]
+        pattern = without_passed_over(expression.pattern, outer.columns.keys() - some.columns.keys())
+        result[rows] = _have_solutions(some.take(firsts), pattern, scope)[numbers]
     return result
 
 
@@ -45,9 +48,9 @@ def _rows_by_bound(table: Table) -> list[Rows]:
     return [np.flatnonzero(masks == number) for number in range(len(firsts))]
 
 
-def _have_solutions(outer: Table, expression: Exists, scope: Scope) -> NDArray[np.bool_]:
+def _have_solutions(outer: Table, pattern: Node, scope: Scope) -> NDArray[np.bool_]:
     given = outer if outer.columns else None
-    found = evaluate(expression.pattern, replace(scope, outer=given, hint=given))
+    found = evaluate(pattern, replace(scope, outer=given, hint=given))
     names = [name for name in outer.columns if name in found.columns]
     if not names:
         return np.full(outer.count, found.count > 0)

@@ -368,6 +368,10 @@ FORMS = (
     "PATTERN SERVICE SILENT ?where { :u1 :followers ?n }",
     "PATTERN SERVICE SILENT ?where { ?user :followers ?n } SERVICE SILENT ?where { ?user :home ?home }",
     "PATTERN SERVICE SILENT ?where { ?user :followers ?n } FILTER (?n > 25)",
+    "PATTERN FILTER EXISTS { SERVICE SILENT ?where { ?user :followers ?n } FILTER (?n > 25) }",
+    "PATTERN FILTER NOT EXISTS { SERVICE SILENT ?where { ?user :followers ?n } FILTER (?n > 25) }",
+    "PATTERN FILTER (?user = :u1 || NOT EXISTS { SERVICE SILENT ?where { ?user :followers ?n } FILTER (?n > 25) })",
+    "PATTERN MINUS { SERVICE SILENT ?where { ?user :followers ?n } }",
     "PATTERN { SERVICE <ONE> { ?user :followers ?n } } UNION { BIND (<ONE> AS ?x) SERVICE ?x { ?user :followers ?n } }",
 )
 

@@ -8,19 +8,22 @@
 from __future__ import annotations
 
 from freshet.algebra.nodes import Minus
+from freshet.oneshot.endpoint_rows import without_endpoint
 from freshet.oneshot.evaluate import evaluate
 from freshet.oneshot.joining import have_compatible, shared
 from freshet.oneshot.scope import Scope
-from freshet.oneshot.table import Table
+from freshet.oneshot.table import Table, stacked
 
 
 @evaluate.register
 def _(node: Minus, scope: Scope) -> Table:
     left = evaluate(node.left, scope)
+    left, unasked = without_endpoint(node.right, left)
     hint = left.bound()
     right = evaluate(node.right, scope.hinted(hint if hint.columns else None))
     left = scope.correlated(left, right.columns)
     names = shared(left, right)
     constants = scope.outer_names(left)  # which stand for terms here, and are in no solution's domain
     domain = [name for name in names if name not in constants]
-    return left.where(~have_compatible(left, right, names, domain)) if domain else left
+    kept = left.where(~have_compatible(left, right, names, domain)) if domain else left
+    return kept if unasked is None else stacked([kept, scope.correlated(unasked, right.columns)])

@@ -119,6 +119,29 @@ def test_rows_that_leave_the_endpoint_unbound(session: Session, endpoint: Endpoi
             rows(session, f"SELECT * {{ {text.replace('SILENT', '')} }}")
 
 
+@pytest.mark.parametrize(
+    ("form", "users"),
+    [
+        ("FILTER EXISTS { SILENT }", ["<u1>", "<u3>"]),
+        ("FILTER NOT EXISTS { SILENT }", ["<u999>"]),
+        ("FILTER EXISTS { SILENT FILTER (?n > 1) }", ["<u1>"]),
+        ("FILTER NOT EXISTS { SILENT FILTER (?n > 1) }", ["<u3>", "<u999>"]),
+        ("FILTER EXISTS { SILENT FILTER (?user = :u3) }", ["<u3>"]),
+        ("FILTER (?user = :u999 || EXISTS { SILENT })", ["<u1>", "<u3>", "<u999>"]),
+        ("MINUS { SILENT }", ["<u3>", "<u999>"]),
+    ],
+)
+def test_exists_and_minus_for_rows_that_leave_the_endpoint_unbound(
+    session: Session, endpoint: EndpointProcess, form: str, users: list[str]
+) -> None:
+    values = f"VALUES (?user ?where) {{ (:u1 <{endpoint.url}>) (:u3 UNDEF) (:u999 <{endpoint.url}>) }}"
+    asked = form.replace("SILENT", "SERVICE SILENT ?where { ?user :followers ?n }")
+    assert [row["user"] for row in rows(session, f"SELECT ?user {{ {values} {asked} }}")] == users
+    if "?user =" not in form:
+        with pytest.raises(InputError, match=r"\?where, the endpoint of SERVICE"):
+            rows(session, f"SELECT ?user {{ {values} {asked.replace('SILENT', '')} }}")
+
+
 def test_many_bindings_in_batches(session: Session, endpoint: EndpointProcess) -> None:
     users = " ".join(f":u{n}" for n in range(250))
     text = f"SELECT * {{ VALUES ?user {{ {users} }} SERVICE <{endpoint.url}> {{ ?user :followers ?n }} }}"
