@@ -26,6 +26,7 @@ from freshet.federation.moment import Flags, Ids, Moment
 from freshet.federation.refresh_policy import RefreshPolicy
 from freshet.federation.service_query import ServiceQuery
 from freshet.federation.settings import ServiceSettings, shown
+from freshet.federation.view_entries import ViewEntry
 from freshet.federation.view_rows import ViewRows, without_blanks
 from freshet.kernels.joins import number_rows
 from freshet.rdf.arrow import read_only
@@ -165,6 +166,18 @@ class LocalView:
                 self._send(self._entries(np.empty((1, 0), np.int64)))
             elif self._settings.load_whole and not self._known.any():
                 self._submit(self.query.whole(), np.empty(0, np.int64), single=False)
+
+    def entries(self) -> list[ViewEntry]:
+        """The entries that are known by now, with their best-before times."""
+        with self._lock:
+            self._collect()
+            known = np.flatnonzero(self._known)
+            keys = rows_of_terms(self._key_rows[known], self._dictionary) if self.keys else [()] * len(known)
+            counts = self._rows.counts(len(self._known))[known].tolist()
+            best_before_ms = self._ranker.best_before_ms(known).astype(np.int64).tolist()
+            about = zip(keys, counts, self._fetched_ms[known].tolist(), best_before_ms, strict=True)
+            where = shown(self.endpoint.url)
+            return [ViewEntry(where, dict(zip(self.keys, key, strict=True)), *rest) for key, *rest in about]
 
     @property
     def _key_rows(self) -> Ids:

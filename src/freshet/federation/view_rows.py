@@ -32,6 +32,10 @@ class ViewRows:
         rows = np.flatnonzero(np.isin(self._owners, entries))
         return Columns({name: self._values[rows, at] for at, name in enumerate(self._names)}, len(rows))
 
+    def counts(self, entries: int) -> Ids:
+        """How many solutions each of so many entries has."""
+        return np.bincount(self._owners, minlength=entries)
+
     def differs(self, other: ViewRows, entries: Ids, comparable: Callable[[Ids], Ids]) -> Flags:
         """For which entries the solutions here and there are not the same bag."""
         mine, yours = self._sorted(entries, comparable), other._sorted(entries, comparable)
