@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import csv
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from conformance.known_failures import known_failures
 from shared_data import ROOT
 
 SUITES = ("data/rml-tests/rml-core", "data/rml-tests/rml-fnml", "data/rml-tests/rml-io", "data/rml-legacy-tests")
 _LEGACY_KINDS = ("-CSV", "-JSON", "-XML")
 BASE = "http://example.com/"
 
-KNOWN_FAILURES: dict[str, str] = {
-    name: reason
-    for name, reason in tomllib.loads(
-        (Path(__file__).parent / "known_failures.toml").read_text(encoding="utf-8")
-    ).items()
-    if name.startswith("rml-")
-}
+KNOWN_FAILURES = known_failures("rml-")
 
 
 @dataclass(frozen=True, slots=True)

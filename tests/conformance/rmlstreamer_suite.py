@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from conformance.known_failures import known_failures
 from shared_data import ROOT
 
 SUITE = "data/rmlstreamer/stream"
 # Those in the last folder have joins of two sources, which RMLStreamer's main branch does not do over streams.
 FOLDERS = ("kafka", "tcp", "fno-testcases/kafka", "fno-testcases/tcp", "joins", "inapplicable")
 DATA = (".csv", ".json", ".xml")
-KNOWN_FAILURES: dict[str, str] = {
-    name: reason
-    for name, reason in tomllib.loads((Path(__file__).parent / "known_failures.toml").read_text("utf-8")).items()
-    if name.startswith("rmlstreamer")
-}
+KNOWN_FAILURES = known_failures("rmlstreamer")
 
 
 @dataclass(frozen=True, slots=True)

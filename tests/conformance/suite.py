@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
-from pathlib import Path
 
+from conformance.known_failures import known_failures
 from conformance.manifests import W3cTest, read_tests
 from shared_data import ROOT
 
 SUITE = "data/w3c-sparql-tests"
 MANIFESTS = ("sparql10/manifest.ttl", "sparql11/manifest-all.ttl")
 
-
-KNOWN_FAILURES: dict[str, str] = {
-    name: reason
-    for name, reason in tomllib.loads(
-        (Path(__file__).parent / "known_failures.toml").read_text(encoding="utf-8")
-    ).items()
-    if name.startswith("sparql")
-}
+KNOWN_FAILURES = known_failures("sparql")
 
 _NOT_QUERIES = {
     "UpdateEvaluationTest": "Update",

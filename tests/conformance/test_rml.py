@@ -12,6 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from conformance.isomorphism import Row, same_bag
+from conformance.known_failures import parameters
 from conformance.rml_output import quads_in
 from conformance.rml_suite import BASE, CASES, KNOWN_FAILURES, SUITES, RmlCase
 from freshet.rdf.errors import FreshetError
@@ -21,15 +22,7 @@ from shared_data import shared
 COUNTS = {"rml-core": 76, "rml-fnml": 20, "rml-io": 73, "rml-legacy-tests": 118}
 
 
-def parameters() -> list[object]:
-    def marks(name: str) -> list[pytest.MarkDecorator]:
-        known = name in KNOWN_FAILURES
-        return [pytest.mark.xfail(reason=KNOWN_FAILURES[name], strict=True)] if known else []
-
-    return [pytest.param(case, id=case.name, marks=marks(case.name)) for case in CASES]
-
-
-@pytest.mark.parametrize("case", parameters())
+@pytest.mark.parametrize("case", parameters(CASES, KNOWN_FAILURES))
 def test_rml(case: RmlCase, rml_spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error may be one of the whole mapping, or records that are rejected. A case that expects one and shows the
     output all the same (of the records that are left) may have either."""

@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from conformance.isomorphism import same_bag
+from conformance.known_failures import parameters
 from conformance.rml_output import quads_in
 from conformance.rmlstreamer_suite import CASES, KNOWN_FAILURES, SUITE, StreamCase
 from freshet.rdf.batch import elements_of
@@ -107,15 +108,7 @@ def triples_of(case: StreamCase, spark: SparkSession, received) -> list[tuple]:
     return found
 
 
-def parameters() -> list[object]:
-    def marks(name: str) -> list[pytest.MarkDecorator]:
-        known = name in KNOWN_FAILURES
-        return [pytest.mark.xfail(reason=KNOWN_FAILURES[name], strict=True)] if known else []
-
-    return [pytest.param(case, id=case.name, marks=marks(case.name)) for case in CASES]
-
-
-@pytest.mark.parametrize("case", parameters())
+@pytest.mark.parametrize("case", parameters(CASES, KNOWN_FAILURES))
 def test_rmlstreamer(case: StreamCase, rml_spark: SparkSession, topics: dict[str, DataFrame], tmp_path: Path) -> None:
     def received(source) -> DataFrame:
         match source.source:

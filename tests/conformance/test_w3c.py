@@ -12,6 +12,7 @@ import pytest
 from conformance.comparing import difference
 from conformance.engine import answer, endpoints
 from conformance.expected import FORMATS, read_expected, terms_of
+from conformance.known_failures import parameters
 from conformance.manifests import W3cTest, file_of
 from conformance.suite import KNOWN_FAILURES, OUT_OF_SCOPE, SUITE, TESTS
 from freshet.algebra.nodes import Distinct, Node, OrderBy, Project, Query, Reduced, Slice
@@ -95,15 +96,7 @@ def text_of(path: Path) -> str:
     return path.read_bytes().decode()
 
 
-def parameters() -> list[object]:
-    def marks(name: str) -> list[pytest.MarkDecorator]:
-        known = name in KNOWN_FAILURES
-        return [pytest.mark.xfail(reason=KNOWN_FAILURES[name], strict=True)] if known else []
-
-    return [pytest.param(test, id=test.name, marks=marks(test.name)) for test in TESTS]
-
-
-@pytest.mark.parametrize("test", parameters())
+@pytest.mark.parametrize("test", parameters(TESTS, KNOWN_FAILURES))
 def test_w3c(test: W3cTest) -> None:
     HANDLERS[test.kind](test)
 

@@ -19,3 +19,12 @@ class Triples(NamedTuple):
     subjects: Ids
     predicates: Ids
     objects: Ids
+
+
+def renamed(column: Ids, names: Ids) -> Ids:
+    """A column with other ids in place of some: `names` has two rows, what is replaced, in order, and by what."""
+    old, new = names
+    if not old.size:
+        return column
+    at = np.minimum(np.searchsorted(old, column), old.size - 1)
+    return np.where(old[at] == column, new[at], column)

@@ -7,7 +7,7 @@ import pyarrow.dataset as ds
 
 from freshet.native.coordinator import Engine
 from freshet.rdf.dictionary import Dictionary
-from freshet.rdf.triples import DEFAULT_GRAPH, Ids
+from freshet.rdf.triples import DEFAULT_GRAPH, Ids, renamed
 from freshet.store.dataset import StoredDataset
 from freshet.store.graph_directory import GraphDirectory
 
@@ -27,9 +27,9 @@ def open_graph(
         changed = _enter_terms(directory, dictionary)
     with engine.loading(), stored.changing:  # a snapshot has all of it or nothing
         for name, index in directory.graphs():
-            graph = home if name == DEFAULT_GRAPH else int(_translated(np.array([name], np.int64), changed)[0])
+            graph = home if name == DEFAULT_GRAPH else int(renamed(np.array([name], np.int64), changed)[0])
             if changed.size or engine.names or not _is_empty(stored, graph):
-                subjects, predicates, objects = (_translated(column, changed) for column in index.triples())
+                subjects, predicates, objects = (renamed(column, changed) for column in index.triples())
                 engine.load(subjects, predicates, objects, graph)
             else:
                 stored.mount(index, graph)
@@ -49,12 +49,3 @@ def _enter_terms(directory: GraphDirectory, dictionary: Dictionary) -> Ids:
         changed.append(np.stack([given[differ], found[differ]]))
     both = np.concatenate(changed, axis=1)
     return both[:, np.argsort(both[0])]
-
-
-def _translated(column: Ids, changed: Ids) -> Ids:
-    """A column with the ids that it has here."""
-    old, new = changed
-    if not old.size:
-        return column
-    at = np.minimum(np.searchsorted(old, column), old.size - 1)
-    return np.where(old[at] == column, new[at], column)

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from freshet.kernels.dictionary import next_id
 from freshet.rdf.arrow import numbers
-from freshet.rdf.triples import Ids
+from freshet.rdf.triples import Ids, renamed
 from freshet.spark.bulk_blocks import StagedBlock, read_rows, read_terms, stage_rows
 from freshet.spark.bulk_terms import wanted
 
@@ -103,17 +103,8 @@ def _changes(terms: pa.Table, resolved: Mapping[str, int]) -> Ids:
     return np.stack([before[differ], after[differ]])
 
 
-def changed(column: Ids, changes: Ids) -> Ids:
-    """A column with the ids that are to be in it."""
-    before, after = changes
-    if not before.size:
-        return column
-    at = np.minimum(np.searchsorted(before, column), before.size - 1)
-    return np.where(before[at] == column, after[at], column)
-
-
 def _rewritten(block: StagedBlock, changes: Ids, folder: Path, name: str) -> StagedBlock:
     terms = read_terms(folder, block.name)
-    ids = changed(terms.column("id").to_numpy(), changes)
+    ids = renamed(terms.column("id").to_numpy(), changes)
     terms = pa.table([numbers(ids), terms.column("key")], names=["id", "key"])
-    return stage_rows(changed(read_rows(folder, block.name), changes), terms, folder, name, block.family)
+    return stage_rows(renamed(read_rows(folder, block.name), changes), terms, folder, name, block.family)

@@ -18,14 +18,9 @@ from freshet.kernels.adjacency_reading import (
 )
 from freshet.rdf.triples import ANY, Ids, Triples
 from freshet.store.appended_arrays import AppendedArrays, Chains, no_rows
+from freshet.store.found import NO_IDS, NO_TRIPLES, NOTHING_FOUND, Column, Found
 
 SUBJECT, OBJECT = 0, 2
-Column = Ids | int
-Found = tuple[Ids, Triples]
-
-_NOTHING = np.empty(0, np.int64)
-_NO_TRIPLES = Triples(_NOTHING, _NOTHING, _NOTHING)
-NOTHING_FOUND: Found = (_NOTHING, _NO_TRIPLES)
 
 
 class AppendedView:
@@ -81,7 +76,7 @@ class AppendedView:
             return self.triples()
         group = self._groups.get(predicate)
         if group is None:
-            return _NO_TRIPLES
+            return NO_TRIPLES
         arrays = self._arrays
         subjects, objects = rows_along(
             arrays.along, arrays.out.nodes, arrays.into.nodes, self.rows, *self._group_rows(group)
@@ -148,7 +143,7 @@ class AppendedView:
             return np.zeros(min(every, 1), np.int64), every
         group = self._groups.get(int(predicates))
         if group is None:
-            return _NOTHING, 0
+            return NO_IDS, 0
         found = self._group_arrays.get(group)
         if found is None:
             found = self._group_arrays[group] = np.array([group], np.int64)

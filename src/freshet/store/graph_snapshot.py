@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from freshet.kernels.adjacency_reading import merge_found
 from freshet.kernels.both_parts import find_both, probe_both
 from freshet.rdf.triples import ANY, Ids, Triples
 from freshet.store.appended_view import AppendedView
+from freshet.store.found import Column, Found, found_in_both
 from freshet.store.triple_index import OBJECT, SUBJECT, TripleIndex
 
 _COUNT_MASK = 0xFFFFFFFF
-Column = Ids | int
 
 
 class GraphSnapshot:
@@ -60,7 +59,7 @@ class GraphSnapshot:
             return rows
         return Triples(*(np.concatenate(columns) for columns in zip(rows, more, strict=True)))
 
-    def probe(self, subjects: Column, predicates: Column, objects: Column) -> tuple[Ids, Triples]:
+    def probe(self, subjects: Column, predicates: Column, objects: Column) -> Found:
         """Every match of many patterns, with the number of the pattern, in the order of the patterns."""
         if not isinstance(predicates, np.ndarray) and predicates != ANY:
             if isinstance(subjects, np.ndarray):
@@ -70,17 +69,12 @@ class GraphSnapshot:
                 return self._probe_keys(OBJECT, objects, int(predicates))
         return self._probe_apart(subjects, predicates, objects)
 
-    def _probe_apart(self, subjects: Column, predicates: Column, objects: Column) -> tuple[Ids, Triples]:
+    def _probe_apart(self, subjects: Column, predicates: Column, objects: Column) -> Found:
         more = self.appended.probe(subjects, predicates, objects)
         found = self.base.probe(subjects, predicates, objects)
-        if not more[0].size:
-            return found
-        if not found[0].size:
-            return more
-        numbers, *columns = merge_found(found[0], *found[1], more[0], *more[1])
-        return numbers, Triples(*columns)
+        return found_in_both(found, more)
 
-    def _probe_keys(self, key: int, keys: Ids, predicate: int) -> tuple[Ids, Triples]:
+    def _probe_keys(self, key: int, keys: Ids, predicate: int) -> Found:
         """The rows of many subjects or objects of a predicate."""
         order = self.base.order(key)
         table, group = order.group(predicate), self.appended.group(predicate)

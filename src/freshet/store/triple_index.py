@@ -7,6 +7,7 @@ import threading
 import numpy as np
 
 from freshet.rdf.triples import ANY, Ids, Triples
+from freshet.store.found import Column
 from freshet.store.order_arrays import OrderArrays
 from freshet.store.predicate_rows import PredicateRows
 from freshet.store.sorted_triples import SortedTriples
@@ -14,7 +15,6 @@ from freshet.store.sorting import other_order, sorted_order
 
 SUBJECT, PREDICATE, OBJECT = range(3)
 _COUNT_MASK = 0xFFFFFFFF
-Column = Ids | int
 
 
 class TripleIndex:

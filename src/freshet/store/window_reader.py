@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from freshet.kernels.adjacency_reading import merge_found
 from freshet.kernels.window_rows import IN, OUT, probe_window, rows_in_window, scan_window
 from freshet.rdf.triples import ANY, Ids, Triples
 from freshet.store.appended_view import OBJECT, SUBJECT, AppendedView
+from freshet.store.found import NO_IDS, NO_TRIPLES, Column, Found, found_in_both
 from freshet.store.stream_index import IndexedBatches
 from freshet.store.triple_index import TripleIndex
-
-Column = Ids | int
-Found = tuple[Ids, Triples]
-
-_NOTHING = np.empty(0, np.int64)
-_NO_TRIPLES = Triples(_NOTHING, _NOTHING, _NOTHING)
 
 
 class WindowReader:
@@ -53,12 +47,7 @@ class WindowReader:
         """Every match of many patterns, with the number of the pattern, in the order of the patterns."""
         found = self._probe_rows(subjects, predicates, objects)
         more = self._others.probe(subjects, predicates, objects)
-        if not more[0].size:
-            return found
-        if not found[0].size:
-            return more
-        numbers, *columns = merge_found(found[0], *found[1], more[0], *more[1])
-        return numbers, Triples(*columns)
+        return found_in_both(found, more)
 
     def _probe_rows(self, subjects: Column, predicates: Column, objects: Column) -> Found:
         if isinstance(subjects, np.ndarray):
@@ -74,7 +63,7 @@ class WindowReader:
             return self._probe_rows(subjects, predicates, np.full(predicates.size, objects, np.int64))
         scans = [self._rows(ANY, predicate, ANY) for predicate in predicates.tolist()]
         numbers = np.repeat(np.arange(len(scans)), [scan.size for scan in scans])
-        return numbers, self._appended.at(np.concatenate([_NOTHING, *scans]))
+        return numbers, self._appended.at(np.concatenate([NO_IDS, *scans]))
 
     def _rows(self, subject: int, predicate: int, object: int) -> Ids:
         """The rows of the batches that match a pattern."""
@@ -85,7 +74,7 @@ class WindowReader:
             return self._probe_keys(OBJECT, np.array([object], np.int64), predicate)[1]
         groups, every = self._appended.asked_groups(predicate)
         if not groups.size:
-            return _NOTHING
+            return NO_IDS
         batches, _, runs, _ = self._indexed
         nodes = self._appended.nodes(SUBJECT)[1]
         found: Ids = scan_window(batches, runs, self._from_ms, self._to_ms, nodes, -1 if every else int(groups[0]))
@@ -95,7 +84,7 @@ class WindowReader:
         """The rows of many subjects or objects, with the number of the key."""
         groups, every = self._appended.asked_groups(predicates)
         if not groups.size:
-            return _NOTHING, _NOTHING
+            return NO_IDS, NO_IDS
         batches, slots, runs, _ = self._indexed
         numbers, rows = probe_window(
             slots,
@@ -114,7 +103,7 @@ class WindowReader:
     def _not_indexed(self, others: Triples) -> Triples:
         """Those of some triples that are not among the rows of the batches."""
         if not others.subjects.size:
-            return _NO_TRIPLES
+            return NO_TRIPLES
         batches, _, runs, _ = self._indexed
         rows = self._appended.rows_of(Triples(*(np.ascontiguousarray(column) for column in others)))
         indexed = rows_in_window(batches, runs, self._from_ms, self._to_ms, rows)
