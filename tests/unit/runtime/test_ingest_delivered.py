@@ -11,6 +11,7 @@ import pytest
 from freshet.federation.settings import ServiceSettings
 from freshet.rdf.batch import Layout
 from freshet.results.report import Report
+from freshet.runtime import checkpoint as checkpoint_module
 from freshet.runtime.checkpoint import Checkpoint
 from freshet.runtime.ingest import Ingest
 from freshet.runtime.intake import StreamIntake
@@ -89,10 +90,18 @@ def test_delivered_waits_for_remote_data(tmp_path, endpoint):
         assert count >= entry
 
 
+PATIENT = ServiceSettings(hosts=("127.0.0.1",), timeout_seconds=1000)
+
+
+def lines(folder: Path) -> list[int]:
+    """The times of all reports in a sink's files."""
+    return [json.loads(line)["time"] for file in sorted(folder.glob("*")) for line in file.open()]
+
+
 def run_until_stopped(folder: Path, endpoint: EndpointProcess, numbers: range, *, finish: bool) -> list[int]:
-    """A run over some batches, ended as a pipeline is; gives the times of all reports in the sink's files."""
+    """A run over some batches, ended as a pipeline is; gives the times of all reports of the query with SERVICE."""
     checkpoint = Checkpoint(folder / "checkpoint", every_seconds=1e6)
-    session = Session(services=ServiceSettings(hosts=("127.0.0.1",)), stored=checkpoint.dataset)
+    session = Session(services=PATIENT, stored=checkpoint.dataset)
     checkpoint.recover(session.dictionary)
     session.engine.go_on_counting(checkpoint.counted)
     session.stream(IRI)
@@ -103,7 +112,13 @@ def run_until_stopped(folder: Path, endpoint: EndpointProcess, numbers: range, *
         WHERE {{ WINDOW <w> {{ ?s :p ?o }} SERVICE <{endpoint.url}> {{ ?s :followers ?n }} }}""",
         on_report=ingest.deliver,
     )
-    ingest.connect("q", [FileSink(folder / "out", session.dictionary, resume=not checkpoint.is_new)])
+    session.register(
+        """PREFIX : <http://e/> REGISTER RSTREAM <local> AS SELECT ?o
+        FROM NAMED WINDOW <w> ON :s [RANGE PT1S STEP PT1S] WHERE { WINDOW <w> { ?s :p ?o } }""",
+        on_report=ingest.deliver,
+    )
+    for name, out in (("q", "out"), ("local", "local")):
+        ingest.connect(name, [FileSink(folder / out, session.dictionary, resume=not checkpoint.is_new)])
     ingest.open({"s": StreamIntake("s", IRI, LAYOUT, "s")})
     for number in numbers:
         times = [500 + 1000 * number]
@@ -112,12 +127,14 @@ def run_until_stopped(folder: Path, endpoint: EndpointProcess, numbers: range, *
         ingest.batch("s", number, table, records=1, rejected=0, seconds=0.0)
         if number == 2 and not finish:
             wait_until(lambda: bool(endpoint.seen))
+    if not finish:
+        wait_until(lambda: len(lines(folder / "local")) == len(numbers) - 1)
     if finish:
         ingest.finish()
     ingest.let_go()
     session.close()
     ingest.close()
-    return [json.loads(line)["time"] for file in sorted((folder / "out").glob("*")) for line in file.open()]
+    return lines(folder / "out")
 
 
 def test_a_stop_leaves_what_remote_data_were_not_there_for_to_the_next_run(tmp_path, endpoint):
@@ -128,3 +145,14 @@ def test_a_stop_leaves_what_remote_data_were_not_there_for_to_the_next_run(tmp_p
     assert before == wanted[: len(before)]
     endpoint.does()
     assert run_until_stopped(tmp_path, endpoint, range(8, 10), finish=True) == wanted
+
+
+def test_a_query_that_waits_holds_up_no_other(tmp_path, endpoint, monkeypatch):
+    """Also where what was delivered is noted with every batch; what it owes is done by the next run."""
+    monkeypatch.setattr(checkpoint_module, "_MARK_SECONDS", 0.0)
+    endpoint.does(delay_seconds=1000)
+    assert run_until_stopped(tmp_path, endpoint, range(8), finish=False) == []
+    endpoint.does()
+    wanted = [1000 * number for number in range(1, 11)]
+    assert run_until_stopped(tmp_path, endpoint, range(8, 10), finish=True) == wanted
+    assert lines(tmp_path / "local") == wanted
