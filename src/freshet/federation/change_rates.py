@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from freshet.federation.moment import Flags, Ids, Numbers
 
 _LEAST, _MOST, _POINTS = 1e-6, 2.0, 42
+_FASTER = 4.0  # than a rate that somebody says all entries have on average some may be
 _USUAL = 1e-3  # slower rates than this are taken for as much less likely at first
 _PRIOR_ENTRIES = 8.0  # how many entries the first prior counts for
 _EXPECTED_SPREAD = 1.0  # a rate that somebody says all entries have on average is off by a factor of e for many
@@ -35,11 +36,11 @@ class ChangeRates:
 
     def __init__(self, count: int = 0, *, usual: float | None = None, kept: float = _KEPT) -> None:
         """`usual` is what somebody says the rate of an entry is on average; without, little is expected."""
-        self.grid: Numbers = np.geomspace(_LEAST, _MOST, _POINTS)
+        self.grid: Numbers = _grid(_MOST if usual is None else max(_MOST, _FASTER * usual))
         self._kept = kept
         self._count = count
-        self._logs: Floats = np.zeros((count, _POINTS), np.float32)  # with room for more
-        self._shares: Floats = np.zeros((count, _POINTS), np.float32)
+        self._logs: Floats = np.zeros((count, len(self.grid)), np.float32)  # with room for more
+        self._shares: Floats = np.zeros((count, len(self.grid)), np.float32)
         self._looked_at = 0  # from which entry on to look again
         first = _shares(np.minimum(1.0, self.grid / _USUAL))
         if usual is not None:
@@ -60,7 +61,7 @@ class ChangeRates:
         """New entries, which the prior speaks for."""
         self._count = count
         if count > len(self._logs):
-            added = np.zeros((max(count, 2 * len(self._logs)) - len(self._logs), _POINTS), np.float32)
+            added = np.zeros((max(count, 2 * len(self._logs)) - len(self._logs), len(self.grid)), np.float32)
             self._logs = np.concatenate([self._logs, added])
             self._shares = np.concatenate([self._shares, added])
 
@@ -102,7 +103,7 @@ class ChangeRates:
 
     def _around(self, rates: float | Numbers, spread: float) -> Numbers:
         """How much less likely than these rates those of the grid are."""
-        off = np.log(self.grid / np.clip(rates, _LEAST, _MOST)) / spread
+        off = np.log(self.grid / np.clip(rates, self.grid[0], self.grid[-1])) / spread
         result: Numbers = np.exp(-np.minimum(off * off / 2, _LEAST_LIKELY))
         return result
 
@@ -120,6 +121,14 @@ class ChangeRates:
         # in whole, as what float32 loses would add up
         self._total += weights.sum(axis=0, dtype=np.float64) - self._shares[entries].sum(axis=0, dtype=np.float64)
         self._shares[entries] = weights
+
+
+def _grid(most: float) -> Numbers:
+    """Rates up to the most, or the next that the constant factor gives."""
+    factor = (_MOST / _LEAST) ** (1 / (_POINTS - 1))
+    more = np.ceil(np.log(most / _MOST) / np.log(factor))
+    result: Numbers = np.geomspace(_LEAST, _MOST * factor**more, _POINTS + int(more))
+    return result
 
 
 def _shares(numbers: Numbers) -> Numbers:

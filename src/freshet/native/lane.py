@@ -208,12 +208,15 @@ class Lane:
         return self._waiting > most
 
     def drain(self, most: int = 0) -> None:
-        """Wait until everything is done, or no more than so many elements wait. The engine must not be locked."""
+        """Wait until everything is done, or no more than so many elements wait. The engine must not be locked.
+
+        Of what is closed nothing is reported any more, so nobody waits for the evaluation that it is in.
+        """
         with self._changed:
             if most:
                 self._changed.wait_for(lambda: self._waiting <= most)
             else:
-                self._changed.wait_for(lambda: not self._queue and self._working is None)
+                self._changed.wait_for(lambda: self._closed or (not self._queue and self._working is None))
             if self._error is not None:
                 raise self._error
 

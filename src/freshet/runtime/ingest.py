@@ -292,11 +292,11 @@ class Ingest:
     def _begin(self, checkpoint: Checkpoint, batch: Batch) -> None:
         """What has been reported so far is on the disk before anybody relies on it."""
         if checkpoint.is_mark_due():
-            self._engine.drain()  # queries with threads of their own have reported too
+            delivered = self._delivered()  # first, as queries with threads of their own go on reporting
             for sinks in self._sinks.values():
                 for sink in sinks:
                     sink.sync()
-            checkpoint.delivered = max(checkpoint.delivered, self._delivered())
+            checkpoint.delivered = max(checkpoint.delivered, delivered)
         checkpoint.begins(batch.sequence, last_time(batch.table))
 
     def deliver(self, report: Report) -> None:

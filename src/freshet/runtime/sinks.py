@@ -56,8 +56,8 @@ class FileSink:
 
     def deliver(self, report: Report) -> None:
         if not self._is_there(report.time_ms):
-            self._unsynced = True
             self._file.write(report_json(report, self._dictionary))
+            self._unsynced = True
 
     def pass_over(self, report: Report) -> None:
         self._is_there(report.time_ms)
@@ -78,10 +78,10 @@ class FileSink:
         self._file.flush()
 
     def sync(self) -> None:
+        unsynced, self._unsynced = self._unsynced, False  # first: another thread may write meanwhile
         self._file.flush()
-        if self._unsynced:
+        if unsynced:
             os.fsync(self._file.fileno())
-            self._unsynced = False
 
     def close(self) -> None:
         self.sync()

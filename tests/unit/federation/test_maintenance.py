@@ -177,6 +177,16 @@ def test_a_usual_rate_is_a_start_only() -> None:
     assert slow.fresh_chances(other, np.array([10.0]))[0] == pytest.approx(0.66, abs=0.1)
 
 
+def test_a_usual_rate_may_be_faster_than_windows_move() -> None:
+    rates = ChangeRates(3, usual=50.0)
+    assert rates.rates(np.array([0]))[0] == pytest.approx(50, rel=0.5)
+    assert rates.fresh_chances(np.array([0]), np.array([0.2]))[0] < 0.05
+    slow = ChangeRates(3, usual=0.05)
+    assert np.array_equal(slow.grid, ChangeRates().grid)
+    rates.observe(np.array([1]), np.full(1, 1000.0), np.array([False]))
+    assert rates.rates(np.array([1]))[0] < 0.1  # it is a start only
+
+
 def test_a_usual_rate_that_is_quite_wrong_is_found_out_at_once() -> None:
     rates = ChangeRates(5, usual=1e-5)
     observed(rates, 0, 10.0, True, 2)

@@ -88,6 +88,10 @@ def test_delivered_waits_for_remote_data(tmp_path, endpoint):
         assert count >= entry
 
 
+LOCAL = """PREFIX : <http://e/> REGISTER RSTREAM <local> AS SELECT ?o
+    FROM NAMED WINDOW <w> ON :s [RANGE PT1S STEP PT1S] WHERE { WINDOW <w> { ?s :p ?o } }"""
+
+
 class MarkedWhenTold(Checkpoint):
     """Marks, which checkpoints are made of, come with every batch while `is_due`, however much time goes by."""
 
@@ -100,17 +104,24 @@ class MarkedWhenTold(Checkpoint):
 class StoppedRun:
     """A run of a pipeline on a folder, which is stopped as a pipeline is."""
 
-    def __init__(self, folder: Path, endpoint: EndpointProcess) -> None:
+    def __init__(self, folder: Path, endpoint: EndpointProcess, *, with_local: bool = False) -> None:
         self.checkpoint = MarkedWhenTold(folder / "checkpoint", every_seconds=1e6)
-        self.session = Session(services=ServiceSettings(hosts=("127.0.0.1",)), stored=self.checkpoint.dataset)
+        services = ServiceSettings(hosts=("127.0.0.1",), timeout_seconds=1000)
+        self.session = Session(services=services, stored=self.checkpoint.dataset)
         self.checkpoint.recover(self.session.dictionary)
         self.session.engine.go_on_counting(self.checkpoint.counted)
         self.session.stream(IRI)
         self.ingest = Ingest(self.session.engine, Metrics(["s"]), self.checkpoint)
         self.session.register(query(endpoint), on_report=self.ingest.deliver)
-        sink = FileSink(folder / "out", self.session.dictionary, resume=not self.checkpoint.is_new)
-        self.ingest.connect("q", [sink])
+        self._write("q", folder / "out")
+        if with_local:
+            self.session.register(LOCAL, on_report=self.ingest.deliver)
+            self._write("local", folder / "local")
         self.ingest.open({"s": StreamIntake("s", IRI, LAYOUT, "s")})
+
+    def _write(self, query: str, folder: Path) -> None:
+        sink = FileSink(folder, self.session.dictionary, resume=not self.checkpoint.is_new)
+        self.ingest.connect(query, [sink])
 
     def stop(self) -> None:
         self.ingest.let_go()
@@ -118,17 +129,15 @@ class StoppedRun:
         self.ingest.close()
 
 
-def reported(folder: Path) -> list[int]:
-    """The times of the reports in the sink's files."""
-    return [json.loads(line)["time"] for file in sorted((folder / "out").glob("*")) for line in file.open()]
+def reported(folder: Path, sink: str = "out") -> list[int]:
+    """The times of the reports in a sink's files."""
+    return [json.loads(line)["time"] for file in sorted((folder / sink).glob("*")) for line in file.open()]
 
 
-@pytest.mark.parametrize("marks", [False, True], ids=["all taken in", "a batch waits for a mark"])
+@pytest.mark.parametrize("marks", [False, True], ids=["no more marks", "marks with every batch"])
 def test_a_stop_leaves_what_remote_data_were_not_there_for_to_the_next_run(tmp_path, endpoint, marks):
     """The first run is stopped while its query waits for the endpoint, and has gone so far before that the last
     checkpoint, which says what was delivered, can cut something off the journal.
-
-    Before a mark is made the query is waited for, so some batches are not taken in yet where one is due.
     """
     wanted = [1000 * number for number in range(1, 16)]
     first = StoppedRun(tmp_path, endpoint)
@@ -151,3 +160,24 @@ def test_a_stop_leaves_what_remote_data_were_not_there_for_to_the_next_run(tmp_p
     second.ingest.finish()
     second.stop()
     assert reported(tmp_path) == wanted
+
+
+def test_a_query_that_waits_holds_up_no_other(tmp_path, endpoint):
+    """Also where what was delivered is noted with every batch; what it owes is done by the next run."""
+    wanted = [1000 * number for number in range(1, 11)]
+    endpoint.does(delay_seconds=1000)
+    first = StoppedRun(tmp_path, endpoint, with_local=True)
+    for number in range(8):
+        push(first.ingest, number)
+    wait_until(lambda: bool(endpoint.seen) and len(reported(tmp_path, "local")) == 7)
+    first.stop()
+    assert reported(tmp_path) == []
+
+    endpoint.does()
+    second = StoppedRun(tmp_path, endpoint, with_local=True)
+    for number in range(8, 10):
+        push(second.ingest, number)
+    second.ingest.finish()
+    second.stop()
+    assert reported(tmp_path) == wanted
+    assert reported(tmp_path, "local") == wanted
