@@ -115,6 +115,8 @@ def map_(
         done = run_map(spark, mapping, options)
     finally:
         spark.stop()
+    for join in done.unjoined:
+        print(f"freshet: no two records were joined of {join}", file=sys.stderr)
     told = f", {done.rejected} rejected, see {done.rejects}" if done.rejected else ""
     print(f"freshet: {done.records} records mapped{told}", file=sys.stderr)
     if done.rejected:

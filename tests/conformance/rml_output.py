@@ -19,6 +19,7 @@ _FORMATS = {
     ".ttl": ox.RdfFormat.TURTLE,
     ".n3": ox.RdfFormat.N3,
     ".jsonld": ox.RdfFormat.JSON_LD,
+    ".json": ox.RdfFormat.JSON_LD,
     ".rdfxml": ox.RdfFormat.RDF_XML,
 }
 

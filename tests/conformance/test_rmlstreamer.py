@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,11 +25,13 @@ from freshet.rml.parts import JoinPart, parts_of
 from freshet.rml.reader import read_mapping
 from freshet.rml.sources import FileSource, KafkaSource, SocketSource
 from freshet.rml.stream_inputs import StreamInput
+from freshet.rml.windows import WindowKind, default_window
 from freshet.spark import records
 from freshet.spark.live.connector import add_connector
 from freshet.spark.live.open import Reading, open_documents
 from freshet.spark.live.spool import Spool, read_documents
 from freshet.spark.live.tcp import TcpReceiver
+from freshet.spark.map_run import MapOptions, run_map
 from freshet.spark.stream import EncodedStream, StreamSpec
 from live_servers import KafkaBroker, LineServer
 from shared_data import shared
@@ -130,5 +133,24 @@ def test_rmlstreamer(case: StreamCase, rml_spark: SparkSession, topics: dict[str
 
 def test_all_cases_are_there() -> None:
     shared(SUITE)
-    assert len(CASES) == 193
+    assert len(CASES) == 198
     assert {case.name for case in CASES} >= set(KNOWN_FAILURES)
+
+
+def test_the_cases_of_the_branch_with_window_joins(rml_spark: SparkSession, tmp_path: Path) -> None:
+    """Those with messages are in the suite already. Of the others one joins files by two conditions (the last statement
+    of its mapping is not closed), and one says how windows are described."""
+    branch = shared("data/rmlstreamer/window-joins-branch")
+    for mapping in sorted((branch / "stream").rglob("mapping.ttl")):
+        assert mapping.read_bytes() == (branch.parent / mapping.relative_to(branch)).read_bytes()
+    for file in (branch / "double-join").glob("*.csv"):
+        shutil.copyfile(file, tmp_path / file.name)
+    (tmp_path / "m.ttl").write_text((branch / "double-join/mapping.rml.ttl").read_text() + ".")
+    run_map(rml_spark, tmp_path / "m.ttl", MapOptions(tmp_path / "out.nq", rejects=tmp_path / "rejects"))
+    assert quads_in(tmp_path / "out.nq") == quads_in(branch / "double-join/output.ttl")
+    (joined,) = (
+        part
+        for part in parts_of(read_mapping(branch / "join-config-extract/mapping.ttl"))
+        if isinstance(part, JoinPart)
+    )
+    assert joined.window == default_window(WindowKind.TUMBLING)

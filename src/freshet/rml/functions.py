@@ -106,6 +106,8 @@ _IDLAB = (
     _function("concat", "str otherStr delimiter", 2),
     _function("slugify", "str"),
 )
+# In its older namespace this function had another result: HTTP://VENUS, where it is http://VENUS now.
+_OLD_UPPER_URL = _function("toUpperCaseWholeURL", "str")
 _OTHER_NAMES = {
     "trim": "string_trim", "length": "string_length", "substring": "string_substring", "replace": "string_replace",
     "contains": "string_contains", "startsWith": "string_startsWith", "endsWith": "string_endsWith",
@@ -124,6 +126,7 @@ def _all() -> dict[str, Function]:
     found = {GREL + name: function for name, function in grel.items()}
     found |= {GREL + other: grel[name] for other, name in _OTHER_NAMES.items()}
     found |= {namespace + each.name: each for each in _IDLAB for namespace in (IDLAB, _IDLAB_OLD)}
+    found[_IDLAB_OLD + "toUpperCaseURL"] = _OLD_UPPER_URL
     return found
 
 

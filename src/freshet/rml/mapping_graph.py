@@ -74,10 +74,11 @@ class MappingGraph:
     def types(self, node: Value) -> set[str]:
         return {short(value.value) for value in self.get(node, "rdf:type")}
 
-    def only(self, node: Value, known: set[str]) -> None:
-        """Refuse a node with other properties of RML than these. Labels and other remarks are passed over."""
+    def only(self, node: Value, known: set[str], also: str = "rmls:") -> None:
+        """Refuse a node with other properties of RML, or with this prefix, than these. Labels and other remarks are
+        passed over."""
         for key, values in self._short.get(node, {}).items():
-            ours = ":" not in key or key.startswith(("rmls:", "fnml:", "http://semweb.mmlab.be/"))
+            ours = ":" not in key or key.startswith(("rmls:", "fnml:", "http://semweb.mmlab.be/", also))
             if values and ours and key not in known:
                 raise self.refused(key)
 

@@ -23,7 +23,7 @@ from freshet.rml.model import (
     TriplesMap,
 )
 from freshet.rml.reader_terms import DEFAULT_GRAPHS
-from freshet.rml.sources import LogicalSource
+from freshet.rml.sources import DatabaseSource, LogicalSource, called
 from freshet.rml.windows import JoinWindow
 
 CHILD, PARENT = "child", "parent"
@@ -75,6 +75,22 @@ def _column(side: Expression) -> str:
     if not isinstance(side, Reference):
         raise UnsupportedError("joins of streams compare references only, no templates or functions")
     return f"text of {side.text}"
+
+
+def join_name(part: JoinPart) -> str:
+    """A join as people know it: its two sources, and what is compared."""
+    compared = [_compared(each.child, each.parent) for each in part.conditions]
+    return f"{_source_name(part.child)} with {_source_name(part.parent)} by {', '.join(compared)}"
+
+
+def _source_name(source: LogicalSource) -> str:
+    """Of a database the table or query: its address may hold a password."""
+    return f"'{source.iterator}'" if isinstance(source.source, DatabaseSource) else called(source.source)
+
+
+def _compared(child: Expression, parent: Expression) -> str:
+    left, right = (str(side) if isinstance(side, Reference) else "an expression" for side in (child, parent))
+    return left if left == right else f"{left} = {right}"
 
 
 def parts_of(mapping: Mapping) -> list[Part | JoinPart]:

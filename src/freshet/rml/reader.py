@@ -9,6 +9,7 @@ from freshet.rdf.terms import Iri
 from freshet.rml.functions import FUNCTIONS, Functions
 from freshet.rml.mapping_graph import MappingGraph, Value, name_of
 from freshet.rml.model import (
+    Expression,
     JoinCondition,
     Mapping,
     ParentObject,
@@ -20,8 +21,7 @@ from freshet.rml.model import (
 from freshet.rml.reader_joins import listed, read_window
 from freshet.rml.reader_sources import read_logical_source
 from freshet.rml.reader_terms import TermMapReader, constant
-from freshet.rml.references import reference
-from freshet.rml.sources import Formulation, LogicalSource
+from freshet.rml.sources import LogicalSource
 
 _IN_TRIPLES_MAP = {"logicalSource", "subjectMap", "subject", "predicateObjectMap", "baseIRI"}
 _IN_PAIR = {"predicateMap", "predicate", "objectMap", "object", "graphMap", "graph"}
@@ -47,7 +47,7 @@ class _Reader:
         self._graph = graph
         self._base = base or graph.base
         self._functions = functions
-        self._formulations: dict[Value, Formulation] = {}
+        self._sources: dict[Value, LogicalSource] = {}
 
     def mapping(self) -> Mapping:
         graph = self._graph
@@ -55,9 +55,8 @@ class _Reader:
         maps = [node for node in maps if not graph.get(node, "fno:executes") and not self._is_execution(node)]
         if not maps:
             raise InputError("there is no triples map in it", file=graph.file)
-        sources = {node: self._source(node) for node in maps}
-        self._formulations = {node: source.formulation for node, source in sources.items()}
-        return Mapping(tuple(self._triples_map(node, sources[node]) for node in maps), graph.file, self._base)
+        self._sources = {node: self._source(node) for node in maps}
+        return Mapping(tuple(self._triples_map(*each) for each in self._sources.items()), graph.file, self._base)
 
     def _is_execution(self, node: Value) -> bool:
         """Whether a node is a function call of the old vocabulary, which is written with predicate-object maps."""
@@ -83,7 +82,7 @@ class _Reader:
         graph = self._graph
         graph.triples_map = name_of(node)
         base = graph.text(node, "baseIRI") or self._base
-        terms = TermMapReader(graph, source.formulation, base, self._functions, natural=not graph.full[node][_OLD])
+        terms = TermMapReader(graph, source, base, self._functions, natural=not graph.full[node][_OLD])
         subjects = terms.read_all(node, "subject", TermType.IRI, extra={"class", "graph", "graphMap"})
         if len(subjects) != 1:
             raise graph.wrong("needs one subject map")
@@ -118,33 +117,36 @@ class _Reader:
         graph = self._graph
         graph.only(node, _IN_PARENT)
         parent = graph.single(node, "parentTriplesMap")
-        if parent not in self._formulations:
+        if parent not in self._sources:
             raise graph.wrong(f"refers to {name_of(parent)}, which is no triples map")
         conditions = [
             condition
             for written in graph.get(node, "joinCondition")
-            for condition in self._conditions(written, terms, source.formulation, self._formulations[parent])
+            for condition in self._conditions(written, terms, source, self._sources[parent])
         ]
         window = read_window(graph, node)
         return ParentObject(name_of(parent), tuple(conditions), window, terms.targets(node))
 
     def _conditions(
-        self, node: Value, terms: TermMapReader, child: Formulation, parent: Formulation
+        self, node: Value, terms: TermMapReader, child: LogicalSource, parent: LogicalSource
     ) -> list[JoinCondition]:
         graph = self._graph
         graph.only(node, _IN_CONDITION)
         plain = graph.optional(node, "child"), graph.optional(node, "parent")
         if plain[0] is not None and plain[1] is not None:
             return [
-                JoinCondition(reference(left, child), reference(right, parent))
+                JoinCondition(
+                    terms.of(child).reference(left, "join condition"),
+                    terms.of(parent).reference(right, "join condition"),
+                )
                 for left, right in listed(plain[0].value, plain[1].value)
             ]
-        sides = []
-        for role, formulation in (("child", child), ("parent", parent)):
+        sides: list[Expression] = []
+        for role, source in (("child", child), ("parent", parent)):
             if graph.get(node, role):
-                sides.append(terms.of(formulation).expression_of_text(graph.single(node, role)))
+                sides.append(terms.of(source).reference(graph.single(node, role).value, "join condition"))
             else:
-                sides.append(terms.of(formulation).read(graph.single(node, f"{role}Map"), TermType.LITERAL).expression)
+                sides.append(terms.of(source).read(graph.single(node, f"{role}Map"), TermType.LITERAL).expression)
         return [JoinCondition(sides[0], sides[1])]
 
 

@@ -7,7 +7,9 @@ from urllib.parse import unquote, urlsplit
 
 import pyoxigraph as ox
 
+from freshet.rdf.errors import InputError
 from freshet.rml.mapping_graph import MappingGraph, Value
+from freshet.rml.reference_checks import check_iterator
 from freshet.rml.sources import (
     Compression,
     CsvDialect,
@@ -25,6 +27,9 @@ _IN_LOGICAL_SOURCE = {
     "compression",
 }  # fmt: skip
 _IN_FILE = {"path", "root", "encoding", "compression", "null"}
+_SQLITE = "jdbc:sqlite:"
+_IN_TABLE = {"csvw:url", "csvw:dialect", "csvw:null", "encoding", "compression", "null"}
+_IN_DIALECT = {f"csvw:{name}" for name in ("delimiter", "quoteChar", "commentPrefix", "header", "trim", "encoding")}
 _COMPRESSIONS = {
     "none": Compression.NONE,
     "gzip": Compression.GZIP,
@@ -52,16 +57,21 @@ def read_logical_source(graph: MappingGraph, node: Value) -> LogicalSource:
         raise graph.wrong("has a logical source without a source")
     iterator = graph.text(node, "iterator", "query", "sqlQuery", "tableName")
     formulation = _formulation(graph, node)
-    nulls = {value.value for value in graph.get(node, "null") + graph.get(source, "null")}
+    nulls = {value.value for value in graph.get(node, "null") + graph.get(source, "null", "csvw:null")}
     if formulation is Formulation.CSV and "http://semweb.mmlab.be/ns/rml#source" in graph.full[node]:
         nulls.add("")  # as the cases of the old vocabulary want it
-    return LogicalSource(
+    read = LogicalSource(
         _source(graph, node, source),
         formulation,
         iterator=iterator or None,
         nulls=frozenset(nulls),
         namespaces=_namespaces(graph, node),
     )
+    try:
+        check_iterator(read)
+    except InputError as error:
+        raise graph.wrong(f"has an iterator that cannot be followed: {error.message}") from None
+    return read
 
 
 def _formulation(graph: MappingGraph, node: Value) -> Formulation:
@@ -96,7 +106,7 @@ def _source(graph: MappingGraph, node: Value, source: Value) -> Source:
         return _file(graph, node, source, file_path(graph, path, graph.optional(source, "root")))
     if graph.get(source, "d2rq:jdbcDSN"):
         return DatabaseSource(
-            graph.single(source, "d2rq:jdbcDSN").value,
+            _database_url(graph, graph.single(source, "d2rq:jdbcDSN").value),
             graph.text(source, "d2rq:jdbcDriver"),
             graph.text(source, "d2rq:username"),
             graph.text(source, "d2rq:password"),
@@ -104,13 +114,25 @@ def _source(graph: MappingGraph, node: Value, source: Value) -> Source:
     place = graph.optional(source, "csvw:url", "dcat:downloadURL", "dcat:accessURL")
     if place is None:
         place = next((found for each in graph.get(source, "dcat:distribution") for found in _urls(graph, each)), None)
+    if graph.get(source, "csvw:url"):
+        graph.only(source, _IN_TABLE, "csvw:")
     if place is not None:
         return _file(graph, node, source, file_path(graph, place.value, None))
-    stream = read_stream_source(source, graph.full, graph.file)
+    try:
+        stream = read_stream_source(source, graph.full, graph.file)
+    except InputError as error:
+        raise graph.wrong(f"cannot be mapped: {error.message}") from None
     if stream is None:
         kinds = ", ".join(sorted(graph.types(source))) or "without a type"
         raise graph.refused(f"a source that is no file, database or stream ({kinds})")
     return stream
+
+
+def _database_url(graph: MappingGraph, url: str) -> str:
+    """The address of a database; a file of SQLite is looked for where other files are."""
+    if not url.startswith(_SQLITE):
+        return url
+    return f"{_SQLITE}{file_path(graph, url.removeprefix(_SQLITE), None)}"
 
 
 def _urls(graph: MappingGraph, distribution: Value) -> list[Value]:
@@ -119,13 +141,15 @@ def _urls(graph: MappingGraph, distribution: Value) -> list[Value]:
 
 def _file(graph: MappingGraph, node: Value, source: Value, path: Path) -> FileSource:
     """A file, with what the mapping says of its encoding, compression and dialect."""
+    dialect = graph.optional(source, "csvw:dialect")
     encoding = graph.get(source, "encoding") + graph.get(node, "encoding")
+    encoding += [] if dialect is None else graph.get(dialect, "csvw:encoding")
     compression = graph.get(source, "compression") + graph.get(node, "compression")
     return FileSource(
         path,
         short(encoding[0].value) if encoding else "UTF-8",
         compression_of(graph, compression[0]) if compression else Compression.NONE,
-        _dialect(graph, source),
+        CsvDialect() if dialect is None else _dialect(graph, dialect),
     )
 
 
@@ -136,18 +160,22 @@ def compression_of(graph: MappingGraph, value: Value) -> Compression:
     return _COMPRESSIONS[name]
 
 
-def _dialect(graph: MappingGraph, source: Value) -> CsvDialect:
-    given = graph.optional(source, "csvw:dialect")
-    if given is None:
-        return CsvDialect()
+def _dialect(graph: MappingGraph, given: Value) -> CsvDialect:
+    graph.only(given, _IN_DIALECT, "csvw:")
     usual = CsvDialect()
     return CsvDialect(
         delimiter=graph.text(given, "csvw:delimiter") or usual.delimiter,
         quote=graph.text(given, "csvw:quoteChar") or usual.quote,
         comment=graph.text(given, "csvw:commentPrefix"),
         header=graph.text(given, "csvw:header") not in ("false", "0"),
-        trim=graph.text(given, "csvw:trim") in ("true", "1"),
+        trim=_trims(graph, graph.text(given, "csvw:trim") or "false"),
     )
+
+
+def _trims(graph: MappingGraph, text: str) -> bool:
+    if text not in ("true", "1", "false", "0"):
+        raise graph.refused(f"csvw:trim {text}")
+    return text in ("true", "1")
 
 
 def file_path(graph: MappingGraph, text: str, root: Value | None) -> Path:

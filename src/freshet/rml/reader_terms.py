@@ -6,13 +6,15 @@ import re
 
 import pyoxigraph as ox
 
+from freshet.rdf.errors import InputError
 from freshet.rdf.terms import XSD_STRING, BlankNode, Iri, Literal, Term
 from freshet.rml.functions import Functions
 from freshet.rml.mapping_graph import MappingGraph, Value, term_of
 from freshet.rml.model import Call, EachRecord, Expression, Reference, Target, Template, TermMap, TermType
 from freshet.rml.reader_targets import read_target
+from freshet.rml.reference_checks import check_reference
 from freshet.rml.references import reference
-from freshet.rml.sources import Formulation
+from freshet.rml.sources import LogicalSource
 from freshet.rml.vocabulary import NEW, RR, short
 
 DEFAULT_GRAPHS = (Iri(NEW + "defaultGraph"), Iri(RR + "defaultGraph"))
@@ -28,6 +30,8 @@ _IN_CONDITION = {"functionExecution", "return", "returnMap", "fnml:functionValue
 _TEMPLATE = re.compile(r"\{((?:[^{}\\]|\\.)+)\}|((?:[^{}\\]|\\.)+)")
 # BCP 47, well formed: a language of two or three letters with subtags, or a private or old registration.
 LANGUAGE_PATTERN = r"^([A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*|[xXiI](-[A-Za-z0-9]{1,8})+)$"
+_IRI_TYPES = (TermType.IRI, TermType.URI, TermType.UNSAFE_IRI, TermType.UNSAFE_URI)
+_IRI_TEXT = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`]*")
 _TYPE_OF = {Iri: TermType.IRI, BlankNode: TermType.BLANK_NODE, Literal: TermType.LITERAL}
 _EXECUTES = ("https://w3id.org/function/ontology#executes", "http://w3id.org/function/ontology#executes")
 
@@ -42,7 +46,7 @@ class TermMapReader:
     def __init__(
         self,
         graph: MappingGraph,
-        formulation: Formulation,
+        source: LogicalSource,
         base: str | None,
         functions: Functions,
         *,
@@ -50,13 +54,13 @@ class TermMapReader:
     ) -> None:
         self._natural = natural
         self._graph = graph
-        self._formulation = formulation
+        self._source = source
         self._base = base
         self._functions = functions
 
-    def of(self, formulation: Formulation) -> TermMapReader:
-        """The same for references that are written in another way."""
-        return TermMapReader(self._graph, formulation, self._base, self._functions, natural=self._natural)
+    def of(self, source: LogicalSource) -> TermMapReader:
+        """The same for references to records of another source."""
+        return TermMapReader(self._graph, source, self._base, self._functions, natural=self._natural)
 
     def read_all(self, node: Value, role: str, default: TermType, extra: set[str] = frozenset()) -> list[TermMap]:  # type: ignore[assignment]
         """The term maps in a role, given in full (`roleMap`) or as constants (`role`)."""
@@ -103,9 +107,13 @@ class TermMapReader:
         found = [target for each in (node, *inner) for target in self._graph.get(each, "logicalTarget")]
         return tuple(dict.fromkeys(read_target(self._graph, target) for target in found))
 
-    def expression_of_text(self, value: Value) -> Expression:
-        """What `rml:child` and `rml:parent` mean by a text."""
-        return reference(value.value, self._formulation)
+    def reference(self, text: str, role: str) -> Reference:
+        """A reference that stands in a property of this name."""
+        try:
+            check_reference(text, self._source)
+        except InputError as error:
+            raise self._graph.wrong(f"has a {role} that cannot be followed: {error.message}") from None
+        return reference(text, self._source.formulation)
 
     def _term_type(self, node: Value) -> TermType | None:
         found = self._graph.optional(node, "termType")
@@ -118,8 +126,10 @@ class TermMapReader:
     def _checked_constant(
         self, node: Value, term: Term, kind: TermType | None, datatype: Iri | TermMap | None, language: object
     ) -> TermMap:
+        if kind in _IRI_TYPES and isinstance(term, Literal) and _IRI_TEXT.fullmatch(term.lexical):
+            term = Iri(term.lexical)  # written as a text, as many mappings do
         own = _TYPE_OF[type(term)]
-        said = TermType.IRI if kind in (TermType.URI, TermType.UNSAFE_IRI, TermType.UNSAFE_URI) else kind
+        said = TermType.IRI if kind in _IRI_TYPES else kind
         if said is not None and said is not own:
             raise self._graph.wrong(f"has the constant {term}, which is no {said.value}")
         if isinstance(term, Literal) and isinstance(datatype, Iri):
@@ -145,7 +155,7 @@ class TermMapReader:
         if not isinstance(value, ox.Literal):
             raise graph.wrong(f"has a {ways[0]} that is no text")
         if ways[0] == "reference":
-            return reference(value.value, self._formulation)
+            return self.reference(value.value, "reference")
         return self.template(value.value)
 
     def template(self, text: str) -> Template:
@@ -159,7 +169,7 @@ class TermMapReader:
             if plain is not None:
                 parts.append(_unescaped(plain))
             else:
-                parts.append(reference(_unescaped(written), self._formulation))
+                parts.append(self.reference(_unescaped(written), "template"))
         if end != len(text):
             raise self._graph.wrong(f"has a template with a brace that is not closed: {text}")
         return Template(tuple(parts))

@@ -70,7 +70,8 @@ def load_policy(name: str) -> SizingPolicy:
     try:
         module = importlib.import_module(module_name)
     except Exception as error:  # a module of the user's own can fail in any way
-        raise InputError(f"the sizing policy {name} cannot be imported: {error}") from error
+        reason = f"{error}; its folder belongs in PYTHONPATH"
+        raise InputError(f"the sizing policy {name} cannot be imported: {reason}") from error
     policy = getattr(module, attribute, None)
     if not callable(policy):
         raise InputError(f"there is no function {attribute} in {module_name} for the sizing policy {name}")

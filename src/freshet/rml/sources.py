@@ -115,6 +115,23 @@ StreamSource = KafkaSource | SocketSource | MqttSource | FolderSource | UnreadSt
 Source = FileSource | DatabaseSource | StreamSource
 
 
+def called(source: Source) -> str:
+    """The name by which people know a source."""
+    match source:
+        case KafkaSource(topic=topic) | MqttSource(topic=topic):
+            return topic
+        case SocketSource(host, port):
+            return f"{host}:{port}"
+        case FolderSource(folder, pattern):
+            return pattern or folder.name
+        case FileSource(path):
+            return path.name
+        case DatabaseSource(url):
+            return url
+        case UnreadStream(what):
+            return what
+
+
 @dataclass(frozen=True, slots=True)
 class LogicalSource:
     """Records: what a source gives, cut by an iterator (JSONPath, XPath, a table's name, an SQL or SPARQL query).

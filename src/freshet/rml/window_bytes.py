@@ -42,8 +42,8 @@ def read_table(data: Any, schema: pa.Schema | None = None) -> pa.Table:
 def packed(batch: pa.RecordBatch, side: int, numbers: Sequence[int]) -> pa.RecordBatch:
     """A batch of records, whose first column says in which bucket each belongs, as one row a bucket.
 
-    A row also has the largest time of the batch and, in one of the buckets, how many records have none. Records without
-    a time or a key meet nothing and are left out.
+    A row also has the largest time of the batch and, in one of the buckets, how many records have none, and how many
+    of the others have no key. Records without a time or a key meet nothing and are left out.
     """
     times = batch.column(TIME)
     newest = pc.max(times).as_py()
@@ -56,17 +56,19 @@ def packed(batch: pa.RecordBatch, side: int, numbers: Sequence[int]) -> pa.Recor
         for end, count in zip(ends.tolist(), np.diff(ends, prepend=0).tolist(), strict=True)
     ]
     count = len(numbers)
-    untimed = np.zeros(count, np.int64)
+    untimed, keyless = np.zeros(count, np.int64), np.zeros(count, np.int64)
     untimed[0] = times.null_count
+    keyless[0] = len(batch) - times.null_count - len(usable)
     return pa.RecordBatch.from_arrays(
         [
             pa.array(numbers, pa.int32()),
             pa.array([side] * count, pa.int8()),
             pa.array([int(NEVER) if newest is None else newest] * count, pa.int64()),
             pa.array(untimed),
+            pa.array(keyless),
             pa.array(parts, pa.binary()),
         ],
-        names=["bucket", "side", "newest", "untimed", "records"],
+        names=["bucket", "side", "newest", "untimed", "keyless", "records"],
     )
 
 

@@ -7,7 +7,9 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from freshet.rml.windows import JoinWindow, WindowKind, default_window, window_with
+from freshet.rdf.errors import InputError
+from freshet.rml.sizing import load_policy
+from freshet.rml.windows import FIXED, JoinWindow, WindowKind, default_window, window_with
 from freshet.runtime.durations import setting_ms
 from freshet.runtime.section import Section, duration
 
@@ -18,6 +20,8 @@ _KINDS = {
     "dynamic-count": WindowKind.DYNAMIC_COUNT,
     "lossless": WindowKind.LOSSLESS,
 }
+
+_ADAPTING = frozenset({"lower", "upper", "shrink_above", "grow_below", "list_size", "policy"})
 
 
 def _size(value: object) -> object:
@@ -45,6 +49,10 @@ class JoinSection(Section):
     def applied_to(self, window: JoinWindow) -> JoinWindow:
         """A window with these settings in place of its own; an InputError where they do not go together."""
         given = {key: value for key, value in self.model_dump(exclude={"window"}).items() if value is not None}
+        if self.window is not None and _KINDS[self.window] in FIXED and (adapting := _ADAPTING.intersection(given)):
+            raise InputError(f"a {self.window} window has one size, so '{min(adapting)}' says nothing of it")
+        if self.policy is not None:
+            load_policy(self.policy)
         if self.window is not None and _KINDS[self.window] is not window.kind:
             window = default_window(_KINDS[self.window])  # sizes of another kind mean something else
         return window_with(window, given)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from freshet.results.report import Freshness
+from freshet.rml.join_counts import JoinCounts
 
 RESERVOIR_SIZE = 8192
 KEPT_ROWS = 12
@@ -102,6 +103,7 @@ class Snapshot:
     queries: dict[str, QueryCounts]
     window_bytes: int = 0  # what windows hold
     most_window_bytes: int = 0  # and may hold
+    joins: dict[str, JoinCounts] = field(default_factory=dict)
 
     @property
     def waited(self) -> int:
@@ -159,6 +161,7 @@ class Metrics:
         self._clock, self._wall = clock, wall
         self._streams = {name: StreamCounts() for name in streams}
         self._queries = {name: QueryCounts() for name in queries}
+        self._joins: dict[str, JoinCounts] = {}
         self._started = clock()
         self._first_batch: float | None = None
         self._window_bytes = self._most_window_bytes = 0
@@ -202,6 +205,12 @@ class Metrics:
         """Records that came too late to be joined with others."""
         with self._lock:
             self._streams.setdefault(stream, StreamCounts()).late += records
+
+    def joined(self, join: str, more: JoinCounts) -> JoinCounts:
+        """What a join of live streams has counted since the last time; gives its counts since the start."""
+        with self._lock:
+            self._joins[join] = self._joins.get(join, JoinCounts()).then(more)
+            return self._joins[join]
 
     def report(
         self,
@@ -256,6 +265,7 @@ class Metrics:
                 },
                 window_bytes=self._window_bytes,
                 most_window_bytes=self._most_window_bytes,
+                joins=dict(self._joins),
             )
 
 

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from freshet.runtime.display import show_bytes, show_seconds, show_time
+from freshet.runtime.join_notes import join_line
 from freshet.runtime.metrics import Metrics, QueryCounts, Snapshot, StreamCounts, percentiles
 
 LONGEST_LIKELY_LAG_MS = 3_600_000
@@ -244,6 +245,7 @@ def summary(metrics: Metrics) -> str:
     ]
     if snapshot.waited:
         lines.append(f"{_count(snapshot.waited, 'batch', 'batches')} waited until windows had room")
+    lines += [f"  join of {name}: {join_line(counts)}" for name, counts in snapshot.joins.items()]
     for name, counts in snapshot.queries.items():
         lines.append(f"  {name}: {_count(counts.reports, 'window')}, {_count(counts.rows, 'answer')}{_latency(counts)}")
         if counts.failure is not None:

@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING, Any, Self
 import pyarrow as pa
 
 from freshet.results.report import Report
+from freshet.rml.join_counts import JoinCounts
+from freshet.rml.parts import JoinPart, join_name
 from freshet.rml.sources import KafkaSource
 from freshet.runtime.checkpoint import Checkpoint, needs_everything
 from freshet.runtime.display import show_freshness
 from freshet.runtime.ingest import Ingest, shown_rows
 from freshet.runtime.intake import StreamIntake
+from freshet.runtime.join_notes import JoinNotes
 from freshet.runtime.kafka_sink import KafkaSink
 from freshet.runtime.metrics import Metrics
 from freshet.runtime.pipeline_file import read_pipeline
@@ -69,6 +72,8 @@ class PipelineRun:
         self._troubles: dict[str, str] = {}
         self._told_waiting: set[str] = set()
         self._kafka_sinks: list[KafkaSink] = []
+        self._joins: dict[str, str] = {}  # what joins are called, by the name of their part
+        self._join_notes = JoinNotes(metrics)
         self._looks = 0
         self._folder = None if pipeline.checkpoint is None else pipeline.checkpoint.folder
         checkpoint = self._checkpoint = self._opened_checkpoint()
@@ -130,6 +135,13 @@ class PipelineRun:
         warming.join()
         # Mappings are compiled to columns, and those need Spark.
         streams = {encoded.spec.name: (name, encoded) for name in pipeline.streams for encoded in self._encoded(name)}
+        self._joins = {
+            part: f"{join_name(encoded.spec.part)} ({part})"
+            for part, (_, encoded) in streams.items()
+            if isinstance(encoded.spec.part, JoinPart)
+        }
+        for join in self._joins.values():
+            self._metrics.joined(join, JoinCounts())  # one of which nothing comes is told of too
         self._open_kafka_sinks(spark)
         self.ingest.open(
             {part: self._intake(name, encoded) for part, (name, encoded) in streams.items()},
@@ -162,10 +174,11 @@ class PipelineRun:
         """Until the input has ended, in which case all windows close, or until somebody asks to stop."""
         while any(stream.active for stream in self._running):
             if stopped.wait(_POLL_SECONDS):
+                self._count_joins(now=True)
                 return
             self.check()
         self.check()
-        self._count_late(now=True)
+        self._count_joins(now=True)
         self.ingest.finish()
 
     def check(self) -> None:
@@ -181,7 +194,7 @@ class PipelineRun:
         if self._checkpoint is not None and self._checkpoint.trouble != self._troubles.get("", ""):
             self._troubles[""] = self._checkpoint.trouble
             self._view.note(self._checkpoint.trouble or "checkpoints can be written again")
-        self._count_late()
+        self._count_joins()
 
     def _tell_waiting(self, waiting: set[str]) -> None:
         """Which streams wait for others because windows are full. Each is told of once, however often it waits."""
@@ -193,19 +206,24 @@ class PipelineRun:
         section = self._pipeline.checkpoint
         return None if section is None else Checkpoint(section.folder, every_seconds=section.every_ms / 1000)
 
-    def _count_late(self, *, now: bool = False) -> None:
-        """What joins have found too late; Spark is not asked all the time."""
+    def _count_joins(self, *, now: bool = False) -> None:
+        """What joins have found, and what they have not; Spark is not asked all the time."""
         self._looks = 0 if now else (self._looks + 1) % _LOOKS_A_COUNT
-        if self._looks == 0:
-            for stream in self._running:
-                counts = stream.join_counts()
-                if counts.late:
-                    self._metrics.late(stream.name.partition(".")[0], counts.late)
-                if counts.given_up:
-                    self._view.note(
-                        f"stream {stream.name}: {counts.given_up} records were given up that waited to be joined,"
-                        " as more wait than may ('most_waiting')"
-                    )
+        if self._looks:
+            return
+        for stream in self._running:
+            counts = stream.join_counts()
+            if counts is None:
+                continue
+            if counts.late:
+                self._metrics.late(stream.name.partition(".")[0], counts.late)
+            if counts.given_up:
+                self._view.note(
+                    f"stream {stream.name}: {counts.given_up} records were given up that waited to be joined,"
+                    " as more wait than may ('most_waiting')"
+                )
+            if note := self._join_notes.counted(self._joins[stream.name], counts):
+                self._view.note(note)
 
     def drain(self) -> None:
         """Take everything that is there, then close all windows."""

@@ -17,13 +17,11 @@ from freshet.rml.sources import (
     FileSource,
     FolderSource,
     Formulation,
-    KafkaSource,
     LogicalSource,
-    MqttSource,
     SocketSource,
-    Source,
     StreamSource,
     UnreadStream,
+    called,
 )
 from freshet.rml.stream_inputs import RECORDS_PER_BATCH, StreamInput
 from freshet.rml.user_functions import UserFunction, load_functions
@@ -80,6 +78,8 @@ def stream_parts(stream: Stream) -> list[StreamPart]:
 def _parts(stream: Stream, mapping: Mapping, inputs: dict[LogicalSource, StreamInput]) -> Iterator[StreamPart]:
     """Every source has a part of its own, if only to tell of what cannot be read."""
     parts = parts_of(mapping)
+    if stream.join is not None and not any(isinstance(part, JoinPart) for part in parts):
+        raise StreamProblem(("join",), "the mapping joins no records: none of its objects has a join condition")
     mapped = {part.source for part in parts if isinstance(part, Part)}
     for cut, given in inputs.items():
         if cut not in mapped:
@@ -140,7 +140,7 @@ def _live(stream: Stream, triples_map: TriplesMap, section: SourceSection | None
         message = f"the mapping's source of {triples_map.name} cannot be read: {described.what}"
         raise StreamProblem((), f"{message}; say in 'source' or 'sources' where else it is")
     if isinstance(described, FileSource | DatabaseSource):
-        message = f"the mapping's source of {triples_map.name} is no stream: '{_called(described)}'"
+        message = f"the mapping's source of {triples_map.name} is no stream: '{called(described)}'"
         raise StreamProblem((), f"{message}; say in 'source' or 'sources' where its records come from")
     if isinstance(described, SocketSource) and formulation is Formulation.CSV:
         return replace(described, delimiter="\n\n")  # each document has its header
@@ -177,20 +177,4 @@ def _names(triples_map: TriplesMap) -> list[str]:
     """What a triples map's source may be called in the pipeline file."""
     name = triples_map.name
     short = name.rpartition("/")[2].rpartition("#")[2]
-    return list(dict.fromkeys([name, short, _called(triples_map.source.source)]))
-
-
-def _called(source: Source) -> str:
-    match source:
-        case KafkaSource(topic=topic) | MqttSource(topic=topic):
-            return topic
-        case SocketSource(host, port):
-            return f"{host}:{port}"
-        case FolderSource(folder, pattern):
-            return pattern or folder.name
-        case FileSource(path):
-            return path.name
-        case DatabaseSource(url):
-            return url
-        case UnreadStream(what):
-            return what
+    return list(dict.fromkeys([name, short, called(triples_map.source.source)]))

@@ -27,9 +27,9 @@ def _substring(given: Inputs) -> Column:
     return F.when((start >= 0) & (start <= length), F.substring(text, start + 1, F.greatest(stop - start, F.lit(0))))
 
 
-def _upper_url(given: Inputs) -> Column:
+def _upper_url(given: Inputs, scheme: str = "http://") -> Column:
     upper = F.upper(_text(given, "str"))
-    return F.when(upper.startswith("HTTP"), upper).otherwise(F.concat(F.lit("http://"), upper))
+    return F.when(upper.startswith("HTTP"), upper).otherwise(F.concat(F.lit(scheme), upper))
 
 
 _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
@@ -122,6 +122,7 @@ _COLUMNS: dict[str, Callable[[Inputs], Column]] = {
     "boolean_not": lambda given: ~_truth(given, "bool_b"),
     "alwaysReturnsABC": lambda given: F.lit("ABC"),
     "toUpperCaseURL": _upper_url,
+    "toUpperCaseWholeURL": lambda given: _upper_url(given, "HTTP://"),
     "trueCondition": lambda given: F.when(_truth(given, "strBoolean"), _text(given, "str")),
     "decide": lambda given: F.when(_text(given, "str") == _text(given, "expectedStr"), _text(given, "result")),
     "equal": lambda given: _text(given, _VALUE) == _text(given, "valueParam2"),

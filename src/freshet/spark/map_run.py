@@ -20,7 +20,7 @@ from freshet.rdf.terms import Iri
 from freshet.rml.functions import FUNCTIONS
 from freshet.rml.model import EachRecord, Expression, Target, Template, TermMap, TermType
 from freshet.rml.model import Mapping as RmlMapping
-from freshet.rml.parts import CHILD, PARENT, JoinPart, Part, Statement, on_side, references_in, references_of
+from freshet.rml.parts import CHILD, PARENT, JoinPart, Part, Statement, join_name, on_side, references_in, references_of
 from freshet.rml.reader import read_mapping
 from freshet.rml.sources import DatabaseSource, FileSource, LogicalSource
 from freshet.rml.user_functions import UserFunction, load_functions
@@ -30,6 +30,7 @@ from freshet.spark.mapping import parts_of, shapes_of
 from freshet.spark.nquads import LINES, with_lines
 from freshet.spark.output_files import FORMATS, WITH_GRAPHS, parts_in, write_output
 from freshet.spark.rejects import remove_map_rejects, write_map_rejects
+from freshet.spark.source_checks import check_sources
 from freshet.spark.sources.columns import Records
 from freshet.spark.sources.open import open_records
 from freshet.spark.term_columns import RECORD_NUMBER, Renderer, Shape, joined
@@ -51,11 +52,12 @@ class MapOptions:
 
 
 class MapSummary(NamedTuple):
-    """What a run has done."""
+    """What a run has done. `unjoined` are the joins that found nothing."""
 
     records: int
     rejected: int
     rejects: Path
+    unjoined: tuple[str, ...] = ()
 
 
 def check_map(mapping_file: Path, options: MapOptions) -> None:
@@ -71,6 +73,7 @@ def run_map(spark: SparkSession, mapping_file: Path, options: MapOptions) -> Map
     """Map all records of a mapping's sources."""
     users = _users(options)
     mapping = load_mapping(mapping_file, options, users)
+    check_sources(spark, mapping)
     return _Run(spark, mapping, options, FunctionTable(users)).run()
 
 
@@ -111,11 +114,15 @@ class _Run:
             home.mkdir(parents=True, exist_ok=True)
         remove_map_rejects(options.rejects)
         seen = rejected = 0
+        unjoined = []
         with tempfile.TemporaryDirectory(prefix=".freshet-map-", dir=home) as folder:
             for number, part in enumerate(self._parts):
                 counts = self._write_part(part, Path(folder) / str(number))
                 rejected += counts.rejected
-                seen += counts.records if isinstance(part, Part) else 0
+                if isinstance(part, Part):
+                    seen += counts.records
+                elif not counts.records:
+                    unjoined.append(join_name(part))
                 if counts.rejected:
                     self._write_rejects(part, Path(folder) / f"{number}-rejects", number)
             for number, (target, folders) in enumerate(self._outputs.items()):
@@ -123,7 +130,7 @@ class _Run:
                     folders = [self._each_once(folders, Path(folder) / f"distinct-{number}")]
                 out = target or (options.output and Target(str(options.output), options.format))
                 write_output(folders, out or None, options.format)
-        return MapSummary(seen, rejected, options.rejects)
+        return MapSummary(seen, rejected, options.rejects, tuple(unjoined))
 
     def _write_part(self, part: Part | JoinPart, folder: Path) -> _Counts:
         counts: _Counts | None = None

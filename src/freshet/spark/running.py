@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import NamedTuple
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
@@ -12,6 +11,7 @@ from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
 from freshet.rdf.errors import InputError
+from freshet.rml.join_counts import JoinCounts
 from freshet.spark.window_join import METRICS
 
 _LOOK_SECONDS = 1.0
@@ -27,13 +27,8 @@ _AWAY = (
 # Spark gives the Python process that looks at a stateful processor ten seconds to start: on a busy machine too few.
 _NOT_STARTED = "failed to connect back"
 _STARTS = 3
-
-
-class JoinCounts(NamedTuple):
-    """Records that came too late to be joined, and records given up because too many waited."""
-
-    late: int = 0
-    given_up: int = 0
+# The metrics of a join that JoinCounts has. In a stream the records without a time are those that cannot be read.
+_COUNTED = ("children", "parents", "pairs", "untimed", "keyless", "late", "given_up", "waiting_records")
 
 
 class RunningStream:
@@ -128,18 +123,16 @@ class RunningStream:
         """What Spark tells of the last micro-batches."""
         return [] if self._query is None else list(self._query.recentProgress)
 
-    def join_counts(self) -> JoinCounts:
-        """What joins have counted since this was asked last."""
-        if not self._joins:
-            return JoinCounts()
-        late = given_up = 0
-        for progress in self.progress:
-            if progress.batchId > self._seen_batch:
+    def join_counts(self) -> JoinCounts | None:
+        """What a join has counted since this was asked last; None where there is no join, or nothing came."""
+        found: JoinCounts | None = None
+        for progress in self.progress if self._joins else ():
+            counts = progress.observedMetrics.get(METRICS)
+            if progress.batchId > self._seen_batch and counts is not None:
                 self._seen_batch = progress.batchId
-                counts = progress.observedMetrics.get(METRICS)
-                late += counts["late"] if counts is not None else 0
-                given_up += counts["given_up"] if counts is not None else 0
-        return JoinCounts(late, given_up)
+                more = JoinCounts(*(counts[name] for name in _COUNTED))
+                found = (found or JoinCounts()).then(more)
+        return found
 
     def check(self) -> None:
         """Raise what has gone wrong, if anything has."""

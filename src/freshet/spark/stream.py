@@ -189,7 +189,8 @@ class EncodedStream:
     ) -> tuple[DataFrame, dict[str, frozenset[str]]]:
         """Pairs of records, and which references of each side have arrays.
 
-        Of records that cannot be read the parts of their own sources tell.
+        Records that cannot be read are among the rejects of the parts of their own sources; here they are counted, as
+        those parts may need less of them.
         """
         child = self._side(CHILD, [each.child for each in part.conditions], mapping, 0, readings[0])
         parent = self._side(PARENT, [each.parent for each in part.conditions], mapping, 1, readings[1])
@@ -223,12 +224,16 @@ class EncodedStream:
         kinds = frozenset(replace(each, side="") for each in mapping.kinds if each.side == side)
         found = read_records(self.spec.inputs[at], Wanted(own | compared, kinds), reading, single=False)
         assert found is not None
-        frame = found.frame.where(F.col(records.REASON).isNull())
+        # What cannot be read meets nothing for want of a time, and so is counted.
+        readable = F.when(F.col(records.REASON).isNull(), F.col(records.TIME))
+        frame = found.frame.withColumn(records.TIME, readable)
         renderer = replace(mapping.renderer, shapes={"": Shape(found.many)})  # of keys the kinds do not matter
         for number, key in enumerate(keys):
             made = renderer.texts(key)
             text = joined(made.pieces)
-            frame = frame.withColumn(_key_name(number), F.explode(F.array_distinct(text)) if made.many else text)
+            if made.many:
+                text = F.explode_outer(F.array_distinct(text))  # a record without a key is there once, to be counted
+            frame = frame.withColumn(_key_name(number), text)
         names = {records.column_name(each) for each in own} | {records.kind_name(each) for each in kinds}
         kept = [records.quoted(name) for name in frame.columns if name in names]
         places = [records.TIME, records.ARRIVED, records.FILE, *map(_key_name, range(len(keys)))]

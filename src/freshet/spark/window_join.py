@@ -32,9 +32,12 @@ CHILD_PREFIX, PARENT_PREFIX = "child ", "parent "
 METRICS = "window join"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
-_PACKED = "bucket INT, side TINYINT, newest BIGINT, untimed BIGINT, records BINARY"
-_COUNTS = ("late", "given_up", "untimed", "waiting_records", "cold_records", "known_keys", "state_bytes")
-_FOUND = "pairs BINARY, " + ", ".join(f"{name} BIGINT" for name in _COUNTS)
+_PACKED = "bucket INT, side TINYINT, newest BIGINT, untimed BIGINT, keyless BIGINT, records BINARY"
+_COUNTS = (
+    "children", "parents", "pairs", "late", "given_up", "untimed", "keyless", "waiting_records", "cold_records",
+    "known_keys", "state_bytes",
+)  # fmt: skip
+_FOUND = "packed BINARY, " + ", ".join(f"{name} BIGINT" for name in _COUNTS)
 _STATE = ", ".join(f"{name} {kind}" for name, kind in STATE_FIELDS)
 _PAIRS_A_ROW = 50_000  # so that no row of the shuffle or of the result is larger than a few dozen megabytes
 _BUCKET = "bucket"
@@ -57,8 +60,9 @@ def window_join(
     Both have a column `time`: event time, in milliseconds. The result has the columns of both, prefixed, and as `time`
     the later of the two times. Keys are equal where all their texts are; null never is. Records that are behind the
     watermark (the smaller of the largest times of both sides, less the lateness; a side that is silent does not count)
-    meet nothing. How many there were in a micro-batch, how many records came without a time, how many were given up as
-    too many waited, and what waits after it, is in the progress of the streaming query, as the observed metrics `name`.
+    meet nothing. How many records came in a micro-batch and how many pairs they made, how many were late, had no time
+    or no key, how many were given up as too many waited, and what waits after it, is in the progress of the streaming
+    query, as the observed metrics `name`.
     """
     _check(child, parent, child_key, parent_key, time, window, lateness_ms, buckets)
     warm(window)
@@ -174,10 +178,11 @@ class _Processor(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:
         packs: tuple[list[pa.Table], list[pa.Table]] = ([], [])
-        newest, untimed = [*Times()], 0
+        newest, untimed, keyless = [*Times()], 0, 0
         for row in rows:
             newest[row.side] = max(newest[row.side], row.newest)
             untimed += row.untimed
+            keyless += row.keyless
             packs[row.side].append(read_table(row.records, self._schemas[row.side]))
         children, parents = (
             pa.concat_tables([schema.empty_table(), *packs[side]]) for side, schema in enumerate(self._schemas)
@@ -191,9 +196,10 @@ class _Processor(StatefulProcessor):
         size = sum(len(value) for value in values if isinstance(value, bytes))
         for first in range(0, len(step.children), _PAIRS_A_ROW):
             part = _beside(step.children.slice(first, _PAIRS_A_ROW), step.parents.slice(first, _PAIRS_A_ROW))
-            yield Row(pairs=table_bytes(part), **dict.fromkeys(_COUNTS, 0))
-        counts = (step.late, step.given_up, untimed, state.records, state.cold_records, len(state.keys), size)
-        yield Row(pairs=None, **dict(zip(_COUNTS, counts, strict=True)))
+            yield Row(packed=table_bytes(part), **dict.fromkeys(_COUNTS, 0))
+        came = len(children), len(parents), len(step.children), step.late, step.given_up, untimed, keyless
+        counts = (*came, state.records, state.cold_records, len(state.keys), size)
+        yield Row(packed=None, **dict(zip(_COUNTS, counts, strict=True)))
 
     def _before(self) -> WindowState:
         before = self._state.get()
@@ -213,7 +219,7 @@ def _beside(children: pa.Table, parents: pa.Table) -> pa.Table:
 def _unpacked(found: DataFrame, child: DataFrame, parent: DataFrame, time: str, name: str) -> DataFrame:
     """The pairs as rows; what was counted is observed on the way."""
     totals = [F.coalesce(F.sum(count), F.lit(0)).alias(count) for count in _COUNTS]
-    packs = found.observe(name, *totals).where(F.col("pairs").isNotNull()).select("pairs")
+    packs = found.observe(name, *totals).where(F.col("packed").isNotNull()).select("packed")
     sides = ((CHILD_PREFIX, child), (PARENT_PREFIX, parent))
     fields = [StructField(prefix + field.name, field.dataType) for prefix, frame in sides for field in frame.schema]
     result = StructType([StructField(time, LongType()), *fields])

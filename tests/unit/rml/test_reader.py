@@ -52,6 +52,12 @@ def test_a_mapping(tmp_path, text):
     assert objects["s"].type is TermType.IRI
 
 
+def test_a_constant_iri_may_be_written_as_a_text(tmp_path):
+    given = 'rr:objectMap [ rr:constant "http://example.org/é" ; rr:termType rr:IRI ]'
+    (made,) = read(tmp_path, OLD.replace('rr:object "constant"', given)).triples_maps
+    assert Iri("http://example.org/é") in [pair.objects[0].expression for pair in made.pairs]
+
+
 REFUSED = {
     "formulation": ("ql:JSONPath", "ql:Pigeon", "Pigeon"),
     "source": ('rml:source "x"', "rml:source [ a ex:Pigeon ]", "Pigeon"),
@@ -85,6 +91,11 @@ WRONG = {
     "constant of another type": (
         'rr:object "constant"',
         'rr:objectMap [ rr:constant "c" ; rr:termType rr:IRI ]',
+        "no IRI",
+    ),
+    "constant that is no IRI": (
+        'rr:object "constant"',
+        'rr:objectMap [ rr:constant "http://example.org/a b" ; rr:termType rr:IRI ]',
         "no IRI",
     ),
     "no such parent": ('rr:object "constant"', "rr:objectMap [ rr:parentTriplesMap <#Other> ]", "#Other"),

@@ -7,6 +7,7 @@ from rich.console import Console
 
 from freshet.rdf.terms import XSD, BlankNode, Iri, Literal
 from freshet.results.report import Freshness
+from freshet.rml.join_counts import JoinCounts
 from freshet.runtime.display import show_freshness, show_seconds, show_term, show_time
 from freshet.runtime.metrics import Metrics
 from freshet.runtime.progress import LiveProgress, PlainProgress, lag_ms, progress, summary
@@ -176,6 +177,15 @@ def test_the_summary() -> None:
         "  congestion: 2 windows, 4 answers, p50 50 ms, p99 60 ms",
         "  quiet: 0 windows, 0 answers",
         "from arrival to report: p50 50 ms, p99 60 ms",
+    ]
+
+
+def test_the_summary_tells_of_joins() -> None:
+    metrics = Metrics()
+    metrics.joined("speed with flow by lane", JoinCounts(children=1200, parents=3, pairs=2, keyless=7, waiting=5))
+    metrics.joined("speed with flow by lane", JoinCounts(children=1, late=1, waiting=4))
+    assert summary(metrics).splitlines()[2:] == [
+        "  join of speed with flow by lane: 2 pairs of 1,201 and 3 records, 7 without a key, 1 too late, 4 waiting"
     ]
 
 

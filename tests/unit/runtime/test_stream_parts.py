@@ -225,6 +225,18 @@ WRONG = {
         "mapping: m.ttl\ntime: {as: arrival}\njoin: {window: dynamic, lower: 9s, size: 2s}", SPEED_AND_FLOW,
         "6:5: the sizes of a DynamicWindow do not ascend from at least 1: lower 9000, size 2000, upper 5000",
     ),
+    "limits of a window that does not adapt": (
+        ARRIVALS + "join: {window: tumbling, upper: 9s}", SPEED_AND_FLOW,
+        "6:5: a tumbling window has one size, so 'upper' says nothing of it",
+    ),
+    "a sizing policy that is not there": (
+        ARRIVALS + "join: {window: dynamic, policy: 'freshet.rml.sizing:wait'}", SPEED_AND_FLOW,
+        "6:5: there is no function wait in freshet.rml.sizing for the sizing policy freshet.rml.sizing:wait",
+    ),
+    "a window without a join": (
+        ARRIVALS + "source: {kafka: {brokers: b, topic: t}, format: json}\njoin: {size: 2s}", FILE,
+        "7:5: the mapping joins no records: none of its objects has a join condition",
+    ),
 }  # fmt: skip
 
 

@@ -149,3 +149,31 @@ def test_a_stream_is_no_bounded_input(spark, world):
     (world / "mapping.ttl").write_text(HEAD + CITIES.replace('rml:source "cities.csv"', source), encoding="utf-8")
     with pytest.raises(UnsupportedError, match="stream"):
         run(spark, world)
+
+
+def test_a_join_in_which_nothing_meets_is_told(spark, world):
+    (world / "cities.csv").write_text("name,land\nc0,BE\n", encoding="utf-8")
+    done, _ = run(spark, world)
+    assert done.unjoined == ("people.json with cities.csv by city = name, an expression = land",)
+    (world / "cities.csv").write_text("name,land\nc0,nl\n", encoding="utf-8")
+    assert run(spark, world)[0].unjoined == ()
+
+
+NOT_THERE = {
+    "a column": ("{name}", "{town}", "base/C cannot be mapped", "there is no column town"),
+    "a column of a join": ('rml:parent "name"', 'rml:parent "town"', "base/P cannot be mapped", "no column town"),
+    "a file": ('"cities.csv"', '"towns.csv"', "base/P cannot be mapped", "towns.csv: there is no such file"),
+}
+
+
+@pytest.mark.parametrize("name", NOT_THERE)
+def test_what_a_source_does_not_have_is_told_before_anything_runs(spark, world, name):
+    before, after, who, what = NOT_THERE[name]
+    mapping = world / "mapping.ttl"
+    mapping.write_text(mapping.read_text().replace(before, after))
+    with pytest.raises(InputError) as wrong:
+        run(spark, world)
+    assert str(wrong.value).startswith(f"{mapping}: the triples map {who}: ")
+    assert what in str(wrong.value)
+    assert not (world / "out.nq").exists()
+    assert not (world / "rejects").exists(), "records that another triples map rejects were not even looked at"

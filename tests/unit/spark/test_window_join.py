@@ -135,6 +135,7 @@ def test_keys_are_told_apart_and_what_cannot_be_joined_is_counted(spark: SparkSe
     assert read_pairs(tmp_path) == Counter({("c1", "p2"): 1})
     metrics = [progress["observedMetrics"][METRICS] for progress in query.recentProgress]
     assert [(each.late, each.untimed) for each in metrics] == [(0, 0), (1, 1)]
+    assert [(each.children, each.parents, each.keyless, each.pairs) for each in metrics] == [(2, 3, 2, 1), (2, 1, 0, 0)]
     assert [each.waiting_records for each in metrics] == [5, 2]
     assert all(each.state_bytes > 0 for each in metrics)
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from freshet.rdf.errors import FreshetError
 from freshet.rml.sources import FileSource, LogicalSource
+from freshet.rml.xml_paths import xpath
 from freshet.spark.sources.columns import Plan, Shape
 from freshet.spark.sources.files import DAMAGED, codec_of, contents, files_of
-from freshet.spark.sources.xml_paths import xpath
 from freshet.spark.sources.xml_text import XmlReader
 
 ROOT = "/*"  # what is a record where nothing else is said

@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 from lxml import etree
 
+from freshet.rml.xml_paths import Namespaces, compiled, stays_inside, steps_of, xml_references
 from freshet.spark.sources.columns import DEFAULT_LIMITS, SHOWN, Column, Found, Limits, Shape
-from freshet.spark.sources.xml_paths import Namespaces, compiled, stays_inside, steps_of, xml_references
 from freshet.spark.sources.xml_stream import RefusedError, elements, parsed
 
 ROWS = 4096

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from freshet.rdf.errors import InputError
+from freshet.rml.xml_paths import stays_inside, steps_of, xpath
 from freshet.spark.sources.columns import Limits, Shape
-from freshet.spark.sources.xml_paths import stays_inside, steps_of, xpath
 from freshet.spark.sources.xml_stream import ENTITIES
 from freshet.spark.sources.xml_text import XmlReader
 from source_rows import values

@@ -1,0 +1,51 @@
+"""Whether the sources of a mapping have what it refers to: looked at before anything runs, triples map by triples map,
+so that an error can name the one that asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from pyspark.sql import SparkSession
+
+from freshet.rdf.errors import FreshetError, InputError
+from freshet.rml.model import Expression, Mapping, ParentObject, TermMap, TriplesMap
+from freshet.rml.parts import references_in, references_of
+from freshet.rml.sources import LogicalSource
+from freshet.spark.sources.open import open_records
+
+
+def check_sources(spark: SparkSession, mapping: Mapping) -> None:
+    """Raise an error that names the triples map where a file, a table, a column or a variable is not there."""
+    sources = {each.name: each.source for each in mapping.triples_maps}
+    for triples_map in mapping.triples_maps:
+        asked: dict[LogicalSource, set[str]] = {triples_map.source: set()}
+        for source, reference in _asked(triples_map, sources):
+            asked.setdefault(source, set()).add(reference)
+        for source, references in asked.items():
+            _check(spark, source, references, triples_map.name, mapping.file)
+
+
+def _check(spark: SparkSession, source: LogicalSource, references: Collection[str], name: str, file: str) -> None:
+    try:
+        open_records(spark, source, references)
+    except FreshetError as error:
+        raise InputError(f"the triples map {name} cannot be mapped: {error}", file=file) from None
+
+
+def _asked(triples_map: TriplesMap, sources: dict[str, LogicalSource]) -> Iterator[tuple[LogicalSource, str]]:
+    """The references of a triples map, each with the source that it is to. Subjects of parents are theirs to check."""
+    own: list[TermMap] = [triples_map.subject, *triples_map.graphs]
+    for pair in triples_map.pairs:
+        own += [*pair.predicates, *pair.graphs]
+        for made in pair.objects:
+            if isinstance(made, ParentObject):
+                for condition in made.conditions:
+                    yield from _in(condition.child, triples_map.source)
+                    yield from _in(condition.parent, sources[made.parent])
+            else:
+                own.append(made)
+    yield from ((triples_map.source, each.text) for term in own for each in references_of(term))
+
+
+def _in(expression: Expression, source: LogicalSource) -> Iterator[tuple[LogicalSource, str]]:
+    yield from ((source, each.text) for each in references_in(expression))
