@@ -19,7 +19,7 @@ import numpy as np
 from freshet.bench.figures import Baseline, Figure
 from freshet.bench.lsbench_bytes import indexed_streams, stored_bytes
 from freshet.bench.lsbench_load import Mixed, mixed_load, sustained_multiple
-from freshet.bench.lsbench_oneshot import PHASES, Medians, one_shot_medians, slowdown
+from freshet.bench.lsbench_oneshot import PHASES, OneShot, one_shot
 from freshet.bench.lsbench_play import SHORT, USUAL, BatchTimes, Length, Player, tell
 from freshet.bench.lsbench_queries import NAMES, SELECTIVE
 from freshet.bench.social_streams import RATE
@@ -78,7 +78,7 @@ def measured(player: Player, length: Length) -> Sequence[Figure]:
     loading = time.perf_counter() - began
     alone = {name: _alone(player, name, length) for name in NAMES}
     together = _together(player, length)
-    one_shot = one_shot_medians(player, length)
+    asked_once = one_shot(player, length)
     indexed = _stream_index_figures(player)
     stored = _bytes_figures(player)
     multiple = sustained_multiple(player, length)
@@ -87,7 +87,7 @@ def measured(player: Player, length: Length) -> Sequence[Figure]:
         *_latency_figures(alone),
         *_together_figures(together),
         Figure("sustained_multiple", multiple, "times the rate"),
-        *_one_shot_figures(one_shot),
+        *_one_shot_figures(asked_once),
         *_mixed_figures(mixed),
         *stored,
         *indexed,
@@ -153,15 +153,17 @@ def _together_figures(times: Sequence[BatchTimes]) -> Iterator[Figure]:
     yield Figure("batch_ms", whole, "ms of 100 ms")
 
 
-def _one_shot_figures(medians: Mapping[str, Medians]) -> Iterator[Figure]:
+def _one_shot_figures(found: OneShot) -> Iterator[Figure]:
     for phase in PHASES:
         suffix = "" if phase == "off" else f"_{phase}"
         system = WITHOUT_STREAMS if phase == "off" else EIGHT_NODES
-        for name, seconds in medians[phase].items():
+        for name, seconds in found.medians(phase).items():
             yield Figure(f"{name}{suffix}_ms", 1000 * seconds, "ms", Baseline(system, ONE_SHOT_MS[phase][name]))
     for phase in PHASES[1:]:
-        paper = slowdown(ONE_SHOT_MS, phase)
-        yield Figure(f"slowdown_{phase}", slowdown(medians, phase), "times as long", Baseline(EIGHT_NODES, paper))
+        paper = geometric_mean([ONE_SHOT_MS[phase][name] / off for name, off in ONE_SHOT_MS["off"].items()])
+        yield Figure(f"slowdown_{phase}", found.slowdown(phase), "times as long", Baseline(EIGHT_NODES, paper))
+        yield Figure(f"slowdown_{phase}_mean", found.mean_slowdown(phase), "times as long, by means")
+    yield Figure("streams_behind_ms", 1000 * found.behind, "ms late at most while one-shot queries are asked")
 
 
 def _mixed_figures(mixed: Mixed) -> Iterator[Figure]:

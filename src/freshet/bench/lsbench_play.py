@@ -28,8 +28,8 @@ class Length:
     """How long everything is measured."""
 
     batches: int = 100  # for each query alone, and for all
-    rounds: int = 3  # of one-shot queries
-    seconds: float = 4.0  # of a round, with each kind of load
+    rounds: int = 6  # of one-shot queries
+    seconds: float = 2.0  # of a round, with each kind of load
     most_multiple: int = 32
     first_queries: int = 1_000  # of the mixed load
     registering_seconds: float = 80.0

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,7 +12,8 @@ from freshet.bench import benchmarks, lsbench
 from freshet.bench.benchmarks import measure
 from freshet.bench.lsbench_bytes import stored_bytes
 from freshet.bench.lsbench_load import Form, mixed_load
-from freshet.bench.lsbench_play import SHORT, Batches, Player
+from freshet.bench.lsbench_oneshot import ORDERS, PHASES, OneShot, Times, one_shot
+from freshet.bench.lsbench_play import SHORT, USUAL, Batches, Player
 from freshet.bench.lsbench_queries import NAMES, continuous_query
 from freshet.bench.social import make_network
 from freshet.bench.social_streams import RATE, RATES
@@ -29,6 +33,8 @@ def test_all_figures() -> None:
         "all_six_ms",
         "slowdown_streams",
         "slowdown_queries",
+        "slowdown_streams_mean",
+        "slowdown_queries_mean",
         "mixed_executions_per_second",
         "store_bytes_per_triple",
         "dictionary_bytes_per_triple",
@@ -45,6 +51,54 @@ def test_all_figures() -> None:
     slowdown = figures["slowdown_queries"].baseline
     assert slowdown is not None
     assert 1.0 < slowdown.value < 1.1
+    assert figures["streams_behind_ms"].value >= 0
+
+
+def timed(off: list[float], streams: list[float], queries: list[float]) -> Mapping[str, Times]:
+    """A round in which S1 took so long in each phase, and S2 ten times as long."""
+    phases = {"off": off, "streams": streams, "queries": queries}
+    return {phase: {"S1": times, "S2": [10 * each for each in times]} for phase, times in phases.items()}
+
+
+def test_a_slowdown_is_that_of_a_usual_round() -> None:
+    """The machine is half as fast in the second round, and something else runs while queries are asked in the third."""
+    rounds = [
+        timed([1, 1, 1], [1, 1, 1], [1.05, 1.05, 1.05]),
+        timed([2, 2, 2], [2, 2, 2], [2.1, 2.1, 2.1]),
+        timed([1, 1, 1], [1, 1, 1], [9, 9, 9]),
+    ]
+    found = OneShot(rounds, 0.0)
+    assert found.slowdown("queries") == pytest.approx(1.05)
+    assert found.slowdown("streams") == pytest.approx(1)
+    assert found.medians("off") == {"S1": 1, "S2": 10}
+
+
+def test_the_mean_slowdown_has_what_few_queries_wait_for() -> None:
+    found = OneShot([timed([1, 1, 1, 1], [1, 1, 1, 5], [1, 1, 1, 1])], 0.0)
+    assert found.slowdown("streams") == pytest.approx(1)
+    assert found.mean_slowdown("streams") == pytest.approx(2)
+    assert found.mean_slowdown("queries") == pytest.approx(1)
+
+
+def test_no_phase_has_the_same_place_in_all_rounds() -> None:
+    rounds = [ORDERS[number % len(ORDERS)] for number in range(USUAL.rounds)]
+    for place in range(len(PHASES)):
+        assert sorted(order[place] for order in rounds) == sorted(PHASES * (len(rounds) // len(PHASES)))
+
+
+def test_every_query_is_asked_equally_often_in_all_phases() -> None:
+    played = Player(network_of(40_000), RATE / 5)
+    played.load()
+    asked_before = played.next_batch
+    found = one_shot(played, replace(SHORT, rounds=2, seconds=0.05))
+    assert len(found.rounds) == 2
+    for phases in found.rounds:
+        assert set(phases) == set(PHASES)
+        for times in phases.values():
+            assert len({len(each) for each in times.values()}) == 1
+            assert all(each > 0 for some in times.values() for each in some)
+    assert played.next_batch > asked_before
+    assert played.session.engine.names == []
 
 
 def player(users: int = 30) -> Player:
