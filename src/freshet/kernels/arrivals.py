@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from freshet.kernels.jit import njit
+from freshet.kernels.jit import inlined, njit
 
 # Columns of `LeafPlans.windows`.
 KIND = 0
@@ -89,6 +89,18 @@ def window_starts(plans, instants, moments, offsets, numbers):
     return starts
 
 
+@inlined
+def suits(subject, predicate, object_, first_of_predicate, first_of_object, s, p, o):
+    """Whether a triple (s, p, o) matches a pattern: its constants, and where the variables stand that come again."""
+    return (
+        (subject == 0 or s == subject)
+        and (predicate == 0 or p == predicate)
+        and (object_ == 0 or o == object_)
+        and (first_of_predicate != 0 or p == s)
+        and (first_of_object > 1 or o == (s if first_of_object == 0 else p))
+    )
+
+
 @njit
 def match_arrivals(plans, times, subjects, predicates, objects, moments, offsets, numbers, kept_out):
     """The elements that match each leaf's pattern, leaf after leaf: keys (leaf, then variables), moments, places.
@@ -113,17 +125,9 @@ def match_arrivals(plans, times, subjects, predicates, objects, moments, offsets
         _, first_of_predicate, first_of_object = plans.equals[leaf]
         for at in range(offsets[stream], offsets[stream + 1]):
             s, p, o = subjects[at], predicates[at], objects[at]
-            if (
-                (subject != 0 and s != subject)
-                or (predicate != 0 and p != predicate)
-                or (object_ != 0 and o != object_)
-            ):
-                continue
-            if first_of_predicate == 0 and p != s:
+            if not suits(subject, predicate, object_, first_of_predicate, first_of_object, s, p, o):
                 continue
             if kept_out.shape[0] > 0 and kept_out[leaf, at]:
-                continue
-            if first_of_object < 2 and o != (s if first_of_object == 0 else p):
                 continue
             keys[count, 0] = leaf
             if subject_column >= 0:

@@ -7,7 +7,7 @@ one row stands for a constant. Each comparison ends in a code; a table says what
 import numpy as np
 
 from freshet.kernels import layout, wide
-from freshet.kernels.jit import njit
+from freshet.kernels.jit import leaf, njit
 from freshet.kernels.values import (
     BOOLEAN,
     DATE_TIME,
@@ -176,6 +176,35 @@ def compare_ids(left, right, outcomes, table):
         truths[row] = truth
         unfinished |= truth > TRUE
     return truths, unfinished
+
+
+@leaf
+def compare_few(left, right, as_nodes, outcomes, table, truths):
+    """The truths of a few rows into an array that the caller has, in a call that makes nothing: those of `compare_ids`,
+    or where they are compared `as_nodes` those of `compare_identity`.
+
+    Gives how many are true, -1 where an outcome of TEXT or DICTIONARY is left.
+    """
+    count = max(left.size, right.size)
+    left_step, right_step = np.int64(left.size > 1), np.int64(right.size > 1)
+    passed = 0
+    for row in range(count):
+        left_id, right_id = left[row * left_step], right[row * right_step]
+        code = DICTIONARY
+        if left_id == 0 or right_id == 0:
+            code = FAILED
+        elif as_nodes:
+            code = EQUAL if left_id == right_id else DIFFERENT
+        elif left_id < 0 and right_id < 0:
+            code = _compare_inline(left_id, right_id)
+        if code == DICTIONARY:
+            code = _compare_known(table, left_id, right_id)
+        truth = outcomes[code]
+        if truth > TRUE:
+            return -1
+        truths[row] = truth
+        passed += truth == TRUE
+    return passed
 
 
 @njit

@@ -9,7 +9,7 @@ import numpy as np
 
 from freshet.algebra.windows import CountWindow, NowWindow, RangeWindow, TriplesWindow
 from freshet.native.arrival_plan import parameter_predicate
-from freshet.native.arrival_query import ArrivalQuery, by_time
+from freshet.native.arrival_query import ArrivalQuery
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, close_at, instant_at
 from freshet.native.one_way_index import Ids
 from freshet.native.plan import Plan
@@ -138,9 +138,8 @@ class ArrivalClock:
             self._on_failure(self.name, error)
             return
         self.passed_ms = watermark_ms
-        if len(answered.moments):
-            for time_ms, rows in by_time(answered):
-                self._report(time_ms, rows)
+        for time_ms, rows in answered:
+            self._report(time_ms, rows)
 
     def finish(self, watermarks: dict[str, int]) -> None:
         """The streams have ended."""

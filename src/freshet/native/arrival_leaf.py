@@ -78,6 +78,7 @@ class ArrivalLeaves:
         self._numbers: dict[tuple[int, tuple[int, ...]], tuple[int, int]] = {}
         self._make_rows()
         self._room = 0  # how many arrivals fit for certain
+        self._arrays: tuple[NDArray[Any], ...] | None = None
         self._no_batch = self.batch = _no_batch(count)
 
     @property
@@ -88,7 +89,14 @@ class ArrivalLeaves:
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """All arrays, as `freshet.kernels.arrival_batches` takes them."""
-        return (*self.row_entries.arrays, *self.life, *self.ring_entries.arrays, *self.rings)
+        if self._arrays is None:
+            self._arrays = (*self.row_entries.arrays, *self.life, *self.ring_entries.arrays, *self.rings)
+        return self._arrays
+
+    @property
+    def ring_width(self) -> int:
+        """How many columns a key of a ring index has, with the number of the index."""
+        return 1 + int(self.rings.columns.shape[1])
 
     @property
     def row_capacity(self) -> int:
@@ -139,6 +147,7 @@ class ArrivalLeaves:
             self._make_queues([count + spare for count in of_each])
             self._make_ring_entries(arrivals + spare)
             self._room = arrivals + spare
+            self._arrays = None
         self._room -= arrivals
 
     def end_step(self) -> None:
@@ -181,6 +190,7 @@ class ArrivalLeaves:
         ends[leaf + 1 :] = len(rows)
         self._make_ring_entries(len(rows))
         self._room = 0  # more entries an arrival from now on
+        self._arrays = None
         link_born(self.ring_entries.arrays, self.rings, self.life.records, self.values, rows, ends, number)
         return number, slot
 

@@ -6,18 +6,19 @@ DISTINCT, put out by ISTREAM or DSTREAM: CQELS-QL's, and those over `[COUNT n]` 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from freshet.algebra.free_variables import variables_of
 from freshet.algebra.nodes import StreamOperator
-from freshet.expressions.evaluate import evaluate, test
+from freshet.expressions.evaluate import evaluate
 from freshet.native.arrival_leaf import ArrivalLeaf, ArrivalLeaves
-from freshet.native.arrival_plan import ArrivalPlan, Computed, RowStep
+from freshet.native.arrival_plan import ArrivalPlan, Computed
 from freshet.native.arrival_source import NOTHING_OUT, ArrivalSource, Ready
+from freshet.native.conditions import Condition
 from freshet.native.one_way_index import Ids, Mask
-from freshet.native.operators.arrival_distinct import ArrivalDistinctOp, TimedRows
+from freshet.native.operators.arrival_distinct import ArrivalDistinctOp
 from freshet.native.operators.arrival_join import ArrivalJoinOp
 from freshet.native.plan import PlanCondition
 from freshet.native.r2s.bags import bag_difference
@@ -27,7 +28,7 @@ from freshet.rdf.elements import Elements
 
 # A condition on a leaf alone: the leaf, its stream, the condition, and where elements have the variables it reads.
 _Places = list[tuple[str, int]]
-_Guard = tuple[int, int, PlanCondition, _Places]
+_Guard = tuple[int, int, Condition, _Places]
 
 _FEW_ELEMENTS = 16  # fewer are all tested sooner than those are found that match a pattern
 
@@ -58,20 +59,21 @@ class ArrivalQuery:
         made = {step.variable for step in self._steps if isinstance(step, Computed)}
         columns = [name for name in dict.fromkeys((*plan.variables, *sorted(self._needed))) if name not in made]
         self._homes = self._join.homes(columns)
-        self._row_steps: list[tuple[RowStep, _Places]] = []
+        self._row_steps: list[tuple[Condition | Computed, _Places]] = []
         for step in self._steps:
             scope = step.scope if isinstance(step, PlanCondition) else columns
             read = variables_of(step.expression).intersection(scope).intersection(columns)
-            self._row_steps.append((step, [(name, 1 + columns.index(name)) for name in read]))
+            asked = Condition(step.expression, dictionary) if isinstance(step, PlanCondition) else step
+            self._row_steps.append((asked, [(name, columns.index(name)) for name in read]))
             columns += [step.variable] if isinstance(step, Computed) else []
-        places = [0, *(1 + columns.index(name) for name in plan.variables)]
-        self._places = None if places == list(range(1 + len(columns))) else np.array(places)
-        self._guards: list[_Guard] = [
-            (at, self._source.plans.streams.item(at), condition, _element_places(leaf, condition))
-            for at, (leaf, conditions) in enumerate(zip(leaves, self._leaf_conditions, strict=True))
-            for condition in conditions
-        ]
-        self._nothing = TimedRows(np.empty((0, len(plan.variables)), np.int64), np.empty(0, np.int64))
+        places = [columns.index(name) for name in plan.variables]
+        self._is_whole = places == list(range(len(columns)))
+        self._places = [np.array(places, np.int64), np.array([0, *(1 + place for place in places)], np.int64)]
+        self._guards: list[_Guard] = []
+        for at, (leaf, conditions) in enumerate(zip(leaves, self._leaf_conditions, strict=True)):
+            stream = self._source.plans.streams.item(at)
+            for each in conditions:
+                self._guards.append((at, stream, Condition(each.expression, dictionary), _element_places(leaf, each)))
 
     @property
     def streams(self) -> Sequence[str]:
@@ -106,25 +108,41 @@ class ArrivalQuery:
         """Triples of the stored graph with the times from which they are there."""
         self._source.stored(elements)
 
-    def advance(self, watermark_ms: int) -> TimedRows:
-        """What the instants before the watermark put out: rows, with the time of each, in order of time."""
+    def advance(self, watermark_ms: int) -> Iterable[tuple[int, Ids]]:
+        """What the instants before the watermark put out, if anything: the time of each and its rows, in order."""
         ready = self._source.ready(watermark_ms)
         if ready is None:
-            return self._nothing
+            return ()
         kept_out = self._kept_out(ready) if self._guards else NOTHING_OUT
+        if ready.is_instant:
+            rows = self._instant(ready, kept_out)
+            return ((self._source.last_ms, rows),) if len(rows) else ()
+        return _by_time(self._batch(ready, kept_out))
+
+    def _instant(self, ready: Ready, kept_out: Mask) -> Ids:
+        """What an instant puts out."""
+        came, went = self._join.pass_instant(self._source, ready, kept_out, self._homes)
+        if len(came) == 0 == len(went):
+            return came
+        came, went = self._stepped(came, 0), self._stepped(went, 0)
+        if self._distinct is not None:
+            came, went = self._distinct.step_instant(came, went)
+        return self._put_out(came, went).copy()  # what it is given is written over by the next instant
+
+    def _batch(self, ready: Ready, kept_out: Mask) -> Ids:
+        """What the instants of a batch put out, with their times in front."""
         if not self._join.keeps_results:
-            rows = self._stepped(self._join.pass_through(self._source, ready, kept_out, self._homes))
-            return self._nothing if len(rows) == 0 else TimedRows(rows[:, 1:].copy(), rows[:, 0])
-        came, went = map(self._stepped, self._join.pass_through_kept(self._source, ready, kept_out, self._homes))
-        if not (len(came) or len(went)):
-            return self._nothing
+            return self._stepped(self._join.pass_through(self._source, ready, kept_out, self._homes), 1)
+        came, went = self._join.pass_through_kept(self._source, ready, kept_out, self._homes)
+        came, went = self._stepped(came, 1), self._stepped(went, 1)
         if self._distinct is not None:
             came, went = self._distinct.step_rows(came, went)
+        return self._put_out(came, went)
+
+    def _put_out(self, came: Ids, went: Ids) -> Ids:
         if self._plan.output is StreamOperator.DSTREAM:
             came, went = went, came
-        if self._lossy and self._distinct is None:
-            came = bag_difference(came, went)
-        return self._nothing if len(came) == 0 else TimedRows(came[:, 1:].copy(), came[:, 0])
+        return bag_difference(came, went) if self._lossy and self._distinct is None else came
 
     def _kept_out(self, ready: Ready) -> Mask:
         """Which elements a condition on a leaf alone keeps out of it."""
@@ -142,41 +160,42 @@ class ArrivalQuery:
             kept_out[leaf, first:end] |= ~passed
         return kept_out
 
-    def _passed(self, leaf: ArrivalLeaf, condition: PlanCondition, places: _Places, elements: Elements) -> Mask:
+    def _passed(self, leaf: ArrivalLeaf, condition: Condition, places: _Places, elements: Elements) -> Mask:
         """Which elements satisfy a condition on a leaf alone. What does not match the leaf's pattern may pass."""
         count = len(elements.times)
         if count <= _FEW_ELEMENTS:
-            columns = {name: elements[place] for name, place in places}
-            return test(condition.expression, columns, count, self._dictionary)
+            return condition.test({name: elements[place] for name, place in places}, count)
         chosen, values = leaf.pattern.match(elements)
         columns = {name: np.ascontiguousarray(values[:, leaf.names.index(name)]) for name, _ in places}
         passed = np.ones(count, np.bool_)
-        passed[chosen] = test(condition.expression, columns, len(values), self._dictionary)
+        passed[chosen] = condition.test(columns, len(values))
         return passed
 
-    def _stepped(self, rows: Ids) -> Ids:
-        """Results of the join, filtered, extended and projected. They have their times in front."""
-        for step, places in self._row_steps if len(rows) else ():
-            columns = {name: rows[:, at].copy() for name, at in places}
-            if isinstance(step, PlanCondition):
-                keep = test(step.expression, columns, len(rows), self._dictionary)
+    def _stepped(self, rows: Ids, timed: int) -> Ids:
+        """Results of the join, filtered, extended and projected. They have so many times (one or none) in front."""
+        if len(rows) == 0:
+            return rows
+        for step, places in self._row_steps:
+            columns = {name: rows[:, at + timed].copy() for name, at in places}
+            if isinstance(step, Condition):
+                keep = step.test(columns, len(rows))
                 rows = rows if np.count_nonzero(keep) == len(rows) else rows[keep]
             else:
                 rows = np.column_stack((rows, evaluate(step.expression, columns, len(rows), self._dictionary)))
-        return rows if self._places is None else rows.take(self._places, axis=1)
+        return rows if self._is_whole else rows.take(self._places[timed], axis=1)
 
 
-def by_time(solutions: TimedRows) -> Iterator[tuple[int, Ids]]:
-    """The rows of each time, in order of time."""
-    times = solutions.moments
-    if len(times) == 0:
+def _by_time(rows: Ids) -> Iterator[tuple[int, Ids]]:
+    """The rows of each time, which stands in front of each, in order of time."""
+    if len(rows) == 0:
         return
+    times, shown = rows[:, 0], rows[:, 1:].copy()
     if times.item(0) == times.item(-1):
-        yield times.item(0), solutions.rows
+        yield times.item(0), shown
         return
     cuts = np.flatnonzero(times[1:] != times[:-1]) + 1
     for first, end in zip([0, *cuts.tolist()], [*cuts.tolist(), len(times)], strict=True):
-        yield times.item(first), solutions.rows[first:end]
+        yield times.item(first), shown[first:end]
 
 
 def _element_places(leaf: ArrivalLeaf, condition: PlanCondition) -> _Places:

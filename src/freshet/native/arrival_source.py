@@ -24,7 +24,7 @@ from freshet.kernels.arrivals import (
     gather_arrivals,
 )
 from freshet.native.arrival_leaf import ArrivalLeaf
-from freshet.native.moments import BEFORE_ALL_TIME
+from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME
 from freshet.native.one_way_index import Ids
 from freshet.native.recent_times import RecentTimes
 from freshet.native.s2r.waiting import WaitingElements
@@ -33,15 +33,19 @@ from freshet.rdf.elements import Elements
 from freshet.rdf.terms import Iri
 
 NOTHING_OUT = np.empty((0, 0), np.bool_)  # no element is kept out of any leaf
+FEW_ELEMENTS = 16  # of one instant are taken one by one
 
 _NONE = np.empty(0, np.int64)
 
 
 class Ready(NamedTuple):
-    """Elements of the streams and then of the stored graph, each in order of time, cut at `offsets`."""
+    """Elements of the streams and then of the stored graph, each in order of time, cut at `offsets`; and whether they
+    are a few of one instant.
+    """
 
     elements: Elements
     offsets: Ids
+    is_instant: bool
 
 
 def moves_with_arrivals(window: WindowOperator) -> bool:
@@ -118,12 +122,13 @@ class ArrivalSource:
         parts: list[Elements] = []
         ends = [0]
         end = 0
-        last_ms = BEFORE_ALL_TIME
+        first_ms, last_ms = AFTER_ALL_TIME, BEFORE_ALL_TIME
         for waiting in self._waiting:
-            if waiting.from_ms < until_ms and (part := waiting.release(until_ms)) is not None:
+            from_ms = waiting.from_ms
+            if from_ms < until_ms and (part := waiting.release(until_ms)) is not None:
                 parts.append(part)
                 end += len(part.times)
-                last_ms = max(last_ms, part.times.item(-1))
+                first_ms, last_ms = min(first_ms, from_ms), max(last_ms, part.times.item(-1))
             ends.append(end)
         if not parts:
             return None
@@ -135,7 +140,8 @@ class ArrivalSource:
             parts.append(stored)
             end += len(stored.times)
         ends.append(end)
-        return Ready(plain(parts[0]) if len(parts) == 1 else joined(parts), self._offsets(ends))
+        elements = plain(parts[0]) if len(parts) == 1 else joined(parts)
+        return Ready(elements, self._offsets(ends), first_ms == last_ms and end <= FEW_ELEMENTS)
 
     def since(self, stream: str, default: int) -> int:
         """A time that no element is before which a window of so many elements of a stream holds."""

@@ -26,6 +26,8 @@ class Arrivals(Generic[Value]):
     def __init__(self, dtype: type[Value], shape: tuple[int, ...] = ()) -> None:
         self._times = np.empty(_FIRST_CAPACITY, np.int64)
         self._values: NDArray[Value] = np.empty((_FIRST_CAPACITY, *shape), dtype)
+        # The times and values, from `first` up to, not including, `end`, for kernels that read and add some.
+        self.arrays: tuple[Ids, NDArray[Value]] = (self._times, self._values)
         self.first = self.end = 0
         self.first_time = AFTER_ALL_TIME  # the time of the first row
 
@@ -85,11 +87,6 @@ class Arrivals(Generic[Value]):
             return 1
         return 1 + int(self._times[second : self.end].searchsorted(time_ms))
 
-    @property
-    def arrays(self) -> tuple[Ids, NDArray[Value]]:
-        """The times and values, from `first` up to, not including, `end`, for kernels that read and add some."""
-        return self._times, self._values
-
     def make_room(self, more: int) -> None:
         """See that `more` rows can be written behind the end."""
         if self.end + more > len(self._times):
@@ -109,6 +106,7 @@ class Arrivals(Generic[Value]):
             capacity = 2 * (there + more)
             self._times = np.empty(capacity, np.int64)
             self._values = np.empty((capacity, *values.shape[1:]), values.dtype)
+            self.arrays = (self._times, self._values)
         self._times[:there] = times[self.first : self.end]
         self._values[:there] = values[self.first : self.end]
         self.first, self.end = 0, there

@@ -294,6 +294,8 @@ class Clock:
             self._visit(moment)
             if self.on_visited is not None:
                 self.on_visited()
+            if moment == limit:  # the next is later
+                break
         wake_ms = AFTER_ALL_TIME
         for rhythm in self._rhythms:
             if rhythm.has_closes:

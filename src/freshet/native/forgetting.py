@@ -11,7 +11,8 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Iterator, Set
-from weakref import ReferenceType, WeakSet, WeakValueDictionary, ref
+from typing import Generic, TypeVar
+from weakref import ReferenceType, WeakValueDictionary, ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,26 @@ from freshet.store.mapped_files import is_mapped
 Ids = NDArray[np.int64]
 
 LEAST_TERMS = 100_000  # fewer are not worth a sweep
-_FEW_ROWS = 1_000  # arrays, before those that are gone are let go of
+_FEW = 1_000  # before those that are gone are let go of
+
+Held = TypeVar("Held")
+
+
+class _References(Generic[Held]):
+    """Objects as long as somebody else has them. To add one costs little: nobody is told when it goes."""
+
+    def __init__(self) -> None:
+        self._references: list[ReferenceType[Held]] = []
+        self._most = _FEW
+
+    def add(self, held: Held) -> None:
+        if len(self._references) >= self._most:
+            self._references = [reference for reference in self._references if reference() is not None]
+            self._most = max(_FEW, 2 * len(self._references))
+        self._references.append(ref(held))
+
+    def living(self) -> list[Held]:
+        return [held for reference in self._references if (held := reference()) is not None]
 
 
 class Forgetting:
@@ -35,10 +55,9 @@ class Forgetting:
         self._dictionary = dictionary
         self._least = least
         self._limit = least
-        self._answers: WeakSet[Report | Solutions | GraphAnswer] = WeakSet()
         self._lock = threading.Lock()
-        self._rows: list[ReferenceType[Ids]] = []
-        self._looked_through = _FEW_ROWS
+        self._answers = _References[Report | Solutions | GraphAnswer]()
+        self._rows = _References[Ids]()
 
     def keep(self, answer: Report | Solutions | GraphAnswer) -> None:
         """Keep the terms of an answer as long as somebody has it."""
@@ -47,10 +66,7 @@ class Forgetting:
 
     def keep_rows(self, rows: Ids) -> None:
         """Keep the terms of an array as long as somebody has it, or a part of it."""
-        if len(self._rows) >= self._looked_through:
-            self._rows = [reference for reference in self._rows if reference() is not None]
-            self._looked_through = max(_FEW_ROWS, 2 * len(self._rows))
-        self._rows.append(ref(rows))
+        self._rows.add(rows)
 
     def is_due(self) -> bool:
         return not self._dictionary.pins.count and len(self._dictionary) >= self._limit
@@ -62,11 +78,10 @@ class Forgetting:
         return dropped
 
     def _answer_ids(self) -> Iterator[Ids]:
-        for reference in self._rows:
-            if (rows := reference()) is not None:
-                yield rows.reshape(-1)
+        for rows in self._rows.living():
+            yield rows.reshape(-1)
         with self._lock:  # others add while they take reports
-            answers = list(self._answers)
+            answers = self._answers.living()
         for answer in answers:
             graph = answer.graph if isinstance(answer, Report) else answer
             if isinstance(graph, GraphAnswer):

@@ -79,6 +79,7 @@ class LeafBuffer:
         self._waiting = Arrivals(np.int64, (len(pattern.columns),))
         self._inside = Arrivals(np.int32)
         self._indexes: dict[tuple[int, ...], RingIndex] = {}
+        self._only_index: RingIndex | None = None  # where there is one
         self._turn_few = DirectCall(leaf_turn_few)
         # The pattern as a single triple is matched: places that must have a value, places that must agree, and which
         # places are the columns.
@@ -89,7 +90,8 @@ class LeafBuffer:
     @property
     def values(self) -> Ids:
         """One row a leaf row, one column a variable."""
-        return self._rows.keys
+        values: Ids = self._arrays[1]
+        return values
 
     @property
     def row_capacity(self) -> int:
@@ -177,7 +179,9 @@ class LeafBuffer:
         if waiting.first_time < first:  # came between two windows
             waiting.move(waiting.count_before(first), 0)
         found, gone = self._turn(waiting.count_before(last), inside.count_before(first), number)
-        self._fresh, self._dead = self._fresh_out[: self._early + found], self._dead_out[:gone]
+        found += self._early
+        self._fresh = self._fresh_out[:found] if found else _NO_ROWS
+        self._dead = self._dead_out[:gone] if gone else _NO_ROWS
         self._early = 0
 
     def _turn(self, coming: int, leaving: int, number: int) -> tuple[int, int]:
@@ -189,8 +193,7 @@ class LeafBuffer:
         inside.make_room(coming)
         queues = (waiting.arrays, waiting.first, coming, inside.arrays, inside.first, inside.end, leaving)
         fresh, dead = self._fresh_out[self._early :] if self._early else self._fresh_out, self._dead_out
-        if len(self._indexes) == 1:
-            (index,) = self._indexes.values()
+        if (index := self._only_index) is not None:
             turn = self._turn_few.run if coming + leaving <= FEW_ROWS else leaf_turn_linked
             found, gone = turn(self._arrays, index.arrays, *queues, number, fresh, dead)
             index.rows += found - gone
@@ -204,7 +207,7 @@ class LeafBuffer:
             inside.move(leaving, coming)
         elif coming:  # nothing leaves, so nobody has to know when what came
             self._inside = Arrivals(np.int32)
-        return int(found), int(gone)
+        return found, gone
 
     def _make_room(self, coming: int, leaving: int) -> None:
         """See that so many rows fit, and some to come, so that steps of a few rows seldom have to look for room."""
@@ -231,6 +234,7 @@ class LeafBuffer:
         index = self._indexes.get(columns)
         if index is None:
             index = self._indexes[columns] = RingIndex(columns)
+            self._only_index = index if len(self._indexes) == 1 else None
             index.link(self.live_rows(), self.values)
             self._spare = 0  # of which it knows nothing yet
         return index

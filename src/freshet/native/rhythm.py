@@ -34,6 +34,7 @@ class Rhythm:
         self._beats: dict[tuple[int, int], list[WindowContent]] = {}
         for window in self.closing:
             self._beats.setdefault((window.slide_ms, window.start_ms), []).append(window)
+        self._only_beat = next(iter(self._beats)) if len(self._beats) == 1 else None
         self.ended_at: int | None = None  # the watermark at the end of the streams
         self._next_arrival = NEVER  # when next an element makes a window move
         self.rests = True  # everything was empty at the last moment of its own, so nothing before it counts
@@ -64,8 +65,8 @@ class Rhythm:
 
     def wakes_at(self, passed_ms: int) -> int:
         """The first watermark after one that has been passed at which anything can close."""
-        wake_ms = NEVER if self.period_ms is None else self._multiple_after(passed_ms)
-        return min(wake_ms, self._close_after(passed_ms))
+        close_ms = self._close_after(passed_ms)
+        return close_ms if self.period_ms is None else min(close_ms, self._multiple_after(passed_ms))
 
     def next_moment(self, after: int) -> int:
         """The first moment after another at which a window moves or the queries are due; NEVER where there is none."""
@@ -94,17 +95,15 @@ class Rhythm:
 
     def is_due(self, moment: int, moved: bool) -> bool:
         """Whether the queries are evaluated at a moment, once the windows have moved."""
-        due = moved
         if self.period_ms is not None:
-            due = not is_instant(moment) and time_of(moment) % self.period_ms == 0
-        if not due:
+            moved = not is_instant(moment) and time_of(moment) % self.period_ms == 0
+        if not moved:
             return False
-        if self.ended_at is not None and self._ended_before(moment) and not is_instant(moment):
-            due = self._goes_on(time_of(moment))
-        if due:
-            rested, self.rests = self.rests, not self.holds_anything
-            due = not (rested and self.rests)
-        return due
+        is_over = self.ended_at is not None and self._ended_before(moment) and not is_instant(moment)
+        if is_over and not self._goes_on(time_of(moment)):
+            return False
+        rested, self.rests = self.rests, not self.holds_anything
+        return not (rested and self.rests)
 
     def held_since(self, time_ms: int) -> int:
         """The earliest time at which a window took on what it holds at a time. One that closes moves soon enough."""
@@ -114,20 +113,21 @@ class Rhythm:
 
     def _next_close(self, time_ms: int) -> int:
         holds = self.holds_anything
-        close_ms = NEVER
-        if self.period_ms is not None and not (self.rests and not holds):
-            close_ms = self._multiple_after(time_ms)
-        if not holds:
-            first = min((window.next_move() for window in self.closing), default=NEVER)
-            moment = min(first, close_at(close_ms))
+        if holds:
+            moment = close_at(self._close_after(time_ms))
         else:
-            moment = close_at(min(close_ms, self._close_after(time_ms)))
+            moment = min((window.next_move() for window in self.closing), default=NEVER)
+        if self.period_ms is not None and (holds or not self.rests):
+            moment = min(moment, close_at(self._multiple_after(time_ms)))
         if self.ended_at is not None and self._ended_before(moment) and not self._goes_on(time_of(moment)):
             return NEVER
         return moment
 
     def _close_after(self, time_ms: int) -> int:
         """The first close of a window later than a time; NEVER where none closes."""
+        if self._only_beat is not None:
+            slide_ms, start_ms = self._only_beat
+            return time_ms + slide_ms - (time_ms - start_ms) % slide_ms
         soonest_ms = NEVER
         for slide_ms, start_ms in self._beats:
             close_ms = time_ms + slide_ms - (time_ms - start_ms) % slide_ms
@@ -136,13 +136,15 @@ class Rhythm:
         return soonest_ms
 
     def _closing_at(self, time_ms: int) -> list[WindowContent]:
-        found: list[WindowContent] = []
-        for (slide_ms, start_ms), windows in self._beats.items():
-            if (time_ms - start_ms) % slide_ms == 0:
-                if len(self._beats) == 1:
-                    return windows
-                found += windows
-        return found
+        if len(self._beats) == 1:
+            (((slide_ms, start_ms), windows),) = self._beats.items()
+            return windows if (time_ms - start_ms) % slide_ms == 0 else []
+        return [
+            window
+            for (slide_ms, start_ms), windows in self._beats.items()
+            if (time_ms - start_ms) % slide_ms == 0
+            for window in windows
+        ]
 
     def _multiple_after(self, time_ms: int) -> int:
         assert self.period_ms is not None

@@ -31,16 +31,17 @@ class Pins:
     """Who is at work with ids that nothing else holds yet: `with dictionary.pins:`. There is no sweep meanwhile."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self.count = 0
+        self._held: list[None] = []  # one each; to add one or take one away is a single step for all threads
+
+    @property
+    def count(self) -> int:
+        return len(self._held)
 
     def __enter__(self) -> None:
-        with self._lock:
-            self.count += 1
+        self._held.append(None)
 
     def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self.count -= 1
+        self._held.pop()
 
 
 class Dictionary:
@@ -93,7 +94,8 @@ class Dictionary:
 
     def __len__(self) -> int:
         """How many terms it holds, those with inline ids not counted."""
-        return int(self._arrays.sizes[0])
+        terms: int = self._arrays.sizes.item(0)
+        return terms
 
     @property
     def nbytes(self) -> int:

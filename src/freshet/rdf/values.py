@@ -39,17 +39,17 @@ class ValueTable:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._arrays = _empty(_FIRST_SLOTS)
+        self._use(_empty(_FIRST_SLOTS))
         self._constants: dict[Term, Ids] = {}
         self._constant_values: dict[Term, Values] = {}
 
     def __len__(self) -> int:
         return int(self._arrays.sizes[0])
 
-    @property
-    def known(self) -> tuple[NDArray[Any], ...]:
-        """The table as a plain tuple for kernels that compare: ids, kinds, high, low, reals."""
-        return (self._arrays.ids, *self._arrays.values)
+    def _use(self, arrays: ValueArrays) -> None:
+        self._arrays = arrays
+        # The table as a plain tuple for kernels that compare: ids, kinds, high, low, reals.
+        self.known: tuple[NDArray[Any], ...] = (arrays.ids, *arrays.values)
 
     def constant(self, dictionary: Dictionary, term: Term) -> Ids:
         """The id of a term of a query, as a column of one row."""
@@ -87,7 +87,7 @@ class ValueTable:
         if slots > self._arrays.ids.size:
             larger = _empty(slots)
             kernels.remember(larger, self._arrays.ids, self._arrays.values)
-            self._arrays = larger
+            self._use(larger)
 
 
 def _empty(slots: int) -> ValueArrays:

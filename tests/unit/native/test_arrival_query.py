@@ -17,7 +17,7 @@ from freshet.algebra.windows import RangeWindow, TriplesWindow
 from freshet.native import arrival_query
 from freshet.native.arrival_leaf import ArrivalLeaf
 from freshet.native.arrival_plan import ArrivalPlan
-from freshet.native.arrival_query import ArrivalQuery, by_time
+from freshet.native.arrival_query import ArrivalQuery
 from freshet.native.leaf_buffer import LeafPattern
 from freshet.native.plan import PlanCondition
 from freshet.rdf.dictionary import Dictionary
@@ -87,7 +87,7 @@ def test_reports_of_batches_are_those_of_instants(query, arrivals, stored, cuts,
         for cut in [*sorted(cuts), 10**6]:
             for stream in asked.streams:
                 asked.receive(stream, elements([arrival for arrival in streams[stream] if last < arrival[0] <= cut]))
-            for time, rows in by_time(asked.advance(cut + 1)):
+            for time, rows in asked.advance(cut + 1):
                 assert time not in found
                 found[time] = Counter(map(tuple, rows.tolist()))
             last = cut
@@ -106,7 +106,7 @@ def send(asked, batches):
     for parts, until in batches:
         for stream, part in parts:
             asked.receive(stream, part)
-        for time, rows in by_time(asked.advance(until)):
+        for time, rows in asked.advance(until):
             yield time, sorted(map(tuple, rows.tolist()))
 
 
@@ -155,3 +155,26 @@ def test_batches_of_any_size_give_the_same_while_arrays_grow_and_are_swept(windo
     large, single = (list(send(join_query(leaves, put_out, distinct=distinct), batches_of(each))) for each in (size, 1))
     assert large == single
     assert len(large) > 100
+
+
+@pytest.mark.parametrize("output", [StreamOperator.ISTREAM, StreamOperator.DSTREAM])
+@pytest.mark.parametrize(("put_out", "distinct"), [(("a", "b", "c"), False), (("b",), False), (("a", "c"), True)])
+def test_an_instant_may_have_more_results_than_any_before(output, put_out, distinct):
+    """A row that meets 200 others, which come by themselves and go all at once."""
+    width, others = 1_000, 200
+    leaves = [
+        ArrivalLeaf(RangeWindow(Iri(STREAMS[0]), width), PATTERNS[PREDICATES[0]], ("a", "b")),
+        ArrivalLeaf(RangeWindow(Iri(STREAMS[1]), width), PATTERNS[PREDICATES[1]], ("b", "c")),
+    ]
+    asked = ArrivalQuery(leaves, ArrivalPlan((), (), put_out, distinct, output), Dictionary())
+    streams = {
+        STREAMS[0]: [(at, (1_000 + at, PREDICATES[0], 7)) for at in range(others)] + [(5_000, (1, PREDICATES[0], 2))],
+        STREAMS[1]: [(others + 10, (7, PREDICATES[1], 9))],
+    }
+    found = {}
+    for stream, arrival in sorted(((s, a) for s, all_of in streams.items() for a in all_of), key=lambda each: each[1]):
+        asked.receive(stream, elements([arrival]))
+        found |= {time: Counter(map(tuple, rows.tolist())) for time, rows in asked.advance(arrival[0] + 1)}
+    query = [(leaf.window, leaf.pattern.constants[1], leaf.names) for leaf in leaves], put_out, []
+    assert found == expected(query, streams, [], distinct, output)
+    assert max(sum(bag.values()) for bag in found.values()) == others

@@ -52,7 +52,7 @@ def test_elements_of_any_make_are_read_as_they_are(make):
         for first, last in ((0, 1), (1, 4), (4, count)):
             columns = times, keys, np.where(times % 2, *PREDICATES), objects
             asked.receive(STREAMS[0], Elements(*(make_column(column[first:last]) for column in columns)))
-            found += asked.advance(last).rows.tolist()
+            found += [row for _, rows in asked.advance(last) for row in rows.tolist()]
         return found
 
     expected = answered(lambda column: column.copy())

@@ -17,11 +17,14 @@ from typing import NamedTuple
 import numpy as np
 
 from freshet.kernels.arrival_batches import distinct_through
+from freshet.kernels.arrival_instant import distinct_instant
 from freshet.kernels.running import entries_of, running_distinct
 from freshet.native.accumulators import longer
 from freshet.native.direct_call import DirectCall
 from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.native.one_way_index import Ids, OneWayIndex
+
+_FIRST_ROOM = 64
 
 
 class TimedRows(NamedTuple):
@@ -40,7 +43,8 @@ class ArrivalDistinctOp:
     def __init__(self, width: int) -> None:
         self._index = OneWayIndex(width)
         self._stamps = np.empty(0, np.int64)
-        self._distinct_through = DirectCall(distinct_through)
+        self._distinct_through, self._distinct_instant = DirectCall(distinct_through), DirectCall(distinct_instant)
+        self._entries = np.empty(_FIRST_ROOM, np.int32)
 
     def __len__(self) -> int:
         return self._index.live
@@ -56,6 +60,15 @@ class ArrivalDistinctOp:
         came, went = np.ascontiguousarray(came), np.ascontiguousarray(went)
         appeared, vanished = self._distinct_through.run(tuple(self._index.arrays), self._stamps, came, went)
         return appeared, vanished
+
+    def step_instant(self, came: Ids, went: Ids) -> tuple[Ids, Ids]:
+        """What appeared and what vanished at one instant. These stand where the rows stood that were given."""
+        self._make_room(len(came))
+        if len(came) > len(self._entries):
+            self._entries = np.empty(2 * len(came), np.int32)
+        came, went = np.ascontiguousarray(came), np.ascontiguousarray(went)
+        appeared, vanished = self._distinct_instant.run(tuple(self._index.arrays), came, went, self._entries)
+        return came[:appeared], went[:vanished]
 
     def step(self, entering: TimedRows, leaving: TimedRows) -> tuple[TimedRows, TimedRows]:
         """What appeared and what vanished in a batch."""

@@ -27,6 +27,7 @@ from freshet.native.arrival_leaf import ArrivalLeaves
 from freshet.native.arrival_source import ArrivalSource, Ready
 from freshet.native.direct_call import DirectCall
 from freshet.native.one_way_index import Ids, Mask
+from freshet.native.operators.arrival_instant import InstantJoin
 from freshet.native.result_buffer import Pointers, ResultBuffer
 
 _RANKED_ROWS = 256
@@ -60,6 +61,7 @@ class ArrivalJoinOp:
         self.keeps_results = deaths
         self._pass_through, self._pass_through_kept = DirectCall(pass_through), DirectCall(pass_through_kept)
         self.results = ResultBuffer(len(self._names), len(self._names))
+        self._instant = InstantJoin(leaves, self.results, keeps=deaths)
 
     def step(self, first: int, steps: int) -> tuple[Timed, Timed]:
         """What was born and what died in a batch that the leaves have let in: moments first to first + steps."""
@@ -112,6 +114,15 @@ class ArrivalJoinOp:
         if len(left_over):
             self.results.add(left_over, [self._leaves.row_capacity])
         return born, died
+
+    def pass_instant(self, source: ArrivalSource, ready: Ready, kept_out: Mask, homes: Ids) -> tuple[Ids, Ids]:
+        """As `pass_through_kept` for a few elements of one instant, without times; good until the next step.
+
+        Where results are not kept nothing is said of those that died.
+        """
+        orders = self._probing_orders(len(ready.elements.times))
+        self._leaves.make_room([len(ready.elements.times)] * len(self._names))
+        return self._instant.step(source, ready, kept_out, orders, homes)
 
     def _make_ready(self, source: ArrivalSource, ready: Ready) -> Ids:
         """See that a batch fits; gives the probing orders."""

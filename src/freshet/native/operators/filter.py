@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from freshet.algebra.expressions import Expression
 from freshet.algebra.free_variables import variables_of
-from freshet.expressions.evaluate import test
 from freshet.native.change import Change, Operator
+from freshet.native.conditions import Condition
 from freshet.oneshot.table import Table
 from freshet.rdf.dictionary import Dictionary
 
@@ -20,9 +20,8 @@ class FilterOp:
 
     def __init__(self, child: Operator, condition: Expression, scope: frozenset[str], dictionary: Dictionary) -> None:
         self._child = child
-        self._condition = condition
+        self._condition = Condition(condition, dictionary)
         self._names = variables_of(condition) & scope
-        self._dictionary = dictionary
 
     def changes(self, number: int) -> Change:
         change = self._child.changes(number)
@@ -35,4 +34,4 @@ class FilterOp:
         if table.count == 0:
             return table
         columns = {name: table.column(name) for name in self._names}
-        return table.where(test(self._condition, columns, table.count, self._dictionary))
+        return table.where(self._condition.test(columns, table.count))

@@ -17,10 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from freshet.algebra.expressions import Expression
 from freshet.algebra.free_variables import variables_of
-from freshet.expressions.evaluate import test
 from freshet.native.change import Change
+from freshet.native.conditions import Condition
 from freshet.native.inputs import Input
 from freshet.native.one_way_index import Ids, Mask, Rows
 from freshet.native.plan import PlanCondition
@@ -43,7 +42,7 @@ class _Home:
     places: tuple[tuple[int, int], ...]
 
 
-_Condition = tuple[Expression, tuple[tuple[str, _Home], ...]]
+_Condition = tuple[Condition, tuple[tuple[str, _Home], ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +85,9 @@ class MultiwayJoinOp:
         self.seen: int | None = None  # the last step it has taken in
         self._overlapping = overlapping
         self._followed = [each.buffer for each in inputs if isinstance(each.buffer, RowBuffer)]
-        self._dictionary = dictionary
-        self._conditions = [(each.expression, variables_of(each.expression) & each.scope) for each in conditions]
+        self._conditions = [
+            (Condition(each.expression, dictionary), variables_of(each.expression) & each.scope) for each in conditions
+        ]
         self._expiring = sum(each.expires for each in inputs)
         self._results = ResultBuffer(len(inputs), self._expiring)
         self._all = (1 << len(inputs)) - 1
@@ -239,8 +239,8 @@ class MultiwayJoinOp:
                 (keys if sure else compared).append((column, home))
         with_it = joined | 1 << at
         ready = [
-            (expression, tuple((name, home) for name in names if (home := self._home(name, with_it)).places))
-            for expression, names in self._conditions
+            (condition, tuple((name, home) for name in names if (home := self._home(name, with_it)).places))
+            for condition, names in self._conditions
             if self._can_test(names, with_it) and not (joined and self._can_test(names, joined))
         ]
         return _Step(
@@ -276,11 +276,11 @@ class MultiwayJoinOp:
         return values
 
     def _test(self, found: list[Rows], joined: int, conditions: tuple[_Condition, ...]) -> None:
-        for expression, homes in conditions:
+        for condition, homes in conditions:
             at = joined.bit_length() - 1
             if count := len(found[at]):
                 columns = {name: self._values(found, home) for name, home in homes}
-                self._keep(found, joined, test(expression, columns, count, self._dictionary))
+                self._keep(found, joined, condition.test(columns, count))
 
     def _overlap(self, found: Sequence[Rows]) -> Mask:
         left, right = self.inputs

@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from freshet.kernels.bags import bag_less
+from freshet.native.direct_call import DirectCall
 from freshet.native.one_way_index import Ids, OneWayIndex
 from freshet.oneshot.table import Table
 
 _FEW_PAIRS = 256  # fewer are compared one by one sooner than an index is made
+_LESS = DirectCall(bag_less)
 
 
 def bag_difference(rows: Ids, others: Ids) -> Ids:
@@ -19,7 +21,7 @@ def bag_difference(rows: Ids, others: Ids) -> Ids:
         return rows
     rows, others = np.ascontiguousarray(rows), np.ascontiguousarray(others)
     if len(rows) * len(others) <= _FEW_PAIRS:
-        left: Ids = bag_less(rows, others)
+        left: Ids = _LESS.run(rows, others)
         return left
     counted = OneWayIndex(rows.shape[1])
     counted.add(others)
