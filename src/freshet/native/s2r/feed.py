@@ -114,9 +114,10 @@ class Feed:
         return elements if len(elements.times) else None
 
     def _remember(self, times: np.typing.NDArray[np.int64], more: int) -> None:
-        if self.count - self._first + more > len(self._times):
-            self._make_room(more)
         end = self.count - self._first
+        if end + more > len(self._times):
+            self._make_room(more)
+            end = self.count - self._first
         self.last_ms = times.item(-1)
         if more == 1:
             self._times[end] = self.last_ms
