@@ -192,7 +192,8 @@ class LeafBuffer:
         if coming > self._spare or leaving > len(self._dead_out):
             self._make_room(coming, leaving)
         self._spare -= coming
-        inside.make_room(coming)
+        if inside.end + coming > inside.room:
+            inside.make_room(coming)
         queues = (waiting.arrays, waiting.first, coming, inside.arrays, inside.first, inside.end, leaving)
         fresh, dead = self._fresh_out[self._early :] if self._early else self._fresh_out, self._dead_out
         found: int
