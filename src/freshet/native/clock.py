@@ -298,8 +298,8 @@ class Clock:
                 break
         wake_ms = AFTER_ALL_TIME
         for rhythm in self._rhythms:
-            if rhythm.has_closes:
-                wake_ms = min(wake_ms, rhythm.wakes_at(watermark_ms))
+            if rhythm.has_closes and (close_ms := rhythm.wakes_at(watermark_ms)) < wake_ms:
+                wake_ms = close_ms
         for feed in self._all_feeds:
             if feed.instants and feed.waiting.from_ms < wake_ms:
                 wake_ms = feed.waiting.from_ms + 1
@@ -317,9 +317,10 @@ class Clock:
         self.moment = moment
         self._number = number = self._number + 1
         time_ms = time_of(moment)
-        moving = [rhythm.moving(moment) for rhythm in self._rhythms]
-        for windows in moving:
-            for window in windows:
+        for rhythm in self._rhythms:  # before any moves: others may have the same windows
+            rhythm.come_to(moment)
+        for rhythm in self._rhythms:
+            for window in rhythm.moving:
                 if window.number != number:
                     window.moved_ms = time_ms
                     window.move_to(time_ms, number)
@@ -329,9 +330,8 @@ class Clock:
                 if leaf.moves(BEFORE_ALL_TIME, bound_ms):
                     leaf.step(BEFORE_ALL_TIME, bound_ms, number)
                     self._stored_number = number
-        for (rhythm, members), windows in zip(self._rhythms.items(), moving, strict=True):
-            changed = rhythm.changed_at(number)
-            due = rhythm.is_due(moment, bool(windows))
+        for rhythm, members in self._rhythms.items():
+            changed, due = rhythm.changed_at(number), rhythm.is_due(moment)
             if changed or due:
                 for member in tuple(members):
                     self._step(member, moment, changed, due)

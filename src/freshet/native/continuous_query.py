@@ -51,9 +51,11 @@ class ContinuousQuery:
         """What the query's R2S operator puts out now; None where that is nothing."""
         # Where all windows are empty the answer is empty, whatever the stored graph has.
         rows = self._r2s.put_out(empty=self._is_empty())
-        freshness = None if self.evaluation is None else self.evaluation.freshness()
+        if self.evaluation is None:
+            return self._report(time_ms, rows, None) if len(rows) else None
+        freshness = self.evaluation.freshness()
         report = self._report(time_ms, rows, freshness)
-        if report is None and self.evaluation is not None and freshness is not None:
+        if report is None and freshness is not None:
             self.evaluation.untold(freshness)
         return report
 

@@ -171,7 +171,7 @@ class Engine:
         before.
         """
         with self._lock:
-            state = self._stream(stream)
+            state = self.streams.get(stream) or self._stream(stream)
             budget, count = self._budget, len(elements.times)
             if count > budget.room and not admitted:
                 budget.check(state, count)
@@ -181,7 +181,8 @@ class Engine:
             budget.room -= count
             self._connections.push(state, elements)
             self._advance(state)
-            self.forget()
+            if self.forgetting.is_due():
+                self.forget()
 
     def forget(self) -> None:
         """Drop terms that nothing holds any more, if it is time to."""

@@ -69,7 +69,8 @@ class Forgetting:
         self._rows.add(rows)
 
     def is_due(self) -> bool:
-        return not self._dictionary.pins.count and len(self._dictionary) >= self._limit
+        dictionary = self._dictionary
+        return not dictionary.pins.held and len(dictionary) >= self._limit
 
     def sweep(self, *holders: object) -> int:
         """Drop what neither the holders nor living answers have; says how many terms that were."""

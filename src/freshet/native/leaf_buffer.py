@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
 
@@ -16,7 +18,7 @@ from freshet.native.ring_index import RingIndex
 from freshet.rdf.elements import Elements
 
 FEW_ROWS = 16  # are gone through one by one
-_SPARE_ROWS = 16
+_SPARE_ROWS = 32
 _BORN_BYTES = 8
 
 _NO_ROWS = np.empty(0, np.int32)
@@ -85,7 +87,7 @@ class LeafBuffer:
         # places are the columns.
         self._fixed = [(place, constant) for place, constant in enumerate(pattern.constants) if constant]
         self._equal = [(places[0], place) for places in pattern.columns for place in places[1:]]
-        self._places = [places[0] for places in pattern.columns]
+        self._values_of = _taken_from([places[0] for places in pattern.columns])
 
     @property
     def values(self) -> Ids:
@@ -150,7 +152,7 @@ class LeafBuffer:
         for place, other in self._equal:
             if triple[place] != triple[other]:
                 return
-        self._waiting.append_one(position, [triple[place] for place in self._places])
+        self._waiting.append_one(position, self._values_of(triple))
 
     def moves(self, first: int, last: int) -> bool:
         """Whether a step to these positions changes anything."""
@@ -190,9 +192,12 @@ class LeafBuffer:
         if coming > self._spare or leaving > len(self._dead_out):
             self._make_room(coming, leaving)
         self._spare -= coming
-        inside.make_room(coming)
+        if inside.end + coming > inside.room:
+            inside.make_room(coming)
         queues = (waiting.arrays, waiting.first, coming, inside.arrays, inside.first, inside.end, leaving)
         fresh, dead = self._fresh_out[self._early :] if self._early else self._fresh_out, self._dead_out
+        found: int
+        gone: int
         if (index := self._only_index) is not None:
             turn = self._turn_few.run if coming + leaving <= FEW_ROWS else leaf_turn_linked
             found, gone = turn(self._arrays, index.arrays, *queues, number, fresh, dead)
@@ -238,3 +243,10 @@ class LeafBuffer:
             index.link(self.live_rows(), self.values)
             self._spare = 0  # of which it knows nothing yet
         return index
+
+
+def _taken_from(places: list[int]) -> Callable[[tuple[int, ...]], tuple[int, ...]]:
+    """What gives the numbers at some places of a tuple, sooner than a loop does."""
+    if len(places) == 1:
+        return itemgetter(slice(places[0], places[0] + 1))
+    return itemgetter(*places) if places else itemgetter(slice(0))

@@ -158,9 +158,10 @@ class Placing:
 
     def _keeping(self, on_report: Callable[[Report], None]) -> Callable[[Report], None]:
         """Reports keep their terms as long as somebody has them."""
+        keep = self._keeper.forgetting.keep
 
         def deliver(report: Report) -> None:
-            self._keeper.forgetting.keep(report)
+            keep(report)
             on_report(report)
 
         return deliver

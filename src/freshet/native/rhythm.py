@@ -35,8 +35,12 @@ class Rhythm:
         for window in self.closing:
             self._beats.setdefault((window.slide_ms, window.start_ms), []).append(window)
         self._only_beat = next(iter(self._beats)) if len(self._beats) == 1 else None
+        # All that the windows do is to close together. Then what is asked at every close is answered on the spot: that
+        # takes less than to call for it.
+        self._is_steady = self._only_beat is not None and period_ms is None and not self.arriving
         self.ended_at: int | None = None  # the watermark at the end of the streams
         self._next_arrival = NEVER  # when next an element makes a window move
+        self.moving: Collection[WindowContent] = ()  # the windows that move at the moment that it has come to
         self.rests = True  # everything was empty at the last moment of its own, so nothing before it counts
 
     @property
@@ -65,11 +69,19 @@ class Rhythm:
 
     def wakes_at(self, passed_ms: int) -> int:
         """The first watermark after one that has been passed at which anything can close."""
+        if self._is_steady and self._only_beat is not None:
+            slide_ms, start_ms = self._only_beat
+            return passed_ms + slide_ms - (passed_ms - start_ms) % slide_ms
         close_ms = self._close_after(passed_ms)
         return close_ms if self.period_ms is None else min(close_ms, self._multiple_after(passed_ms))
 
     def next_moment(self, after: int) -> int:
         """The first moment after another at which a window moves or the queries are due; NEVER where there is none."""
+        if self._is_steady and self.ended_at is None and self._only_beat is not None:
+            for window in self.windows:
+                if window.count:
+                    time_ms, (slide_ms, start_ms) = after >> 1, self._only_beat
+                    return 2 * (time_ms + slide_ms - (time_ms - start_ms) % slide_ms)
         if not self.arriving:
             return self._next_close(time_of(after)) if self.has_closes else NEVER
         moment = NEVER
@@ -82,10 +94,17 @@ class Rhythm:
             moment = min(moment, self._next_close(time_of(after)))
         return moment
 
-    def moving(self, moment: int) -> Collection[WindowContent]:
-        """The windows that move at the moment that comes next of all."""
-        if not is_instant(moment):
-            return self._closing_at(time_of(moment))
+    def come_to(self, moment: int) -> None:
+        """Find out which windows move at the moment that comes next of all."""
+        if is_instant(moment):
+            self.moving = self._arriving_at(moment)
+        elif self._only_beat is None:
+            self.moving = self._closing_at(time_of(moment))
+        else:
+            slide_ms, start_ms = self._only_beat
+            self.moving = self.closing if ((moment >> 1) - start_ms) % slide_ms == 0 else ()
+
+    def _arriving_at(self, moment: int) -> Collection[WindowContent]:
         if self._next_arrival != moment:
             return ()
         if len(self.following) == len(self.windows):
@@ -93,11 +112,12 @@ class Rhythm:
         moving = [window for window in self.arriving if window.next_move() == moment]
         return {*moving, *self.following}
 
-    def is_due(self, moment: int, moved: bool) -> bool:
+    def is_due(self, moment: int) -> bool:
         """Whether the queries are evaluated at a moment, once the windows have moved."""
-        if self.period_ms is not None:
-            moved = not is_instant(moment) and time_of(moment) % self.period_ms == 0
-        if not moved:
+        if self.period_ms is None:
+            if not self.moving:
+                return False
+        elif is_instant(moment) or time_of(moment) % self.period_ms:
             return False
         is_over = self.ended_at is not None and self._ended_before(moment) and not is_instant(moment)
         if is_over and not self._goes_on(time_of(moment)):
@@ -136,9 +156,6 @@ class Rhythm:
         return soonest_ms
 
     def _closing_at(self, time_ms: int) -> list[WindowContent]:
-        if len(self._beats) == 1:
-            (((slide_ms, start_ms), windows),) = self._beats.items()
-            return windows if (time_ms - start_ms) % slide_ms == 0 else []
         return [
             window
             for (slide_ms, start_ms), windows in self._beats.items()

@@ -31,17 +31,17 @@ class Pins:
     """Who is at work with ids that nothing else holds yet: `with dictionary.pins:`. There is no sweep meanwhile."""
 
     def __init__(self) -> None:
-        self._held: list[None] = []  # one each; to add one or take one away is a single step for all threads
+        self.held: list[None] = []  # one each; to add one or take one away is a single step for all threads
 
     @property
     def count(self) -> int:
-        return len(self._held)
+        return len(self.held)
 
     def __enter__(self) -> None:
-        self._held.append(None)
+        self.held.append(None)
 
     def __exit__(self, *_: object) -> None:
-        self._held.pop()
+        self.held.pop()
 
 
 class Dictionary:

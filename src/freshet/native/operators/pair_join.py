@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from freshet.kernels.pair_join import pair_step, pair_values
 from freshet.native.change import Change
 from freshet.native.direct_call import DirectCall
 from freshet.native.inputs import Input
-from freshet.native.leaf_buffer import FEW_ROWS
+from freshet.native.leaf_buffer import FEW_ROWS, LeafBuffer
 from freshet.native.one_way_index import Ids, Rows
 from freshet.native.result_buffer import ResultBuffer
 from freshet.native.ring_index import RingIndex
@@ -64,9 +63,9 @@ class PairJoinOp:
         columns = [tuple(map(each.names.index, shared)) for each in inputs]
         self._columns = (columns[0], columns[1])
         self._keys = (np.array(columns[0], np.int64), np.array(columns[1], np.int64))
-        nobody = RingIndex(columns[0])
-        self._rings = [nobody, nobody]  # made when they are probed first
-        self._are_made = [False, False]
+        self._nobody = RingIndex(columns[0])
+        self._rings = [self._nobody, self._nobody]  # made when they are probed first
+        self._are_made = False  # both
         self._step_few, self._values = DirectCall(pair_step_few), DirectCall(pair_values)
         self.names: tuple[str, ...] = ()
         self.arrange(tuple(name for name in wanted if name in left.names or name in right.names))
@@ -84,15 +83,21 @@ class PairJoinOp:
         self._pairs = np.empty((_FIRST_ROOM, 2), np.int32)
         return True
 
+    @property
+    def has_equal_rows(self) -> bool:
+        """Whether two results may be equal in all columns that it gives, so that one may come as the other goes."""
+        names = set(self.names)
+        return not all(isinstance(each.buffer, LeafBuffer) and names.issuperset(each.names) for each in self._inputs)
+
     def changes(self, number: int) -> Change:
         came, went = self.row_changes(number)
-        return Change(self._table(came), self._table(went)) if len(came) or len(went) else _NOTHING
+        return Change(self._table(came.copy()), self._table(went.copy())) if len(came) or len(went) else _NOTHING
 
     def rows(self) -> Table:
         return self._table(self.row_values())
 
     def row_changes(self, number: int) -> tuple[Ids, Ids]:
-        """What came and went, as rows."""
+        """What came and went, as rows that are good until the next step."""
         for buffer in self._followed:
             buffer.follow(number)
         since, self._seen = self._seen, number
@@ -110,8 +115,12 @@ class PairJoinOp:
     def _stepped(
         self, left_fresh: Rows, left_dead: Rows, right_fresh: Rows, right_dead: Rows, since: int
     ) -> tuple[Ids, Ids]:
-        left = self._side(0, left_fresh, left_dead, probed=len(right_fresh) > 0)
-        right = self._side(1, right_fresh, right_dead, probed=len(left_fresh) > 0)
+        if not self._are_made:
+            self._make_rings(probed=(len(right_fresh) > 0, len(left_fresh) > 0))
+        (left_buffer, right_buffer), (left_keys, right_keys) = self._buffers, self._keys
+        left_ring, right_ring = self._rings
+        left = (left_buffer.values, left_buffer.born, left_fresh, left_dead, left_keys, *left_ring.arrays)
+        right = (right_buffer.values, right_buffer.born, right_fresh, right_dead, right_keys, *right_ring.arrays)
         came, went = self._out
         kept = tuple(self._results.arrays)
         coming, going, lacking = 0, 0, 1
@@ -123,16 +132,16 @@ class PairJoinOp:
             self._results.make_room(lacking, max(len(left[0]), len(right[0])))
             kept, (came, went) = tuple(self._results.arrays), self._room(lacking)
             coming, going, lacking = pair_step(left, right, kept, self._homes, since, came, went)
-        return came[:coming].copy() if coming else self._nothing, went[:going].copy() if going else self._nothing
+        return came[:coming] if coming else self._nothing, went[:going] if going else self._nothing
 
-    def _side(self, at: int, fresh: Rows, dead: Rows, *, probed: bool) -> tuple[Any, ...]:
-        buffer = self._buffers[at]
-        if probed and not self._are_made[at]:
-            ring = buffer.index_on(self._columns[at])
-            assert isinstance(ring, RingIndex)
-            self._rings[at] = ring
-            self._are_made[at] = True
-        return (buffer.values, buffer.born, fresh, dead, self._keys[at], *self._rings[at].arrays)
+    def _make_rings(self, probed: tuple[bool, bool]) -> None:
+        """Ask for the indexes that are probed for the first time."""
+        for at, buffer in enumerate(self._buffers):
+            if probed[at] and self._rings[at] is self._nobody:
+                ring = buffer.index_on(self._columns[at])
+                assert isinstance(ring, RingIndex)
+                self._rings[at] = ring
+        self._are_made = self._nobody not in self._rings
 
     def _room(self, rows: int) -> tuple[Ids, Ids]:
         shape = (rows, len(self.names))

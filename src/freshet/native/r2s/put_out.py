@@ -28,14 +28,18 @@ class Followed:
         self._output = plan.output
         self._keeps = plan.output is not StreamOperator.RSTREAM  # what came and went until it is asked for
         self._pair = root if isinstance(root, PairJoinOp) and root.arrange(plan.variables) else None
+        self._is_exact = self._pair is not None and not self._pair.has_equal_rows
         self._came: list[Ids] = []
         self._went: list[Ids] = []
+        self._steps = 0  # that have been taken in since the evaluation before
         self._nothing = _no_rows(plan.variables)
         self._rows: Ids | None = None  # the answer, where it was asked for since it changed
         self._was_empty = True  # the evaluation before, by the rule of empty windows or since there was none
 
     def take_in(self, number: int) -> None:
         if self._pair is not None:
+            if self._steps and self._keeps:  # what a join of two gave at the step before is written over now
+                self._came, self._went = list(map(_kept, self._came)), list(map(_kept, self._went))
             came, went = self._pair.row_changes(number)
         else:
             change = self._root.changes(number)
@@ -44,6 +48,7 @@ class Followed:
                 return
             came = as_rows(change.came, self._variables) if change.came.count else self._nothing
             went = as_rows(change.went, self._variables) if change.went.count else self._nothing
+        self._steps += 1
         if len(came):
             self._rows = None
             if self._keeps:
@@ -54,6 +59,7 @@ class Followed:
                 self._went.append(went)
 
     def put_out(self, *, empty: bool) -> Ids:
+        steps, self._steps = self._steps, 0
         if self._output is StreamOperator.RSTREAM:
             return _no_rows(self._variables) if empty else self._answer()
         if not (self._came or self._went or self._was_empty or empty):
@@ -65,7 +71,10 @@ class Followed:
         elif empty:
             went = bag_difference(np.concatenate((self._answer(), went)), came)  # the answer before
             came = _no_rows(self._variables)
-        return bag_difference(came, went) if self._output is StreamOperator.ISTREAM else bag_difference(went, came)
+        elif steps == 1 and self._is_exact:  # nothing that came is equal to what went
+            return (came if self._output is StreamOperator.ISTREAM else went).copy()
+        rows = bag_difference(came, went) if self._output is StreamOperator.ISTREAM else bag_difference(went, came)
+        return _kept(rows)
 
     def _answer(self) -> Ids:
         if self._rows is None:
@@ -101,6 +110,11 @@ class Kept:
         if self._output is StreamOperator.ISTREAM:
             return bag_difference(now, before)
         return bag_difference(before, now)
+
+
+def _kept(rows: Ids) -> Ids:
+    """Rows that nobody writes over: not those that stand in an array of a join's."""
+    return rows.copy() if isinstance(rows.base, np.ndarray) else rows
 
 
 def _no_rows(variables: tuple[str, ...]) -> Ids:

@@ -39,7 +39,10 @@ class SlidingWindowContent(WindowContent):
 
     def move_to(self, time_ms: int, number: int) -> None:
         first = self.feed.before(time_ms - self.width_ms, self.first)
-        self._hold(first, self.feed.before(time_ms, self.last if self.last > first else first), number)
+        last = self.last if self.last > first else first
+        if last < self.feed.count:  # else there is nobody to let in
+            last = self.feed.before(time_ms, last)
+        self._hold(first, last, number)
 
     def enter(self, close_ms: int, number: int) -> None:
         """Let what will be inside at the next close into the leaves, ahead of the step with this number."""

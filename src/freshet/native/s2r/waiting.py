@@ -44,6 +44,10 @@ class WaitingElements:
         if self.from_ms >= time_ms:
             return None
         parts = self._parts
+        if len(parts) == 1 and parts[0][1] < time_ms:
+            _, _, elements = parts.pop()
+            self.from_ms, self.count = AFTER_ALL_TIME, 0
+            return elements
         if self._tangled:
             whole = in_order([elements for _, _, elements in parts])
             parts.clear()
