@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 
 from freshet.algebra.expressions import Variable
-from freshet.algebra.nodes import Project
+from freshet.algebra.nodes import Project, TriplePattern
 
 
 def variables_of(part: object) -> set[str]:
@@ -17,6 +17,8 @@ def variables_of(part: object) -> set[str]:
     """
     if isinstance(part, Variable):
         return {part.name}
+    if isinstance(part, TriplePattern):
+        return {each.name for each in (part.subject, part.predicate, part.object) if isinstance(each, Variable)}
     if isinstance(part, Project):
         return {variable.name for variable in part.variables}
     if isinstance(part, tuple):

@@ -32,7 +32,7 @@ class Length:
     seconds: float = 2.0  # of a round, with each kind of load
     most_multiple: int = 32
     first_queries: int = 1_000  # of the mixed load
-    registering_seconds: float = 80.0
+    registering_seconds: float = 150.0
 
 
 USUAL = Length()

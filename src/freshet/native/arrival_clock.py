@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
 from freshet.algebra.windows import CountWindow, NowWindow, RangeWindow, TriplesWindow
 from freshet.native.arrival_plan import parameter_predicate
 from freshet.native.arrival_query import ArrivalQuery
+from freshet.native.members import Members
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, close_at, instant_at
 from freshet.native.one_way_index import Ids
 from freshet.native.plan import Plan
@@ -20,12 +20,6 @@ from freshet.rdf.elements import Elements
 from freshet.rdf.terms import Iri
 from freshet.rdf.triples import DEFAULT_GRAPH
 from freshet.results.report import Report
-
-
-@dataclass(frozen=True, slots=True)
-class _Member:
-    name: str
-    on_report: Callable[[Report], None]
 
 
 class ArrivalClock:
@@ -53,10 +47,8 @@ class ArrivalClock:
         self.reads_absorbed = reads_stored(plan)
         self._query = query
         self._on_failure = on_failure
-        self._on_member_failure = on_member_failure
         self._shared = shared
-        self._members: dict[int, _Member] = {}
-        self._last = 0
+        self._members = Members(on_member_failure)
 
     stored_leaves: tuple[()] = ()  # rows of the stored graph stand among those of windows, and are not counted
 
@@ -67,14 +59,13 @@ class ArrivalClock:
 
     def add(self, name: str, constants: list[int], on_report: Callable[[Report], None]) -> None:
         """One query more, with its constants where they are parameters of a shared plan."""
-        self._last += 1
-        self._members[self._last] = _Member(name, on_report)
+        number = self._members.add(name, on_report)
         for at, constant in enumerate(constants):
-            row = (BEFORE_ALL_TIME, self._last, parameter_predicate(at), constant)
+            row = (BEFORE_ALL_TIME, number, parameter_predicate(at), constant)
             self._query.stored(Elements(*(np.array([value], np.int64) for value in row)))
 
     def remove(self, name: str) -> None:
-        self._members = {number: member for number, member in self._members.items() if member.name != name}
+        self._members.remove(name)
 
     def query(self, name: str) -> ArrivalClock:
         return self
@@ -147,19 +138,8 @@ class ArrivalClock:
 
     def _report(self, time_ms: int, rows: Ids) -> None:
         self.moment = instant_at(time_ms)
-        if not self._shared:
-            for member in tuple(self._members.values()):
-                self._give(member, time_ms, self.plan.variables, rows)
-            return
-        for number, own in dealt_out(rows)[1]:
-            found = self._members.get(number)
-            if found is not None:  # not removed since
-                self._give(found, time_ms, self.plan.variables[:-1], own)
-
-    def _give(self, member: _Member, time_ms: int, variables: tuple[str, ...], rows: Ids) -> None:
-        try:
-            member.on_report(Report(member.name, time_ms, self.plan.output, variables, rows))
-        except BrokenPipeError:  # nobody reads anything any more
-            raise
-        except Exception as error:  # whoever takes one query's reports must not stop the others
-            self._on_member_failure(member.name, error)
+        if self._shared:
+            self._members.give(dealt_out(rows)[1], time_ms, self.plan.output, self.plan.variables[:-1])
+        else:
+            parts = [(number, rows) for number in self._members.numbers()]
+            self._members.give(parts, time_ms, self.plan.output, self.plan.variables)

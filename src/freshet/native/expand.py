@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass, replace
-from functools import reduce
+from functools import cache, reduce
+from operator import is_
 from typing import Any
 
 from freshet.algebra import nodes
 from freshet.algebra.expressions import Variable
 from freshet.algebra.windows import WindowDeclaration
-from freshet.rdf.terms import Iri
+from freshet.rdf.terms import BlankNode, Iri, Literal
+
+_WITHOUT_WINDOWS = (nodes.TriplePattern, Variable, Iri, BlankNode, Literal)  # nearly all that queries are made of
 
 
 def expand_windows(query: nodes.Query, streams: Iterable[str]) -> nodes.Query:
@@ -27,7 +30,10 @@ def expand_windows(query: nodes.Query, streams: Iterable[str]) -> nodes.Query:
         else:
             declared[declaration.name] = [(_on(declaration, stream), stream) for stream in known]
     windows = tuple(each for group in declared.values() for each, _ in group)
-    return replace(query, windows=windows, root=_expanded(query.root, declared))
+    root = _expanded(query.root, declared)
+    if root is query.root and windows == query.windows:
+        return query
+    return replace(query, windows=windows, root=root)
 
 
 def _on(declaration: WindowDeclaration, stream: Iri) -> WindowDeclaration:
@@ -37,20 +43,33 @@ def _on(declaration: WindowDeclaration, stream: Iri) -> WindowDeclaration:
 
 
 def _expanded(part: Any, declared: dict[Iri, list[tuple[WindowDeclaration, Iri]]]) -> Any:
+    """What is within a part with the windows that are meant; the part itself where nothing in it changes."""
     if isinstance(part, tuple):
-        return tuple(_expanded(each, declared) for each in part)
-    if not is_dataclass(part) or isinstance(part, type):
-        return part
-    changed = {
-        place.name: new
-        for place in fields(part)
-        if (new := _expanded(old := getattr(part, place.name), declared)) is not old and new != old
-    }
+        parts = tuple([_expanded(each, declared) for each in part])
+        return part if all(map(is_, parts, part)) else parts
+    changed = {}
+    for name in _places(part.__class__):
+        old = getattr(part, name)
+        new = _expanded(old, declared)
+        if new is not old:
+            changed[name] = new
     node = replace(part, **changed) if changed else part
     return _window(node, declared) if isinstance(node, nodes.Window) else node
 
 
+@cache
+def _places(kind: type) -> tuple[str, ...]:
+    """The fields of a kind of part in which windows can be."""
+    if issubclass(kind, _WITHOUT_WINDOWS) or not is_dataclass(kind):
+        return ()
+    return tuple(place.name for place in fields(kind))
+
+
 def _window(node: nodes.Window, declared: dict[Iri, list[tuple[WindowDeclaration, Iri]]]) -> nodes.Node:
+    if isinstance(node.name, Iri) and node.stream is None:
+        meant = [declaration.name for declaration, _ in declared[node.name]]
+        if meant == [node.name]:
+            return node
     names = list(declared) if isinstance(node.name, Variable) else [node.name]
     choices: list[nodes.Node] = []
     for name in names:

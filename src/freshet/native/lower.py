@@ -233,9 +233,10 @@ def _(node: nodes.Project | nodes.Distinct | nodes.Reduced | nodes.OrderBy | nod
     while isinstance(below, nodes.Distinct | nodes.Reduced):
         distinct = distinct or isinstance(below, nodes.Distinct)
         below = below.child
-    variables = [variable.name for variable in visible_variables(below)]
+    found = below.variables if isinstance(below, nodes.Project) else visible_variables(below)
+    variables = [variable.name for variable in found]
     if isinstance(below, nodes.Project):
-        variables, below = [variable.name for variable in below.variables], below.child
+        below = below.child
     conditions: tuple[nodes.OrderCondition, ...] = ()
     if isinstance(below, nodes.OrderBy):
         conditions, below = below.conditions, below.child

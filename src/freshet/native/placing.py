@@ -17,7 +17,7 @@ from freshet.native.lanes import Lanes
 from freshet.native.measuring import Measurements
 from freshet.native.plan import Plan
 from freshet.native.reads import asks_services
-from freshet.native.shared_plans import ShapeKey, Shared, SharedPlans
+from freshet.native.shared_plans import Group, ShapeKey, Shared, SharedPlans
 from freshet.native.sharing import Shape, shape_of
 from freshet.native.timing import Timing
 from freshet.results.report import Report
@@ -75,8 +75,9 @@ class Placing:
         if shape is not None:
             key = ShapeKey(shape.plan, asked.timing, self._connections.elements_of(asked.timing))
             self.plans.forget_before(key)
-            if self.plans.is_known(key):
-                return self._shared(asked, shape, key), asked.plan
+            group = self.plans.group(key)
+            if group is not None:
+                return self._shared(asked, shape, group), asked.plan
         return self._alone(asked)
 
     def _alone(self, asked: Registration) -> tuple[AnyClock, Plan]:
@@ -119,17 +120,17 @@ class Placing:
         self._lanes.add(name, lane)
         return lane, query.plan
 
-    def _shared(self, asked: Registration, shape: Shape, key: ShapeKey) -> AnyClock:
+    def _shared(self, asked: Registration, shape: Shape, group: Group) -> AnyClock:
         """A query that shares a plan."""
-        shared, on_report = self.plans.shared(key), asked.on_report
+        shared, on_report = group.shared, asked.on_report
         if shared is None:
-            shared, clock = self._new_group(shape, key.timing)
+            shared, clock = self._new_group(shape, group.key.timing)
         else:
             clock = self.plans.clock(shared)
         if isinstance(shared, ArrivalClock):  # else what is reported to all is kept in one
             on_report = self._keeping(on_report)
         shared.add(asked.name, [self._connections.dictionary.encode(term) for term in shape.constants], on_report)
-        self.plans.enter(asked.name, key, shared, clock)
+        self.plans.enter(asked.name, group, shared, clock)
         return clock
 
     def _new_group(self, shape: Shape, timing: Timing) -> tuple[Shared, AnyClock]:

@@ -7,7 +7,7 @@ parameters serves all that are registered before the next element comes: who is 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from freshet.native.connections import AnyClock
@@ -33,32 +33,45 @@ class ShapeKey:
     plan: Plan
     timing: Timing
     elements: tuple[int, ...]  # how many have come in each of the streams
+    _hash: int = field(init=False, repr=False, compare=False)  # a plan is hashed node by node, and keys several times
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.plan, self.timing, self.elements)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """The queries with one key, and what they share, once they are two."""
+
+    key: ShapeKey
+    shared: Shared | None = None
 
 
 class SharedPlans:
     """The plans that queries share, and who shares them."""
 
     def __init__(self) -> None:
-        self._known: dict[ShapeKey, Shared | None] = {}
+        self._groups: dict[ShapeKey, Group] = {}
         self._of: dict[str, Shared] = {}
         self._clocks: dict[str, AnyClock] = {}  # by the names of the plans
 
-    def is_known(self, key: ShapeKey) -> bool:
-        """Whether there was a query with this key before; from now on there is."""
-        known = key in self._known
-        self._known.setdefault(key, None)
-        return known
-
-    def shared(self, key: ShapeKey) -> Shared | None:
-        return self._known[key]
+    def group(self, key: ShapeKey) -> Group | None:
+        """Those with a key, where there was such a query before; from now on there is."""
+        group = self._groups.get(key)
+        if group is None:
+            self._groups[key] = Group(key)
+        return group
 
     def clock(self, shared: Shared) -> AnyClock:
         """The clock that a shared plan is in."""
         return self._clocks[shared.name]
 
-    def enter(self, name: str, key: ShapeKey, shared: Shared, clock: AnyClock) -> None:
+    def enter(self, name: str, group: Group, shared: Shared, clock: AnyClock) -> None:
         """A query shares a plan from now on."""
-        self._known[key] = shared
+        group.shared = shared
         self._of[name] = shared
         self._clocks[shared.name] = clock
 
@@ -75,7 +88,7 @@ class SharedPlans:
         shared.remove(name)
         if len(shared):
             return False
-        self._known = {key: other for key, other in self._known.items() if other is not shared}
+        self._groups = {key: group for key, group in self._groups.items() if group.shared is not shared}
         del self._clocks[shared.name]
         return True
 
@@ -85,8 +98,8 @@ class SharedPlans:
 
     def forget_before(self, key: ShapeKey) -> None:
         """Forget what queries had in common that were registered before the last elements came."""
-        self._known = {
-            other: shared
-            for other, shared in self._known.items()
+        self._groups = {
+            other: group
+            for other, group in self._groups.items()
             if other.timing != key.timing or other.elements == key.elements
         }

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from freshet.native.change import Operator
 from freshet.native.leaf_buffer import LeafBuffer
+from freshet.native.members import Members
 from freshet.native.one_way_index import Ids
 from freshet.native.operators.parameters import ParametersOp
 from freshet.native.plan import Plan
@@ -16,12 +16,6 @@ from freshet.native.s2r.content import WindowContent
 from freshet.native.stored_leaf import StoredLeaf
 from freshet.rdf.elements import Elements
 from freshet.results.report import Report
-
-
-@dataclass(frozen=True, slots=True)
-class _Member:
-    name: str
-    on_report: Callable[[Report], None]
 
 
 class SharedQuery:
@@ -50,10 +44,7 @@ class SharedQuery:
         self._parameters = parameters
         self._stored = stored
         self._keep = keep
-        self._on_failure = on_failure
-        self._members: dict[int, _Member] = {}
-        self._numbers: dict[str, int] = {}
-        self._last = 0
+        self._members = Members(on_failure)
         self._r2s = put_out_of(root, plan)
 
     def __len__(self) -> int:
@@ -61,10 +52,7 @@ class SharedQuery:
 
     def add(self, name: str, constants: list[int], on_report: Callable[[Report], None]) -> None:
         """One query more."""
-        self._last += 1
-        self._members[self._last] = _Member(name, on_report)
-        self._numbers[name] = self._last
-        self._parameters.add(self._last, constants)
+        self._parameters.add(self._members.add(name, on_report), constants)
         for leaf in {id(leaf): leaf for leaf in self.leaves if leaf.pattern.chosen}.values():
             for place, choice in leaf.pattern.chosen:
                 constant = constants[self._parameters.choices.index(choice)]
@@ -73,8 +61,8 @@ class SharedQuery:
                     leaf.receive(elements)
 
     def remove(self, name: str) -> None:
-        number = self._numbers.pop(name)
-        del self._members[number]
+        number = self._members.remove(name)
+        assert number is not None, "only who shares the plan leaves it"
         self._parameters.remove(number)
 
     def take_in(self, number: int) -> None:
@@ -86,19 +74,9 @@ class SharedQuery:
         rows = self._r2s.put_out(empty=not any(window.count for window in self.windows))
         if len(rows) == 0:
             return
-        variables = self.plan.variables[:-1]
         ordered, parts = dealt_out(rows)
         self._keep(ordered)
-        for number, own in parts:
-            member = self._members.get(number)
-            if member is None:  # removed since
-                continue
-            try:
-                member.on_report(Report(member.name, time_ms, self.plan.output, variables, own))
-            except BrokenPipeError:  # nobody reads anything any more
-                raise
-            except Exception as error:  # whoever takes one query's reports must not stop the others
-                self._on_failure(member.name, error)
+        self._members.give(parts, time_ms, self.plan.output, self.plan.variables[:-1])
 
     def on_report(self, report: Report) -> None:
         """Reports are dealt out as they are made."""

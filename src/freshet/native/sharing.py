@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from freshet.algebra.expressions import Constant, Expression, Variable
-from freshet.algebra.nodes import PatternTerm
+from freshet.algebra.nodes import PatternTerm, TriplePattern
 from freshet.native.plan import (
     Plan,
     PlanCondition,
@@ -124,7 +124,7 @@ def _leaf(leaf: PlanLeaf, taken: _Taken) -> PlanLeaf:
         end if isinstance(end, Variable) else taken.variable(end) for end in (pattern.subject, pattern.object)
     ]
     names = leaf.names | {end.name for end in ends if isinstance(end, Variable)}
-    return replace(leaf, names=names, certain=names, pattern=replace(pattern, subject=ends[0], object=ends[1]))
+    return PlanLeaf(names, names, leaf.source, TriplePattern(ends[0], pattern.predicate, ends[1]))
 
 
 def _expression(part: Any, taken: _Taken) -> Any:

@@ -26,6 +26,9 @@ class ReportCondition(StrEnum):
     NON_EMPTY = "non-empty"
 
 
+_NO_CONDITIONS: frozenset[ReportCondition] = frozenset()
+
+
 @dataclass(frozen=True, slots=True)
 class Timing:
     """The windows of a query, how often it is computed where that is not when they move, and its report conditions.
@@ -89,6 +92,8 @@ def source_of(window: WindowOperator) -> str:
 
 def report_conditions(words: str | Collection[str], file: str | None = None) -> frozenset[ReportCondition]:
     """Report conditions by their names; `close` always holds, so nothing is left of it."""
+    if not words:
+        return _NO_CONDITIONS
     words = [words] if isinstance(words, str) else words
     known = {condition.value: condition for condition in ReportCondition}
     for word in words:

@@ -17,11 +17,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from freshet.native.arrival_query import ArrivalQuery
+from freshet.native.choice import Choice
 from freshet.native.connections import Connections
 from freshet.native.forgetting import parts_of
 from freshet.native.lane import Lane
 from freshet.native.leaf_buffer import LeafBuffer
+from freshet.native.members import Members
 from freshet.native.one_way_index import OneWayIndex
+from freshet.native.operators.parameters import ParametersOp
 from freshet.native.result_buffer import ResultBuffer
 from freshet.native.ring_index import RingIndex
 from freshet.native.row_buffer import RowBuffer
@@ -38,6 +41,9 @@ _CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 # What holds rows, with all that is within it; ring indexes are counted with the buffers whose rows they have.
 Holder = Feed | WaitingElements | LeafBuffer | RowBuffer | ResultBuffer | OneWayIndex | ArrivalQuery
+
+# What has no holder within it: the rest of these is what grows with the number of queries that share a plan.
+_NONE_WITHIN = (RingIndex, Members, ParametersOp, Choice)
 
 
 class WindowRoom(NamedTuple):
@@ -136,7 +142,7 @@ class WindowBudget:
             seen.add(id(each))
             if isinstance(each, Holder):
                 self._holders.append(each)
-            elif not isinstance(each, RingIndex):
+            elif not isinstance(each, _NONE_WITHIN):
                 waiting += parts_of(each)
 
     def _to_come(self) -> int:

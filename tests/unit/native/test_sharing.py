@@ -7,6 +7,11 @@ from random import Random
 import pytest
 
 from freshet import Session
+from freshet.native.lower import lower
+from freshet.native.shared_plans import ShapeKey, SharedPlans
+from freshet.native.sharing import shape_of
+from freshet.native.timing import timing_of
+from freshet.syntax.parser import parse_query
 
 PREFIX = "PREFIX : <http://example.org/>\n"
 STREAM = "http://example.org/s"
@@ -144,3 +149,23 @@ def test_who_comes_later_sees_what_comes_later(tmp_path) -> None:
     session.push(STREAM, "2000\t<http://example.org/u1> <http://example.org/made> <http://example.org/post1> .\n")
     session.finish()
     assert [len(query.take()[0].rows) for query in (*early, late)] == [1, 2, 1]
+
+
+def test_keys_of_queries_that_differ_in_constants_are_equal_and_hash_alike() -> None:
+    def key(text: str, elements: tuple[int, ...] = (3,)) -> ShapeKey:
+        plan = lower(parse_query(PREFIX + text))
+        shape = shape_of(plan)
+        assert shape is not None
+        return ShapeKey(shape.plan, timing_of(plan), elements)
+
+    form = SHAPES["object of a stored pattern"]
+    first, second = key(form.format(n=1)), key(form.format(n=2))
+    assert first == second
+    assert hash(first) == hash(second)
+    assert first != key(form.format(n=1), (4,))
+    assert first != key(SHAPES["subject in a window"].format(n=1))
+    plans = SharedPlans()
+    assert plans.group(first) is None
+    group = plans.group(second)
+    assert group is not None
+    assert group.key is first
