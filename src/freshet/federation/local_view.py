@@ -146,8 +146,9 @@ class LocalView:
             entries = self._entries(needed.keys)
             moment = Moment(now_ms(), needed.slide_ms, entries, needed.lives, needed.uses)
             chosen = self._chosen(moment, self._budget(seconds), accuracy)
+            spent = 0 if self.endpoint.breaker.is_open else len(chosen)  # else they fail before anybody is asked
             self._send(chosen)
-            asked = Asked(moment, len(chosen), [each.future for each in self._requests])
+            asked = Asked(moment, spent, [each.future for each in self._requests])
             self._inside += 1  # when nothing can go wrong any more: else nobody would count it down
         try:
             yield asked

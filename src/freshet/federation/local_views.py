@@ -45,7 +45,9 @@ class LocalViews:
 
     def entries(self) -> list[ViewEntry]:
         """What all views that queries have hold by now."""
-        return [entry for view in list(self._views.values()) for entry in view.entries()]
+        with self._lock:
+            views = list(self._views.values())
+        return [entry for view in views for entry in view.entries()]
 
     @property
     def most_endpoints(self) -> int:
