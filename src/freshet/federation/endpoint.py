@@ -29,6 +29,7 @@ class Endpoint:
         self.failures = 0
         self.request_seconds: float | None = None
         self.last_error: str | None = None
+        self.trouble: str | None = None  # why the last attempt failed; None where it did not
         self._requests = requests
         self._binds_singly = settings.binds_singly(url)
         self._values_again = 0.0  # when VALUES may be tried again
@@ -100,7 +101,7 @@ class Endpoint:
         return table
 
     def _read(self, query: str, blank_scope: str, seconds: float | None) -> Table:
-        body = self._requests.ask(self.url, query, seconds)
+        body = self._requests.ask(self.url, query, seconds, self._troubled)
         try:
             found = READERS[body.format](body.data, TermKeys(blank_scope), None)
         except InputError as error:
@@ -109,9 +110,13 @@ class Endpoint:
             raise ServiceError(f"{shown(self.url)} answers SELECT as if it were ASK")
         return found
 
+    def _troubled(self, message: str) -> None:
+        self.trouble = message
+
     def _note(self, seconds: float | None, error: ServiceError | None) -> None:
         with self._lock:
             self.requests += 1
+            self.trouble = None if error is None else error.message
             if error is not None:
                 self.failures += 1
                 self.last_error = error.message

@@ -15,8 +15,9 @@ import numpy as np
 
 from freshet.federation.client import Columns, stacked
 from freshet.federation.errors import ServiceError
-from freshet.federation.local_view import LocalView, Needed, Refreshed, Resting, wait_until
+from freshet.federation.local_view import Needed, Refreshed, Resting, wait_until
 from freshet.federation.moment import Ids
+from freshet.federation.named_view import AnyView
 from freshet.federation.service_query import ServiceQuery
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import BlankNode, Iri
@@ -28,7 +29,7 @@ _LONGEST = 300  # characters of what is told of each, as an endpoint's name may 
 class Views(Protocol):
     """Where local views come from; RefusedError where an endpoint may not be asked."""
 
-    def view(self, iri: str, query: ServiceQuery, keys: tuple[str, ...], slide_ms: int) -> LocalView: ...
+    def view(self, iri: str, query: ServiceQuery, keys: tuple[str, ...], slide_ms: int) -> AnyView: ...
 
 
 class Pattern(NamedTuple):
@@ -59,7 +60,7 @@ class EndpointViews:
         self._dictionary = dictionary
         self.most = most  # that are to be asked at once
         self._names = tuple(dict.fromkeys([*pattern.query.variables, pattern.variable]))
-        self._known: dict[int, LocalView | str] = {}  # or why there is none; the one needed last is at the end
+        self._known: dict[int, AnyView | str] = {}  # or why there is none; the one needed last is at the end
 
     def join(
         self,
@@ -84,12 +85,12 @@ class EndpointViews:
             asked = {
                 endpoint: asking.enter_context(view.asking(needed[endpoint], seconds=seconds, accuracy=accuracy))
                 for endpoint, view in views.items()
-                if isinstance(view, LocalView)
+                if not isinstance(view, str)
             }
             with resting():
                 wait_until([future for each in asked.values() for future in each.waiting], end)
             for endpoint, view in views.items():
-                if isinstance(view, LocalView):
+                if not isinstance(view, str):
                     refreshed, found = view.answer(asked[endpoint], silent=silent)
                     done.append(refreshed)
                     parts.append(self._with_endpoint(found, endpoint))
@@ -103,7 +104,7 @@ class EndpointViews:
         self._forget()
         return _together(done), stacked(parts, self._names)
 
-    def _view(self, endpoint: int) -> LocalView | str:
+    def _view(self, endpoint: int) -> AnyView | str:
         """The view of an endpoint, or why there is none."""
         known = self._known.pop(endpoint, None)
         if known is None:
@@ -111,7 +112,7 @@ class EndpointViews:
         self._known[endpoint] = known
         return known
 
-    def _made(self, endpoint: int) -> LocalView | str:
+    def _made(self, endpoint: int) -> AnyView | str:
         term = self._dictionary.decode(endpoint)
         pattern = self._pattern
         if not isinstance(term, Iri):

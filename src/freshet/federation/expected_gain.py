@@ -57,13 +57,19 @@ class ExpectedGain:
     def gains(self, moment: Moment) -> Numbers:
         """The gain of each candidate."""
         ages, grid = self.ages(moment.entries, moment.time_ms)[:, None], self.rates.grid
-        certain = np.minimum(moment.lives[:, None], ages)
+        certain = np.minimum(self.lives(moment)[:, None], ages)
         unchanged = np.exp(-ages * grid)
         step = -np.expm1(-grid)
         soon = -np.expm1(-certain * grid) / step - certain * unchanged
         later = (np.exp(-certain * grid) - unchanged) / step - (ages - certain) * unchanged
         gains = soon + self.use_chances(moment.entries)[:, None] * later
         result: Numbers = (self.rates.weights(moment.entries) * gains).sum(axis=1) * moment.uses
+        return result
+
+    def lives(self, moment: Moment) -> Numbers:
+        """How long entries are certainly needed, in the steps that ages are counted in: another query may have made
+        the view, with a window of other steps."""
+        result: Numbers = moment.lives * np.float64(moment.slide_ms / self._slide_ms)
         return result
 
     def ages(self, entries: Ids, time_ms: int | Ids) -> Numbers:

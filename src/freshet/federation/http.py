@@ -64,8 +64,17 @@ class Requests:
     settings: ServiceSettings
     sleep: Callable[[float], object] = Event().wait
 
-    def ask(self, url: str, query: str, seconds: float | None = None) -> Body:
-        """The answer to a query; ServiceError where there is none in time. The time is for all attempts together."""
+    def ask(
+        self,
+        url: str,
+        query: str,
+        seconds: float | None = None,
+        on_trouble: Callable[[str], None] = lambda message: None,
+    ) -> Body:
+        """The answer to a query; ServiceError where there is none in time. The time is for all attempts together.
+
+        `on_trouble` hears why an attempt failed after which there is another.
+        """
         most = self.settings.timeout_seconds
         end = monotonic() + (most if seconds is None else min(most, seconds))
         wait = self.settings.backoff_seconds
@@ -75,6 +84,7 @@ class Requests:
             except _PassingError as error:
                 if attempt == self.settings.attempts or monotonic() + wait >= end:
                     raise ServiceError(error.message) from None
+                on_trouble(error.message)
             self.sleep(wait)
             wait *= 2
         raise AssertionError("unreachable")

@@ -6,6 +6,9 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+import numpy as np
+
+from freshet.federation.change_rates import ChangeRates
 from freshet.federation.expected_gain import ExpectedGain
 from freshet.federation.moment import Ids
 
@@ -20,6 +23,12 @@ class Learnt:
 
     key_rows: Ids
     ranker: ExpectedGain
+
+
+def nothing_learnt(keys: int, slide_ms: int, time_ms: int, usual_seconds: float | None) -> Learnt:
+    """What is known of changes before anything is learnt: at most how many seconds apart they usually are."""
+    rates = ChangeRates(usual=None if usual_seconds is None else slide_ms / 1000 / usual_seconds)
+    return Learnt(np.empty((0, keys), np.int64), ExpectedGain(0, time_ms, slide_ms, rates))
 
 
 class LearntBefore(Generic[Key]):

@@ -17,16 +17,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from freshet.federation.change_rates import ChangeRates
 from freshet.federation.client import Columns, ServiceClient, columns, rows_of_terms, stacked
 from freshet.federation.entry_index import EntryIndex
 from freshet.federation.errors import ServiceError
-from freshet.federation.expected_gain import ExpectedGain
-from freshet.federation.learnt import Learnt
+from freshet.federation.learnt import Learnt, nothing_learnt
 from freshet.federation.moment import Flags, Ids, Moment
 from freshet.federation.refresh_policy import RefreshPolicy
 from freshet.federation.service_query import ServiceQuery
-from freshet.federation.settings import ServiceSettings, shown
+from freshet.federation.settings import shown
 from freshet.federation.view_entries import ViewEntry
 from freshet.federation.view_rows import ViewRows, without_blanks
 from freshet.kernels.joins import number_rows
@@ -101,7 +99,8 @@ class LocalView:
         self._dictionary = dictionary
         self._lock = Lock()
         self._inside = 0  # evaluations that hold numbers of entries
-        self.learnt = learnt or _nothing_learnt(client.settings, self.endpoint.url, len(keys), slide_ms)
+        usual = client.settings.usual_change_seconds(self.endpoint.url)
+        self.learnt = learnt or nothing_learnt(len(keys), slide_ms, now_ms(), usual)
         count = len(self._key_rows)
         self._rows = ViewRows(query.variables)
         self._index = EntryIndex()
@@ -146,8 +145,9 @@ class LocalView:
             entries = self._entries(needed.keys)
             moment = Moment(now_ms(), needed.slide_ms, entries, needed.lives, needed.uses)
             chosen = self._chosen(moment, self._budget(seconds), accuracy)
+            spent = 0 if self.endpoint.breaker.is_open else len(chosen)  # else they fail before anybody is asked
             self._send(chosen)
-            asked = Asked(moment, len(chosen), [each.future for each in self._requests])
+            asked = Asked(moment, spent, [each.future for each in self._requests])
             self._inside += 1  # when nothing can go wrong any more: else nobody would count it down
         try:
             yield asked
@@ -266,8 +266,9 @@ class LocalView:
     def _refreshed(self, moment: Moment, refreshes: int) -> Refreshed:
         known = moment.entries[self._known[moment.entries]]
         oldest = now_ms() - int(self._fetched_ms[known].min()) if len(known) else 0
-        now = Moment(now_ms(), moment.slide_ms, moment.entries, moment.lives, moment.uses)
-        return Refreshed(self._right(now), int(moment.uses.sum()), refreshes, oldest, self.failing)
+        failing = self.failing or (self.endpoint.trouble if self._requests else None)  # it is tried again meanwhile
+        right = self._right(replace(moment, time_ms=now_ms()))
+        return Refreshed(right, int(moment.uses.sum()), refreshes, oldest, failing)
 
     # ---- requests
 
@@ -384,13 +385,6 @@ def _columns_of_nothing(names: Sequence[str]) -> Columns:
 def wait_until(waiting: Sequence[Future[Table]], end: float | None) -> None:
     """Until all have come, or the clock (`monotonic`) has come so far."""
     wait(waiting, None if end is None else max(0.0, end - monotonic()))
-
-
-def _nothing_learnt(settings: ServiceSettings, url: str, keys: int, slide_ms: int) -> Learnt:
-    """What is known of an endpoint's changes before anything is learnt."""
-    seconds = settings.usual_change_seconds(url)
-    rates = ChangeRates(usual=None if seconds is None else slide_ms / 1000 / seconds)
-    return Learnt(np.empty((0, keys), np.int64), ExpectedGain(0, now_ms(), slide_ms, rates))
 
 
 def now_ms() -> int:

@@ -1,4 +1,5 @@
-"""The local views of a session: queries that ask one endpoint for the same pattern on the same keys share one."""
+"""The local views of a session: queries that ask one endpoint for the same pattern on the same keys share one, whatever
+they call their variables."""
 
 from __future__ import annotations
 
@@ -10,11 +11,12 @@ from freshet.federation.client import ServiceClient
 from freshet.federation.endpoint_views import EndpointViews, Pattern
 from freshet.federation.learnt import LearntBefore
 from freshet.federation.local_view import LocalView
+from freshet.federation.named_view import AnyView, NamedView, numbered
 from freshet.federation.service_query import ServiceQuery
 from freshet.federation.view_entries import ViewEntry
 from freshet.rdf.dictionary import Dictionary
 
-_Key = tuple[str, Node, tuple[str, ...]]
+_Key = tuple[str, Node, tuple[int, ...]]
 
 
 class LocalViews:
@@ -27,9 +29,10 @@ class LocalViews:
         self._views: WeakValueDictionary[_Key, LocalView] = WeakValueDictionary()
         self._learnt: LearntBefore[tuple[_Key, int]] = LearntBefore(client.settings.most_entries)
 
-    def view(self, iri: str, query: ServiceQuery, keys: tuple[str, ...], slide_ms: int) -> LocalView:
+    def view(self, iri: str, query: ServiceQuery, keys: tuple[str, ...], slide_ms: int) -> AnyView:
         """The view of a pattern at an endpoint; RefusedError where that may not be asked."""
-        key = (self._client.settings.url(iri), query.pattern, keys)
+        pattern, names = numbered(query.pattern)
+        key = (self._client.settings.url(iri), pattern, tuple(names.index(name) for name in keys))
         with self._lock:
             found = self._views.get(key)
             if found is None:
@@ -37,11 +40,14 @@ class LocalViews:
                 found = LocalView(self._client, iri, query, keys, self._dictionary, slide_ms, before)
                 self._views[key] = found
                 self._learnt.keep((key, slide_ms), found.learnt, lambda each: each[0] in self._views)
-            return found
+        _, known_as = numbered(found.query.pattern)
+        return found if known_as == names else NamedView(found, dict(zip(known_as, names, strict=True)))
 
     def entries(self) -> list[ViewEntry]:
         """What all views that queries have hold by now."""
-        return [entry for view in list(self._views.values()) for entry in view.entries()]
+        with self._lock:
+            views = list(self._views.values())
+        return [entry for view in views for entry in view.entries()]
 
     @property
     def most_endpoints(self) -> int:

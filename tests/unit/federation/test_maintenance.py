@@ -248,6 +248,15 @@ def test_gain_is_the_sum_that_it_says(age: int, life: int) -> None:
     assert ranker.gains(moment)[0] == pytest.approx(expected, rel=1e-6)
 
 
+def test_lives_count_in_the_steps_of_the_querys_own_window() -> None:
+    ranker = ExpectedGain(1, 0, 10)
+    gains = [
+        ranker.gains(one_to_one(50, slide_ms, np.array([0]), np.array([life])))[0]
+        for slide_ms, life in ((10, 2), (5, 4), (20, 1), (5, 2))
+    ]
+    assert gains[0] == gains[1] == gains[2] > gains[3]
+
+
 def test_gain_prefers_what_is_needed_longer_and_more() -> None:
     ranker = ExpectedGain(100, 0, 1)
     longer = Moment(10, 1, np.array([0, 1, 2]), np.array([1, 5, 1]), np.array([1, 1, 1]))

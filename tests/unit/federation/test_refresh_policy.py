@@ -58,7 +58,9 @@ class Views:
         self._views = LocalViews(client, self.dictionary)
 
     def view(self, slide_ms: int = SLIDE_MS) -> LocalView:
-        return self._views.view(self.endpoint.url, PATTERN, ("user",), slide_ms)
+        view = self._views.view(self.endpoint.url, PATTERN, ("user",), slide_ms)
+        assert isinstance(view, LocalView)
+        return view
 
     def join(self, view: LocalView, uses: dict[str, int], accuracy: float | None = None) -> Refreshed:
         keys = np.array([[self.dictionary.encode(Iri(EX + name))] for name in uses], np.int64).reshape(-1, 1)

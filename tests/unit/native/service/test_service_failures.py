@@ -153,6 +153,42 @@ def test_the_query_goes_on_with_what_it_has(endpoint: EndpointProcess, behaviour
     session.services.close()
 
 
+def test_why_an_endpoint_is_tried_again_is_told(endpoint: EndpointProcess) -> None:
+    with Session(services=replace(QUICK, attempts=3, backoff_seconds=1000, timeout_seconds=5000)) as session:
+        session.stream(STREAM)
+        text = query_text(f"OPTIONAL {{ {followers(endpoint)} }}", width=100_000)
+        query = session.register(text, latency_ms=200)
+        endpoint.does("status", status=503)
+        mention(session, 1, 1)
+        failing: str | None = None
+        for second in range(10, 100_000, 10):  # the request does not come to an end
+            [report] = closed(session, query, second)
+            assert report.freshness is not None
+            if (failing := report.freshness.failing) is not None:
+                break
+        assert failing == f"<{endpoint.url}> answers with status 503"
+        assert len(endpoint.seen) == 1
+
+
+def test_an_endpoint_that_is_left_alone_costs_no_refreshes(endpoint: EndpointProcess) -> None:
+    settings = replace(QUICK, failures_to_open=1, open_seconds=1000, change_seconds={"*": 1.0})
+    with Session(services=settings) as session:
+        session.stream(STREAM)
+        query = session.register(query_text(followers(endpoint), width=100))
+        mention(session, 1, 1, 2)
+        closed(session, query, 10)
+        endpoint.does("status", status=500)
+        told = []
+        for second in (20, 30, 40):
+            time.sleep(0.1)  # the view has aged
+            [report] = closed(session, query, second)
+            assert counts(session, report) == [("u1", "10"), ("u2", "20")]
+            assert report.freshness is not None
+            told.append((report.freshness.refreshes, "left alone" in (report.freshness.failing or "")))
+        assert told == [(2, False), (0, True), (0, True)]
+        assert len(endpoint.seen) == 1
+
+
 def test_silent_endpoints_that_are_gone(session: Session) -> None:
     service = "SERVICE SILENT <http://127.0.0.1:9/sparql> { ?user :followers ?n }"
     query = session.register(query_text(service))

@@ -88,6 +88,29 @@ def test_queries_share_a_view(session: Session, endpoint: EndpointProcess) -> No
     assert len(endpoint.seen) == 1
 
 
+@pytest.mark.parametrize("form", ["<{url}>", "SILENT <{url}>", "?where"])
+def test_queries_share_a_view_whatever_they_call_their_variables(
+    session: Session, endpoint: EndpointProcess, form: str
+) -> None:
+    def text(name: str, who: str, count: str) -> str:
+        asked = f"?{who} :followers ?{count} OPTIONAL {{ ?{who} :name ?name }} FILTER (?{count} > 0)"
+        return f"""PREFIX : <{EX}> REGISTER RSTREAM <{name}> AS SELECT ?{who} ?{count}
+            FROM NAMED WINDOW <w> ON <{STREAM}> [RANGE PT10S STEP PT10S]
+            WHERE {{ WINDOW <w> {{ ?{who} :isMentionedIn ?post }} BIND (<{endpoint.url}> AS ?where)
+                     SERVICE {form.format(url=endpoint.url)} {{ {asked} }} }}"""
+
+    first = session.register(text("a", "user", "n"), accuracy=0.5)
+    mention(session, 1, 1, 2)
+    closed(session, first, 10)
+    second = session.register(text("b", "n", "user"), accuracy=0.5)  # the names of the first, the other way round
+    mention(session, 11, 1, 2)
+    [report] = closed(session, second, 20)
+    rows = [{name: str(term) for name, term in row.items()} for row in session.bindings(report)]
+    assert sorted((row["n"], row["user"].split('"')[1]) for row in rows) == [(f"<{EX}u1>", "10"), (f"<{EX}u2>", "20")]
+    assert len(endpoint.seen) == 1
+    assert {name for entry in session.local_views() for name in entry.key} == {"user"}
+
+
 def test_patterns_that_share_no_variable_are_loaded_whole(session: Session, endpoint: EndpointProcess) -> None:
     text = query_text(f"SERVICE <{endpoint.url}> {{ SELECT (COUNT(*) AS ?n) {{ ?x :followers ?y }} }}")
     query = session.register(text)
