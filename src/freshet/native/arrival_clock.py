@@ -163,4 +163,5 @@ class ArrivalClock:
         except BrokenPipeError:  # nobody reads anything any more
             raise
         except Exception as error:  # whoever takes one query's reports must not stop the others
-            self._on_member_failure(member.name, error)
+            if member in self._members.values():  # else it has removed itself before
+                self._on_member_failure(member.name, error)

@@ -315,7 +315,8 @@ class Clock:
         self.moment = moment
         self._number = number = self._number + 1
         time_ms = time_of(moment)
-        moving = [rhythm.moving(moment) for rhythm in self._rhythms]
+        rhythms = tuple(self._rhythms.items())  # whoever gets a report may add others
+        moving = [rhythm.moving(moment) for rhythm, _ in rhythms]
         for windows in moving:
             for window in windows:
                 if window.number != number:
@@ -327,7 +328,7 @@ class Clock:
                 if leaf.moves(BEFORE_ALL_TIME, bound_ms):
                     leaf.step(BEFORE_ALL_TIME, bound_ms, number)
                     self._stored_number = number
-        for (rhythm, members), windows in zip(self._rhythms.items(), moving, strict=True):
+        for (rhythm, members), windows in zip(rhythms, moving, strict=True):
             changed = rhythm.changed_at(number)
             due = rhythm.is_due(moment, bool(windows))
             if changed or due:

@@ -98,7 +98,8 @@ class SharedQuery:
             except BrokenPipeError:  # nobody reads anything any more
                 raise
             except Exception as error:  # whoever takes one query's reports must not stop the others
-                self._on_failure(member.name, error)
+                if self._members.get(number) is member:  # else it has removed itself before
+                    self._on_failure(member.name, error)
 
     def on_report(self, report: Report) -> None:
         """Reports are dealt out as they are made."""
