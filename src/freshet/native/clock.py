@@ -317,9 +317,10 @@ class Clock:
         self.moment = moment
         self._number = number = self._number + 1
         time_ms = time_of(moment)
-        for rhythm in self._rhythms:  # before any moves: others may have the same windows
+        rhythms = tuple(self._rhythms.items())  # whoever gets a report may add others
+        for rhythm, _ in rhythms:  # before any moves: others may have the same windows
             rhythm.come_to(moment)
-        for rhythm in self._rhythms:
+        for rhythm, _ in rhythms:
             for window in rhythm.moving:
                 if window.number != number:
                     window.moved_ms = time_ms
@@ -330,7 +331,7 @@ class Clock:
                 if leaf.moves(BEFORE_ALL_TIME, bound_ms):
                     leaf.step(BEFORE_ALL_TIME, bound_ms, number)
                     self._stored_number = number
-        for rhythm, members in self._rhythms.items():
+        for rhythm, members in rhythms:
             changed, due = rhythm.changed_at(number), rhythm.is_due(moment)
             if changed or due:
                 for member in tuple(members):

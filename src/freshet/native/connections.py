@@ -105,10 +105,13 @@ class Connections:
         """A stream has come further: let those who wait for it go on."""
         for derived in self._derived_of.get(stream, ()):
             if self._release(derived):
-                for clock in self._clocks_of[derived.state.iri]:
-                    clock.advance(self._watermark(clock))
+                self._go_on(derived.state.iri)
+        self._go_on(stream)
+
+    def _go_on(self, stream: str) -> None:
         for clock in self._clocks_of.get(stream, ()):
-            clock.advance(self._watermark(clock))
+            if clock in self._states_of:  # else a report of another has made somebody remove its last query
+                clock.advance(self._watermark(clock))
 
     def end(self) -> dict[str, int]:
         """All streams have ended; says how far each had come."""
@@ -125,7 +128,7 @@ class Connections:
         elements = derived.release()
         if elements is None:
             return False
-        for clock in self._clocks_of[derived.state.iri]:
+        for clock in self._clocks_of.get(derived.state.iri, ()):
             clock.push(derived.state.iri, elements)
         return True
 

@@ -26,6 +26,7 @@ from freshet.native.plan import Plan
 from freshet.native.reads import asks_services, predicates_of
 from freshet.native.stream import StreamState
 from freshet.native.timing import Counted, timing_of
+from freshet.native.turns import Turns
 from freshet.native.window_budget import WindowBudget, WindowRoom
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
@@ -38,7 +39,8 @@ from freshet.results.report import Freshness, Report
 class Engine:
     """Registered queries over streams and the stored graphs. Calls may come from several threads.
 
-    A query that fails is removed, and `on_failure` gets its name and the reason; the others go on.
+    A query that fails is removed, and `on_failure` gets its name and the reason; the others go on. Whoever gets a
+    report may register and unregister queries; what it pushes comes after what is being pushed.
     """
 
     def __init__(
@@ -63,6 +65,7 @@ class Engine:
         self._counted: dict[str, Counted] = {}
         self._budget = WindowBudget(window_bytes, self._connections, (graphs, dictionary))
         self._lock = OwnedLock()
+        self._turns = Turns()
         self.lanes = Lanes(self._lock)
         self._placing = Placing(self._connections, graphs, self._hosting, self.lanes, self._members, self, self._failed)
         self._plans = self._placing.plans
@@ -172,22 +175,30 @@ class Engine:
         """
         with self._lock:
             state = self.streams.get(stream) or self._stream(stream)
-            budget, count = self._budget, len(elements.times)
-            if count > budget.room and not admitted:
-                budget.check(state, count)
-            elements = self._kept.accepted(state, elements) if state.keep_ms else state.accept(elements)
-            if state.absorb is not None:
-                self._absorb(state, elements)
-            budget.room -= count
-            self._connections.push(state, elements)
-            self._advance(state)
+            count = len(elements.times)
+            if count > self._budget.room and not admitted:
+                self._budget.check(state, count)
+            if self._turns.is_busy:
+                self._kept.check_room(state, elements)  # while whoever pushes them can be told
+            self._turns.take(self._push, state, elements)
             if self.forgetting.is_due():
                 self.forget()
+
+    def _push(self, state: StreamState, elements: Elements) -> None:
+        count = len(elements.times)
+        elements = self._kept.accepted(state, elements) if state.keep_ms else state.accept(elements)
+        if state.absorb is not None:
+            self._absorb(state, elements)
+        self._budget.room -= count
+        self._connections.push(state, elements)
+        self._advance(state)
 
     def forget(self) -> None:
         """Drop terms that nothing holds any more, if it is time to."""
         if self.forgetting.is_due():
             with self._lock:
+                if self._turns.is_busy:  # a report is being taken, and others of the same moment are nowhere yet
+                    return
                 held = (self.streams, self._graphs, self._clocks(), self._connections.derived, self._plans)
                 with ExitStack() as paused:
                     if all(paused.enter_context(lane.pause()) for lane in self.lanes.all()):
@@ -196,9 +207,7 @@ class Engine:
     def advance(self, stream: str, watermark_ms: int) -> None:
         """Say that everything before a time has come."""
         with self._lock:
-            state = self._stream(stream)
-            state.watermark_ms = max(state.watermark_ms, watermark_ms)
-            self._advance(state)
+            self._turns.take(self._advance_to, self._stream(stream), watermark_ms)
 
     def finish(self) -> None:
         """Say that all streams have ended: every window that has content closes."""
@@ -208,9 +217,7 @@ class Engine:
     def end(self) -> None:
         """The same, without waiting for queries that have threads of their own."""
         with self._lock:
-            watermarks = self._connections.end()
-            for clock in self._clocks():
-                clock.finish(watermarks)
+            self._turns.take(self._end)
 
     def drain(self, most: int = 0) -> None:
         """Wait until the queries that have threads of their own have at most so many elements left to take in."""
@@ -322,6 +329,15 @@ class Engine:
             self._graphs.absorb(absorbed, state.iri)
             for clock in self._clocks():
                 clock.absorb(absorbed)
+
+    def _advance_to(self, state: StreamState, watermark_ms: int) -> None:
+        state.watermark_ms = max(state.watermark_ms, watermark_ms)
+        self._advance(state)
+
+    def _end(self) -> None:
+        watermarks = self._connections.end()
+        for clock in self._clocks():
+            clock.finish(watermarks)
 
     def _advance(self, state: StreamState) -> None:
         if state.keep_ms:

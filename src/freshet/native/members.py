@@ -64,4 +64,5 @@ class Members:
             except BrokenPipeError:  # nobody reads anything any more
                 raise
             except Exception as error:  # whoever takes one query's reports must not stop the others
-                self._on_failure(name, error)
+                if member_of(number) is member:  # else it has removed itself before
+                    self._on_failure(name, error)

@@ -201,7 +201,8 @@ class Session:
         It is evaluated whenever one of its windows moves, or every so often (`every_ms`, COMPUTED EVERY). Moments that
         do not satisfy all conditions in `report` (`change`: an element came or went, `non-empty`: some window holds
         anything, `close`: none) are passed over. A query that fails, or that takes longer than `limit_seconds` over
-        one step, is removed and added to `failures`.
+        one step, is removed and added to `failures`. So is one whose callback raises. Callbacks may register and
+        unregister queries, this one too.
 
         A query with SERVICE keeps local views of the remote data, and refreshes what matters most so that an evaluation
         takes no longer than `latency_ms`; where an `accuracy` is given, no more than that needs. Its reports come from
@@ -271,7 +272,7 @@ class Session:
         or strings of N-Triples terms). RDF text without times (N-Triples, N-Quads or Turtle) is pushed with `time_ms`.
 
         Where a query with SERVICE is too many elements behind, this waits for it (`most_behind` of the settings); not
-        in a callback that gets a report.
+        in a callback that gets a report. What such a callback pushes is taken in when what is being pushed has been.
         """
         with self.dictionary.pins:  # nothing holds the elements' terms until the engine has them
             if not isinstance(elements, Elements) or time_ms is not None:
@@ -385,7 +386,10 @@ class Session:
         failure = QueryFailure(query, reason)
         self.failures.append(failure)
         if self._on_failure is not None:
-            self._on_failure(failure)
+            try:
+                self._on_failure(failure)
+            except Exception as error:  # the other queries are in the middle of their work
+                warnings.warn(f"{failure}; 'on_failure' raised {type(error).__name__}: {error}", stacklevel=2)
 
     def ndjson(self, report: Report) -> bytes:
         """A report as one line of JSON."""
