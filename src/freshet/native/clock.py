@@ -330,11 +330,14 @@ class Clock:
                 if leaf.moves(BEFORE_ALL_TIME, bound_ms):
                     leaf.step(BEFORE_ALL_TIME, bound_ms, number)
                     self._stored_number = number
-        for rhythm, members in self._rhythms.items():
+        steps = []
+        for rhythm, members in self._rhythms.items():  # before anybody is told, who may push and so move time on
             changed, due = rhythm.changed_at(number), rhythm.is_due(moment)
             if changed or due:
-                for member in tuple(members):
-                    self._step(member, moment, changed, due)
+                steps.append((members, changed, due))
+        for members, changed, due in steps:
+            for member in tuple(members):
+                self._step(member, moment, changed, due)
 
     def _step(self, member: ClockMember, moment: int, changed: bool, due: bool) -> None:
         if member.removed:
