@@ -3,62 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 from freshet.algebra.nodes import StreamOperator
 from freshet.native.one_way_index import Ids
 from freshet.results.report import Report
 
-
-class Member(NamedTuple):
-    """A query, and who gets its reports."""
-
-    name: str
-    on_report: Callable[[Report], None]
+OnReport = Callable[[Report], None]
 
 
 class Members:
-    """Queries by numbers, which are given in the order in which they come, and never twice.
+    """Queries by numbers, which are given in the order in which they come, from 1 on, and never twice.
 
-    There may be very many: whoever looks for what holds rows need not look in here.
+    There may be very many: whoever looks for what holds rows need not look in here. They stand in lists,
+    which touch less memory for a report than a table would; those who have gone leave a gap. No more come once there
+    are elements, so that gaps do not add up.
     """
 
     def __init__(self, on_failure: Callable[[str, Exception], None]) -> None:
         self._on_failure = on_failure
-        self._by_number: dict[int, Member] = {}
         self._numbers: dict[str, int] = {}
-        self._last = 0
+        self._names = [""]
+        self._takers: list[OnReport | None] = [None]  # None for those who have gone
 
     def __len__(self) -> int:
-        return len(self._by_number)
+        return len(self._numbers)
 
-    def add(self, name: str, on_report: Callable[[Report], None]) -> int:
+    def add(self, name: str, on_report: OnReport) -> int:
         """One query more; gives its number."""
-        self._last += 1
-        self._by_number[self._last] = Member(name, on_report)
-        self._numbers[name] = self._last
-        return self._last
+        number = self._numbers[name] = len(self._names)
+        self._names.append(name)
+        self._takers.append(on_report)
+        return number
 
     def remove(self, name: str) -> int | None:
         """One query less; gives the number it had, None where there is none of that name."""
         number = self._numbers.pop(name, None)
         if number is not None:
-            del self._by_number[number]
+            self._names[number], self._takers[number] = "", None
         return number
 
     def numbers(self) -> tuple[int, ...]:
-        return tuple(self._by_number)
+        return tuple(self._numbers.values())
 
     def give(
         self, parts: Iterable[tuple[int, Ids]], time_ms: int, output: StreamOperator, variables: tuple[str, ...]
     ) -> None:
         """Report rows to the queries with these numbers, as far as they are here; they may go meanwhile."""
-        member_of = self._by_number.get
+        names, takers = self._names, self._takers
         for number, rows in parts:
-            member = member_of(number)
-            if member is None:
+            on_report = takers[number]
+            if on_report is None:
                 continue
-            name, on_report = member
+            name = names[number]
             try:
                 on_report(Report(name, time_ms, output, variables, rows))
             except BrokenPipeError:  # nobody reads anything any more

@@ -45,10 +45,12 @@ def as_rows(table: Table, names: Sequence[str]) -> Ids:
 def dealt_out(rows: Ids) -> tuple[Ids, Iterator[tuple[int, Ids]]]:
     """Rows in the order of the number of the query in their last column; and each number with its part of them, which
     goes without it."""
-    if len(rows) == 1:  # as it mostly is where every arrival is evaluated
-        return rows, iter([(int(rows[0, -1]), rows[:, :-1])])
+    if len(rows) <= 1:  # as it mostly is where every arrival is evaluated
+        return rows, iter([(number, rows[:, :-1]) for number in rows[:, -1].tolist()])
     # A sort of numbers with their places is several times as fast as a stable sort of places.
     rows = rows[np.sort((rows[:, -1] << 32) + np.arange(len(rows))) & 0xFFFF_FFFF]
-    starts = np.flatnonzero(np.diff(rows[:, -1], prepend=-1))
-    numbers, bounds, shown = rows[starts, -1].tolist(), [*starts.tolist(), len(rows)], rows[:, :-1]
-    return rows, ((number, shown[bounds[at] : bounds[at + 1]]) for at, number in enumerate(numbers))
+    of = rows[:, -1]
+    starts = [0, *(np.flatnonzero(of[1:] != of[:-1]) + 1).tolist()]
+    shown = rows[:, :-1]
+    parts = map(shown.__getitem__, map(slice, starts, [*starts[1:], len(rows)]))
+    return rows, zip(of[starts].tolist(), parts, strict=True)
