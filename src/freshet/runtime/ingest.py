@@ -15,7 +15,7 @@ from freshet.native.stream import in_order
 from freshet.rdf.batch import elements_of
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import BudgetError, InputError
-from freshet.results.report import Report
+from freshet.results.report import Freshness, Report
 from freshet.runtime.admission import Admission, Piece
 from freshet.runtime.checkpoint import Checkpoint
 from freshet.runtime.display import show_term
@@ -323,6 +323,11 @@ class Ingest:
             latency_ms=latency_ms,
             freshness=report.freshness,
         )
+
+    def untold(self, query: str, freshness: Freshness) -> None:
+        """A query with remote data was evaluated and had nothing to report, perhaps because an endpoint is gone."""
+        if not self._restoring:
+            self._metrics.untold(query, freshness)
 
     def _push(self, stream: StreamIntake, table: pa.Table) -> None:
         began = time.perf_counter()

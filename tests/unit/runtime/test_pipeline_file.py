@@ -124,6 +124,48 @@ def test_how_local_views_are_kept_fresh(folder: Path) -> None:
     assert settings == ServiceSettings(("a.example", "b.example"), change_seconds={"*": 90})
 
 
+def test_how_endpoints_are_asked(folder: Path) -> None:
+    section = """services:
+  hosts: data.example.org
+  timeout: 2s
+  connect: 250ms
+  most_bytes: 8m
+  requests_at_once: 2
+  attempts: 5
+  backoff: 50ms
+  failures_to_open: 7
+  open: 1m
+  batch: 20
+  load_whole: true
+  most_entries: 1000
+  most_endpoints: 3
+  most_behind: 5000
+  single_bindings: [old.example.org]
+  values_again: 1h
+  aliases: {http://example.org/sparql: http://localhost:3030/query}
+"""
+    (folder / "pipeline.yaml").write_text(PIPELINE + section)
+    assert read_pipeline(folder / "pipeline.yaml").services.settings() == ServiceSettings(
+        ("data.example.org",),
+        timeout_seconds=2,
+        connect_seconds=0.25,
+        most_bytes=8 << 20,
+        requests_at_once=2,
+        attempts=5,
+        backoff_seconds=0.05,
+        failures_to_open=7,
+        open_seconds=60,
+        batch=20,
+        load_whole=True,
+        most_entries=1000,
+        most_endpoints=3,
+        most_behind=5000,
+        single_bindings=("old.example.org",),
+        values_again_seconds=3600,
+        aliases={"http://example.org/sparql": "http://localhost:3030/query"},
+    )
+
+
 def test_a_run_asks_services_as_the_file_says(folder: Path) -> None:
     services = "services: {hosts: a.example, ranker: lru, change_interval: 90s}\n"
     (folder / "pipeline.yaml").write_text(replaced(PIPELINE, "checkpoint: checkpoint\n", "") + services)

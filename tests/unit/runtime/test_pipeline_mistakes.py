@@ -317,6 +317,16 @@ def test_mistakes(folder: Path, name: str) -> None:
         ("{change_interval: 5}", "5 has no unit: write 5s, 5ms, 5m or 5h"),
         ("{change_interval: {a.example: 0s}}", "'a.example' must be more than 0"),
         ("{host: a.example}", "unknown key 'host'; did you mean 'hosts'?"),
+        ("{timeout: 5}", "5 has no unit: write 5s, 5ms, 5m or 5h"),
+        ("{requests_at_once: 0}", "'requests_at_once' must be more than 0"),
+        ("{attempts: often}", "'attempts' must be a whole number"),
+        ("{hosts: ['http://a.example/sparql']}", "'http://a.example/sparql' is no host that SERVICE could ask"),
+        ("'*.example'", "'*.example' is no host that SERVICE could ask"),
+        (
+            "{aliases: {http://a.example/: 'ftp://b.example/'}}",
+            "an alias of SERVICE stands for what cannot be asked: SERVICE asks http and https endpoints,"
+            " not <ftp://b.example>",
+        ),
         ("[[a.example]]", "'services' must be text"),
         ("5", "'services' must be a section of keys and values"),
     ],

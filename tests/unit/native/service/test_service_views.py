@@ -134,3 +134,33 @@ def test_views_can_be_loaded_whole(endpoint: EndpointProcess) -> None:
     assert report.freshness is not None
     assert report.freshness.refreshes == 0
     session.services.close()
+
+
+def test_entries_have_best_before_times(session: Session, endpoint: EndpointProcess) -> None:
+    query = session.register(query_text(followers(endpoint)))
+    assert session.local_views() == []
+    before_ms = time.time_ns() // 1_000_000
+    mention(session, 1, 1, 3, 99)
+    closed(session, query, 10)
+    entries = {entry.key["user"]: entry for entry in session.local_views()}
+    assert {str(user): entry.solutions for user, entry in entries.items()} == {
+        f"<{EX}u1>": 1,
+        f"<{EX}u3>": 2,
+        f"<{EX}u99>": 0,
+    }
+    for entry in entries.values():
+        assert entry.endpoint == f"<{endpoint.url}>"
+        assert before_ms <= entry.fetched_ms < entry.best_before_ms
+
+
+def test_entries_that_change_more_often_are_best_before_earlier(endpoint: EndpointProcess) -> None:
+    with Session(services=replace(QUICK, change_seconds={"*": 5.0})) as session:
+        session.stream(STREAM)
+        query = session.register(query_text(followers(endpoint)))
+        for step in range(1, 6):
+            endpoint.update(f"DELETE WHERE {{ <{EX}u1> ?p ?o }}; INSERT DATA {{ <{EX}u1> <{EX}followers> {step} }}")
+            mention(session, step * 10 - 5, 1, 2)
+            closed(session, query, step * 10)
+            time.sleep(0.05)
+        first, second = sorted(session.local_views(), key=lambda entry: str(entry.key["user"]))
+        assert first.best_before_ms - first.fetched_ms < second.best_before_ms - second.fetched_ms
