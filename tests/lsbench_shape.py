@@ -7,7 +7,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -123,6 +123,7 @@ def shape_of_sample(folder: Path) -> Shape:
     return shape_of(line for text in texts for line in text.split("\n"))
 
 
+@cache
 def kind_of(name: str) -> str:
     """`po` for `po3`; a quotation mark for a literal."""
     return '"' if name.startswith('"') else re.match(r"\D*", name)[0]  # type: ignore[index]
@@ -133,5 +134,6 @@ def _short(line: str) -> Statement:
     return _name(subject), "type" if predicate == "a" else _name(predicate), _name(object_)
 
 
+@cache
 def _name(term: str) -> str:
     return term if term.startswith('"') else re.split(r"[:/#]", term.rstrip(">"))[-1]

@@ -13,12 +13,11 @@ from contextlib import contextmanager
 
 import pytest
 
-from command_line import in_another_process
 from freshet.runtime.metrics import Metrics
 from freshet.runtime.pipeline_file import read_pipeline
-from freshet.runtime.progress import QuietProgress
 from freshet.runtime.run import PipelineRun
 from live_servers import KafkaBroker, LineServer
+from pipeline_runs import Notes, run_to_the_end
 from waiting import wait_until
 
 EX = "http://example.org/"
@@ -76,14 +75,6 @@ def counted(reports: list[dict]) -> dict[int, dict[str, int]]:
     return found
 
 
-class Notes(QuietProgress):
-    def __init__(self):
-        self.notes = []
-
-    def note(self, message):
-        self.notes.append(message)
-
-
 class World:
     """A pipeline in a folder."""
 
@@ -126,12 +117,6 @@ class World:
                 watcher.join()
             assert not errors, errors
 
-    def to_the_end(self, spark):
-        pipeline = read_pipeline(self.pipeline)
-        with PipelineRun(pipeline, Metrics(pipeline.streams), Notes()) as run:
-            run.start(until_done=True, spark=spark)
-            run.wait(threading.Event())
-
 
 def stream(source, **keys):
     given = "".join(f"\n    {key}: {value}" for key, value in keys.items())
@@ -155,7 +140,7 @@ def test_kafka_to_kafka(spark, kafka, connector, tmp_path):
     with world.running(spark):
         wait_until(lambda: len(world.reports()) >= 5)
     kafka.send(topic, as_json(55, 75))
-    world.to_the_end(spark)
+    run_to_the_end(world.pipeline, spark)
     assert counted(world.reports()) == expected(75)
     messages = kafka.messages(out)
     assert [json.loads(value) for _, value, _ in messages] == world.reports()
@@ -175,7 +160,7 @@ def test_mqtt_with_timed_triples(spark, mosquitto, tmp_path):
         mosquitto.publish("triples", ["\n".join(as_triples(0, 17)), *as_triples(17, 40), "17\tno triple"])
         wait_until(lambda: len(world.reports()) >= 3 and world.rejects())
     mosquitto.publish("triples", as_triples(40, 60))
-    world.to_the_end(spark)
+    run_to_the_end(world.pipeline, spark)
     assert counted(world.reports()) == expected(60)
     assert [reject["file"] for reject in world.rejects()] == ["mqtt:triples/24"]
 
@@ -231,7 +216,7 @@ WHERE {{ WINDOW <w> {{ ?s ex:flow ?f ; ex:speed ?v }} }}
 
     kafka.send(speed, records("speed", 0, 60))
     kafka.send(flow, [*records("flow", 0, 60), "{"])
-    world.to_the_end(spark)
+    run_to_the_end(world.pipeline, spark)
     found = {
         (row["s"]["value"], row["f"]["value"], row["v"]["value"])
         for each in world.reports()
@@ -253,7 +238,7 @@ def start(world):
     )
 
 
-def test_a_killed_run_neither_loses_nor_repeats(kafka, connector, mosquitto, tmp_path):
+def test_a_killed_run_neither_loses_nor_repeats(spark, kafka, connector, mosquitto, tmp_path):
     """Two streams, of which one is spooled; killed with all its processes in the middle of things."""
     topic, out = kafka.topic("killed"), kafka.topic("killed-reports")
     streams = stream(
@@ -282,8 +267,7 @@ def test_a_killed_run_neither_loses_nor_repeats(kafka, connector, mosquitto, tmp
         process.wait()
     kafka.send(topic, as_json(50, 80))
     mosquitto.publish("killed", as_triples(50, 80))
-    run = in_another_process("run", world.pipeline, "--until-done")
-    assert run.status == 0, run.err
+    run_to_the_end(world.pipeline, spark)
     assert counted(world.reports()) == expected(80)
     assert [json.loads(value) for _, value, _ in kafka.messages(out)] == world.reports()
 
@@ -320,4 +304,4 @@ def test_a_broker_that_is_not_there_is_an_error_where_the_input_is_to_end(spark,
     source = "{kafka: {brokers: '127.0.0.1:1', topic: t}, format: json}"
     world = World(tmp_path, stream(source, mapping="m.ttl", time=TIME), m=json_mapping())
     with pytest.raises(Exception, match="the stream readings cannot be read: no Kafka broker answers"):
-        world.to_the_end(spark)
+        run_to_the_end(world.pipeline, spark)

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from freshet.runtime.metrics import Metrics
-from freshet.runtime.pipeline_file import read_pipeline
-from freshet.runtime.progress import QuietProgress
-from freshet.runtime.run import PipelineRun
+from pipeline_runs import run_to_the_end
 
 EX = "http://example.org/"
 MAPPING = f"""
@@ -46,14 +42,6 @@ rejects: rejects
 """
 
 
-class Notes(QuietProgress):
-    def __init__(self) -> None:
-        self.notes: list[str] = []
-
-    def note(self, message: str) -> None:
-        self.notes.append(message)
-
-
 def write_records(file: Path, *records: tuple[int, int]) -> None:
     """Records of one lane, each with a number and a time."""
     file.parent.mkdir(exist_ok=True)
@@ -68,13 +56,10 @@ def test_records_beyond_those_that_may_wait_are_given_up_and_told(spark: SparkSe
     write_records(tmp_path / "speed" / "1.json", *((n, 1000 * n) for n in range(1, 6)))
     write_records(tmp_path / "flow" / "1.json", (1, 3500))
     write_records(tmp_path / "flow" / "2.json", (2, 6000))
-    pipeline, view = read_pipeline(tmp_path / "pipeline.yaml"), Notes()
-    with PipelineRun(pipeline, Metrics(pipeline.streams), view) as run:
-        run.start(until_done=True, spark=spark)
-        run.wait(threading.Event())
+    said = run_to_the_end(tmp_path / "pipeline.yaml", spark)
     reports = [json.loads(line) for part in (tmp_path / "out").iterdir() for line in part.read_text().splitlines()]
     pairs = [(row["speed"]["value"], row["flow"]["value"]) for report in reports for row in report["bindings"]]
     met = [(speed, 1) for speed in range(1, 6)] + [(speed, 2) for speed in (4, 5)]
     assert sorted(pairs) == sorted((f"{EX}speed/{speed}", f"{EX}flow/{flow}") for speed, flow in met)
-    told = [re.search(r"stream traffic\S*: (\d+) records were given up .*'most_waiting'", note) for note in view.notes]
-    assert sum(int(each[1]) for each in told if each is not None) == 5
+    told = re.findall(r"stream traffic\S*: (\d+) records were given up .*'most_waiting'", said)
+    assert sum(map(int, told)) == 5

@@ -11,6 +11,8 @@ import pytest
 
 from command_line import in_another_process
 from comparing import differences, reports_of
+from freshet.rdf.errors import BudgetError
+from pipeline_runs import run_to_the_end
 from pipeline_world import GRAPH, QUERIES, timed_lines, write_world
 from reference.evaluator import evaluate
 from waiting import wait_until
@@ -72,27 +74,24 @@ def test_bad_records_are_kept_with_reason_and_place(finished):
         assert reject["file"].endswith((".txt",))
 
 
-def test_nothing_is_left_to_do_the_second_time(finished):
+def test_nothing_is_left_to_do_the_second_time(finished, spark):
     world, _ = finished
     before = {query: world.reports(query) for query in QUERIES}
-    run = in_another_process("run", world.pipeline, "--until-done")
-    assert run.status == 0, run.err
+    run_to_the_end(world.pipeline, spark)
     assert {query: world.reports(query) for query in QUERIES} == before
 
 
-def test_windows_within_a_budget(tmp_path):
+def test_windows_within_a_budget(tmp_path, spark):
     """Each stream comes in one batch, far more than the windows may hold: they go in piece by piece, side by side."""
     world = write_world(tmp_path, files=3, records=200)
     text = world.pipeline.read_text().replace(", files_per_batch: 1", "")
     world.pipeline.write_text(f"{text}window_memory: 300k\n")
-    run = in_another_process("run", world.pipeline, "--until-done")
-    assert run.status == 0, run.err
-    assert "waited until windows had room" in run.err
+    assert "waited until windows had room" in run_to_the_end(world.pipeline, spark)
     for query in QUERIES:
         assert not (wrong := differences(world.reports(query), expected(world, query))), wrong
 
 
-def test_a_run_that_waits_for_a_silent_stream_can_be_stopped_and_goes_on(tmp_path):
+def test_a_run_that_waits_for_a_silent_stream_can_be_stopped_and_goes_on(tmp_path, spark):
     world = write_world(tmp_path, files=3, records=200)
     text = world.pipeline.read_text().replace(", files_per_batch: 1", "")
     world.pipeline.write_text(f"{text}window_memory: 300k\n")
@@ -118,22 +117,20 @@ def test_a_run_that_waits_for_a_silent_stream_can_be_stopped_and_goes_on(tmp_pat
     assert "Traceback" not in said.read_text()
     for file in doors:
         (world.folder / file.name).rename(file)
-    run = in_another_process("run", world.pipeline, "--until-done")
-    assert run.status == 0, run.err
+    run_to_the_end(world.pipeline, spark)
     for query in QUERIES:
         assert not (wrong := differences(world.reports(query), expected(world, query))), wrong
 
 
-def test_a_budget_that_is_too_small_ends_the_run(tmp_path):
+def test_a_budget_that_is_too_small_ends_the_run(tmp_path, spark):
     world = write_world(tmp_path, files=2)
     world.pipeline.write_text(f"{world.pipeline.read_text()}window_memory: 8k\n")
-    run = in_another_process("run", world.pipeline, "--until-done")
-    assert run.status == 2
-    assert "cannot go on: windows hold" in run.err
-    assert (
-        "of 8192 bytes, and no other stream can move them on ('window_memory' says how much they may hold)" in run.err
+    with pytest.raises(BudgetError, match="cannot go on: windows hold") as raised:
+        run_to_the_end(world.pipeline, spark)
+    assert raised.value.exit_status == 2
+    assert str(raised.value).endswith(
+        "of 8192 bytes, and no other stream can move them on ('window_memory' says how much they may hold)"
     )
-    assert "Traceback" not in run.err
 
 
 def test_ctrl_c_ends_a_run_cleanly(tmp_path):

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from command_line import in_another_process
+from pyspark.sql import SparkSession
+
+from pipeline_runs import run_to_the_end
 from sparql_endpoint import EndpointProcess
 
 EX = "http://example.org/"
+REMOTE = " ".join(f"<{EX}u{user}> <{EX}followers> {user} ." for user in range(20))
 PIPELINE = """
 services: 127.0.0.1
 streams:
@@ -25,21 +28,17 @@ queries:
       REGISTER RSTREAM <famous> AS SELECT ?user ?n
       FROM NAMED WINDOW <w> ON :mentions [RANGE PT10S STEP PT10S]
       WHERE {{ WINDOW <w> {{ ?user :isMentionedIn ?post }} SERVICE <{url}> {{ ?user :followers ?n }} }}
-spark: {{master: "local[2]"}}
 """
 
 
-def test_windows_of_a_pipeline_are_joined_with_remote_data(tmp_path: Path) -> None:
-    endpoint = EndpointProcess(" ".join(f"<{EX}u{user}> <{EX}followers> {user} ." for user in range(20)))
+def test_windows_of_a_pipeline_are_joined_with_remote_data(
+    spark: SparkSession, tmp_path: Path, endpoint: EndpointProcess
+) -> None:
     (tmp_path / "in").mkdir()
     lines = [f"{at * 1000}\t<{EX}u{at % 25}> <{EX}isMentionedIn> <{EX}p{at}> ." for at in range(60)]
     (tmp_path / "in" / "first.tnt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     (tmp_path / "pipeline.yaml").write_text(PIPELINE.format(url=endpoint.url), encoding="utf-8")
-    try:
-        done = in_another_process("run", tmp_path / "pipeline.yaml", "--until-done")
-    finally:
-        endpoint.stop()
-    assert done.status == 0, done.err
+    said = run_to_the_end(tmp_path / "pipeline.yaml", spark)
     reports = [
         json.loads(line) for file in sorted((tmp_path / "out").rglob("*")) if file.is_file() for line in file.open()
     ]
@@ -48,4 +47,4 @@ def test_windows_of_a_pipeline_are_joined_with_remote_data(tmp_path: Path) -> No
         users = [at % 25 for at in range(number * 10, number * 10 + 10) if at % 25 < 20]
         assert sorted(int(row["n"]["value"]) for row in report["bindings"]) == sorted(users)
         assert report["service"]["missed"] == []
-    assert "accuracy about" in done.err
+    assert "accuracy about" in said

@@ -12,6 +12,7 @@ import pytest
 
 from command_line import in_another_process
 from comparing import differences, reports_of
+from pipeline_runs import run_to_the_end
 from pipeline_world import EX, GRAPH, QUERIES, World, write_world
 from reference.evaluator import evaluate
 from small_disk import grow, read_only, small_disk
@@ -76,7 +77,7 @@ def run_and_kill(world: World, reports: int, delay: float) -> bool:
 
 
 @pytest.mark.parametrize("rounds", [10 if os.environ.get("FRESHET_SOAK") else 2])
-def test_a_killed_run_goes_on_where_it_was(tmp_path, rounds):
+def test_a_killed_run_goes_on_where_it_was(tmp_path, rounds, spark):
     random = Random()  # another moment every time
     # checkpoints so often that batches have marks of their own, however fast
     world = absorbing_world(tmp_path, checkpoint="{folder: checkpoint, every: 10ms}", files=8 + 5 * rounds)
@@ -85,8 +86,7 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path, rounds):
         more = len(world.reports_so_far()) + 1 + random.randrange(8)
         killed.append(run_and_kill(world, more, random.random() * 0.5))
     assert any(killed), "the runs ended before they could be killed: the test shows nothing"
-    run = in_another_process("run", world.pipeline, "--until-done", seconds=600)
-    assert run.status == 0, run.err
+    run_to_the_end(world.pipeline, spark)
     assert_whole(world)
     assert list((tmp_path / "checkpoint" / "graph").glob("*-triples.parquet"))
 
