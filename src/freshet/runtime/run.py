@@ -174,7 +174,6 @@ class PipelineRun:
         """Until the input has ended, in which case all windows close, or until somebody asks to stop."""
         while any(stream.active for stream in self._running):
             if stopped.wait(_POLL_SECONDS):
-                self._count_joins(now=True)
                 return
             self.check()
         self.check()
