@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freshet.kernels.values import DATE_TIME, DATE_TIME_LOCAL, INTEGER
+from freshet.native.moments import FURTHEST_MS
 from freshet.native.one_way_index import Ids
 from freshet.native.s2r.waiting import WaitingElements
 from freshet.native.stream import StreamState
@@ -15,7 +16,6 @@ from freshet.rdf.values import values
 
 _UNITS_PER_MS = 10**15  # of a date's value, which is in units of 10**-18 seconds
 _UNITS_PER_ONE = 10**18  # of a number's
-_FURTHEST_MS = 2**61
 
 
 class DerivedStream:
@@ -57,7 +57,7 @@ class DerivedStream:
 
     def _event_times(self, elements: Elements) -> tuple[Ids, NDArray[np.bool_]]:
         """For each element the time of its event, and whether there is one."""
-        nothing = -_FURTHEST_MS
+        nothing = -FURTHEST_MS
         given = np.full(len(elements.times), nothing)
         rows = np.flatnonzero(elements.predicates == self._predicate)
         if len(rows):
@@ -78,6 +78,6 @@ class DerivedStream:
         whole = found.kinds == INTEGER
         dated = (found.kinds == DATE_TIME) | (found.kinds == DATE_TIME_LOCAL)
         times = np.where(whole, units // _UNITS_PER_ONE, units // _UNITS_PER_MS)
-        usable = (whole | dated) & (abs(times) < _FURTHEST_MS)
+        usable = (whole | dated) & (abs(times) < FURTHEST_MS)
         result: Ids = np.where(usable, times, nothing).astype(np.int64)[where]
         return result

@@ -25,7 +25,6 @@ from freshet.rdf.reading import Quads
 from freshet.results.report import Report
 from freshet.runtime.checkpoint import Checkpoint, needs_everything
 from freshet.runtime.checkpoint_segments import GraphRows
-from freshet.runtime.durable_checks import check_columns, checked_options, checked_registration
 from freshet.runtime.durable_contents import DurableContents, OpenGraph
 from freshet.runtime.durable_files import CheckpointError
 from freshet.runtime.durable_parts import (
@@ -41,6 +40,7 @@ from freshet.runtime.durable_reports import DurableReports
 from freshet.runtime.journal import Header, Piece
 from freshet.runtime.packed_elements import packed
 from freshet.runtime.registered_query import RegisteredQuery
+from freshet.runtime.session_checks import checked_options, checked_registration
 
 _FEW_QUERIES = 64  # so many are asked at every entry which reports have been received
 
@@ -176,8 +176,7 @@ class DurableSession:
                 self._checkpoint.append({"kind": "unregister", "name": name})
 
     def push(self, stream: str, elements: Elements) -> None:
-        """The caller holds a pin on the dictionary."""
-        check_columns(elements)
+        """Columns that have been checked; the caller holds a pin on the dictionary."""
         header, body = packed(elements, self._dictionary)
         latest_ms = int(elements.times.max()) if len(elements.times) else BEFORE_ALL_TIME
         with self._order:

@@ -22,10 +22,12 @@ from freshet.rdf.ntriples import scan_statements, scan_timed
 from freshet.rdf.oxigraph import scoped_label
 from freshet.rdf.reading import parse_rdf
 from freshet.rdf.terms import BlankNode, Iri, Literal, Term
+from freshet.runtime.pushed_terms import problem_of
+from freshet.runtime.session_checks import check_time
 
 Element = tuple[int, Term, Term, Term]
 Arrow = Any  # pa.Table or pa.RecordBatch: pyarrow has no types
-Pushed = Elements | Element | Iterable[Element] | str | bytes | Arrow
+Pushed = Elements | Element | Iterable[Element] | str | bytes | bytearray | memoryview | Arrow
 
 _ROLES = ("subject", "predicate", "object")
 _TAKES = (
@@ -47,10 +49,15 @@ class Pushing(NamedTuple):
     def elements(self, pushed: Pushed, time_ms: int | None) -> Elements:
         """The elements, encoded."""
         if isinstance(pushed, str):
-            pushed = pushed.encode()
+            pushed = self._bytes(pushed)
+        elif isinstance(pushed, bytearray | memoryview):
+            pushed = bytes(pushed)
         if time_ms is not None:
             if not isinstance(pushed, bytes):
                 raise InputError("time_ms goes with RDF text; other elements have times of their own")
+            if isinstance(time_ms, bool) or not isinstance(time_ms, int | np.integer):
+                raise InputError(f"time_ms is a whole number of milliseconds, not {time_ms!r}")
+            check_time(int(time_ms))
             return self._document(pushed, time_ms)
         if isinstance(pushed, Elements):
             return pushed
@@ -63,6 +70,12 @@ class Pushing(NamedTuple):
         if isinstance(pushed, Iterable):
             return self._several(list(cast("Iterable[Element]", pushed)))
         raise InputError(f"a {type(pushed).__name__} cannot be pushed; push takes {_TAKES}")
+
+    def _bytes(self, text: str) -> bytes:
+        try:
+            return text.encode()
+        except UnicodeEncodeError as error:
+            raise InputError(f"{self.file}: character {error.start + 1} is half of one") from None
 
     def _timed(self, text: bytes) -> Elements:
         elements, errors = scan_timed(text, self.dictionary, self.file, blank_scope=self.blank_scope)
@@ -108,19 +121,21 @@ class Pushing(NamedTuple):
             if not isinstance(time_ms, int | np.integer) or isinstance(time_ms, bool):
                 raise InputError(f"element {number} of {self.file}: its time is not in whole milliseconds")
             time_ms = int(time_ms)
+        check_time(time_ms)
         if type(predicate) is not Iri:
             raise InputError(f"element {number} of {self.file}: its predicate is not an Iri")
-        if type(subject) is not Iri:
-            if type(subject) is not BlankNode:
-                raise InputError(f"element {number} of {self.file}: its subject is neither an Iri nor a BlankNode")
+        if type(subject) is not Iri and type(subject) is not BlankNode:
+            raise InputError(f"element {number} of {self.file}: its subject is neither an Iri nor a BlankNode")
+        if type(object_) not in (Iri, BlankNode, Literal):
+            raise InputError(f"element {number} of {self.file}: its object is not an Iri, a BlankNode or a Literal")
+        if problem := problem_of(subject) or problem_of(predicate) or problem_of(object_):
+            raise InputError(f"element {number} of {self.file}: {problem}")
+        if type(subject) is BlankNode:
             subject = BlankNode(scoped_label(subject.label, self.blank_scope))
         if type(object_) is BlankNode:
             object_ = BlankNode(scoped_label(object_.label, self.blank_scope))
-        elif type(object_) is Literal:
-            if object_.language is not None:
-                object_ = replace(object_, language=object_.language.lower())
-        elif type(object_) is not Iri:
-            raise InputError(f"element {number} of {self.file}: its object is not an Iri, a BlankNode or a Literal")
+        elif type(object_) is Literal and object_.language is not None:
+            object_ = replace(object_, language=object_.language.lower())
         return time_ms, subject, predicate, object_
 
     def _table(self, table: pa.Table | pa.RecordBatch) -> Elements:

@@ -33,12 +33,18 @@ from freshet.results.arrow import record_batch
 from freshet.results.report import Answer, BooleanAnswer, Report, Solutions
 from freshet.results.write import report_json
 from freshet.runtime.checkpoint import EVERY_SECONDS, Checkpoint
-from freshet.runtime.durable_checks import whole_number
 from freshet.runtime.durable_parts import Position, Registration, StreamOptions, declare_stream, load_quads
 from freshet.runtime.durable_session import DurableSession
 from freshet.runtime.open_graph import open_graph
 from freshet.runtime.pushing import Pushed, Pushing
 from freshet.runtime.registered_query import RegisteredQuery
+from freshet.runtime.session_checks import (
+    check_columns,
+    checked_options,
+    checked_registration,
+    predicates_named,
+    whole_number,
+)
 from freshet.runtime.window_contents import window_contents
 from freshet.store.dataset import DatasetSnapshot, StoredDataset
 from freshet.store.graph_directory import GraphDirectory
@@ -173,9 +179,9 @@ class Session:
         and one-shot queries can ask for windows of them; what it does not leave in the graph may take `keep_bytes`
         then, and a push for which there is no room is refused with a BufferFullError.
         """
-        named = () if absorb is True or absorb is False else tuple(sorted(set(absorb)))
-        absorbed = named if named or absorb is True else None
-        options = StreamOptions(iri, lateness_ms, absorbed, held, keep_ms, keep_bytes if keep_ms else 0)
+        kept_bytes = keep_bytes if keep_ms else 0
+        options = StreamOptions(iri, lateness_ms, predicates_named(absorb), held, keep_ms, kept_bytes)
+        options = checked_options(options)
         with self.dictionary.pins:
             if self._durable is None:
                 declare_stream(self.engine, options)
@@ -214,21 +220,13 @@ class Session:
             query.accuracy if accuracy is None else accuracy,
             query.latency_ms if latency_ms is None else latency_ms,
         )
+        if self._durable is not None and query.name is None and name is None:
+            chosen = self._durable.restored_name(text) or chosen
+        conditions = (report,) if isinstance(report, str) else tuple(report)
+        accuracy, latency_ms = constraints.accuracy, constraints.latency_ms
+        asked = Registration(chosen, text, file, dialect, conditions, every_ms, limit_seconds, 0, accuracy, latency_ms)
+        asked = checked_registration(asked)
         if self._durable is not None:
-            if query.name is None and name is None:
-                chosen = self._durable.restored_name(text) or chosen
-            conditions = (report,) if isinstance(report, str) else tuple(report)
-            asked = Registration(
-                chosen,
-                text,
-                file,
-                dialect,
-                conditions,
-                every_ms,
-                limit_seconds,
-                accuracy=constraints.accuracy,
-                latency_ms=constraints.latency_ms,
-            )
             return self._durable.register(asked, on_report)
         waiting: deque[Report] = deque()
         plan = self.engine.register(
@@ -236,9 +234,9 @@ class Session:
             query,
             on_report or waiting.append,
             file=file,
-            report=report,
-            every_ms=every_ms,
-            limit_seconds=limit_seconds,
+            report=asked.report,
+            every_ms=asked.every_ms,
+            limit_seconds=asked.limit_seconds,
             constraints=constraints,
         )
         self._registered[chosen] = RegisteredQuery(chosen, plan.variables, waiting)
@@ -277,6 +275,7 @@ class Session:
         with self.dictionary.pins:  # nothing holds the elements' terms until the engine has them
             if not isinstance(elements, Elements) or time_ms is not None:
                 elements = Pushing(self.dictionary, self.blank_scope(stream), file).elements(elements, time_ms)
+            check_columns(elements)
             if self._durable is None:
                 self.engine.push(stream, elements)
             else:

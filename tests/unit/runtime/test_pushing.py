@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 import freshet
+from freshet.rdf.elements import Elements
 from freshet.rdf.errors import InputError
 from freshet.rdf.terms import RDF_LANG_STRING, XSD, BlankNode, Iri, Literal
 
@@ -58,6 +59,7 @@ def table(**columns) -> pa.Table:
         [table().to_batches()[0]],
         [pa.concat_tables([table().slice(0, 2), table().slice(2)])],
         [LINES.replace("<http://example.org/a>", "1000\t<http://example.org/a>")],
+        [bytearray(LINES.replace("<http://example.org/a>", "1000\t<http://example.org/a>").encode())],
     ],
 )
 def test_every_way_gives_the_same(pushed) -> None:
@@ -101,6 +103,28 @@ def test_ids_in_a_table() -> None:
         ((1000, Literal("x"), P, A), "its subject"),
         ((1000, A, BlankNode("b"), A), "its predicate"),
         ((1000, A, P, "o"), "its object"),
+        ((2**61 + 1, A, P, A), "out of range"),
+        ([(0, A, P, A), (-(2**63), A, P, A)], "out of range"),
+        ((2**63, A, P, A), "out of range"),
+        (f"{2**62}\t{A} {P} {A} .", "out of range"),
+        (table(time=pa.array([0, 1, 2, 3, 2**62])), "out of range"),
+        ((1000, Iri(5), P, A), "an IRI is a string, not 5"),
+        ((1000, A, Iri("http://example.org/a b"), A), "has ' ' in it"),
+        ((1000, A, P, Iri("http://example.org/\ud800")), "in it"),
+        ((1000, BlankNode("a b"), P, A), "'a b' is no label"),
+        ((1000, A, P, BlankNode("")), "'' is no label"),
+        ((1000, A, P, Literal(5)), "a string, not 5"),
+        ([(1000, A, P, A), (1000, A, P, Literal("\ud800"))], "element 2 of pushed data: '\\ud800' has half"),
+        ((1000, A, P, Literal("5", XSD + "integer")), "the datatype of a literal is an Iri, not 'http"),
+        ((1000, A, P, Literal("5", Iri("a>b"))), "has '>' in it"),
+        ((1000, A, P, Literal("x", RDF_LANG_STRING, "e n")), "'e n' is no language tag"),
+        ((1000, A, P, Literal("x", Iri(XSD + "integer"), "en")), "has no other datatype"),
+        ('1000\t<http://a> <http://b> "\ud800" .', "character 29 is half of one"),
+        (Elements(*[np.array([1000.0])] * 4), "four arrays of int64"),
+        (Elements(*[[1000]] * 4), "four arrays of int64"),
+        (Elements(np.array([1000, 1000]), *[np.array([1000])] * 3), "all of one length"),
+        (Elements(*[np.array([[1000]])] * 4), "2 dimensions"),
+        (Elements(*[np.array([2**62])] * 4), "out of range"),
         (table().drop(["object"]), "no single column 'object'"),
         (table(time=["1"] * 5), "the column 'time' is string, not int64"),
         (table(object=pa.array([1.5] * 5)), "the column 'object' is double"),
@@ -119,6 +143,15 @@ def test_what_cannot_be_pushed(pushed, words: str) -> None:
     with pytest.raises(InputError) as caught:
         session.push(S, pushed)
     assert words in str(caught.value)
+    assert session.engine.streams[S].elements == 0
+
+
+@pytest.mark.parametrize("time_ms", ["5", 5.5, True, 2**63])
+def test_one_time_that_is_none(time_ms) -> None:
+    session = freshet.Session()
+    session.stream(S)
+    with pytest.raises(InputError, match=r"time_ms is a whole number|out of range"):
+        session.push(S, LINES, time_ms=time_ms)
     assert session.engine.streams[S].elements == 0
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import freshet
-from freshet.rdf.errors import FreshetError
+from freshet.rdf.errors import FreshetError, InputError
 from freshet.rdf.terms import Iri
 from freshet.rdf.triples import ANY, DEFAULT_GRAPH
 
@@ -200,3 +200,43 @@ def test_a_dataset_has_what_streams_have_left(tmp_path: Path) -> None:
     session.push(S, line(1000) + line(2000) + line(3000, "y"))
     assert before.graph(DEFAULT_GRAPH).count(ANY, p, ANY) == 0
     assert session.dataset().graph(DEFAULT_GRAPH).count(ANY, p, ANY) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"lateness_ms": -1}, "the lateness in milliseconds is out of range: -1"),
+        ({"lateness_ms": 1.5}, "the lateness in milliseconds must be a whole number"),
+        ({"lateness_ms": 2**62}, "out of range"),
+        ({"keep_ms": -1}, "out of range"),
+        ({"absorb": "http://example.org/p"}, "'absorb' is True, False or several predicates"),
+        ({"absorb": 5}, "'absorb' is True, False or several predicates"),
+        ({"absorb": [5]}, "must be a string, not 5"),
+    ],
+)
+def test_streams_that_cannot_be(options, words: str) -> None:
+    session = freshet.Session()
+    with pytest.raises(InputError) as caught:
+        session.stream("http://example.org/s", **options)
+    assert words in str(caught.value)
+    assert not session.engine.streams
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"every_ms": 1.5}, "a period in milliseconds must be a whole number"),
+        ({"every_ms": 0}, "cannot be computed every 0 ms"),
+        ({"limit_seconds": 0}, "a number of seconds above 0, not 0"),
+        ({"limit_seconds": float("nan")}, "above 0"),
+        ({"limit_seconds": "soon"}, "a number of seconds, not 'soon'"),
+        ({"report": "never"}, "is no report condition"),
+    ],
+)
+def test_queries_that_cannot_be(options, words: str) -> None:
+    session = freshet.Session()
+    window = "FROM NAMED WINDOW <w> ON <http://example.org/s> [RANGE PT1S STEP PT1S]"
+    with pytest.raises(InputError) as caught:
+        session.register(f"SELECT * {window} {{ WINDOW <w> {{ ?s ?p ?o }} }}", **options)
+    assert words in str(caught.value)
+    assert not session.engine.names

@@ -1,0 +1,106 @@
+"""What is asked of a session, checked and made plain before anything is done.
+
+Where there is a journal, an entry that cannot be done would stay in it, and stop every start from then on.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import SupportsIndex
+
+import numpy as np
+
+from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, FURTHEST_MS
+from freshet.rdf.elements import Elements
+from freshet.rdf.errors import InputError
+from freshet.runtime.durable_parts import Registration, StreamOptions
+
+_LIMIT = "the limit of a query must be a number of seconds"
+_INT64 = np.dtype(np.int64)
+
+
+def whole_number(given: SupportsIndex, what: str, least: int = BEFORE_ALL_TIME, most: int = AFTER_ALL_TIME) -> int:
+    """The number, of whatever integer type it is, within what times can be, or within other bounds."""
+    try:
+        number = operator.index(given)
+    except TypeError:
+        raise InputError(f"{what} must be a whole number, not {given!r}") from None
+    if not least <= number <= most:
+        raise InputError(f"{what} is out of range: {number}")
+    return number
+
+
+def checked_options(options: StreamOptions) -> StreamOptions:
+    """A stream's options in plain types."""
+    iris = [_text(iri, "a predicate that a stream leaves in the graph") for iri in options.absorb or ()]
+    return replace(
+        options,
+        iri=_text(options.iri, "the name of a stream"),
+        lateness_ms=whole_number(options.lateness_ms, "the lateness in milliseconds", 0, FURTHEST_MS),
+        absorb=None if options.absorb is None else tuple(iris),
+        held=bool(options.held),
+        keep_ms=whole_number(options.keep_ms, "what is kept of a stream, in milliseconds,", 0, FURTHEST_MS),
+        keep_bytes=whole_number(options.keep_bytes, "what is kept of a stream, in bytes,", 0),
+    )
+
+
+def checked_registration(registration: Registration) -> Registration:
+    """A registration in plain types."""
+    one = registration
+    if one.limit_seconds is not None and not (_number(one.limit_seconds, _LIMIT) or 0) > 0:
+        raise InputError(f"{_LIMIT} above 0, not {one.limit_seconds!r}")
+    return replace(
+        one,
+        name=_text(one.name, "the name of a query"),
+        file=None if one.file is None else str(one.file),
+        every_ms=None if one.every_ms is None else whole_number(one.every_ms, "a period in milliseconds"),
+        limit_seconds=_number(one.limit_seconds, _LIMIT),
+        accuracy=_number(one.accuracy, "the accuracy of a query must be a number"),
+        latency_ms=_number(one.latency_ms, "the latency of a query must be a number of milliseconds"),
+    )
+
+
+def _number(given: float | None, rule: str) -> float | None:
+    try:
+        return None if given is None else float(given)
+    except (TypeError, ValueError):
+        raise InputError(f"{rule}, not {given!r}") from None
+
+
+def check_columns(elements: Elements) -> None:
+    """An error unless these are four columns of numbers, each as long as the others, with times that can be."""
+    for column in elements:
+        if not isinstance(column, np.ndarray) or column.dtype != _INT64 or column.shape != elements[0].shape:
+            raise InputError("pushed elements must be four arrays of int64, all of one length")
+    times = elements.times
+    if times.ndim != 1:
+        raise InputError(f"pushed elements must be rows, not an array of {times.ndim} dimensions")
+    if len(times) == 1:
+        check_time(times.item(0))
+    elif len(times):
+        check_time(int(times.min()))
+        check_time(int(times.max()))
+
+
+def check_time(time_ms: int) -> None:
+    """An error where a time is so far away that windows could not be counted out from it."""
+    if not -FURTHEST_MS <= time_ms <= FURTHEST_MS:
+        raise InputError(f"the time of an element is out of range: {time_ms} ms")
+
+
+def predicates_named(absorb: bool | Iterable[str]) -> tuple[str, ...] | None:
+    """The predicates of what a stream leaves in the graph: none (None), or all (none named)."""
+    if isinstance(absorb, bool):
+        return () if absorb else None
+    if isinstance(absorb, str) or not isinstance(absorb, Iterable):
+        raise InputError(f"'absorb' is True, False or several predicates, not {absorb!r}")
+    named = [_text(predicate, "a predicate that a stream leaves in the graph") for predicate in absorb]
+    return tuple(sorted(set(named))) or None
+
+
+def _text(given: str, what: str) -> str:
+    if not isinstance(given, str):
+        raise InputError(f"{what} must be a string, not {given!r}")
+    return str(given)
