@@ -24,6 +24,22 @@ def test_a_damaged_manifest(tmp_path, whole, place):
     finished(reopened(tmp_path / "c", received, file.name), whole)
 
 
+def test_it_is_told_which_checkpoint_is_used(tmp_path, whole):
+    """Where it is the older one that is damaged, the newest is used; where there was only one, the journal."""
+    received: dict = {}
+    lived(tmp_path / "c", received)
+    flip(min((tmp_path / "c" / "manifests").glob("*.json")), 3)
+    finished(reopened(tmp_path / "c", received, "recovery uses the checkpoint after it"), whole)
+
+    with Session(checkpoint=tmp_path / "d") as session:
+        session.stream("http://e/s")
+    flip(newest(tmp_path / "d" / "manifests", "*.json"), 3)
+    with pytest.warns(UserWarning, match="recovery uses the journal"):
+        again = Session(checkpoint=tmp_path / "d")
+    assert list(again.engine.streams) == ["http://e/s"]
+    again.close()
+
+
 @pytest.mark.parametrize("harm", ["flip", "cut", "remove", "empty"])
 @pytest.mark.parametrize("kind", ["triples", "terms"])
 def test_a_damaged_segment(tmp_path, whole, harm, kind):

@@ -60,5 +60,5 @@ class Members:
             except BrokenPipeError:  # nobody reads anything any more
                 raise
             except Exception as error:  # whoever takes one query's reports must not stop the others
-                if member_of(number) is member:  # else it has removed itself before
+                if takers[number] is on_report:  # else it has removed itself before
                     self._on_failure(name, error)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
+_ABSOLUTE_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`]+")
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 
@@ -52,6 +54,11 @@ class Literal:
 
 
 Term = Iri | BlankNode | Literal
+
+
+def is_absolute_iri(text: str) -> bool:
+    """Whether a text can stand as an IRI wherever it is, without angle brackets."""
+    return _ABSOLUTE_IRI.fullmatch(text) is not None
 
 
 def term_key(term: Term) -> str:

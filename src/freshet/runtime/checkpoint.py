@@ -103,8 +103,8 @@ class Checkpoint:
             raise DamagedError(f"{damaged[-1].message}, and there is no checkpoint before it", file=damaged[-1].file)
         cut = 0 if manifest is None else manifest.cut
         self._manifests.set_damaged_aside()
-        for error in damaged:
-            self.problems.append(f"{error}; recovery uses the checkpoint before it")
+        for error, used in zip(damaged, self._manifests.used_instead(), strict=True):
+            self.problems.append(f"{error}; recovery uses {used}")
         self.headers, problem = self.journal.recover(cut)
         if problem:
             self.problems.append(f"{problem}; recovery ends with the entry before it")

@@ -75,6 +75,13 @@ class Manifests:
                 self._damaged.append(file)
         return problems
 
+    def used_instead(self) -> list[str]:
+        """For each manifest that is damaged, what recovery uses."""
+        if self.newest is None:
+            return ["the journal, which has everything"] * len(self._damaged)
+        newest = _name(self.newest.number)
+        return [f"the checkpoint {'before' if newest < file.name else 'after'} it" for file in self._damaged]
+
     def set_damaged_aside(self) -> None:
         """Damaged manifests do not count from now on."""
         for file in self._damaged:

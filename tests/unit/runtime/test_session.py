@@ -209,8 +209,8 @@ def test_a_dataset_has_what_streams_have_left(tmp_path: Path) -> None:
         ({"lateness_ms": 1.5}, "the lateness in milliseconds must be a whole number"),
         ({"lateness_ms": 2**62}, "out of range"),
         ({"keep_ms": -1}, "out of range"),
-        ({"absorb": "http://example.org/p"}, "'absorb' is True, False or several predicates"),
-        ({"absorb": 5}, "'absorb' is True, False or several predicates"),
+        ({"absorb": "http://example.org/p"}, "a stream absorbs 'all', 'none' or a list of predicate IRIs"),
+        ({"absorb": 5}, "a stream absorbs 'all', 'none' or a list of predicate IRIs"),
         ({"absorb": [5]}, "must be a string, not 5"),
     ],
 )
