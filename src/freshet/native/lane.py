@@ -83,6 +83,7 @@ class Lane:
         self._held = ExitStack()  # while the thread works
         self._working: _Item | None = None
         self._closed = False
+        self._abandoned = False
         self.reported = close_at(BEFORE_ALL_TIME)  # the last moment that was
         self._left: int | None = None  # the first entry that is not done, once it is closed
         self._waiting = 0  # elements in the queue
@@ -196,6 +197,12 @@ class Lane:
         with self._changed:
             self._close()
 
+    def abandon(self) -> None:
+        """The same, where all ends: nobody waits for it any more."""
+        with self._changed:
+            self._abandoned = True
+            self._close()
+
     def free(self) -> None:
         """Nobody else has this clock."""
 
@@ -210,13 +217,13 @@ class Lane:
     def drain(self, most: int = 0) -> None:
         """Wait until everything is done, or no more than so many elements wait. The engine must not be locked.
 
-        Of what is closed nothing is reported any more, so nobody waits for the evaluation that it is in.
+        Where all ends, nobody waits for the evaluation that it is in. A query that fails is waited for: it tells why.
         """
         with self._changed:
             if most:
                 self._changed.wait_for(lambda: self._waiting <= most)
             else:
-                self._changed.wait_for(lambda: self._closed or (not self._queue and self._working is None))
+                self._changed.wait_for(lambda: self._abandoned or (not self._queue and self._working is None))
             if self._error is not None:
                 raise self._error
 

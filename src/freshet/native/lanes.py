@@ -62,7 +62,7 @@ class Lanes:
         """End the threads; what they have not done is dropped, and nothing more is reported."""
         with self._lock:
             for lane in self.all():
-                lane.close()
+                lane.abandon()
 
     @contextmanager
     def telling(self) -> Iterator[None]:

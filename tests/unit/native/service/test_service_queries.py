@@ -13,7 +13,7 @@ from freshet.federation.errors import ServiceError
 from freshet.native.forgetting import Forgetting
 from freshet.rdf.errors import InputError
 from freshet.results.report import Report
-from freshet.runtime.session import Session
+from freshet.runtime.session import QueryFailure, Session
 from sparql_endpoint import EndpointProcess
 
 
@@ -179,6 +179,25 @@ def test_a_query_that_fails_goes_alone(session: Session, endpoint: EndpointProce
     mention(session, 11, 2)
     session.finish()
     assert [counts(session, report) for report in good.take()] == [[("u1", "10")], [("u2", "20")]]
+
+
+def test_whoever_waits_hears_of_a_failure(endpoint: EndpointProcess) -> None:
+    told: list[str] = []
+
+    def tell(failure: QueryFailure) -> None:
+        time.sleep(0.3)  # the query is gone by now
+        told.append(failure.query)
+
+    def fail(report: Report) -> None:
+        raise ValueError("nobody wants this")
+
+    with Session(services=QUICK, on_failure=tell) as session:
+        session.stream(STREAM)
+        session.register(query_text(followers(endpoint)), on_report=fail)
+        mention(session, 1, 1)
+        session.advance(STREAM, 10_000)
+        session.engine.drain()
+        assert told == ["q"]
 
 
 def test_many_small_pushes_from_several_queries(session: Session, endpoint: EndpointProcess) -> None:
