@@ -1,7 +1,8 @@
 """What all tests have in common.
 
 Hypothesis tries the same examples every time, so that a run says something about the change and not about luck;
-FRESHET_RANDOM=1 lets it try others. Spark and brokers are started once for all tests that need them.
+FRESHET_RANDOM=1 lets it try others. Spark and brokers are started once for all tests that need them, SPARQL endpoints
+once for a module.
 """
 
 import os
@@ -23,6 +24,23 @@ def spark():
     session = spark_session(settings, master="local[2]")
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="module")
+def endpoint_process(request):
+    """A SPARQL endpoint in a second process, which has what the module calls REMOTE."""
+    from sparql_endpoint import EndpointProcess
+
+    process = EndpointProcess(getattr(request.module, "REMOTE", ""))
+    yield process
+    process.stop()
+
+
+@pytest.fixture
+def endpoint(endpoint_process):
+    """That endpoint, well behaved."""
+    endpoint_process.does()
+    return endpoint_process
 
 
 @pytest.fixture(scope="session")

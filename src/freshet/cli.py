@@ -247,6 +247,7 @@ def explain(
     stream: Annotated[list[str], typer.Option("-s", "--stream", help="IRI=FILE of timed N-Triples.")] = [],  # noqa: B006
     data: DataOption = [],  # noqa: B006 (typer reads it once)
     lateness: Annotated[str, typer.Option(help="How late elements may come: 500ms, 2s, PT1M.")] = "0ms",
+    service: ServiceOption = [],  # noqa: B006 (typer reads it once)
 ) -> None:
     """Show how a query is understood, and how it is answered."""
     import orjson
@@ -257,7 +258,13 @@ def explain(
     text, file = _text_or_file(query)
     if analyze:
         explained = analyze_query(
-            text, _recordings(stream), data, lateness_ms=_milliseconds(lateness), file=file, dialect=dialect
+            text,
+            _recordings(stream),
+            data,
+            lateness_ms=_milliseconds(lateness),
+            file=file,
+            dialect=dialect,
+            services=service,
         )
     else:
         explained = explain_query(text, file=file, dialect=dialect, optimized=optimized)

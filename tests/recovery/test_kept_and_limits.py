@@ -59,7 +59,7 @@ def test_a_journal_without_what_is_kept_is_read(tmp_path, monkeypatch):
     assert b"keep_" not in b"".join(file.read_bytes() for file in (tmp_path / "journal").glob("*.log"))
     again = begun(tmp_path)
     again.stream(IRI, lateness_ms=7)
-    assert orjson.dumps(again._durable._state()["streams"])
+    assert orjson.dumps(again._durable._contents.describe()["streams"])
     again.close()
 
 

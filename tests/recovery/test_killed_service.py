@@ -5,25 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-
-import pytest
 
 import service_world
 from service_world import EX, expected
 from sparql_endpoint import EndpointProcess
 
 BATCHES = 400
-
-
-@pytest.fixture
-def endpoint() -> Iterator[EndpointProcess]:
-    made = EndpointProcess("".join(f"<{EX}u{n}> <{EX}followers> {n} ." for n in range(4)))
-    made.does(delay_seconds=0.02)
-    yield made
-    made.stop()
+REMOTE = "".join(f"<{EX}u{n}> <{EX}followers> {n} ." for n in range(4))
 
 
 def life(folder: Path, endpoint: EndpointProcess, batches: int) -> bool:
@@ -40,6 +30,7 @@ def life(folder: Path, endpoint: EndpointProcess, batches: int) -> bool:
 
 
 def test_a_killed_session_reports_every_window_once(tmp_path: Path, endpoint: EndpointProcess) -> None:
+    endpoint.does(delay_seconds=0.02)
     seed = Random().randrange(1 << 30)  # other moments every time
     chance = Random(seed)
     lives = 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
@@ -20,19 +19,7 @@ EX = "http://example.org/"
 STREAM = EX + "mentions"
 OTHER = EX + "other"
 QUICK = ServiceSettings(hosts=("127.0.0.1",), timeout_seconds=20, backoff_seconds=0.01, attempts=1)
-
-
-@pytest.fixture(scope="module")
-def process() -> Iterator[EndpointProcess]:
-    made = EndpointProcess("".join(f"<{EX}u{n}> <{EX}followers> {n} ." for n in range(100)))
-    yield made
-    made.stop()
-
-
-@pytest.fixture
-def endpoint(process: EndpointProcess) -> EndpointProcess:
-    process.does()
-    return process
+REMOTE = "".join(f"<{EX}u{n}> <{EX}followers> {n} ." for n in range(100))
 
 
 def query_text(endpoint: EndpointProcess, name: str = "q", width: int = 10) -> str:
@@ -115,24 +102,29 @@ def test_what_was_not_received_comes_again(tmp_path: Path, endpoint: EndpointPro
         assert session.registered("q").take() == []
 
 
-def test_a_session_that_is_closed_in_the_middle_of_an_entry(tmp_path: Path, endpoint: EndpointProcess) -> None:
-    """Ten windows close at once; the session ends when the third has been reported."""
+def closed_in_the_middle(folder: Path, endpoint: EndpointProcess, *, windows: int, reports: int) -> list[Report]:
+    """Some windows close at once; the session ends when so many have been reported, which are received."""
     received: list[Report] = []
-    third = threading.Event()
+    enough = threading.Event()
 
     def receive(report: Report) -> None:
         received.append(report)
-        if len(received) == 3:
+        if len(received) == reports:
             endpoint.does(delay_seconds=15)
-            third.set()
+            enough.set()
 
-    session = begun(tmp_path)
+    session = begun(folder)
     session.register(query_text(endpoint), on_report=receive)
-    for second in range(1, 100, 10):
+    for second in range(1, 10 * windows, 10):
         mention(session, second, second)
-    session.advance(STREAM, 100_000)
-    assert third.wait(20)
+    session.advance(STREAM, 10_000 * windows)
+    assert enough.wait(20)
     session.close()
+    return received
+
+
+def test_a_session_that_is_closed_in_the_middle_of_an_entry(tmp_path: Path, endpoint: EndpointProcess) -> None:
+    received = closed_in_the_middle(tmp_path, endpoint, windows=10, reports=3)
     assert times(received) == [10, 20, 30]
     endpoint.does()
     with begun(tmp_path) as session:
@@ -147,22 +139,7 @@ def test_a_session_that_is_closed_in_the_middle_of_an_entry(tmp_path: Path, endp
 
 def test_a_session_that_is_closed_twice_in_the_middle_of_an_entry(tmp_path: Path, endpoint: EndpointProcess) -> None:
     """The second time before it has come to where it was."""
-    received: list[Report] = []
-    second = threading.Event()
-
-    def receive(report: Report) -> None:
-        received.append(report)
-        if len(received) == 2:
-            endpoint.does(delay_seconds=15)
-            second.set()
-
-    session = begun(tmp_path)
-    session.register(query_text(endpoint), on_report=receive)
-    for at in range(1, 50, 10):
-        mention(session, at, at)
-    session.advance(STREAM, 50_000)
-    assert second.wait(20)
-    session.close()
+    received = closed_in_the_middle(tmp_path, endpoint, windows=5, reports=2)
     endpoint.does(delay_seconds=15)
     session = begun(tmp_path)
     session.register(query_text(endpoint), on_report=received.append)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from command_line import CommandLine
+from sparql_endpoint import EndpointProcess
 
 CSPARQL = "REGISTER QUERY q AS SELECT ?s FROM STREAM <http://ex/s> [RANGE 10s STEP 1s] WHERE { ?s ?p ?o }"
 CQELS = "SELECT ?s WHERE { STREAM <http://ex/s> [NOW] { ?s ?p ?o } }"
@@ -94,6 +95,40 @@ def test_local_views_are_shown(cli: CommandLine) -> None:
     assert "Local view of :e, refreshed where it matters" in finished.out
     finished = cli("explain", "-q", RSPQL.replace("?s :next+ ?other", "SERVICE SILENT ?o { ?s :q ?z }"))
     assert "Local view of SILENT ?o, refreshed where it matters" in finished.out
+
+
+@pytest.mark.parametrize("format", ["text", "json"])
+def test_credentials_in_an_endpoint_are_not_shown(cli: CommandLine, format: str) -> None:
+    text = RSPQL.replace("?s :next+ ?other", "SERVICE <https://me:hush@example.org/sparql> { ?s :q ?z }")
+    finished = cli("explain", "-q", text, "--format", format, "--optimized")
+    assert "hush" not in finished.out + finished.err
+    assert finished.out.count("<https://...@example.org/sparql>") == 3
+
+
+def test_what_is_asked_of_remote_data_is_shown(cli: CommandLine) -> None:
+    asked = "WITH ACCURACY >= 0.75 WITH LATENCY <= 200 ms WHERE"
+    text = RSPQL.replace("?s :next+ ?other", "SERVICE :e { ?s :q ?z }").replace("WHERE", asked)
+    first, *_ = cli("explain", "-q", text).out.splitlines()
+    assert first.endswith(", accuracy >= 0.75, latency <= 200 ms")
+    explained = json.loads(cli("explain", "-q", text, "--format", "json").out)
+    assert (explained["accuracy"], explained["latency_ms"]) == (0.75, 200)
+
+
+def test_analyze_asks_the_endpoints_that_it_may(cli: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "s.tnt").write_text("1\t<http://ex/a> <http://ex/p> <http://ex/o> .\n", encoding="utf-8")
+    endpoint = EndpointProcess("<http://ex/a> <http://ex/q> 1, 2 .")
+    text = RSPQL.replace("?s :next+ ?other", f"SERVICE <{endpoint.url}> {{ ?s :q ?z }}")
+    given = ("explain", "--analyze", "-q", text, "-s", f"http://ex/s={tmp_path / 's.tnt'}")
+    try:
+        finished = cli(*given, "--service", "127.0.0.1", "--format", "json")
+        assert finished.status == 0, finished.err
+        join = json.loads(finished.out)["operators"]["children"][0]
+        assert [(each["operator"], each["came"]) for each in join["children"] if "came" in each] == [("Service", 2)]
+        refused = cli(*given)
+        assert refused.status == 2
+        assert "may not ask" in refused.err
+    finally:
+        endpoint.stop()
 
 
 def test_analyze_counts_rows(cli: CommandLine, tmp_path: Path) -> None:

@@ -296,6 +296,8 @@ def test_remote_data(cli: CommandLine, folder: Path) -> None:
         [report] = objects(cli(*arguments, "--service", "127.0.0.1"))
         assert report["bindings"][0]["name"] == literal("Ada")
         assert report["service"]["refreshes"] == 1
+        shown = cli(*arguments[:-2], "--service", "127.0.0.1").out
+        assert "rows, accuracy about 1.00, 1 refreshes" in shown
         refused = cli(*arguments)
         assert refused.status == 2
         assert "may not ask" in refused.error_line

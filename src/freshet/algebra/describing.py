@@ -29,7 +29,7 @@ from freshet.algebra.nodes import (
     Values,
     Window,
 )
-from freshet.algebra.text import expression_text, order_text, path_text, term_text, triple_text
+from freshet.algebra.text import endpoint_text, expression_text, order_text, path_text, term_text, triple_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def describe(node: Node, iri_text: IriText = str) -> Description:
         case Window(name, child, Variable() as stream):
             return Description({"name": term_text(name, iri_text), "stream": term_text(stream)}, (child,))
         case Service(endpoint, child, silent):
-            return Description({"endpoint": term_text(endpoint, iri_text), "silent": silent}, (child,))
+            return Description({"endpoint": endpoint_text(endpoint, iri_text), "silent": silent}, (child,))
         case Extend(child, variable, expression):
             facts = {"variable": term_text(variable, iri_text), "expression": expression_text(expression, iri_text)}
             return Description(facts, (child,), _exists(expression))

@@ -80,6 +80,8 @@ def explain_json(query: Query, rewritten: Query | None = None) -> dict[str, Any]
         "name": query.name,
         "output": str(query.output) if query.windows else None,
         **({} if query.period_ms is None else {"period_ms": query.period_ms}),
+        **({} if query.accuracy is None else {"accuracy": query.accuracy}),
+        **({} if query.latency_ms is None else {"latency_ms": query.latency_ms}),
         **({"merged": True} if query.merged else {}),
         "windows": [window_json(declaration) for declaration in query.windows],
         "default_graphs": [graph.value for graph in query.default_graphs],
@@ -104,7 +106,11 @@ def _headline(query: Query, short: IriText) -> str:
         words += f" <{query.name}>"
     if query.windows:
         words += f", {_REPORTS[query.output]}"
-    return words if query.period_ms is None else f"{words}, every {duration_text(query.period_ms)}"
+    if query.period_ms is not None:
+        words += f", every {duration_text(query.period_ms)}"
+    if query.accuracy is not None:
+        words += f", accuracy >= {query.accuracy:g}"
+    return words if query.latency_ms is None else f"{words}, latency <= {duration_text(query.latency_ms)}"
 
 
 def _node_json(node: Node) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from freshet.algebra.expressions import (
     Aggregate,
     And,
@@ -34,6 +36,7 @@ from freshet.rdf.terms import RDF_TYPE, XSD, XSD_STRING, Iri, Literal
 
 _PLAIN_DATATYPES = {XSD + "integer", XSD + "decimal", XSD + "double", XSD + "boolean"}
 _OPERAND = 7
+_CREDENTIALS = re.compile(r"^([^/?#]*//)[^/?#]*@")
 
 
 def term_text(term: PatternTerm, iri_text: IriText = str) -> str:
@@ -49,6 +52,13 @@ def term_text(term: PatternTerm, iri_text: IriText = str) -> str:
             return f"{Literal(lexical)}^^{iri_text(datatype)}"
         case _:
             return str(term)
+
+
+def endpoint_text(endpoint: PatternTerm, iri_text: IriText = str) -> str:
+    """An endpoint of SERVICE, without credentials that somebody has put into it: plans are shown to others."""
+    if isinstance(endpoint, Iri):
+        endpoint = Iri(_CREDENTIALS.sub(r"\1...@", endpoint.value))
+    return term_text(endpoint, iri_text)
 
 
 def triple_terms(pattern: TriplePattern, iri_text: IriText = str) -> tuple[str, str, str]:

@@ -37,7 +37,8 @@ class ChangeRates:
         """`usual` is what somebody says the rate of an entry is on average; without, little is expected."""
         self.grid: Numbers = np.geomspace(_LEAST, _MOST, _POINTS)
         self._kept = kept
-        self._logs: Floats = np.zeros((count, _POINTS), np.float32)
+        self._count = count
+        self._logs: Floats = np.zeros((count, _POINTS), np.float32)  # with room for more
         self._shares: Floats = np.zeros((count, _POINTS), np.float32)
         self._looked_at = 0  # from which entry on to look again
         first = _shares(np.minimum(1.0, self.grid / _USUAL))
@@ -48,7 +49,7 @@ class ChangeRates:
     @property
     def count(self) -> int:
         """How many entries there are."""
-        return len(self._logs)
+        return self._count
 
     @property
     def prior(self) -> Numbers:
@@ -57,13 +58,16 @@ class ChangeRates:
 
     def grow(self, count: int) -> None:
         """New entries, which the prior speaks for."""
-        added = np.zeros((count - self.count, _POINTS), np.float32)
-        self._logs = np.concatenate([self._logs, added])
-        self._shares = np.concatenate([self._shares, added])
+        self._count = count
+        if count > len(self._logs):
+            added = np.zeros((max(count, 2 * len(self._logs)) - len(self._logs), _POINTS), np.float32)
+            self._logs = np.concatenate([self._logs, added])
+            self._shares = np.concatenate([self._shares, added])
 
     def keep(self, entries: Ids) -> None:
         """Only these entries are left; what was learnt from the others stays in the prior."""
         self._logs, self._shares = self._logs[entries], self._shares[entries]
+        self._count = len(entries)
         self._looked_at = 0
 
     def expect(self, entries: Ids, rates: Numbers, spread: float = 0.6) -> None:

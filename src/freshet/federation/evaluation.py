@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from time import perf_counter
 
+from freshet.rdf.errors import InputError
 from freshet.results.report import Freshness
 
 _log = logging.getLogger(__name__)
@@ -29,19 +30,27 @@ class Constraints:
     accuracy: float | None = None
     latency_ms: float | None = None
 
+    def __post_init__(self) -> None:
+        if self.accuracy is not None and not 0 < self.accuracy <= 1:
+            raise InputError(f"an accuracy is more than 0 and at most 1, not {self.accuracy}")
+        if self.latency_ms is not None and not 0 < self.latency_ms < float("inf"):
+            raise InputError(f"a latency is more than 0 milliseconds, not {self.latency_ms}")
+
 
 @dataclass(slots=True)
 class Evaluation:
     """The evaluations of one query, one after another: `begin`, `spent` for each view that it reads, `freshness`.
 
     `released_at` says when the windows closed that are evaluated now, which may have waited for others before them.
-    Remote data are waited for within `resting`, where others may go through what the query holds.
+    Remote data are waited for within `resting`, where others may go through what the query holds. `on_untold` hears of
+    evaluations that have nothing to report.
     """
 
     query: str
     constraints: Constraints
     released_at: Callable[[], float | None] = lambda: None
     resting: Callable[[], AbstractContextManager[None]] = nullcontext
+    on_untold: Callable[[str, Freshness], None] = lambda query, told: None
     released: float = 0.0
     began: float = 0.0
     waited_until: float = 0.0
@@ -52,8 +61,11 @@ class Evaluation:
     refreshes: int = 0
     oldest_ms: int = 0
     failing: str | None = None
+    is_failing: bool = False  # as the log has it
     running: bool = False
-    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("evaluations", "accuracy", "latency"), 0))
+    counts: dict[str, int] = field(
+        default_factory=lambda: dict.fromkeys(("evaluations", "accuracy", "latency", "failing"), 0)
+    )
 
     def begin(self) -> None:
         """An evaluation begins. What others before it have asked for without a report is told with its own."""
@@ -104,12 +116,14 @@ class Evaluation:
         if asked.latency_ms is not None and latency_ms > asked.latency_ms:
             missed.append("latency")
         self._count(missed)
+        self._tell_failing()
         refreshes, self.refreshes = self.refreshes, 0
         return Freshness(self.accuracy, refreshes, round(latency_ms, 3), self.oldest_ms, tuple(missed), self.failing)
 
     def untold(self, told: Freshness) -> None:
         """There was nothing to report after all: what it took is told with the next report."""
         self.refreshes += told.refreshes
+        self.on_untold(self.query, told)
 
     def _learn(self, after: float) -> None:
         """Follow the quantile of what comes after the waiting that all but SELDOM evaluations stay below."""
@@ -120,9 +134,25 @@ class Evaluation:
         self.counts["evaluations"] += 1
         for what in missed:
             self.counts[what] += 1
-            if self.counts[what] & (self.counts[what] - 1) == 0:  # the first, second, fourth ... time
+            if self._is_told(what):
                 times = self.counts[what]
                 _log.warning("the query %s has missed its %s %d times; %s", self.query, what, times, self._shown())
+
+    def _is_told(self, what: str) -> bool:
+        """The log is told the first, second, fourth ... time."""
+        return self.counts[what] & (self.counts[what] - 1) == 0
+
+    def _tell_failing(self) -> None:
+        """That endpoints begin to fail is told, as there may be no report that says so; and that they answer again."""
+        if self.failing is not None and not self.is_failing:
+            self.is_failing = True
+            self.counts["failing"] += 1
+            if self._is_told("failing"):
+                _log.warning("the query %s goes on with the remote data that it has: %s", self.query, self.failing)
+        elif self.failing is None and self.used and self.is_failing:
+            self.is_failing = False
+            if self._is_told("failing"):
+                _log.warning("the query %s is answered by all its endpoints again", self.query)
 
     def _shown(self) -> str:
         return f"accuracy about {self.accuracy:.2f} with {self.refreshes} refreshes"

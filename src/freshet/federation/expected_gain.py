@@ -70,6 +70,11 @@ class ExpectedGain:
         """How many evaluations ago entries were refreshed."""
         return np.maximum(0, time_ms - self._refreshed_ms[entries]) / self._slide_ms
 
+    def best_before_ms(self, entries: Ids) -> Numbers:
+        """When each entry has most likely changed: as long after its refresh as it takes to change on average."""
+        result: Numbers = self._refreshed_ms[entries] + self._slide_ms / self.rates.rates(entries)
+        return result
+
     def fresh_chances(self, entries: Ids, time_ms: int) -> Numbers:
         """The chance that each entry is still what the endpoint would say."""
         return self.rates.fresh_chances(entries, self.ages(entries, time_ms))

@@ -19,6 +19,7 @@ import numpy as np
 
 from freshet.federation.change_rates import ChangeRates
 from freshet.federation.client import Columns, ServiceClient, columns, rows_of_terms, stacked
+from freshet.federation.entry_index import EntryIndex
 from freshet.federation.errors import ServiceError
 from freshet.federation.expected_gain import ExpectedGain
 from freshet.federation.learnt import Learnt
@@ -26,6 +27,7 @@ from freshet.federation.moment import Flags, Ids, Moment
 from freshet.federation.refresh_policy import RefreshPolicy
 from freshet.federation.service_query import ServiceQuery
 from freshet.federation.settings import ServiceSettings, shown
+from freshet.federation.view_entries import ViewEntry
 from freshet.federation.view_rows import ViewRows, without_blanks
 from freshet.kernels.joins import number_rows
 from freshet.rdf.arrow import read_only
@@ -102,6 +104,7 @@ class LocalView:
         self.learnt = learnt or _nothing_learnt(client.settings, self.endpoint.url, len(keys), slide_ms)
         count = len(self._key_rows)
         self._rows = ViewRows(query.variables)
+        self._index = EntryIndex()
         self._known: Flags = np.zeros(count, np.bool_)
         self._asked: Flags = np.zeros(count, np.bool_)
         self._fetched_ms: Ids = np.zeros(count, np.int64)
@@ -166,6 +169,18 @@ class LocalView:
             elif self._settings.load_whole and not self._known.any():
                 self._submit(self.query.whole(), np.empty(0, np.int64), single=False)
 
+    def entries(self) -> list[ViewEntry]:
+        """The entries that are known by now, with their best-before times."""
+        with self._lock:
+            self._collect()
+            known = np.flatnonzero(self._known)
+            keys = rows_of_terms(self._key_rows[known], self._dictionary) if self.keys else [()] * len(known)
+            counts = self._rows.counts(known).tolist()
+            best_before_ms = self._ranker.best_before_ms(known).astype(np.int64).tolist()
+            about = zip(keys, counts, self._fetched_ms[known].tolist(), best_before_ms, strict=True)
+            where = shown(self.endpoint.url)
+            return [ViewEntry(where, dict(zip(self.keys, key, strict=True)), *rest) for key, *rest in about]
+
     @property
     def _key_rows(self) -> Ids:
         return self.learnt.key_rows
@@ -176,8 +191,7 @@ class LocalView:
             key_rows = key_rows[:1]
             found: Ids = np.zeros(len(key_rows), np.int64)
         else:
-            both = np.concatenate([self._key_rows, key_rows])
-            found = number_rows(read_only(both))[0][len(self._key_rows) :]
+            found = self._index.numbers(self._key_rows, key_rows)
         new = np.flatnonzero(found >= len(self._key_rows))
         if len(new):
             self._grow(key_rows[new])
@@ -208,7 +222,8 @@ class LocalView:
     def _shrink(self, count: int) -> None:
         """Keep the entries that were needed last. Nothing is on its way, and nobody holds numbers of entries."""
         kept = np.sort(np.argsort(self._needed_ms, kind="stable")[-count:])
-        self._rows.keep(kept, len(self._key_rows))
+        self._rows.keep(kept)
+        self._index = EntryIndex()
         self._ranker.keep(kept)
         self.learnt.key_rows = self._key_rows[kept]
         self._known, self._asked = self._known[kept], self._asked[kept]
@@ -340,14 +355,11 @@ class LocalView:
 
     def _take(self, found: Columns, entries: Ids, sent_ms: Ids) -> None:
         """The solutions of entries are these now."""
-        owners = self._owners(found, entries)
-        kept = np.flatnonzero(owners >= 0)
-        fresh = ViewRows(self.query.variables)
-        fresh.add(found, owners, kept)
+        answer = self._rows.answer(found, self._owners(found, entries))
         comparable = without_blanks(self._dictionary)
-        changed = self._rows.differs(fresh, entries, comparable)
+        changed = self._rows.differs(answer, entries, comparable)
         changed |= ~self._known[entries]
-        self._rows.replace(entries[changed], fresh)
+        self._rows.replace(entries[changed], answer)
         known = self._known[entries]
         self._ranker.refreshed(entries[known], changed[known], sent_ms[known])
         self._ranker.loaded(entries[~known], sent_ms[~known])

@@ -11,6 +11,7 @@ from freshet.federation.endpoint_views import EndpointViews, Pattern
 from freshet.federation.learnt import LearntBefore
 from freshet.federation.local_view import LocalView
 from freshet.federation.service_query import ServiceQuery
+from freshet.federation.view_entries import ViewEntry
 from freshet.rdf.dictionary import Dictionary
 
 _Key = tuple[str, Node, tuple[str, ...]]
@@ -37,6 +38,10 @@ class LocalViews:
                 self._views[key] = found
                 self._learnt.keep((key, slide_ms), found.learnt, lambda each: each[0] in self._views)
             return found
+
+    def entries(self) -> list[ViewEntry]:
+        """What all views that queries have hold by now."""
+        return [entry for view in list(self._views.values()) for entry in view.entries()]
 
     @property
     def most_endpoints(self) -> int:

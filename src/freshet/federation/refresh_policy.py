@@ -25,7 +25,7 @@ def _by_gain(known: ExpectedGain, moment: Moment, random: Generator) -> Ids:
 def _by_window(known: ExpectedGain, moment: Moment, random: Generator) -> Ids:
     """WBM with the change intervals that were learnt, counted from the refresh; what is stale next comes last."""
     intervals = 1 / known.rates.rates(moment.entries)
-    left = intervals - known.ages(moment.entries, moment.time_ms)
+    left = known.best_before_ms(moment.entries) - moment.time_ms
     scores = np.minimum(moment.lives, np.ceil(intervals)) * moment.uses
     return np.lexsort((random.random(len(left)), np.where(left <= 0, -scores, left), left > 0))
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv6Address
+from math import isfinite
 from urllib.parse import SplitResult, urlsplit
 
 from freshet.federation.errors import RefusedError, ServiceError
@@ -13,6 +15,19 @@ from freshet.rdf.errors import InputError
 
 EVERY_HOST = "*"
 PORTS = {"http": 80, "https": 443}
+_HOST = re.compile(r"[^\s/@*:?#\[\]]+(:\d+)?|\[[^\s\[\]]+\](:\d+)?")
+_SPANS = ("timeout_seconds", "connect_seconds")  # more than 0
+_WAITS = ("backoff_seconds", "open_seconds", "values_again_seconds")  # 0 or more
+_COUNTS = (  # 1 or more
+    "most_bytes",
+    "requests_at_once",
+    "attempts",
+    "failures_to_open",
+    "batch",
+    "most_entries",
+    "most_endpoints",
+    "most_behind",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +70,24 @@ class ServiceSettings:
 
     def __post_init__(self) -> None:
         check_policy(self.proposer, self.ranker)
+        for host in (*self.hosts, *self.single_bindings, *self.change_seconds):
+            _check_host(host)
         for host, seconds in self.change_seconds.items():
             if not 0 < seconds < float("inf"):
                 raise InputError(f"entries of {host} cannot change every {seconds} seconds")
+        for name in (*_SPANS, *_WAITS):
+            seconds = getattr(self, name)
+            if not isfinite(seconds) or seconds < 0 or (name in _SPANS and seconds == 0):
+                raise InputError(f"'{name}' of SERVICE cannot be {seconds}")
+        for name in (*_COUNTS, "most_bindings"):
+            count = getattr(self, name)
+            if count < (name in _COUNTS):
+                raise InputError(f"'{name}' of SERVICE cannot be {count}")
+        for url in self.aliases.values():
+            try:
+                split(url)
+            except ServiceError as error:
+                raise InputError(f"an alias of SERVICE stands for what cannot be asked: {error.message}") from None
 
     def url(self, endpoint: str) -> str:
         """Where an endpoint is asked; RefusedError where it may not be."""
@@ -112,6 +142,13 @@ def address(host: str) -> IPv6Address | None:
         return IPv6Address(host[1:-1] if host.startswith("[") and host.endswith("]") else host)
     except ValueError:
         return None
+
+
+def _check_host(written: str) -> None:
+    """InputError where an entry of a list of hosts is none: it would never fit, and nobody would know why."""
+    if written != EVERY_HOST and not _HOST.fullmatch(written) and address(written) is None:
+        hint = "a host is written example.org, example.org:3030 or [::1]:3030, without a path; * is every host"
+        raise InputError(f"'{written}' is no host that SERVICE could ask", hint=hint)
 
 
 def _is_among(url: str, entries: Sequence[str]) -> bool:

@@ -27,6 +27,7 @@ from freshet.kernels.lives import (
     let_out,
     link_born,
 )
+from freshet.native.aligned import aligned
 from freshet.native.leaf_buffer import LeafPattern
 from freshet.native.one_way_index import Ids, OneWayIndex, Rows
 from freshet.native.ring_index import RingKeys
@@ -161,9 +162,9 @@ class ArrivalLeaves:
         free = np.flatnonzero(rings.slots[leaf] < 0)
         if len(free) == 0:
             records = self.life.records
-            self.life = self.life._replace(
-                records=np.column_stack((records, np.empty((len(records), LINK_WIDTH), np.int64)))
-            )
+            wider = aligned((len(records), records.shape[1] + LINK_WIDTH), np.int64)
+            wider[:, : records.shape[1]] = records
+            self.life = self.life._replace(records=wider)
             slots = np.column_stack((rings.slots, np.full(len(rings.slots), -1, np.int64)))
             rings = rings._replace(slots=slots)
             free = np.array([slots.shape[1] - 1])
@@ -191,7 +192,8 @@ class ArrivalLeaves:
         old = len(self.life.heirs)
         if old == capacity:
             return
-        records = np.full((capacity, self.life.records.shape[1]), -1, np.int64)
+        records = aligned((capacity, self.life.records.shape[1]), np.int64)
+        records.fill(-1)
         heirs = np.full(capacity, -1, np.int32)
         records[:old], heirs[:old] = self.life.records, self.life.heirs
         self.life = self.life._replace(records=records, heirs=heirs)

@@ -32,7 +32,7 @@ from freshet.rdf.elements import Elements
 from freshet.rdf.errors import FreshetError, InputError
 from freshet.rdf.terms import Iri
 from freshet.rdf.triples import DEFAULT_GRAPH
-from freshet.results.report import Report
+from freshet.results.report import Freshness, Report
 
 
 class Engine:
@@ -56,7 +56,8 @@ class Engine:
         self._tell_failure = on_failure or _warn
         self._queries: dict[str, AnyClock] = {}
         self._members: Counter[AnyClock] = Counter()  # how many queries each clock has
-        self._hosting = Hosting(dictionary, graphs, self._failed, self._member_failed, views)
+        self.on_untold: Callable[[str, Freshness], None] | None = None  # evaluations with SERVICE that report nothing
+        self._hosting = Hosting(dictionary, graphs, self._failed, self._member_failed, views, self._untold)
         self.forgetting = Forgetting(dictionary)
         self._kept = KeptWindows(graphs)
         self._counted: dict[str, Counted] = {}
@@ -309,6 +310,10 @@ class Engine:
         """One of those that share a plan has failed; the others go on."""
         self.unregister(name)
         self._tell_failure(name, _reason(error))
+
+    def _untold(self, name: str, told: Freshness) -> None:
+        if self.on_untold is not None:
+            self.on_untold(name, told)
 
     def _absorb(self, state: StreamState, elements: Elements) -> None:
         absorbed = state.absorbed(elements)

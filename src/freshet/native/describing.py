@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from freshet.algebra.names import IriText
-from freshet.algebra.text import expression_text, order_text, term_text, triple_text
+from freshet.algebra.text import endpoint_text, expression_text, order_text, term_text, triple_text
 from freshet.algebra.window_text import window_line
 from freshet.algebra.windows import WindowDeclaration
 from freshet.native.measuring import Measurements
@@ -119,7 +119,7 @@ def describe_operator(node: PlanNode, short: IriText) -> tuple[str, list[str]]:
             return f"Project {' '.join(f'?{name}' for name in sorted(names))}".rstrip(), []
         case PlanService(endpoint=endpoint, silent=silent):
             words = "Local view of SILENT" if silent else "Local view of"
-            return f"{words} {term_text(endpoint, short)}, refreshed where it matters", []
+            return f"{words} {endpoint_text(endpoint, short)}, refreshed where it matters", []
         case PlanCache():
             return "Cache of stored data, joined once and indexed", []
         case PlanUnion():

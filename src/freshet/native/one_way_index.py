@@ -16,6 +16,7 @@ from freshet.kernels.index import (
     index_sweep,
     index_take,
 )
+from freshet.native.aligned import aligned
 
 Ids = NDArray[np.int64]
 Rows = NDArray[np.int32]
@@ -25,9 +26,11 @@ _FIRST_CAPACITY = 64
 
 
 def _empty(capacity: int, width: int) -> IndexArrays:
+    table = aligned((2 * capacity,), np.int64)
+    table.fill(-1)
     return IndexArrays(
-        table=np.full(2 * capacity, -1, np.int64),
-        keys=np.empty((capacity, width), np.int64),
+        table=table,
+        keys=aligned((capacity, width), np.int64),
         counts=np.zeros(capacity, np.int32),
         free=np.empty(capacity, np.int32),
         sizes=np.zeros(3, np.int64),
@@ -88,7 +91,7 @@ class OneWayIndex:
             self._spare = np.empty(0, np.int64)
         else:
             # The two tables take turns, so that a sweep costs no new memory.
-            empty = self._spare if len(self._spare) else np.empty_like(table)
+            empty = self._spare if len(self._spare) else aligned(table.shape, np.int64)
             empty.fill(-1)
             self._spare = table
             self.arrays = self.arrays._replace(table=empty)

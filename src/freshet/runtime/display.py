@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import BlankNode, Iri, Literal, Term
-from freshet.results.report import Report
+from freshet.results.report import Freshness, Report
 
 _LONG_FRACTION = re.compile(r"-?\d+\.\d{3,}")
 _FIRST_LIKELY_MS = 10**11  # 1973: smaller times are test data that count from nought, and are shown as they are
@@ -68,11 +68,23 @@ def show_term(term: Term | None) -> str:
             return f"{float(lexical):.2f}" if _LONG_FRACTION.fullmatch(lexical) else lexical
 
 
+def show_freshness(freshness: Freshness | None) -> str:
+    """How good an answer with remote data is, in brief, with a comma in front; nothing where there are none."""
+    if freshness is None:
+        return ""
+    parts = [f", accuracy about {freshness.accuracy:.2f}, {freshness.refreshes:,} refreshes"]
+    parts += [f"oldest {show_seconds(freshness.oldest_ms / 1000)}"] if freshness.oldest_ms else []
+    parts += [f"missed: {' and '.join(freshness.missed)}"] if freshness.missed else []
+    parts += [freshness.failing] if freshness.failing else []
+    return ", ".join(parts)
+
+
 def show_report(report: Report, dictionary: Dictionary) -> str:
     """A report as a heading and a line a solution, or a line a triple."""
     shown = report.shown
     what = "rows" if report.graph is None else "triples"
-    lines = [f"{report.query} at {show_time(report.time_ms)} ({report.stream.value}, {len(shown.rows):,} {what})"]
+    heading = f"{report.query} at {show_time(report.time_ms)} ({report.stream.value}, {len(shown.rows):,} {what}"
+    lines = [f"{heading}{show_freshness(report.freshness)})"]
     for row in shown.rows:
         if report.graph is not None:
             lines.append("  " + "  ".join(show_term(term) for term in dictionary.decode_many(row)))

@@ -22,33 +22,24 @@ from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import InputError
 from freshet.rdf.reading import Quads
-from freshet.rdf.terms import Iri
-from freshet.rdf.triples import DEFAULT_GRAPH
 from freshet.results.report import Report
-from freshet.runtime.checkpoint import Checkpoint, needs_everything, segments_of
-from freshet.runtime.checkpoint_manifest import State
+from freshet.runtime.checkpoint import Checkpoint, needs_everything
 from freshet.runtime.checkpoint_segments import GraphRows
 from freshet.runtime.durable_checks import check_columns, checked_options, checked_registration
+from freshet.runtime.durable_contents import DurableContents, OpenGraph
 from freshet.runtime.durable_files import CheckpointError
 from freshet.runtime.durable_parts import (
     Outbox,
     Position,
     Registration,
     StreamOptions,
-    declare_first,
     declare_stream,
     latest_in,
-    load_quads,
     options_of,
-    positions_of,
-    registration_of,
-    restore_streams,
-    stream_options_of,
-    streams_state,
 )
 from freshet.runtime.durable_reports import DurableReports
-from freshet.runtime.journal import Header, JournalEntry, Piece
-from freshet.runtime.packed_elements import packed, unpacked
+from freshet.runtime.journal import Header, Piece
+from freshet.runtime.packed_elements import packed
 from freshet.runtime.registered_query import RegisteredQuery
 
 _FEW_QUERIES = 64  # so many are asked at every entry which reports have been received
@@ -62,7 +53,7 @@ class DurableSession:
         engine: Engine,
         dictionary: Dictionary,
         checkpoint: Checkpoint,
-        open_graph: Callable[[str, str | None], int] | None = None,
+        open_graph: OpenGraph | None = None,
     ) -> None:
         """`open_graph` adds what is elsewhere, and stays there, to the stored data: a path, and the graph it is for."""
         self._engine = engine
@@ -72,10 +63,7 @@ class DurableSession:
         engine.lanes.delivering = self._order
         self._reports = DurableReports(engine, checkpoint)
         self._outboxes = self._reports.boxes
-        self._batches: dict[str, int] = {}
-        self._open_graph = open_graph
-        self._opened: list[tuple[str, str | None]] = []
-        self._graphs: dict[str, None] = {}  # names of graphs that are there, if only empty
+        self._contents = DurableContents(engine, dictionary, checkpoint, self._reports, self._deliver, open_graph)
         self._restored_streams: set[str] = set()
         self._current = self._done = -1
         self._depth = 0
@@ -94,19 +82,19 @@ class DurableSession:
 
     def _restore(self, checkpoint: Checkpoint) -> None:
         with self._order:
-            state = checkpoint.recover(self._dictionary, self._open_again)
+            state = checkpoint.recover(self._dictionary, self._contents.open_again)
             self._reports.recovered()
             self._written = checkpoint.delivered
-            checkpoint.start(self._state, self._engine)
+            checkpoint.start(self._contents.describe, self._engine)
             if state:
                 self._engine.go_on_counting(checkpoint.counted)
-                self._restore_state(state)
+                self._contents.restore(state)
                 self._engine.go_on_counting({})
         for entry in checkpoint.entries():
             with self._order:
                 self._mark_if_due(entry.sequence)
                 with self._doing(entry.sequence, latest_in(entry.header)), self._dictionary.pins:
-                    self._do_again(entry)
+                    self._contents.do_again(entry)
             self._engine.lanes.hold_back()
         with self._order:
             self._done = self._current = checkpoint.journal.next_sequence - 1
@@ -151,11 +139,11 @@ class DurableSession:
                 return self.registered(registration.name, on_report)
             registration = replace(registration, streams=len(self._engine.streams))
             self._begin()
-            self._register(registration)  # before it is written down, since it may be refused
+            self._contents.register(registration)  # before it is written down, since it may be refused
             try:
                 sequence = self._append({"kind": "register", **asdict(registration)})
             except BaseException:
-                self._forget(registration.name)
+                self._contents.unregister(registration.name)
                 raise
             with self._doing(sequence, BEFORE_ALL_TIME):
                 pass
@@ -178,7 +166,7 @@ class DurableSession:
             if name not in self._outboxes:
                 raise InputError(f"there is no query named {name}")
             with self._writing({"kind": "unregister", "name": name}):
-                self._forget(name)
+                self._contents.unregister(name)
 
     def failed(self, name: str) -> None:
         """A query has failed, and is gone; it does not come back."""
@@ -196,7 +184,7 @@ class DurableSession:
             self._engine.check_room(stream, elements)  # what is refused is not in the journal
             header |= {"kind": "push", "stream": stream, "latest_ms": latest_ms}
             with self._writing(header, *body):
-                self._push(stream, elements)
+                self._contents.push(stream, elements)
 
     def advance(self, stream: str, watermark_ms: int) -> None:
         with self._order:
@@ -220,28 +208,16 @@ class DurableSession:
             sequence = self._checkpoint.append_load(header, rows)
             self._wrote(header)
             with self._doing(sequence, BEFORE_ALL_TIME):
-                self._load(quads, graph)
+                self._contents.load(quads, graph)
 
     def open(self, path: str, graph: str | None) -> int:
         """Add data that stay where they are, and are opened there again after a restart; gives how many triples."""
         with self._order, self._writing({"kind": "open", "path": path, "graph": graph}), self._dictionary.pins:
-            return self._open(path, graph)
-
-    def _open(self, path: str, graph: str | None) -> int:
-        assert self._open_graph is not None, "there is nobody to open it"
-        count = self._open_graph(path, graph)
-        self._opened.append((path, graph))
-        return count
-
-    def _open_again(self, state: State) -> None:
-        """What was open at the cut comes before the segments: it is the base that they are added to."""
-        with self._dictionary.pins:
-            for path, graph in state.get("opened", ()):
-                self._open(path, graph)
+            return self._contents.open(path, graph)
 
     def positions(self) -> dict[str, Position]:
         with self._order:
-            return positions_of(self._engine, self._batches)
+            return self._contents.positions()
 
     def make_checkpoint(self) -> bool:
         with self._order:
@@ -336,75 +312,6 @@ class DurableSession:
         if trouble := self._checkpoint.untold_trouble():
             warnings.warn(trouble, stacklevel=5)
 
-    # ---- what entries do
-
-    def _do_again(self, entry: JournalEntry) -> None:
-        header = entry.header
-        match header["kind"]:
-            case "push":
-                self._push(header["stream"], unpacked(header, entry.body, self._dictionary))
-            case "advance":
-                self._engine.advance(header["stream"], header["to"])
-            case "finish":
-                self._engine.end()
-            case "stream":
-                declare_stream(self._engine, stream_options_of(header))
-            case "register":
-                self._register(registration_of(header)).is_restored = True
-            case "unregister":
-                if header["name"] in self._outboxes:
-                    self._forget(header["name"])
-            case "open":
-                self._open(header["path"], header["graph"])
-            case "load":
-                self._dictionary.scopes = max(self._dictionary.scopes, header["scopes"])
-                rows = self._checkpoint.loaded(entry.sequence, segments_of(header))
-                self._load(Quads(*rows[2:], rows.graphs), header["graph"])
-        self._engine.forget()
-
-    def _push(self, stream: str, elements: Elements) -> None:
-        self._batches[stream] = self._batches.get(stream, 0) + 1
-        self._engine.push(stream, elements, admitted=True)
-
-    def _load(self, quads: Quads, graph: str | None) -> None:
-        home = DEFAULT_GRAPH if graph is None else self._dictionary.encode(Iri(graph))
-        if graph is not None:
-            self._graphs[graph] = None
-        load_quads(self._engine, self._checkpoint.dataset, quads, home)
-
-    def _register(self, registration: Registration) -> Outbox:
-        return self._reports.register(registration, self._deliver)
-
     def _deliver(self, box: Outbox, report: Report) -> None:
         if not self._closed:
             self._reports.deliver(box, report, self._current, again=self._restoring)
-
-    def _forget(self, name: str) -> None:
-        del self._outboxes[name]
-        self._checkpoint.is_gone(name)
-        self._engine.unregister(name)
-
-    # ---- the state of everything but the graphs
-
-    def _state(self) -> State:
-        return {
-            "streams": streams_state(self._engine, self._batches),
-            "queries": [box.registration for box in self._outboxes.values()],
-            "graphs": [*self._graphs],
-            "opened": [*self._opened],
-            "scopes": self._dictionary.scopes,
-        }
-
-    def _restore_state(self, state: State) -> None:
-        """Streams and queries in the order they came, since a query may read all streams that are known."""
-        self._dictionary.scopes = max(self._dictionary.scopes, state["scopes"])
-        nothing = np.empty(0, np.int64)
-        with self._dictionary.pins:
-            for graph in state["graphs"]:
-                self._load(Quads(nothing, nothing, nothing, nothing), graph)
-            streams = list(state["streams"])
-            for fields in state["queries"]:
-                declare_first(self._engine, streams[: fields["streams"]])
-                self._register(registration_of(fields)).is_restored = True
-            declare_first(self._engine, streams)
-        restore_streams(self._engine, streams, self._batches)

@@ -11,14 +11,21 @@ from freshet.algebra.names import ShortNames
 from freshet.algebra.nodes import Query
 from freshet.algebra.printing import explain_json, explain_text
 from freshet.algebra.rewrite.rules import rewrite
+from freshet.federation.evaluation import Constraints
 from freshet.native.describing import plan_json, plan_text
 from freshet.native.lower import lower
 from freshet.native.measuring import Measurements
 from freshet.native.plan import Plan
-from freshet.rdf.errors import InputError, UnsupportedError
+from freshet.rdf.errors import FreshetError, InputError, UnsupportedError
 from freshet.runtime.replay import replay
 from freshet.runtime.session import Session
 from freshet.syntax.parser import parse_query
+
+
+class AnalysisError(FreshetError):
+    """A query failed while it was looked at."""
+
+    exit_status = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +76,25 @@ def analyze(
     lateness_ms: int,
     file: str | None,
     dialect: str | None,
+    services: Iterable[str] = (),
 ) -> Explanation:
-    """The same of a continuous query, with what its operators did while recorded streams were replayed."""
+    """The same of a continuous query, with what its operators did while recorded streams were replayed.
+
+    `services` are the hosts that SERVICE may ask. A query that fails is an error.
+    """
     query = parse_query(text, file=file, dialect=dialect)
     if not query.windows:
         raise InputError("--analyze takes a continuous query", file=file)
-    session = Session()
-    session.load(*data)
-    for stream in recordings:
-        session.stream(stream, lateness_ms=lateness_ms)
-    measured = Measurements()
-    plan = session.engine.register("query", query, lambda report: None, file=file, measurements=measured)
-    replay(session, recordings)
+    with Session(services=services) as session:
+        session.load(*data)
+        for stream in recordings:
+            session.stream(stream, lateness_ms=lateness_ms)
+        measured = Measurements()
+        asked = Constraints(query.accuracy, query.latency_ms)
+        plan = session.engine.register(
+            "query", query, lambda report: None, file=file, measurements=measured, constraints=asked
+        )
+        replay(session, recordings)
+        for failure in session.failures:
+            raise AnalysisError(str(failure), file=file)
     return Explanation(query, None, plan, measured)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 
 import pyarrow as pa
@@ -16,15 +15,14 @@ from freshet.native.stream import in_order
 from freshet.rdf.batch import elements_of
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import BudgetError, InputError
-from freshet.results.report import Report
+from freshet.results.report import Freshness, Report
 from freshet.runtime.admission import Admission, Piece
 from freshet.runtime.checkpoint import Checkpoint
-from freshet.runtime.checkpoint_manifest import State
 from freshet.runtime.display import show_term
-from freshet.runtime.intake import Batch, BatchPositions, GoOn, StreamIntake, last_time
-from freshet.runtime.journal import Header
+from freshet.runtime.intake import Batch, GoOn, StreamIntake, last_time
+from freshet.runtime.intake_state import IntakeState, entries_as_done
+from freshet.runtime.journal import JournalEntry
 from freshet.runtime.metrics import KEPT_ROWS, Metrics
-from freshet.runtime.part_watermarks import PartWatermarks
 from freshet.runtime.sinks import Sink
 
 _MOST_WAITING = 2
@@ -41,7 +39,7 @@ class Ingest:
 
     def __init__(self, engine: Engine, metrics: Metrics, checkpoint: Checkpoint | None) -> None:
         self._engine = engine
-        self._streams: Mapping[str, StreamIntake] = {}
+        self._state = IntakeState(engine)
         self._metrics = metrics
         self._checkpoint = checkpoint
         self._sinks: dict[str, list[Sink]] = {}
@@ -51,12 +49,9 @@ class Ingest:
         self._worker: threading.Thread | None = None
         self._error: BaseException | None = None
         self._arrived_ms: int | None = None
-        self._last = BatchPositions()  # each stream's newest batch in the journal
-        self._taken = BatchPositions()  # and in the engine
         self._sequence = -1  # the entry that the engine took last
         self._restoring = False
         self._were_delivered = False  # whether the reports of what is done again have reached the sinks
-        self._parts: dict[str, PartWatermarks] = {}  # of the streams that have several, by IRI
         self.engine_seconds = self.batch_seconds = 0.0
 
     def connect(self, query: str, sinks: list[Sink]) -> None:
@@ -68,11 +63,9 @@ class Ingest:
 
         `idle_ms` says for the IRI of a stream of several parts how long a silent part holds it back.
         """
-        self._streams = streams
-        for iri, idle in (idle_ms or {}).items():
-            self._parts[iri] = PartWatermarks([each.name for each in streams.values() if each.iri == iri], idle)
+        self._state.open(streams, idle_ms or {})
         if self._checkpoint is not None:
-            self._checkpoint.start(self._state, self._engine)
+            self._checkpoint.start(self._state.describe, self._engine)
             self._restore(self._checkpoint)
             self._checkpoint.run()
         self._admission.open(streams)
@@ -81,89 +74,31 @@ class Ingest:
 
     def last_batch(self, name: str) -> int:
         """The number of a stream's newest batch that is safe; -1 where there is none."""
-        return self._last.whole.get(name, -1)
+        return self._state.last.whole.get(name, -1)
 
     def _restore(self, checkpoint: Checkpoint) -> None:
         """Take up the state of the checkpoint, and do again what the journal has since then, in the same order."""
         self._restoring = True
         with catching_up():
-            self._do_again(checkpoint)
+            self._state.restore(checkpoint.state)
+            for entry in entries_as_done(checkpoint):
+                self._were_delivered = entry.sequence <= checkpoint.delivered
+                self._do_again(checkpoint, entry)
+                self._engine.drain()  # queries with threads of their own have reported too
         self._restoring = self._were_delivered = False
         self._sequence = checkpoint.journal.next_sequence - 1
         self._flush()
 
-    def _do_again(self, checkpoint: Checkpoint) -> None:
-        self._restore_state(checkpoint.state)
-        advances = deque(each for each in checkpoint.headers if each[1]["kind"] == "advance")
-        for entry in checkpoint.entries():
-            if entry.header["kind"] != "batch":
-                continue
-            name, number = entry.header["stream"], entry.header["batch"]
-            stream = self._checked(name, entry.header["layout"])
-            self._advance_again(checkpoint, advances, entry.sequence)
-            checkpoint.begins(entry.sequence, entry.header["latest_ms"])
-            self._were_delivered = entry.sequence <= checkpoint.delivered
-            self._push(stream, pa.ipc.open_stream(entry.body).read_all())
-            self._engine.drain()
-            for positions in (self._last, self._taken):
-                positions.came(name, number, entry.header.get("until"))
-        self._advance_again(checkpoint, advances, checkpoint.journal.next_sequence)
-        self._engine.drain()
-
-    def _advance_again(self, checkpoint: Checkpoint, advances: deque[tuple[int, Header]], before: int) -> None:
-        """Streams of several parts went on after one batch and before another, though that was in the journal."""
-        while advances and advances[0][1]["after"] < before:
-            sequence, header = advances.popleft()
-            self._were_delivered = sequence <= checkpoint.delivered
+    def _do_again(self, checkpoint: Checkpoint, entry: JournalEntry) -> None:
+        header = entry.header
+        if header["kind"] == "advance":
             self._engine.advance(header["stream"], header["to"])
-
-    def _checked(self, name: str, layout: str) -> StreamIntake:
-        stream = self._streams.get(name)
-        if stream is None or layout != stream.fingerprint:
-            raise InputError(
-                f"the checkpoint was made with another mapping, source or window of the stream {name}:"
-                " choose a new checkpoint folder"
-            )
-        return stream
-
-    def _state(self) -> State:
-        """Everything but the graph, as it is between two batches."""
-        return {
-            "streams": {
-                iri: [state.watermark_ms, state.elements, state.late, state.untimed]
-                for iri, state in self._engine.streams.items()
-            },
-            "batches": [
-                [name, number, self._streams[name].fingerprint, self._mark_of(name)]
-                for name, number in self._taken.whole.items()
-            ],
-            "pieces": [
-                [name, *piece, self._streams[name].fingerprint, self._mark_of(name)]
-                for name, piece in self._taken.pieces.items()
-            ],
-        }
-
-    def _mark_of(self, name: str) -> int | None:
-        parts = self._parts.get(self._streams[name].iri)
-        return None if parts is None else parts.mark(name)
-
-    def _restore_state(self, state: State) -> None:
-        for name, number, layout, mark_ms in state.get("batches", ()):
-            stream = self._checked(name, layout)
-            self._last.whole[name] = self._taken.whole[name] = number
-            self._restore_mark(stream, mark_ms)
-        for name, number, until_ms, layout, mark_ms in state.get("pieces", ()):
-            self._restore_mark(self._checked(name, layout), mark_ms)
-            self._last.pieces[name] = self._taken.pieces[name] = (number, until_ms)
-        for iri, (watermark_ms, *counts) in state.get("streams", {}).items():
-            if iri in self._engine.streams:
-                known = self._engine.streams[iri]
-                known.elements, known.late, known.untimed = counts
-                self._engine.advance(iri, watermark_ms)
-
-    def _restore_mark(self, stream: StreamIntake, mark_ms: int | None) -> None:
-        if mark_ms is not None and stream.iri in self._parts:
-            self._parts[stream.iri].moved(stream.name, mark_ms)
+            return
+        stream = self._state.checked(header["stream"], header["layout"])
+        checkpoint.begins(entry.sequence, header["latest_ms"])
+        self._push(stream, pa.ipc.open_stream(entry.body).read_all())
+        for positions in (self._state.last, self._state.taken):
+            positions.came(stream.name, header["batch"], header.get("until"))
 
     def batch(self, name: str, number: int, table: pa.Table, *, records: int, rejected: int, seconds: float) -> None:
         """A micro-batch of a stream, as it comes from Spark. It is safe in the journal when this returns.
@@ -172,10 +107,10 @@ class Ingest:
         """
         began = time.perf_counter()
         self.check()
-        stream = self._streams[name]
+        stream = self._state.streams[name]
         if self._checkpoint is not None and number <= self.last_batch(name):
             return
-        for piece in self._pieces(stream, self._last.rest(name, number, table)):
+        for piece in self._pieces(stream, self._state.last.rest(name, number, table)):
             of_piece = records if piece.until_ms is None else len(piece.table)
             records -= of_piece
             seconds += time.perf_counter() - began
@@ -196,8 +131,8 @@ class Ingest:
             sequence = -1
             if self._checkpoint is not None:
                 sequence = self._write(self._checkpoint, stream, number, piece)
-            self._last.came(stream.name, number, piece.until_ms)
-            if (parts := self._parts.get(stream.iri)) is not None:
+            self._state.last.came(stream.name, number, piece.until_ms)
+            if (parts := self._state.parts.get(stream.iri)) is not None:
                 parts.comes(stream.name)
             self._waiting.put(Batch(stream, number, sequence, piece.table, records, rejected, seconds, *piece[1:]))
 
@@ -212,7 +147,7 @@ class Ingest:
     def part_is(self, name: str, doing: str) -> None:
         """Hear what a part of a stream does: whether it `waits` for data, `works` on some, or has `ended`."""
         self._admission.is_doing(name, doing)
-        if (parts := self._parts.get(self._streams[name].iri)) is not None:
+        if (parts := self._state.parts_of(name)) is not None:
             match doing:
                 case "waits":
                     parts.waits(name)
@@ -271,7 +206,7 @@ class Ingest:
     def _work(self) -> None:
         while True:
             try:
-                batch = self._waiting.get(timeout=_LOOK_SECONDS if self._parts else None)
+                batch = self._waiting.get(timeout=_LOOK_SECONDS if self._state.parts else None)
             except queue.Empty:
                 self._attempt(self._pass_silent_parts)
                 continue
@@ -295,7 +230,7 @@ class Ingest:
 
     def _pass_silent_parts(self) -> None:
         """Let streams go on that a part has held back which has ended or been silent for long enough."""
-        for iri, parts in self._parts.items():
+        for iri, parts in self._state.parts.items():
             if self._advance_to(iri, parts.level()):
                 self._flush()
 
@@ -314,11 +249,11 @@ class Ingest:
         have ended as far as anybody.
         """
         waiting = {name for name, first_ms in self._admission.waiting().items() if first_ms >= to_ms}
-        for stream in self._streams.values():
+        for stream in self._state.streams.values():
             if stream.name not in waiting and not self._admission.has_ended(stream.name):
                 continue
             reached = to_ms - stream.lateness_ms if stream.name in waiting else to_ms
-            parts = self._parts.get(stream.iri)
+            parts = self._state.parts.get(stream.iri)
             if parts is not None and stream.name in waiting:
                 parts.moved(stream.name, reached)
             self._advance_to(stream.iri, reached if parts is None else parts.level())
@@ -335,9 +270,9 @@ class Ingest:
             self._begin(self._checkpoint, batch)
         with done_for(batch.sequence):
             self._push(batch.stream, batch.table)
-        self._taken.came(batch.stream.name, batch.number, batch.until_ms)
+        self._state.taken.came(batch.stream.name, batch.number, batch.until_ms)
         self._sequence = batch.sequence
-        if (parts := self._parts.get(batch.stream.iri)) is not None:
+        if (parts := self._state.parts.get(batch.stream.iri)) is not None:
             self._advance_to(batch.stream.iri, parts.level())
             parts.came(batch.stream.name)
         room = self._admission.count(batch.stream.iri)
@@ -389,6 +324,11 @@ class Ingest:
             freshness=report.freshness,
         )
 
+    def untold(self, query: str, freshness: Freshness) -> None:
+        """A query with remote data was evaluated and had nothing to report, perhaps because an endpoint is gone."""
+        if not self._restoring:
+            self._metrics.untold(query, freshness)
+
     def _push(self, stream: StreamIntake, table: pa.Table) -> None:
         began = time.perf_counter()
         with self._engine.dictionary.pins:  # nothing holds the elements' terms until the engine has them
@@ -400,7 +340,7 @@ class Ingest:
         self._engine.lanes.hold_back()
         # Records whose triples nobody wants move the watermark too.
         reached = last_time(table) - stream.lateness_ms
-        if (parts := self._parts.get(stream.iri)) is None:
+        if (parts := self._state.parts.get(stream.iri)) is None:
             self._engine.advance(stream.iri, reached)
         elif len(table):
             parts.moved(stream.name, reached)

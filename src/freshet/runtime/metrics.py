@@ -42,9 +42,10 @@ class QueryCounts:
     last_rows: tuple[tuple[str, ...], ...] = ()
     last_row_count: int = 0
     failure: str | None = None
-    freshness: Freshness | None = None  # of the last report, where remote data are in it
+    freshness: Freshness | None = None  # of the last evaluation, where remote data are in it
     refreshes: int = 0
-    missed: int = 0  # reports that missed what their owner asked for
+    missed: int = 0  # evaluations that missed what their owner asked for
+    last_missed: tuple[str, ...] = ()  # what the last of them missed
     latencies_ms: Reservoir = field(default_factory=lambda: Reservoir())
 
 
@@ -224,9 +225,13 @@ class Metrics:
             if latency_ms is not None:
                 counts.latencies_ms.add(latency_ms)
             if freshness is not None:
-                counts.freshness = freshness
                 counts.refreshes += freshness.refreshes
-                counts.missed += bool(freshness.missed)
+                _evaluated(counts, freshness)
+
+    def untold(self, query: str, freshness: Freshness) -> None:
+        """A query with remote data had nothing to report. Its refreshes are part of the next report."""
+        with self._lock:
+            _evaluated(self._queries.setdefault(query, QueryCounts()), freshness)
 
     def failed(self, query: str, reason: str) -> None:
         """A query has failed and was removed."""
@@ -252,3 +257,9 @@ class Metrics:
                 window_bytes=self._window_bytes,
                 most_window_bytes=self._most_window_bytes,
             )
+
+
+def _evaluated(counts: QueryCounts, freshness: Freshness) -> None:
+    counts.freshness = freshness
+    counts.missed += bool(freshness.missed)
+    counts.last_missed = freshness.missed or counts.last_missed

@@ -25,7 +25,13 @@ class Progress(Protocol):
     """Shows a run while the `with` block lasts."""
 
     def report(
-        self, query: str, time_ms: int, variables: Sequence[str], rows: int, first_rows: Sequence[Sequence[str]]
+        self,
+        query: str,
+        time_ms: int,
+        variables: Sequence[str],
+        rows: int,
+        first_rows: Sequence[Sequence[str]],
+        freshness: str = "",
     ) -> None:
         """A report for a console sink."""
 
@@ -88,15 +94,21 @@ class PlainProgress:
         self._thread = threading.Thread(target=self._run, name="freshet-progress", daemon=True)
 
     def report(
-        self, query: str, time_ms: int, variables: Sequence[str], rows: int, first_rows: Sequence[Sequence[str]]
+        self,
+        query: str,
+        time_ms: int,
+        variables: Sequence[str],
+        rows: int,
+        first_rows: Sequence[Sequence[str]],
+        freshness: str = "",
     ) -> None:
-        """One line: query, time, number of rows, and the first of them."""
+        """One line: query, time, number of rows, how good remote data make it, and the first rows."""
         shown = "; ".join(
             " ".join(f"{name}={value}" for name, value in zip(variables, row, strict=True) if value)
             for row in first_rows[:ROWS_ON_A_LINE]
         )
         more = "; ..." if rows > min(len(first_rows), ROWS_ON_A_LINE) else ""
-        _line(self._out, f"{query} at {show_time(time_ms)}, {_count(rows, 'row')}: {shown}{more}")
+        _line(self._out, f"{query} at {show_time(time_ms)}, {_count(rows, 'row')}{freshness}: {shown}{more}")
 
     def note(self, message: str) -> None:
         """A line on `err`."""
@@ -133,7 +145,13 @@ class QuietProgress:
     """Shows nothing."""
 
     def report(
-        self, query: str, time_ms: int, variables: Sequence[str], rows: int, first_rows: Sequence[Sequence[str]]
+        self,
+        query: str,
+        time_ms: int,
+        variables: Sequence[str],
+        rows: int,
+        first_rows: Sequence[Sequence[str]],
+        freshness: str = "",
     ) -> None:
         """Nobody looks."""
 
@@ -158,7 +176,13 @@ class LiveProgress:
         self._live = Live(console=console, get_renderable=self.render, refresh_per_second=4, vertical_overflow="crop")
 
     def report(
-        self, query: str, time_ms: int, variables: Sequence[str], rows: int, first_rows: Sequence[Sequence[str]]
+        self,
+        query: str,
+        time_ms: int,
+        variables: Sequence[str],
+        rows: int,
+        first_rows: Sequence[Sequence[str]],
+        freshness: str = "",
     ) -> None:
         """The view shows each query's last report already."""
 
@@ -233,7 +257,7 @@ def _last_report(name: str, counts: QueryCounts, room: int) -> RenderableType:
     if counts.failure is not None:
         return _heading(f"{name} failed and was removed: {counts.failure}")
     if not counts.reports:
-        return _heading(f"{name}: no report yet")
+        return _heading(f"{name}: no report yet{_freshness(counts)}")
     table = _table()
     for variable in counts.variables:
         table.add_column(Text(variable), overflow="ellipsis", no_wrap=True)
@@ -266,9 +290,13 @@ def _freshness(counts: QueryCounts) -> str:
     """How good the last answer with remote data was, and how often its owner's constraints were missed."""
     if counts.freshness is None:
         return ""
-    failing = f", {counts.freshness.failing}" if counts.freshness.failing else ""
-    missed = f", constraints missed {counts.missed:,} times" if counts.missed else ""
-    return f", accuracy about {counts.freshness.accuracy:.2f}, {counts.refreshes:,} refreshes{missed}{failing}"
+    oldest_ms, failing = counts.freshness.oldest_ms, counts.freshness.failing
+    told = f", accuracy about {counts.freshness.accuracy:.2f}, {counts.refreshes:,} refreshes"
+    told += f", oldest {show_seconds(oldest_ms / 1000)}" if oldest_ms else ""
+    told += (
+        f", constraints missed {counts.missed:,} times ({' and '.join(counts.last_missed)})" if counts.missed else ""
+    )
+    return told + (f", {failing}" if failing else "")
 
 
 def _windows(snapshot: Snapshot) -> str:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from freshet.results.report import Report
 from freshet.rml.sources import KafkaSource
 from freshet.runtime.checkpoint import Checkpoint, needs_everything
+from freshet.runtime.display import show_freshness
 from freshet.runtime.ingest import Ingest, shown_rows
 from freshet.runtime.intake import StreamIntake
 from freshet.runtime.kafka_sink import KafkaSink
@@ -90,6 +91,7 @@ class PipelineRun:
             session.stream(stream.iri, lateness_ms=stream.lateness_ms, absorb=_absorbed(stream), held=held)
         resume = checkpoint is not None and not checkpoint.is_new
         self.ingest = Ingest(session.engine, metrics, checkpoint)
+        session.engine.on_untold = self.ingest.untold
         self._run_id = run_id(self._folder)
         for name, query in pipeline.queries.items():
             file = str(query.file) if query.file else None
@@ -291,7 +293,9 @@ class ViewSink:
     def deliver(self, report: Report) -> None:
         rows = shown_rows(report, self._session.dictionary)
         shown = report.shown
-        self._view.report(report.query, report.time_ms, shown.variables, len(shown.rows), rows)
+        self._view.report(
+            report.query, report.time_ms, shown.variables, len(shown.rows), rows, show_freshness(report.freshness)
+        )
 
     def pass_over(self, report: Report) -> None:
         """It was shown before the restart."""

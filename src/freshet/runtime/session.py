@@ -19,6 +19,7 @@ from freshet.federation.client import ServiceClient
 from freshet.federation.evaluation import Constraints
 from freshet.federation.local_views import LocalViews
 from freshet.federation.settings import ServiceSettings
+from freshet.federation.view_entries import ViewEntry
 from freshet.native.coordinator import Engine
 from freshet.oneshot.answer import answer
 from freshet.oneshot.deadline import Deadline
@@ -104,8 +105,8 @@ class Session:
         self._durable: DurableSession | None = None
         kept = None if checkpoint is None else Checkpoint(Path(checkpoint), every_seconds=checkpoint_seconds, sync=sync)
         self.stored = stored or (StoredDataset() if kept is None else kept.dataset)
-        views = LocalViews(self.services, self.dictionary)
-        self.engine = Engine(self.dictionary, self.stored, self._failed, views, window_bytes)
+        self._views = LocalViews(self.services, self.dictionary)
+        self.engine = Engine(self.dictionary, self.stored, self._failed, self._views, window_bytes)
         self.engine.lanes.most_behind = settings.most_behind
         if kept is not None:
             self._durable = DurableSession(self.engine, self.dictionary, kept, self._open)
@@ -145,6 +146,11 @@ class Session:
     def dataset(self) -> DatasetSnapshot:
         """The stored data as they are now, with what streams have left in them; later changes do not show in it."""
         return self.stored.snapshot()
+
+    def local_views(self) -> list[ViewEntry]:
+        """What is held of remote data for queries with SERVICE, entry by entry, with best-before times."""
+        with self.dictionary.pins:
+            return self._views.entries()
 
     def sizes(self) -> dict[str, int]:
         """Bytes by what they are for: the parts of the stored data (docs/store.md), the dictionary, and windows."""

@@ -1,4 +1,4 @@
-"""A real endpoint in a second process, for all tests of a module."""
+"""A real endpoint in a second process, and a client that asks it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from asking import Asking
 from sparql_endpoint import EndpointProcess
 
 DATA = """
@@ -23,7 +24,7 @@ def endpoint_process() -> Iterator[EndpointProcess]:
 
 
 @pytest.fixture
-def endpoint(endpoint_process: EndpointProcess) -> EndpointProcess:
-    """The endpoint, well behaved."""
-    endpoint_process.does()
-    return endpoint_process
+def asking() -> Iterator[Asking]:
+    made = Asking()
+    yield made
+    made.client.close()

@@ -8,6 +8,8 @@ import pytest
 
 from freshet.federation import evaluation as module
 from freshet.federation.evaluation import Constraints, Evaluation
+from freshet.rdf.errors import InputError
+from freshet.results.report import Freshness
 
 
 class Watch:
@@ -70,3 +72,37 @@ def test_the_log_is_told_now_and_then(watch: Watch, caplog: pytest.LogCaptureFix
         evaluation.freshness()
     assert len(caplog.records) == 5  # the 1st, 2nd, 4th, 8th and 16th time
     assert "the query q has missed its accuracy" in caplog.text
+
+
+def test_endpoints_that_fail_are_told_though_nothing_is_reported(
+    watch: Watch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    untold: list[tuple[str, Freshness]] = []
+    evaluation = Evaluation("q", Constraints(), on_untold=lambda query, told: untold.append((query, told)))
+    for failing in ("it is gone", "it is gone", None, None):
+        evaluation.begin()
+        evaluation.spent(0.0, 1, 1, 0, failing)
+        evaluation.untold(evaluation.freshness())
+    assert [record.getMessage() for record in caplog.records] == [
+        "the query q goes on with the remote data that it has: it is gone",
+        "the query q is answered by all its endpoints again",
+    ]
+    assert [(query, told.failing) for query, told in untold] == [("q", "it is gone")] * 2 + [("q", None)] * 2
+
+
+def test_an_endpoint_that_comes_and_goes_does_not_fill_the_log(watch: Watch, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+    evaluation = Evaluation("q", Constraints())
+    for number in range(40):
+        evaluation.begin()
+        evaluation.spent(1.0, 1, 1, 0, None if number % 2 else "it is gone")
+        evaluation.freshness()
+    assert len(caplog.records) == 10  # when it has gone and come the 1st, 2nd, 4th, 8th and 16th time
+    assert evaluation.counts["failing"] == 20
+
+
+@pytest.mark.parametrize("wrong", [{"accuracy": 0.0}, {"accuracy": 1.5}, {"latency_ms": 0}, {"latency_ms": -5.0}])
+def test_constraints_that_nobody_can_mean(wrong: dict[str, float]) -> None:
+    with pytest.raises(InputError, match="is more than 0"):
+        Constraints(**wrong)

@@ -89,6 +89,16 @@ def views_of(endpoint: EndpointProcess, **settings: object) -> Iterator[Views]:
         ({"proposer": "all"}, "there is no proposer named 'all'"),
         ({"ranker": "WBM"}, "there is no ranker named 'WBM'"),
         ({"change_seconds": {"a.example": 0.0}}, "entries of a.example cannot change every 0.0 seconds"),
+        ({"hosts": ("https://a.example",)}, "'https://a.example' is no host that SERVICE could ask"),
+        ({"hosts": ("a.example/sparql",)}, "'a.example/sparql' is no host that SERVICE could ask"),
+        ({"single_bindings": ("a b",)}, "'a b' is no host that SERVICE could ask"),
+        ({"timeout_seconds": 0}, "'timeout_seconds' of SERVICE cannot be 0"),
+        ({"connect_seconds": float("nan")}, "'connect_seconds' of SERVICE cannot be nan"),
+        ({"backoff_seconds": -1}, "'backoff_seconds' of SERVICE cannot be -1"),
+        ({"requests_at_once": 0}, "'requests_at_once' of SERVICE cannot be 0"),
+        ({"batch": 0}, "'batch' of SERVICE cannot be 0"),
+        ({"most_bindings": -1}, "'most_bindings' of SERVICE cannot be -1"),
+        ({"aliases": {"urn:a": "http://u:p@a.example/"}}, "the URL of an endpoint has credentials in it"),
     ],
 )
 def test_wrong_settings_are_errors(wrong: dict[str, object], message: str) -> None:

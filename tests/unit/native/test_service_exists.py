@@ -57,19 +57,6 @@ FORMS = (
 )
 
 
-@pytest.fixture(scope="module")
-def process() -> Iterator[EndpointProcess]:
-    made = EndpointProcess(REMOTE)
-    yield made
-    made.stop()
-
-
-@pytest.fixture
-def endpoint(process: EndpointProcess) -> EndpointProcess:
-    process.does()
-    return process
-
-
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[Session]:
     (tmp_path / "stored.ttl").write_text(STORED, encoding="utf-8")

@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,13 +22,7 @@ from waiting import wait_until
 IRI = "http://e/s"
 LAYOUT = Layout(((0, 1, 2),), (("", ""),) * 3)
 SCHEMA = pa.schema([("time", pa.int64()), ("arrived", pa.int64()), *((f"text_{k}", pa.string()) for k in range(3))])
-
-
-@pytest.fixture
-def endpoint() -> Iterator[EndpointProcess]:
-    process = EndpointProcess("<http://e/a> <http://e/followers> 10 .")
-    yield process
-    process.stop()
+REMOTE = "<http://e/a> <http://e/followers> 10 ."
 
 
 class Noted(Checkpoint):
@@ -59,6 +52,20 @@ class ListSink:
     sync = close = flush
 
 
+def query(endpoint: EndpointProcess) -> str:
+    return f"""PREFIX : <http://e/> REGISTER RSTREAM <q> AS SELECT ?n
+        FROM NAMED WINDOW <w> ON :s [RANGE PT1S STEP PT1S]
+        WHERE {{ WINDOW <w> {{ ?s :p ?o }} SERVICE <{endpoint.url}> {{ ?s :followers ?n }} }}"""
+
+
+def push(ingest: Ingest, number: int) -> None:
+    """A batch, which closes the window of the batch before it."""
+    times = [500 + 1000 * number]
+    texts = {"text_0": ["<http://e/a>"], "text_1": ["<http://e/p>"], "text_2": [f'"{number}"']}
+    table = pa.table({"time": times, "arrived": times, **texts}, schema=SCHEMA)
+    ingest.batch("s", number, table, records=1, rejected=0, seconds=0.0)
+
+
 def test_delivered_waits_for_remote_data(tmp_path, endpoint):
     reports: list[Report] = []
     session = Session(services=ServiceSettings(hosts=("127.0.0.1",)))
@@ -66,20 +73,12 @@ def test_delivered_waits_for_remote_data(tmp_path, endpoint):
     checkpoint = Noted(tmp_path, reports)
     checkpoint.recover(session.dictionary)
     ingest = Ingest(session.engine, Metrics(["s"]), checkpoint)
-    session.register(
-        f"""PREFIX : <http://e/> REGISTER RSTREAM <q> AS SELECT ?n
-        FROM NAMED WINDOW <w> ON :s [RANGE PT1S STEP PT1S]
-        WHERE {{ WINDOW <w> {{ ?s :p ?o }} SERVICE <{endpoint.url}> {{ ?s :followers ?n }} }}""",
-        on_report=ingest.deliver,
-    )
+    session.register(query(endpoint), on_report=ingest.deliver)
     ingest.connect("q", [ListSink(reports)])
     ingest.open({"s": StreamIntake("s", IRI, LAYOUT, "s")})
     endpoint.does(delay_seconds=0.7)
-    for number in range(3):  # the second closes the window of the first, the third that of the second
-        times = [500 + 1000 * number]
-        texts = {"text_0": ["<http://e/a>"], "text_1": ["<http://e/p>"], "text_2": [f'"{number}"']}
-        table = pa.table({"time": times, "arrived": times, **texts}, schema=SCHEMA)
-        ingest.batch("s", number, table, records=1, rejected=0, seconds=0.0)
+    for number in range(3):
+        push(ingest, number)
         time.sleep(0.3)
     ingest.close()
     session.services.close()
@@ -89,42 +88,66 @@ def test_delivered_waits_for_remote_data(tmp_path, endpoint):
         assert count >= entry
 
 
-def run_until_stopped(folder: Path, endpoint: EndpointProcess, numbers: range, *, finish: bool) -> list[int]:
-    """A run over some batches, ended as a pipeline is; gives the times of all reports in the sink's files."""
-    checkpoint = Checkpoint(folder / "checkpoint", every_seconds=1e6)
-    session = Session(services=ServiceSettings(hosts=("127.0.0.1",)), stored=checkpoint.dataset)
-    checkpoint.recover(session.dictionary)
-    session.engine.go_on_counting(checkpoint.counted)
-    session.stream(IRI)
-    ingest = Ingest(session.engine, Metrics(["s"]), checkpoint)
-    session.register(
-        f"""PREFIX : <http://e/> REGISTER RSTREAM <q> AS SELECT ?n
-        FROM NAMED WINDOW <w> ON :s [RANGE PT1S STEP PT1S]
-        WHERE {{ WINDOW <w> {{ ?s :p ?o }} SERVICE <{endpoint.url}> {{ ?s :followers ?n }} }}""",
-        on_report=ingest.deliver,
-    )
-    ingest.connect("q", [FileSink(folder / "out", session.dictionary, resume=not checkpoint.is_new)])
-    ingest.open({"s": StreamIntake("s", IRI, LAYOUT, "s")})
-    for number in numbers:
-        times = [500 + 1000 * number]
-        texts = {"text_0": ["<http://e/a>"], "text_1": ["<http://e/p>"], "text_2": [f'"{number}"']}
-        table = pa.table({"time": times, "arrived": times, **texts}, schema=SCHEMA)
-        ingest.batch("s", number, table, records=1, rejected=0, seconds=0.0)
-        if number == 2 and not finish:
-            wait_until(lambda: bool(endpoint.seen))
-    if finish:
-        ingest.finish()
-    ingest.let_go()
-    session.close()
-    ingest.close()
+class MarkedWhenTold(Checkpoint):
+    """Marks, which checkpoints are made of, come with every batch while `is_due`, however much time goes by."""
+
+    is_due = True
+
+    def is_mark_due(self) -> bool:
+        return self.is_due
+
+
+class StoppedRun:
+    """A run of a pipeline on a folder, which is stopped as a pipeline is."""
+
+    def __init__(self, folder: Path, endpoint: EndpointProcess) -> None:
+        self.checkpoint = MarkedWhenTold(folder / "checkpoint", every_seconds=1e6)
+        self.session = Session(services=ServiceSettings(hosts=("127.0.0.1",)), stored=self.checkpoint.dataset)
+        self.checkpoint.recover(self.session.dictionary)
+        self.session.engine.go_on_counting(self.checkpoint.counted)
+        self.session.stream(IRI)
+        self.ingest = Ingest(self.session.engine, Metrics(["s"]), self.checkpoint)
+        self.session.register(query(endpoint), on_report=self.ingest.deliver)
+        sink = FileSink(folder / "out", self.session.dictionary, resume=not self.checkpoint.is_new)
+        self.ingest.connect("q", [sink])
+        self.ingest.open({"s": StreamIntake("s", IRI, LAYOUT, "s")})
+
+    def stop(self) -> None:
+        self.ingest.let_go()
+        self.session.close()
+        self.ingest.close()
+
+
+def reported(folder: Path) -> list[int]:
+    """The times of the reports in the sink's files."""
     return [json.loads(line)["time"] for file in sorted((folder / "out").glob("*")) for line in file.open()]
 
 
-def test_a_stop_leaves_what_remote_data_were_not_there_for_to_the_next_run(tmp_path, endpoint):
-    """The first run is stopped while its query waits for the endpoint, and some batches are not taken in yet."""
-    endpoint.does(delay_seconds=1)
-    wanted = [1000 * number for number in range(1, 11)]
-    before = run_until_stopped(tmp_path, endpoint, range(8), finish=False)  # as many as it had waited for, if any
+@pytest.mark.parametrize("marks", [False, True], ids=["all taken in", "a batch waits for a mark"])
+def test_a_stop_leaves_what_remote_data_were_not_there_for_to_the_next_run(tmp_path, endpoint, marks):
+    """The first run is stopped while its query waits for the endpoint, and has gone so far before that the last
+    checkpoint, which says what was delivered, can cut something off the journal.
+
+    Before a mark is made the query is waited for, so some batches are not taken in yet where one is due.
+    """
+    wanted = [1000 * number for number in range(1, 16)]
+    first = StoppedRun(tmp_path, endpoint)
+    for number in range(10):
+        push(first.ingest, number)
+    wait_until(lambda: len(reported(tmp_path)) == 9)
+    first.checkpoint.is_due = marks
+    endpoint.does(delay_seconds=2)
+    for number in range(10, 13):
+        push(first.ingest, number)
+    wait_until(lambda: bool(endpoint.seen))
+    first.stop()
+    before = reported(tmp_path)
     assert before == wanted[: len(before)]
+
     endpoint.does()
-    assert run_until_stopped(tmp_path, endpoint, range(8, 10), finish=True) == wanted
+    second = StoppedRun(tmp_path, endpoint)
+    for number in range(13, 15):
+        push(second.ingest, number)
+    second.ingest.finish()
+    second.stop()
+    assert reported(tmp_path) == wanted

@@ -6,7 +6,8 @@ import pytest
 from rich.console import Console
 
 from freshet.rdf.terms import XSD, BlankNode, Iri, Literal
-from freshet.runtime.display import show_seconds, show_term, show_time
+from freshet.results.report import Freshness
+from freshet.runtime.display import show_freshness, show_seconds, show_term, show_time
 from freshet.runtime.metrics import Metrics
 from freshet.runtime.progress import LiveProgress, PlainProgress, lag_ms, progress, summary
 
@@ -87,6 +88,28 @@ def test_a_report_is_one_line_on_the_other_console() -> None:
         "slow at 5000 ms, 1 row: road=[red]a why=rain limit=30",
     ]
     assert err.getvalue() == ""
+
+
+def test_how_good_remote_data_make_a_query_is_shown() -> None:
+    clock = ManualClock()
+    metrics = Metrics(queries=["famous"], clock=clock)
+    gone = Freshness(0.0, 1, 12.0, 0, ("accuracy",), "<http://data.example.org/> cannot be reached: no connection")
+    metrics.untold("famous", gone)
+    console = Console(file=io.StringIO(), force_terminal=True, width=200, height=20, color_system=None)
+    console.print(LiveProgress(metrics, console).render())
+    assert isinstance(console.file, io.StringIO)
+    assert (
+        "famous: no report yet, accuracy about 0.00, 0 refreshes, constraints missed 1 times (accuracy),"
+        " <http://data.example.org/> cannot be reached: no connection" in console.file.getvalue()
+    )
+    metrics.report("famous", time_ms=1, rows=1, freshness=Freshness(0.8, 3, 12.0, 2000))
+    assert "accuracy about 0.80, 3 refreshes, oldest 2.0 s, constraints missed 1 times (accuracy)" in summary(metrics)
+    view, out, _ = plain(clock, metrics)
+    view.report("famous", 5_000, ["n"], 1, [("30",)], show_freshness(gone))
+    assert out.getvalue() == (
+        "famous at 5000 ms, 1 row, accuracy about 0.00, 1 refreshes, missed: accuracy,"
+        " <http://data.example.org/> cannot be reached: no connection: n=30\n"
+    )
 
 
 def test_the_view_stops_its_thread() -> None:

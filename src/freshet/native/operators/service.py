@@ -18,19 +18,19 @@ from dataclasses import dataclass
 from freshet.algebra.expressions import Variable
 from freshet.algebra.nodes import Service
 from freshet.algebra.windows import SlidingWindow, WindowOperator
+from freshet.federation.client import Columns
 from freshet.federation.endpoint_views import Pattern
 from freshet.federation.evaluation import Evaluation
-from freshet.federation.local_view import Needed
+from freshet.federation.local_view import Needed, Refreshed
 from freshet.federation.service_query import ServiceQuery
-from freshet.native.change import Change, Operator
+from freshet.native.change import Operator
 from freshet.native.inputs import Input
 from freshet.native.operators.service_again import ViewServices
 from freshet.native.operators.service_needs import Lives, all_needed, needed_by
+from freshet.native.operators.service_rows import Allowed, ServiceRows
 from freshet.native.operators.service_variable import VariableServiceOp
 from freshet.native.operators.service_views import View, Views
 from freshet.native.plan import PlanService
-from freshet.native.r2s.bags import table_difference
-from freshet.oneshot.table import Table
 from freshet.rdf.errors import InputError
 from freshet.rdf.terms import Iri
 
@@ -82,7 +82,7 @@ def unbound(endpoint: Variable) -> InputError:
     return InputError(f"nothing binds {endpoint}, the endpoint of SERVICE", hint=rule)
 
 
-class ServiceOp:
+class ServiceOp(ServiceRows):
     """The remote solutions that fit the rows of another input."""
 
     def __init__(
@@ -96,36 +96,15 @@ class ServiceOp:
         *,
         silent: bool,
     ) -> None:
+        super().__init__(query.variables, evaluation, silent=silent)
         self._view = view
-        self._names = tuple(sorted(query.variables))
         self._other = other
         self._columns: Sequence[int] = [] if other is None else [other.names.index(name) for name in keys]
         self._lives = lives
-        self._evaluation = evaluation
-        self._silent = silent
-        self._now = Table({}, 0)
         view.load()
 
-    def changes(self, number: int) -> Change:
-        before, self._now = self._now, self._current(number)
-        return Change(
-            table_difference(self._now, before, self._names), table_difference(before, self._now, self._names)
-        )
-
-    def rows(self) -> Table:
-        return self._now
-
-    def _current(self, number: int) -> Table:
-        evaluation = self._evaluation
-        done, found = self._view.join(
-            self._needed(number),
-            seconds=evaluation.seconds_left(),
-            accuracy=evaluation.constraints.accuracy,
-            silent=self._silent,
-            resting=evaluation.resting,
-        )
-        evaluation.spent(*done)
-        return Table(found.ids, found.count)
+    def _join(self, number: int, allowed: Allowed) -> tuple[Refreshed, Columns]:
+        return self._view.join(self._needed(number), **allowed)
 
     def _needed(self, number: int) -> Needed:
         """What the other side needs."""

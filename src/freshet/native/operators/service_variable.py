@@ -14,18 +14,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from freshet.federation.client import Columns
 from freshet.federation.endpoint_views import EndpointViews, LeftOut, Pattern
 from freshet.federation.evaluation import Evaluation
-from freshet.federation.local_view import Needed
-from freshet.native.change import Change
+from freshet.federation.local_view import Needed, Refreshed
 from freshet.native.inputs import Input
 from freshet.native.operators.service_needs import Lives, needed_by
-from freshet.native.r2s.bags import table_difference
-from freshet.oneshot.table import Table
+from freshet.native.operators.service_rows import Allowed, ServiceRows
 from freshet.rdf.errors import InputError
 
 
-class VariableServiceOp:
+class VariableServiceOp(ServiceRows):
     """The remote solutions that fit the rows of another input, at the endpoint that each row names."""
 
     def __init__(
@@ -38,37 +37,16 @@ class VariableServiceOp:
         *,
         silent: bool,
     ) -> None:
+        super().__init__({*pattern.query.variables, pattern.variable}, evaluation, silent=silent)
         self._views = views
         self._variable = pattern.variable
-        self._names = tuple(sorted({*pattern.query.variables, pattern.variable}))
         self._other = other
         self._columns = [other.names.index(name) for name in pattern.keys]
         self._place = other.names.index(pattern.variable)
         self._lives = lives
-        self._evaluation = evaluation
-        self._silent = silent
-        self._now = Table({}, 0)
 
-    def changes(self, number: int) -> Change:
-        before, self._now = self._now, self._current(number)
-        return Change(
-            table_difference(self._now, before, self._names), table_difference(before, self._now, self._names)
-        )
-
-    def rows(self) -> Table:
-        return self._now
-
-    def _current(self, number: int) -> Table:
-        evaluation = self._evaluation
-        done, found = self._views.join(
-            *self._needed(number),
-            seconds=evaluation.seconds_left(),
-            accuracy=evaluation.constraints.accuracy,
-            silent=self._silent,
-            resting=evaluation.resting,
-        )
-        evaluation.spent(*done)
-        return Table(found.ids, found.count)
+    def _join(self, number: int, allowed: Allowed) -> tuple[Refreshed, Columns]:
+        return self._views.join(*self._needed(number), **allowed)
 
     def _needed(self, number: int) -> tuple[dict[int, Needed], LeftOut]:
         """What is needed of each endpoint, of those that most rows name; the rest is left out."""

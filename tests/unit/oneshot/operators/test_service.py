@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,19 +15,6 @@ from sparql_endpoint import EndpointProcess
 
 PREFIX = "PREFIX : <http://example.org/> "
 REMOTE = "@prefix : <http://example.org/> . " + " ".join(f":u{n} :followers {n * 10} ." for n in range(300))
-
-
-@pytest.fixture(scope="module")
-def process() -> Iterator[EndpointProcess]:
-    made = EndpointProcess(REMOTE)
-    yield made
-    made.stop()
-
-
-@pytest.fixture
-def endpoint(process: EndpointProcess) -> EndpointProcess:
-    process.does()
-    return process
 
 
 def session_with(tmp_path_data: str, *hosts: str, tmp: str) -> Session:

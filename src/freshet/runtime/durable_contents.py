@@ -1,0 +1,141 @@
+"""What a durable session holds, apart from reports: what its entries do to it, and how checkpoints keep it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from freshet.native.coordinator import Engine
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.elements import Elements
+from freshet.rdf.reading import Quads
+from freshet.rdf.terms import Iri
+from freshet.rdf.triples import DEFAULT_GRAPH
+from freshet.results.report import Report
+from freshet.runtime.checkpoint import Checkpoint, segments_of
+from freshet.runtime.checkpoint_manifest import State
+from freshet.runtime.durable_parts import (
+    Outbox,
+    Position,
+    Registration,
+    declare_first,
+    declare_stream,
+    load_quads,
+    positions_of,
+    registration_of,
+    restore_streams,
+    stream_options_of,
+    streams_state,
+)
+from freshet.runtime.durable_reports import DurableReports
+from freshet.runtime.journal import JournalEntry
+from freshet.runtime.packed_elements import unpacked
+
+OpenGraph = Callable[[str, str | None], int]
+
+
+class DurableContents:
+    """Streams, queries and stored data. Whoever changes them has the session's order, and has written it down."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        dictionary: Dictionary,
+        checkpoint: Checkpoint,
+        reports: DurableReports,
+        deliver: Callable[[Outbox, Report], None],
+        open_graph: OpenGraph | None,
+    ) -> None:
+        self._engine = engine
+        self._dictionary = dictionary
+        self._checkpoint = checkpoint
+        self._reports = reports
+        self._deliver = deliver
+        self._open_graph = open_graph
+        self._batches: dict[str, int] = {}
+        self._opened: list[tuple[str, str | None]] = []
+        self._graphs: dict[str, None] = {}  # names of graphs that are there, if only empty
+
+    def do_again(self, entry: JournalEntry) -> None:
+        header = entry.header
+        match header["kind"]:
+            case "push":
+                self.push(header["stream"], unpacked(header, entry.body, self._dictionary))
+            case "advance":
+                self._engine.advance(header["stream"], header["to"])
+            case "finish":
+                self._engine.end()
+            case "stream":
+                declare_stream(self._engine, stream_options_of(header))
+            case "register":
+                self.register(registration_of(header)).is_restored = True
+            case "unregister":
+                if header["name"] in self._reports.boxes:
+                    self.unregister(header["name"])
+            case "open":
+                self.open(header["path"], header["graph"])
+            case "load":
+                self._dictionary.scopes = max(self._dictionary.scopes, header["scopes"])
+                rows = self._checkpoint.loaded(entry.sequence, segments_of(header))
+                self.load(Quads(*rows[2:], rows.graphs), header["graph"])
+        self._engine.forget()
+
+    def push(self, stream: str, elements: Elements) -> None:
+        self._batches[stream] = self._batches.get(stream, 0) + 1
+        self._engine.push(stream, elements, admitted=True)
+
+    def register(self, registration: Registration) -> Outbox:
+        return self._reports.register(registration, self._deliver)
+
+    def unregister(self, name: str) -> None:
+        del self._reports.boxes[name]
+        self._checkpoint.is_gone(name)
+        self._engine.unregister(name)
+
+    def load(self, quads: Quads, graph: str | None) -> None:
+        home = DEFAULT_GRAPH if graph is None else self._dictionary.encode(Iri(graph))
+        if graph is not None:
+            self._graphs[graph] = None
+        load_quads(self._engine, self._checkpoint.dataset, quads, home)
+
+    def open(self, path: str, graph: str | None) -> int:
+        """Add data that stay where they are; gives how many triples."""
+        assert self._open_graph is not None, "there is nobody to open it"
+        count = self._open_graph(path, graph)
+        self._opened.append((path, graph))
+        return count
+
+    def positions(self) -> dict[str, Position]:
+        return positions_of(self._engine, self._batches)
+
+    # ---- the state of everything but the graphs
+
+    def describe(self) -> State:
+        return {
+            "streams": streams_state(self._engine, self._batches),
+            "queries": [box.registration for box in self._reports.boxes.values()],
+            "graphs": [*self._graphs],
+            "opened": [*self._opened],
+            "scopes": self._dictionary.scopes,
+        }
+
+    def open_again(self, state: State) -> None:
+        """What was open at the cut comes before the segments: it is the base that they are added to."""
+        with self._dictionary.pins:
+            for path, graph in state.get("opened", ()):
+                self.open(path, graph)
+
+    def restore(self, state: State) -> None:
+        """Streams and queries in the order they came, since a query may read all streams that are known."""
+        self._dictionary.scopes = max(self._dictionary.scopes, state["scopes"])
+        nothing = np.empty(0, np.int64)
+        with self._dictionary.pins:
+            for graph in state["graphs"]:
+                self.load(Quads(nothing, nothing, nothing, nothing), graph)
+            streams = list(state["streams"])
+            for fields in state["queries"]:
+                declare_first(self._engine, streams[: fields["streams"]])
+                self.register(registration_of(fields)).is_restored = True
+            declare_first(self._engine, streams)
+        restore_streams(self._engine, streams, self._batches)
