@@ -126,7 +126,10 @@ class WindowBudget:
     def _hint(self, room: WindowRoom) -> str:
         if room.budget_bytes < room.whole_bytes:
             return f"the stream is ahead of others; all together may take {self.budget_bytes} (window_bytes)"
-        return "windows give room when their streams come further; 'window_bytes' says how much they may hold"
+        return (
+            "windows give room when their streams come further, by 'advance' where nothing else moves them;"
+            " 'window_bytes' says how much they may hold"
+        )
 
     def _search(self) -> None:
         """Find all that holds rows, wherever clocks have it."""

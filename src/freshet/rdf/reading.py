@@ -55,6 +55,8 @@ def read_rdf(path: str | Path, dictionary: Dictionary, *, blank_scope: str | Non
     is given. Relative IRIs are resolved against the file's own address.
     """
     path = Path(path)
+    if not path.exists():  # before its name is looked at: it may be meant to be a graph directory
+        raise InputError("there is no such file", file=str(path))
     form = rdf_format(path)
     scope = dictionary.fresh_scope() if blank_scope is None else blank_scope
     if is_line_format(form):

@@ -54,9 +54,14 @@ class Ingest:
         self._were_delivered = False  # whether the reports of what is done again have reached the sinks
         self.engine_seconds = self.batch_seconds = 0.0
 
-    def connect(self, query: str, sinks: list[Sink]) -> None:
-        """Say where a query's reports go."""
+    def connect(self, query: str, sinks: list[Sink], words: str = "") -> None:
+        """Say where a query's reports go, and what it was registered with."""
         self._sinks[query] = sinks
+        self._state.queries[query] = words
+
+    def changed_queries(self) -> list[str]:
+        """The queries that the checkpoint did not have, or had with other words."""
+        return self._state.changed
 
     def open(self, streams: Mapping[str, StreamIntake], idle_ms: Mapping[str, int | None] | None = None) -> None:
         """Say what streams there are, and push the batches of an earlier run that windows may still need.

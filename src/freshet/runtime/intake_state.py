@@ -20,6 +20,8 @@ class IntakeState:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.streams: Mapping[str, StreamIntake] = {}
+        self.queries: dict[str, str] = {}  # what each was registered with
+        self.changed: list[str] = []  # those that the checkpoint did not have, or had otherwise
         self.parts: dict[str, PartWatermarks] = {}  # of the streams that have several, by IRI
         self.last = BatchPositions()  # each stream's newest batch in the journal
         self.taken = BatchPositions()  # and in the engine
@@ -51,6 +53,7 @@ class IntakeState:
                 iri: [state.watermark_ms, state.elements, state.late, state.untimed]
                 for iri, state in self._engine.streams.items()
             },
+            "queries": dict(self.queries),
             "batches": [
                 [name, number, self.streams[name].fingerprint, self._mark_of(name)]
                 for name, number in self.taken.whole.items()
@@ -63,6 +66,8 @@ class IntakeState:
 
     def restore(self, state: State) -> None:
         """Take up what `describe` gave in an earlier run."""
+        before = state.get("queries", self.queries)  # where nothing is said nothing has changed
+        self.changed = [name for name, words in self.queries.items() if before.get(name) != words]
         for name, number, layout, mark_ms in state.get("batches", ()):
             stream = self.checked(name, layout)
             self.last.whole[name] = self.taken.whole[name] = number

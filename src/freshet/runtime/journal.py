@@ -78,9 +78,10 @@ class Journal:
                 self._next = entry.sequence + 1
         except _CutShort as found:
             self._cut(found)
-            torn = found.at_the_end
-            said = "the last entry is not whole, and was not acknowledged" if torn else str(found.message)
-            return headers, f"{found.file}: {said}"
+            if not found.at_the_end:
+                return headers, f"{found.file}: {found.message}"
+            torn = "the last entry is not whole, and was not acknowledged unless the file was cut off later"
+            return headers, f"{found.file}: {torn}"
         for later in [name for name in self._firsts if name > self._next]:
             self._set_aside(later)
         return headers, ""

@@ -110,7 +110,8 @@ class PipelineRun:
                 accuracy=query.accuracy,
                 latency_ms=query.latency_ms,
             )
-            self.ingest.connect(registered.name, self._sinks(registered.name, query, resume))
+            words = query.model_dump_json(include={"text", "report", "every_ms"})
+            self.ingest.connect(registered.name, self._sinks(registered.name, query, resume), words)
             if checkpoint is not None and session.engine.keeps_everything(registered.name):
                 view.note(needs_everything(registered.name))
 
@@ -151,6 +152,11 @@ class PipelineRun:
                 if len(self._parts[name]) > 1
             },
         )
+        for changed in self.ingest.changed_queries():
+            self._view.note(
+                f"query {changed}: is new, or was changed, since the checkpoint was made; its first windows have of"
+                " what came before only what the checkpoint still keeps"
+            )
         if self._folder is None:
             home = Path(self._closing.enter_context(tempfile.TemporaryDirectory(prefix="freshet-")))
         else:

@@ -142,6 +142,8 @@ def test_errors_name_the_place(name: str, data: bytes, place: str, tmp_path: Pat
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.ttl: there is no such file"):
         read(tmp_path / "none.ttl")
+    with pytest.raises(InputError, match="graph: there is no such file"):  # whatever it was meant to be
+        read(tmp_path / "graph")
     (tmp_path / "folder.ttl").mkdir()
     with pytest.raises(InputError, match=r"folder\.ttl: cannot be read: Is a directory"):
         read(tmp_path / "folder.ttl")
