@@ -180,8 +180,7 @@ class Session:
         then, and a push for which there is no room is refused with a BufferFullError.
         """
         kept_bytes = keep_bytes if keep_ms else 0
-        options = StreamOptions(iri, lateness_ms, predicates_named(absorb), held, keep_ms, kept_bytes)
-        options = checked_options(options)
+        options = checked_options(StreamOptions(iri, lateness_ms, predicates_named(absorb), held, keep_ms, kept_bytes))
         with self.dictionary.pins:
             if self._durable is None:
                 declare_stream(self.engine, options)
@@ -275,7 +274,8 @@ class Session:
         with self.dictionary.pins:  # nothing holds the elements' terms until the engine has them
             if not isinstance(elements, Elements) or time_ms is not None:
                 elements = Pushing(self.dictionary, self.blank_scope(stream), file).elements(elements, time_ms)
-            check_columns(elements)
+            else:
+                check_columns(elements)
             if self._durable is None:
                 self.engine.push(stream, elements)
             else:
