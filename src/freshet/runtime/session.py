@@ -385,10 +385,7 @@ class Session:
         failure = QueryFailure(query, reason)
         self.failures.append(failure)
         if self._on_failure is not None:
-            try:
-                self._on_failure(failure)
-            except Exception as error:  # the other queries are in the middle of their work
-                warnings.warn(f"{failure}; 'on_failure' raised {type(error).__name__}: {error}", stacklevel=2)
+            self._on_failure(failure)
 
     def ndjson(self, report: Report) -> bytes:
         """A report as one line of JSON."""

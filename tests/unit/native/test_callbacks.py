@@ -196,22 +196,6 @@ def test_a_failing_query_over_two_derived_streams_leaves_the_others_alone() -> N
     assert [time_ms for _, time_ms, _ in told] == [1000, 2000, 3000]
 
 
-def test_whoever_hears_of_failures_may_fail_too() -> None:
-    told: Told = []
-
-    def fail(report: Report | freshet.runtime.session.QueryFailure) -> None:
-        raise ValueError("no room")
-
-    session = freshet.Session(on_failure=fail)
-    session.register(query("bad", CLOSING, "a"), on_report=fail)
-    session.register(query("good", CLOSING, "a"), on_report=telling(told))
-    session.push(EX + "a", element(0, "s"))
-    with pytest.warns(UserWarning, match="bad failed and was removed: ValueError: no room; 'on_failure' raised"):
-        session.push(EX + "a", element(1000, "s"))
-    assert told == [("good", 1000, 1)]
-    assert [failure.query for failure in session.failures] == ["bad"]
-
-
 def test_a_push_from_a_callback_that_is_refused_is_refused_there() -> None:
     session = freshet.Session()
     problems: list[str] = []
