@@ -179,6 +179,13 @@ def replay(
     format: Annotated[ReportFormat, typer.Option(help="How reports are printed.")] = ReportFormat.TEXT,
     dialect: DialectOption = None,
     service: ServiceOption = [],  # noqa: B006 (typer reads it once)
+    report: Annotated[
+        list[str], typer.Option(help="Evaluate only where this holds: change, non-empty; may be repeated.")
+    ] = [],  # noqa: B006
+    every: Annotated[str | None, typer.Option(help="Evaluate every so often, not when windows move: 2s, PT1M.")] = None,
+    absorb: Annotated[
+        list[str], typer.Option(help="Stream that leaves its triples in the stored graph.", metavar="IRI")
+    ] = [],  # noqa: B006
 ) -> None:
     """Run continuous queries over recorded streams, in event time, without Spark."""
     from freshet.results.report import Report
@@ -188,18 +195,30 @@ def replay(
 
     with Session(services=service) as session:
         recordings = _recordings(stream)
+        left = {iri.removeprefix("<").removesuffix(">") for iri in absorb}
+        if unknown := sorted(left - recordings.keys()):
+            raise InputError(f"--absorb: no recording is given for the stream <{unknown[0]}>")
         session.load(*data)
         for iri in recordings:
-            session.stream(iri, lateness_ms=_milliseconds(lateness))
+            session.stream(iri, lateness_ms=_milliseconds(lateness), absorb=iri in left)
 
-        def show(report: Report) -> None:
+        def show(told: Report) -> None:
             if format is ReportFormat.NDJSON:
-                sys.stdout.buffer.write(session.ndjson(report))
+                sys.stdout.buffer.write(session.ndjson(told))
             else:
-                print(show_report(report, session.dictionary))
+                print(show_report(told, session.dictionary))
 
+        every_ms = None if every is None else _milliseconds(every, "--every")
         for written in query:
-            session.register(_text_of(written), name=written.stem, file=str(written), dialect=dialect, on_report=show)
+            session.register(
+                _text_of(written),
+                name=written.stem,
+                file=str(written),
+                dialect=dialect,
+                on_report=show,
+                report=report,
+                every_ms=every_ms,
+            )
         replay_streams(session, recordings)
         for iri, state in session.engine.streams.items():
             if state.late:
@@ -328,13 +347,13 @@ def _recordings(given: list[str]) -> dict[str, list[Path]]:
     return recordings
 
 
-def _milliseconds(lateness: str) -> int:
+def _milliseconds(duration: str, option: str = "--lateness") -> int:
     from freshet.runtime.durations import setting_ms
 
     try:
-        return setting_ms(lateness)
+        return setting_ms(duration)
     except ValueError as error:
-        raise InputError(f"--lateness: {error}") from None
+        raise InputError(f"{option}: {error}") from None
 
 
 def _text_of(file: Path) -> str:

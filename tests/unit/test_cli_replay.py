@@ -93,10 +93,10 @@ def test_error_in_another_process(folder: Path) -> None:
 
 
 def replayable(case: Case) -> bool:
-    """The command line has one lateness for all streams and absorbs nothing."""
+    """The command line has one lateness for all streams, which absorb everything or nothing."""
     late = {case.lateness_ms.get(iri, 0) for iri in case.stream_paths}
-    plain = not any(case.absorb.values()) and not case.report
-    return len(late) == 1 and plain and case.name not in UNSUPPORTED["native"]
+    whole = all(isinstance(absorbed, bool) for absorbed in case.absorb.values())
+    return len(late) == 1 and whole and case.name not in UNSUPPORTED["native"]
 
 
 @pytest.mark.parametrize("case", list(filter(replayable, all_cases())), ids=lambda case: case.name)
@@ -108,6 +108,10 @@ def test_every_case(case: Case, cli: CommandLine) -> None:
         arguments += ["-d", case.data_path]
     if late := max(case.lateness_ms.values(), default=0):
         arguments += ["--lateness", f"{late}ms"]
+    for iri in (iri for iri, absorbed in case.absorb.items() if absorbed):
+        arguments += ["--absorb", iri]
+    for condition in case.report:
+        arguments += ["--report", condition]
     assert not (wrong := differences(objects(cli(*arguments)), case.expected)), wrong
 
 
@@ -237,6 +241,27 @@ def test_stream_that_nobody_gave(cli: CommandLine, folder: Path) -> None:
     finished = cli("replay", "-s", f"{S}={folder / 's.tnt'}", "-q", folder / "second.rq")
     assert finished.status == 2
     assert T in finished.error_line
+
+
+def test_a_period(cli: CommandLine, folder: Path) -> None:
+    """The windows move as ever; what they hold is reported at the multiples."""
+    text = LINE.format(1000, "a", "p", "x") + LINE.format(6000, "a", "p", "y")
+    assert rows(replay_one(cli, folder, text, "--every", "4s")) == [(8000, ["x"]), (12000, ["y"])]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--every", "often", "--every: "),
+        ("--every", "0s", "every"),
+        ("--report", "never", "'never' is no report condition"),
+        ("--absorb", T, f"--absorb: no recording is given for the stream <{T}>"),
+    ],
+)
+def test_options_that_cannot_be(cli: CommandLine, folder: Path, option: str, value: str, words: str) -> None:
+    finished = replay_one(cli, folder, GOOD, option, value)
+    assert finished.status == 2
+    assert words in finished.error_line
 
 
 def test_lateness_that_is_none(cli: CommandLine, folder: Path) -> None:

@@ -23,7 +23,7 @@ from freshet.rdf.oxigraph import scoped_label
 from freshet.rdf.reading import parse_rdf
 from freshet.rdf.terms import BlankNode, Iri, Literal, Term
 from freshet.runtime.pushed_terms import problem_of
-from freshet.runtime.session_checks import check_time
+from freshet.runtime.session_checks import check_time, check_times
 
 Element = tuple[int, Term, Term, Term]
 Arrow = Any  # pa.Table or pa.RecordBatch: pyarrow has no types
@@ -81,6 +81,7 @@ class Pushing(NamedTuple):
         elements, errors = scan_timed(text, self.dictionary, self.file, blank_scope=self.blank_scope)
         if errors:
             raise errors[0]
+        check_times(elements.times)
         return elements
 
     def _document(self, text: bytes, time_ms: int) -> Elements:
@@ -148,6 +149,7 @@ class Pushing(NamedTuple):
         if not pa.types.is_int64(table.column("time").type):
             raise InputError(f"{self.file}: the column 'time' is {table.column('time').type}, not int64")
         times = table.column("time").to_numpy()
+        check_times(times)
         subjects, predicates, objects = (self._column(table.column(name), name) for name in _ROLES)
         return Elements(times, subjects, predicates, objects)
 

@@ -277,7 +277,8 @@ class Session:
         with self.dictionary.pins:  # nothing holds the elements' terms until the engine has them
             if not isinstance(elements, Elements) or time_ms is not None:
                 elements = Pushing(self.dictionary, self.blank_scope(stream), file).elements(elements, time_ms)
-            check_columns(elements)
+            else:
+                check_columns(elements)
             if self._durable is None:
                 self.engine.push(stream, elements)
             else:
@@ -387,10 +388,7 @@ class Session:
         failure = QueryFailure(query, reason)
         self.failures.append(failure)
         if self._on_failure is not None:
-            try:
-                self._on_failure(failure)
-            except Exception as error:  # the other queries are in the middle of their work
-                warnings.warn(f"{failure}; 'on_failure' raised {type(error).__name__}: {error}", stacklevel=2)
+            self._on_failure(failure)
 
     def ndjson(self, report: Report) -> bytes:
         """A report as one line of JSON."""

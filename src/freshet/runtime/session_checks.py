@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import SupportsIndex
 
 import numpy as np
+from numpy.typing import NDArray
 
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, FURTHEST_MS
 from freshet.rdf.elements import Elements
@@ -99,12 +100,18 @@ def _number(given: float | None, rule: str) -> float | None:
 
 def check_columns(elements: Elements) -> None:
     """An error unless these are four columns of numbers, each as long as the others, with times that can be."""
+    shape = getattr(elements.times, "shape", ())
     for column in elements:
-        if not isinstance(column, np.ndarray) or column.dtype != _INT64 or column.shape != elements[0].shape:
+        is_plain = type(column) is np.ndarray and (column.dtype is _INT64 or column.dtype == _INT64)
+        if not is_plain or column.shape != shape:
             raise InputError("pushed elements must be four arrays of int64, all of one length")
-    times = elements.times
-    if times.ndim != 1:
-        raise InputError(f"pushed elements must be rows, not an array of {times.ndim} dimensions")
+    if len(shape) != 1:
+        raise InputError(f"pushed elements must be rows, not an array of {len(shape)} dimensions")
+    check_times(elements.times)
+
+
+def check_times(times: NDArray[np.int64]) -> None:
+    """An error where a time is so far away that windows could not be counted out from it."""
     if len(times) == 1:
         check_time(times.item(0))
     elif len(times):
@@ -113,7 +120,7 @@ def check_columns(elements: Elements) -> None:
 
 
 def check_time(time_ms: int) -> None:
-    """An error where a time is so far away that windows could not be counted out from it."""
+    """The same for one time."""
     if not -FURTHEST_MS <= time_ms <= FURTHEST_MS:
         raise InputError(f"the time of an element is out of range: {time_ms} ms")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -74,6 +75,31 @@ def test_one_query_feeds_another() -> None:
     session.register(query("second", CLOSING, "b"), on_report=telling(told))
     session.push(EX + "a", [element(time_ms, f"s{time_ms}") for time_ms in range(0, 5000, 500)])
     assert told == [("second", 2000, 2), ("second", 3000, 4), ("second", 4000, 6)]
+
+
+def test_one_query_feeds_another_across_a_restart(tmp_path: Path) -> None:
+    """The journal has what callbacks push in the order in which it was taken in."""
+
+    def feed(session: freshet.Session, times_ms: range, told: Told) -> None:
+        def pass_on(report: Report) -> None:
+            telling(told)(report)
+            rows = list(session.bindings(report))
+            session.push(EX + "b", [(report.time_ms, row["s"], row["p"], row["o"]) for row in rows])
+
+        session.register(query("first", CLOSING, "a"), on_report=pass_on)
+        session.register(query("second", CLOSING, "b"), on_report=telling(told))
+        for time_ms in times_ms:
+            session.push(EX + "a", element(time_ms, f"s{time_ms}"))
+
+    expected: Told = []
+    feed(freshet.Session(), range(0, 12_000, 500), expected)
+    found: Told = []
+    for times_ms in (range(0, 6000, 500), range(6000, 12_000, 500)):
+        with freshet.Session(checkpoint=tmp_path / "kept") as session:
+            feed(session, times_ms, found)
+            assert not session.failures
+    assert len(expected) > 15
+    assert found == expected
 
 
 def test_a_callback_registers_queries() -> None:
@@ -168,22 +194,6 @@ def test_a_failing_query_over_two_derived_streams_leaves_the_others_alone() -> N
         session.push(EX + "a", "\n".join(lines))
     assert [(failure.query, failure.reason) for failure in session.failures] == [("derived", "ValueError: no room")]
     assert [time_ms for _, time_ms, _ in told] == [1000, 2000, 3000]
-
-
-def test_whoever_hears_of_failures_may_fail_too() -> None:
-    told: Told = []
-
-    def fail(report: Report | freshet.runtime.session.QueryFailure) -> None:
-        raise ValueError("no room")
-
-    session = freshet.Session(on_failure=fail)
-    session.register(query("bad", CLOSING, "a"), on_report=fail)
-    session.register(query("good", CLOSING, "a"), on_report=telling(told))
-    session.push(EX + "a", element(0, "s"))
-    with pytest.warns(UserWarning, match="bad failed and was removed: ValueError: no room; 'on_failure' raised"):
-        session.push(EX + "a", element(1000, "s"))
-    assert told == [("good", 1000, 1)]
-    assert [failure.query for failure in session.failures] == ["bad"]
 
 
 def test_a_push_from_a_callback_that_is_refused_is_refused_there() -> None:
