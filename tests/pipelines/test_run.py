@@ -94,10 +94,10 @@ def test_windows_within_a_budget(tmp_path, spark):
 def test_a_run_that_waits_for_a_silent_stream_can_be_stopped_and_goes_on(tmp_path, spark):
     world = write_world(tmp_path, files=3, records=200)
     text = world.pipeline.read_text().replace(", files_per_batch: 1", "")
-    world.pipeline.write_text(f"{text}window_memory: 300k\n")
-    doors = sorted((world.folder / "in" / "doors").iterdir())
-    for file in doors:
-        file.rename(world.folder / file.name)
+    world.pipeline.write_text(f"{text}window_memory: 100k\n")
+    silent = [file for stream in ("doors", "notes") for file in sorted((world.folder / "in" / stream).iterdir())]
+    for number, file in enumerate(silent):
+        file.rename(world.folder / f"silent-{number}")
     said = tmp_path / "said.txt"
     with said.open("w") as err:
         process = subprocess.Popen(
@@ -115,8 +115,8 @@ def test_a_run_that_waits_for_a_silent_stream_can_be_stopped_and_goes_on(tmp_pat
     assert process.returncode == 0, said.read_text()
     assert "stream temperature: waits for other streams, as windows have no room ('window_memory')" in said.read_text()
     assert "Traceback" not in said.read_text()
-    for file in doors:
-        (world.folder / file.name).rename(file)
+    for number, file in enumerate(silent):
+        (world.folder / f"silent-{number}").rename(file)
     run_to_the_end(world.pipeline, spark)
     for query in QUERIES:
         assert not (wrong := differences(world.reports(query), expected(world, query))), wrong
