@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import base64
+import contextlib
 import os
+import random
 import shutil
 import signal
 import socket
@@ -24,6 +25,7 @@ from freshet.spark.live.packages import Package, cache_folder, fetch
 from required import lacking
 
 _KAFKA = Package("org.apache.kafka", "kafka_2.13", "4.1.1")
+_CLUSTER = "ZnJlc2hldCdzIGJyb2tlcg"  # fixed: one drawn at random may begin with a dash, which reads as an option
 _PROPERTIES = """
 process.roles=broker,controller
 node.id=1
@@ -42,9 +44,12 @@ auto.create.topics.enable=false
 
 
 def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
+    """A free port below those given to outgoing connections, lest one of these takes it before the server does."""
+    while True:
+        port = random.SystemRandom().randrange(10_000, 30_000)
+        with socket.socket() as found, contextlib.suppress(OSError):
+            found.bind(("127.0.0.1", port))
+            return port
 
 
 def answers(port: int) -> bool:
@@ -81,9 +86,8 @@ class KafkaBroker:
         path = ":".join(map(str, jars))
         small = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"]
         self._java = ["java", "-Xmx256m", *small, "-cp", path]
-        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         subprocess.run(
-            [*self._java, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(self._properties)],
+            [*self._java, "kafka.tools.StorageTool", "format", "-t", _CLUSTER, "-c", str(self._properties)],
             check=True,
             capture_output=True,
         )
