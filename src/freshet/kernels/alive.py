@@ -75,6 +75,7 @@ def _extend(index, records, values, step, ties, pointers, moments, count):
                     for other in range(pointers.shape[1]):
                         extended[hits, other] = pointers[at, other]
                     extended[hits, leaf] = row
+                    fetch(values, row * values.shape[1])  # read by the next step, or when the result is put out
                     births[hits] = moment
                     hits += 1
                 rows[further] = records[row, older]

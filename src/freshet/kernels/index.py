@@ -224,22 +224,29 @@ def index_sweep(old_table, index):
     table, counts, unused = index.table, index.counts, index.free
     mask = table.shape[0] - 1
     entries = np.empty(BLOCK, np.int64)
+    kept = np.empty(BLOCK, np.int64)
     for first in range(0, old_table.shape[0], BLOCK):
         block = old_table[first : first + BLOCK]  # tables are longer than a block, and both are powers of two
-        for at in range(BLOCK):
-            entries[at] = block[at] & 0xFFFFFFFF if block[at] >= 0 else -1
-        fetch_rows(counts, entries, BLOCK)
-        for at in range(BLOCK):
-            if entries[at] >= 0 and counts[entries[at]] > 0:
-                place = (block[at] >> 32) & mask
-                while table[place] >= 0:
-                    place = (place + 1) & mask
-                table[place] = block[at]
+        filled = 0
+        for slot in block:  # no branch here and below: which place is empty and which key counts nobody can foretell
+            kept[filled] = slot
+            filled += slot >= 0
+        for at in range(filled):
+            entries[at] = kept[at] & 0xFFFFFFFF
+            fetch(counts, entries[at])
+        living = 0
+        for at in range(filled):
+            kept[living] = kept[at]
+            living += counts[entries[at]] > 0
+        for at in range(living):
+            place = (kept[at] >> 32) & mask
+            while table[place] >= 0:
+                place = (place + 1) & mask
+            table[place] = kept[at]
     free = 0
     for entry in range(index.sizes[USED] - 1, -1, -1):
-        if counts[entry] == 0:
-            unused[free] = entry
-            free += 1
+        unused[free] = entry
+        free += counts[entry] == 0
     index.sizes[IDLE] = 0
     index.sizes[FREE] = free
 

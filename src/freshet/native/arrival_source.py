@@ -86,7 +86,7 @@ class ArrivalSource:
         self.instants = _NONE
         self._waiting = [WaitingElements() for _ in self.streams]
         self._waiting_of = dict(zip(self.streams, self._waiting, strict=True))
-        self._recent = _recent_times(leaves)
+        self._recent = _recent_times(leaves, self.streams)
         self.last_ms = BEFORE_ALL_TIME  # the last instant that has been taken
         self._single_offsets: dict[int, Ids] = {}
         self._stored = WaitingElements()
@@ -123,18 +123,19 @@ class ArrivalSource:
         ends = [0]
         end = 0
         first_ms, last_ms = AFTER_ALL_TIME, BEFORE_ALL_TIME
-        for waiting in self._waiting:
+        for waiting, recent in zip(self._waiting, self._recent, strict=True):
             from_ms = waiting.from_ms
             if from_ms < until_ms and (part := waiting.release(until_ms)) is not None:
                 parts.append(part)
-                end += len(part.times)
+                count = len(part.times)
+                end += count
                 first_ms, last_ms = min(first_ms, from_ms), max(last_ms, part.times.item(-1))
+                if recent is not None:
+                    recent.add(from_ms, count)
             ends.append(end)
         if not parts:
             return None
         self.last_ms = last_ms
-        if self._recent:
-            self._remember(parts, ends)
         stored = self._stored.release(last_ms + 1) if self._reads_stored else None
         if stored is not None:
             parts.append(stored)
@@ -145,15 +146,8 @@ class ArrivalSource:
 
     def since(self, stream: str, default: int) -> int:
         """A time that no element is before which a window of so many elements of a stream holds."""
-        recent = self._recent.get(stream)
+        recent = self._recent[self.streams.index(stream)]
         return default if recent is None else recent.since(default)
-
-    def _remember(self, parts: list[Elements], ends: list[int]) -> None:
-        """How far back windows reach that hold so many elements."""
-        came = [stream for at, stream in enumerate(self.streams) if ends[at + 1] > ends[at]]
-        for stream, part in zip(came, parts, strict=True):
-            if stream in self._recent:
-                self._recent[stream].add(part.times.item(0), len(part.times))
 
     def _offsets(self, ends: list[int]) -> Ids:
         if ends[-1] > 1:
@@ -183,13 +177,13 @@ class ArrivalSource:
         return times
 
 
-def _recent_times(leaves: Sequence[ArrivalLeaf]) -> dict[str, RecentTimes]:
-    """For each stream that a window holds so many elements of."""
+def _recent_times(leaves: Sequence[ArrivalLeaf], streams: Sequence[str]) -> list[RecentTimes | None]:
+    """How far back windows reach that hold so many elements; None for a stream that has no such window."""
     most: dict[str, int] = {}
     for leaf in leaves:
         if isinstance(leaf.window, CountWindow | TriplesWindow):
             most[_stream(leaf)] = max(most.get(_stream(leaf), 0), leaf.window.count)
-    return {stream: RecentTimes(count) for stream, count in most.items()}
+    return [RecentTimes(most[stream]) if stream in most else None for stream in streams]
 
 
 def _stream(leaf: ArrivalLeaf) -> str:
