@@ -1,8 +1,9 @@
 """A journal: what happened, in order, in files that are only appended to.
 
-An entry is on the disk when `append` returns, and is acted on only after that. Every entry has a checksum. An entry at
-the very end that is not whole was being written when the process ended, and nobody was told that it is there; anything
-else that is not as it was written is damage, and what comes after it is set aside.
+An entry is on the disk when `append` returns, and is acted on only after that. Every entry has a checksum, and the head
+of a file says how many entries were on the disk for certain. One behind these that is not whole was being written when
+the process ended, and nobody was told that it is there; anything else that is not as it was written, or not there any
+more, is damage, and what comes after it is set aside.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import struct
 import threading
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -28,6 +30,9 @@ _FRAME = struct.Struct("<4sQIQI")  # mark, sequence, bytes of the header and of 
 _CHECKSUM = struct.Struct("<I")  # of all of the frame before it
 _FRAME_BYTES = _FRAME.size + _CHECKSUM.size
 _MARK = b"FRJ1"
+_HEAD = struct.Struct("<4sQ")  # mark, entries that are on the disk
+_HEAD_BYTES = _HEAD.size + _CHECKSUM.size
+_HEAD_MARK = b"FRH1"
 _MOST_BYTES = 64 << 20
 _SMALL = 1 << 16  # so many bytes are rather copied than written in pieces
 
@@ -80,8 +85,7 @@ class Journal:
             self._cut(found)
             if not found.at_the_end:
                 return headers, f"{found.file}: {found.message}"
-            torn = "the last entry is not whole, and was not acknowledged unless the file was cut off later"
-            return headers, f"{found.file}: {torn}"
+            return headers, f"{found.file}: the last entry is not whole, and was not acknowledged"
         for later in [name for name in self._firsts if name > self._next]:
             self._set_aside(later)
         return headers, ""
@@ -93,10 +97,10 @@ class Journal:
                 self._set_aside(first)
             else:
                 with file.open("rb") as opened:
-                    place = 0
+                    place = _HEAD_BYTES
                     for entry, end in _entries(opened, file, last=False):
                         if entry.sequence >= sequence:
-                            self._cut(_CutShort("", file, place, at_the_end=False))
+                            self._cut(_CutShort("", file, place, sequence - first))
                             break
                         place = end
         self._next = min(self._next, sequence)
@@ -115,16 +119,17 @@ class Journal:
             file = self._folder / _name(self._firsts[-1] if self._descriptor is not None else sequence)
             with writing(file):
                 try:
-                    self._open(sequence)
-                    size = self._write(
-                        *([b"".join((frame, text, *body))] if length < _SMALL else [frame + text, *body])
-                    )
+                    begin = self._open(sequence) + frame + text
+                    size = self._write(*([b"".join((begin, *body))] if length < _SMALL else [begin, *body]))
                 except OSError:
                     self._take_back()
                     raise
             self._size += size
             self._next = sequence + 1
-            if self._size >= self._most_bytes:
+            is_full = self._size >= self._most_bytes
+            if self._sync or is_full:
+                self._note_entries()
+            if is_full:
                 self._close()
             return sequence
 
@@ -149,7 +154,7 @@ class Journal:
             if place + 1 < len(files) and files[place + 1][0] <= first:
                 continue
             if number > expected:
-                raise _CutShort(f"the entries {expected} to {number - 1} before it are missing", file, 0)
+                raise _CutShort(f"the entries {expected} to {number - 1} before it are missing", file)
             with reading(file), file.open("rb") as opened:
                 for entry, _ in _entries(opened, file, last=place + 1 == len(files)):
                     if entry.sequence >= first:
@@ -160,6 +165,7 @@ class Journal:
         with self._lock:
             if self._descriptor is not None:
                 os.fsync(self._descriptor)
+                self._note_entries()
             self._close()
 
     def sync(self) -> None:
@@ -173,19 +179,29 @@ class Journal:
         if self._descriptor is not None and not self._sync:
             with writing(self._folder / _name(self._firsts[-1])):
                 os.fdatasync(self._descriptor)
+                self._note_entries()
+
+    def _note_entries(self) -> None:
+        """Say in the head of the file that all its entries are on the disk. That itself comes there with the next."""
+        if self._descriptor is not None:
+            with suppress(OSError):  # then it says less
+                os.pwrite(self._descriptor, _head(self._next - self._firsts[-1]), 0)
 
     def _files(self) -> Iterator[tuple[int, Path]]:
         for first in self._firsts:
             yield first, self._folder / _name(first)
 
-    def _open(self, sequence: int) -> None:
-        if self._descriptor is None:
-            file = self._folder / _name(sequence)
-            self._descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
-            self._size = 0
-            if self._firsts[-1:] != [sequence]:
-                self._firsts.append(sequence)
-            sync_folder(self._folder)
+    def _open(self, sequence: int) -> bytes:
+        """See that there is a file to append to; gives what is to stand before the entry."""
+        if self._descriptor is not None:
+            return b""
+        file = self._folder / _name(sequence)
+        self._descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        self._size = 0
+        if self._firsts[-1:] != [sequence]:
+            self._firsts.append(sequence)
+        sync_folder(self._folder)
+        return _head(0)
 
     def _write(self, *pieces: Piece) -> int:
         assert self._descriptor is not None
@@ -224,11 +240,11 @@ class Journal:
                 shutil.copyfile(found.path, f"{found.path}.damaged")
             for later in [name for name in self._firsts if name > first]:
                 self._set_aside(later)
-            if found.start == 0:
+            if found.entries == 0:
                 found.path.unlink()
                 self._firsts.remove(first)
             else:
-                _truncate(found.path, found.start)
+                _truncate(found.path, found.start, found.entries)
             sync_folder(self._folder)
 
     def _set_aside(self, first: int) -> None:
@@ -239,41 +255,72 @@ class Journal:
 
 
 class _CutShort(DamagedError):
-    """From a place in a file on the journal is not whole."""
+    """From a place in a file on, behind so many entries, the journal is not whole."""
 
-    def __init__(self, message: str, path: Path, start: int, *, at_the_end: bool = False) -> None:
+    def __init__(self, message: str, path: Path, start: int = 0, entries: int = 0, *, at_the_end: bool = False) -> None:
         super().__init__(message, file=str(path))
         self.path = path
         self.start = start
+        self.entries = entries
         self.at_the_end = at_the_end
 
 
 def _entries(opened: BinaryIO, file: Path, *, last: bool) -> Iterator[tuple[JournalEntry, int]]:
     """The entries of a file, each with where it ends."""
-    expected, place = int(file.stem), 0
+    first, place, count = int(file.stem), _HEAD_BYTES, 0
     size = os.fstat(opened.fileno()).st_size
+    known = _known_entries(opened.read(_HEAD_BYTES), file, last=last)
+
+    def damage(message: str) -> _CutShort:
+        return _CutShort(f"damaged: {message}", file, place, count)
+
+    def ends_early() -> _CutShort:
+        if count < known or not last:
+            return damage(f"it ends at byte {size}, with {count} whole entries, and had {known} at least")
+        return _CutShort("it ends within an entry", file, place, count, at_the_end=True)
+
     while place < size:
         frame = opened.read(_FRAME_BYTES)
         if len(frame) < _FRAME_BYTES:
-            raise _CutShort(f"damaged: it ends within an entry, at byte {size}", file, place, at_the_end=last)
+            raise ends_early()
         mark, sequence, head, length, wanted = _FRAME.unpack(frame[: _FRAME.size])
         whole = _CHECKSUM.unpack(frame[_FRAME.size :])[0] == zlib.crc32(frame[: _FRAME.size])
-        if not whole or mark != _MARK or sequence != expected:
-            raise _CutShort(f"damaged: there is no entry at byte {place}", file, place)
+        if not whole or mark != _MARK or sequence != first + count:
+            raise damage(f"there is no entry at byte {place}")
         if head + length > size - place - _FRAME_BYTES:
-            raise _CutShort(f"damaged: it ends within an entry, at byte {size}", file, place, at_the_end=last)
+            raise ends_early()
         text, body = opened.read(head), opened.read(length)
         if zlib.crc32(body, zlib.crc32(text)) != wanted:
-            raise _CutShort(f"damaged: the checksum of the entry at byte {place} is another", file, place)
+            raise damage(f"the checksum of the entry at byte {place} is another")
         place += _FRAME_BYTES + head + length
-        expected += 1
+        count += 1
         yield JournalEntry(sequence, orjson.loads(text), body), place
+    if count < known:
+        raise ends_early()
 
 
-def _truncate(file: Path, size: int) -> None:
+def _head(entries: int) -> bytes:
+    """The head of a file that has so many entries for certain."""
+    head = _HEAD.pack(_HEAD_MARK, entries)
+    return head + _CHECKSUM.pack(zlib.crc32(head))
+
+
+def _known_entries(head: bytes, file: Path, *, last: bool) -> int:
+    """How many entries the head of a file says that it has."""
+    if len(head) == _HEAD_BYTES:
+        mark, entries = _HEAD.unpack(head[: _HEAD.size])
+        if mark == _HEAD_MARK and head == _head(entries):
+            return int(entries)
+        raise _CutShort("damaged: it does not begin as a journal of this version of Freshet", file)
+    raise _CutShort("damaged: it ends within its head", file, at_the_end=last)
+
+
+def _truncate(file: Path, size: int, entries: int) -> None:
     """Cut a file off, on the disk too: else what was cut off might be there again before an entry that comes after."""
     with file.open("r+b") as opened:
         opened.truncate(size)
+        opened.write(_head(entries))
+        opened.flush()
         os.fsync(opened.fileno())
 
 

@@ -45,7 +45,8 @@ def test_trimming_keeps_what_is_needed(tmp_path):
     assert found(journal, 12) == entries[12:]
 
 
-def test_an_entry_that_was_not_finished_is_taken_off(tmp_path):
+def test_an_entry_that_was_not_finished_is_taken_off(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "pwrite", lambda *_: 0)  # as if the process had ended before the file's head was written to
     for cut in range(1, 60):
         folder = tmp_path / str(cut)
         entries = written(folder, 5)
@@ -60,6 +61,39 @@ def test_an_entry_that_was_not_finished_is_taken_off(tmp_path):
         assert journal.append({"number": "new"}) == len(headers)
         assert [entry[1] for entry in found(journal)] == [*(e[1] for e in entries[: len(headers)]), {"number": "new"}]
         assert not list(folder.glob("*.damaged"))
+
+
+def test_a_file_that_was_cut_off_is_told_wherever_it_ends(tmp_path):
+    """Also between two entries, where every entry that is left is whole."""
+    entries = written(tmp_path / "whole", 5)
+    (whole,) = (tmp_path / "whole").glob("*.log")
+    data = whole.read_bytes()
+    for size in range(len(data)):
+        folder = tmp_path / str(size)
+        folder.mkdir()
+        file = folder / whole.name
+        file.write_bytes(data[:size])
+        journal = Journal(folder)
+        headers, problem = journal.recover(0)
+        assert problem.startswith(f"{file}: ")
+        assert len(headers) < len(entries)
+        assert size < 16 or "damaged" in problem
+        assert found(journal) == entries[: len(headers)]
+        assert journal.append({}) == len(headers)
+        assert Journal(folder).recover(0)[1] == ""
+
+
+@pytest.mark.parametrize("end", ["sync", "rotate", "close"])
+@pytest.mark.parametrize("is_known", [False, True])
+def test_entries_that_nobody_waited_for_count_once_they_are_on_the_disk(tmp_path, end, is_known):
+    journal = Journal(tmp_path, sync=False)
+    journal.recover(0)
+    journal.append({"number": 0})
+    if is_known:
+        getattr(journal, end)()
+    (file,) = tmp_path.glob("*.log")
+    os.truncate(file, 16)  # what is left is the head
+    assert ("damaged" in Journal(tmp_path).recover(0)[1]) is is_known
 
 
 @pytest.mark.parametrize("most_bytes", [200, 1 << 20])
