@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from reference.exists_scope import kept_apart
 from reference.query_text import duration_ms
 from reference.rewriting import rewrite
 from reference.windows import All, Count, EventTime, Now, Range, Sliding, Triples, Window
@@ -143,3 +144,22 @@ def test_order_by_counts_outside_of_braces_only() -> None:
     assert rewrite(f"PREFIX : <http://e/> SELECT ?s {WINDOW} {{ WINDOW :w {{ ?s ?p ?o }} }} ORDER BY ?s").ordered
     inner = "{ SELECT ?s { ?s ?p ?o } ORDER BY ?s LIMIT 1 }"
     assert not rewrite(f"PREFIX : <http://e/> SELECT ?s {WINDOW} {{ WINDOW :w {{ ?s ?p ?o }} {inner} }}").ordered
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("{ P FILTER NOT EXISTS { Q } }", "{ P FILTER NOT EXISTS { Q } }"),
+        ("{ O { P FILTER EXISTS { Q } } }", "{ O { SELECT * { P FILTER EXISTS { Q } } } }"),
+        ("{ O { P BIND(EXISTS { Q } AS ?x) } }", "{ O { SELECT * { P BIND(EXISTS { Q } AS ?x) } } }"),
+        ("{ { P } UNION { P FILTER(!EXISTS { Q }) } }", "{ { P } UNION { SELECT * { P FILTER(!EXISTS { Q }) } } }"),
+        ("{ O OPTIONAL { P FILTER EXISTS { Q } } }", "{ O OPTIONAL { P FILTER EXISTS { Q } } }"),
+        (
+            "{ O { N OPTIONAL { P FILTER EXISTS { Q } } } }",
+            "{ O { SELECT * { N OPTIONAL { P FILTER EXISTS { Q } } } } }",
+        ),
+        ("{ P FILTER EXISTS { Q { R FILTER EXISTS { S } } } }", "{ P FILTER EXISTS { Q { R FILTER EXISTS { S } } } }"),
+    ],
+)
+def test_groups_with_exists_are_sub_selects(pattern: str, expected: str) -> None:
+    assert kept_apart(f"SELECT * {pattern}") == f"SELECT * {expected}"
