@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from reference import cqels, csparql, rspql
 from reference.exists_scope import kept_apart
+from reference.negated_paths import spelled_out
 from reference.query_text import QueryText, duration_ms
 from reference.windows import Window
 
@@ -58,7 +59,7 @@ Replaced = tuple[int, str] | None
 
 def rewrite(text: str, streams: Collection[str] = ()) -> Rewritten:
     """Take out REGISTER and FROM, turn windows into graphs. `streams` are those that `STREAM ?s` may stand for."""
-    query, asked = QueryText(kept_apart(text)), Rewritten()
+    query, asked = QueryText(kept_apart(spelled_out(text))), Rewritten()
     parts, at = [], 0
     after: dict[int, str] = {}
     while at < len(query.words):

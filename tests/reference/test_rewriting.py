@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reference.exists_scope import kept_apart
+from reference.negated_paths import spelled_out
 from reference.query_text import duration_ms
 from reference.rewriting import rewrite
 from reference.windows import All, Count, EventTime, Now, Range, Sliding, Triples, Window
@@ -163,3 +164,19 @@ def test_order_by_counts_outside_of_braces_only() -> None:
 )
 def test_groups_with_exists_are_sub_selects(pattern: str, expected: str) -> None:
     assert kept_apart(f"SELECT * {pattern}") == f"SELECT * {expected}"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("{ ?a !:p ?b . }", "{ { SELECT ?a ?b { ?a ?negated0 ?b FILTER(?negated0 != :p) } } . }"),
+        ("{ ?a !^:p ?b }", "{ { SELECT ?b ?a { ?b ?negated0 ?a FILTER(?negated0 != :p) } } }"),
+        ("{ :x !<p> ?b . ?b :q 1 }", "{ { SELECT ?b { :x ?negated0 ?b FILTER(?negated0 != <p>) } } . ?b :q 1 }"),
+        ("{ ?a ?p ?b FILTER(?p != :p && !BOUND(?b)) }", None),
+        ("{ ?a !:p/:q ?b }", None),
+        ("{ ?a !(:p|:q) ?b }", None),
+        ("{ ?a :p ?b FILTER EXISTS { ?a !:q ?b } }", None),
+    ],
+)
+def test_negated_paths_are_spelled_out(pattern: str, expected: str | None) -> None:
+    assert spelled_out(f"SELECT * {pattern}") == f"SELECT * {expected or pattern}"
