@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from reference import cqels, csparql, rspql
-from reference.exists_scope import kept_apart
+from reference.group_scope import kept_apart
 from reference.negated_paths import spelled_out
 from reference.query_text import QueryText, duration_ms
 from reference.windows import Window

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reference.exists_scope import kept_apart
+from reference.group_scope import kept_apart
 from reference.negated_paths import spelled_out
 from reference.query_text import duration_ms
 from reference.rewriting import rewrite
@@ -43,7 +43,7 @@ WHERE {{ WINDOW :w {{ ?s :p "WINDOW :w {{"@en }} # WINDOW :w {{
     ]
     first, second = (window.graph for window in asked.windows)
     assert f'{{ GRAPH <{first}> {{ ?s :p "WINDOW :w {{"@en }} # WINDOW :w {{\n' in asked.sparql
-    assert f'GRAPH <{second}> {{ ?s :q ?v FILTER(?v <= 3 && ?v>=1 || ?v = "1"^^:t) }}' in asked.sparql
+    assert f'GRAPH <{second}> {{ SELECT * {{ ?s :q ?v FILTER(?v <= 3 && ?v>=1 || ?v = "1"^^:t) }} }}' in asked.sparql
     assert "REGISTER" not in asked.sparql
     assert "FROM" not in asked.sparql
 
@@ -151,6 +151,8 @@ def test_order_by_counts_outside_of_braces_only() -> None:
     ("pattern", "expected"),
     [
         ("{ P FILTER NOT EXISTS { Q } }", "{ P FILTER NOT EXISTS { Q } }"),
+        ("{ O { P } }", "{ O { P } }"),
+        ("{ O GRAPH ?g { P FILTER(?a) } }", "{ O GRAPH ?g { SELECT * { P FILTER(?a) } } }"),
         ("{ O { P FILTER EXISTS { Q } } }", "{ O { SELECT * { P FILTER EXISTS { Q } } } }"),
         ("{ O { P BIND(EXISTS { Q } AS ?x) } }", "{ O { SELECT * { P BIND(EXISTS { Q } AS ?x) } } }"),
         ("{ { P } UNION { P FILTER(!EXISTS { Q }) } }", "{ { P } UNION { SELECT * { P FILTER(!EXISTS { Q }) } } }"),
@@ -162,7 +164,7 @@ def test_order_by_counts_outside_of_braces_only() -> None:
         ("{ P FILTER EXISTS { Q { R FILTER EXISTS { S } } } }", "{ P FILTER EXISTS { Q { R FILTER EXISTS { S } } } }"),
     ],
 )
-def test_groups_with_exists_are_sub_selects(pattern: str, expected: str) -> None:
+def test_groups_with_expressions_are_sub_selects(pattern: str, expected: str) -> None:
     assert kept_apart(f"SELECT * {pattern}") == f"SELECT * {expected}"
 
 
