@@ -90,8 +90,16 @@ class Patterns:
             kinds = [self.more, self.more, self.more]
         if self.leaves > 0 and depth and not self.simple:
             kinds += [self.optional, self.optional, self.optional, self.union, self.union]
-            kinds += [] if plain else [self.minus, self.minus, *[self.exists] * 4, self.sub_select, self.sub_select]
-            kinds += [self.nested] if plain else [self.nested, self.bind_exists]
+            kinds += [self.nested, self.exists]
+            if not plain:
+                kinds += [
+                    self.minus,
+                    self.minus,
+                    *[self.exists] * 3,
+                    self.sub_select,
+                    self.sub_select,
+                    self.bind_exists,
+                ]
         kinds += [self.filter, self.filter] + (
             [] if plain else [self.bind] if self.simple else [self.bind, self.values]
         )
@@ -188,8 +196,8 @@ class Patterns:
         return Part(f"FILTER({condition(self.dice, self.known(scope))})"), []
 
     def exists(self, home: Home, depth: int, scope: Variables) -> tuple[Part, Variables]:
-        """Sometimes with a filter that compares with the solution outside."""
-        parts, more = self.group(home, min(1, depth - 1), plain=True)
+        """Sometimes with a filter that compares with the solution outside; also in another EXISTS."""
+        parts, more = self.group(home, min(1, abs(depth) - 1), plain=True)
         if self.dice.random() < 0.4:
             compared = condition(self.dice, self.known([*scope, *more]))
             parts.append(Part(f"FILTER({compared})"))

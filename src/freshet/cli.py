@@ -15,6 +15,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from freshet.arguments import milliseconds, recordings_of, text_of, text_or_file
 from freshet.rdf.errors import FreshetError, InputError
 
 app = typer.Typer(
@@ -39,9 +40,6 @@ DialectOption = Annotated[
     str | None,
     typer.Option(metavar="sparql|rspql|csparql|cqels", help="The query language; recognised where it is not given."),
 ]
-
-
-_LONGEST_NAME = 1024
 
 
 class AnswerFormat(StrEnum):
@@ -194,13 +192,13 @@ def replay(
     from freshet.runtime.session import Session
 
     with Session(services=service) as session:
-        recordings = _recordings(stream)
+        recordings = recordings_of(stream)
         left = {iri.removeprefix("<").removesuffix(">") for iri in absorb}
         if unknown := sorted(left - recordings.keys()):
             raise InputError(f"--absorb: no recording is given for the stream <{unknown[0]}>")
         session.load(*data)
         for iri in recordings:
-            session.stream(iri, lateness_ms=_milliseconds(lateness), absorb=iri in left)
+            session.stream(iri, lateness_ms=milliseconds(lateness), absorb=iri in left)
 
         def show(told: Report) -> None:
             if format is ReportFormat.NDJSON:
@@ -208,10 +206,10 @@ def replay(
             else:
                 print(show_report(told, session.dictionary))
 
-        every_ms = None if every is None else _milliseconds(every, "--every")
+        every_ms = None if every is None else milliseconds(every, "--every")
         for written in query:
             session.register(
-                _text_of(written),
+                text_of(written),
                 name=written.stem,
                 file=str(written),
                 dialect=dialect,
@@ -247,7 +245,7 @@ def query(
     from freshet.results.write import write_answer
     from freshet.runtime.session import Session
 
-    text, file = _text_or_file(query)
+    text, file = text_or_file(query)
     with Session(services=service) as session:
         session.load(*data)
         answer = session.query(text, file=file, dialect=dialect, timeout_seconds=timeout)
@@ -276,13 +274,13 @@ def explain(
     from freshet.runtime.explaining import analyze as analyze_query
     from freshet.runtime.explaining import explain as explain_query
 
-    text, file = _text_or_file(query)
+    text, file = text_or_file(query)
     if analyze:
         explained = analyze_query(
             text,
-            _recordings(stream),
+            recordings_of(stream),
             data,
-            lateness_ms=_milliseconds(lateness),
+            lateness_ms=milliseconds(lateness),
             file=file,
             dialect=dialect,
             services=service,
@@ -328,52 +326,6 @@ def bench(
         print(figures_json(name, figures))
     else:
         Console().print(figures_table(name, figures))
-
-
-def _recordings(given: list[str]) -> dict[str, list[Path]]:
-    """The files of each stream, from IRI=FILE."""
-    recordings: dict[str, list[Path]] = {}
-    for each in given:
-        iri, equals, file = each.partition("=")
-        if not equals:
-            raise InputError(f"-s takes IRI=FILE, not {each!r}")
-        # An IRI may hold an equals sign; a file that is there decides where it ends.
-        while "=" in file and not Path(file).exists():
-            more, _, file = file.partition("=")
-            iri = f"{iri}={more}"
-        if not Path(file).is_file():
-            raise InputError("there is no such file", file=file)
-        recordings.setdefault(iri.removeprefix("<").removesuffix(">"), []).append(Path(file))
-    return recordings
-
-
-def _milliseconds(duration: str, option: str = "--lateness") -> int:
-    from freshet.runtime.durations import setting_ms
-
-    try:
-        return setting_ms(duration)
-    except ValueError as error:
-        raise InputError(f"{option}: {error}") from None
-
-
-def _text_of(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=str(file)) from error
-    except UnicodeDecodeError as error:
-        raise InputError("is not UTF-8", file=str(file)) from error
-
-
-def _text_or_file(query: str) -> tuple[str, str | None]:
-    """A query as given on the command line: the name of a file where there is one, or else the text.
-
-    A word without a brace is no query, but the name of a file that is missing.
-    """
-    is_name = len(query.split()) == 1 and "{" not in query
-    if is_name or ("\n" not in query and len(query) < _LONGEST_NAME and Path(query).is_file()):
-        return _text_of(Path(query)), query
-    return query, None
 
 
 def main() -> NoReturn:

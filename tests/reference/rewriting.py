@@ -10,6 +10,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from reference import cqels, csparql, rspql
+from reference.group_scope import kept_apart
+from reference.negated_paths import spelled_out
 from reference.query_text import QueryText, duration_ms
 from reference.windows import Window
 
@@ -57,7 +59,7 @@ Replaced = tuple[int, str] | None
 
 def rewrite(text: str, streams: Collection[str] = ()) -> Rewritten:
     """Take out REGISTER and FROM, turn windows into graphs. `streams` are those that `STREAM ?s` may stand for."""
-    query, asked = QueryText(text), Rewritten()
+    query, asked = QueryText(kept_apart(spelled_out(text))), Rewritten()
     parts, at = [], 0
     after: dict[int, str] = {}
     while at < len(query.words):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from reference.group_scope import kept_apart
+from reference.negated_paths import spelled_out
 from reference.query_text import duration_ms
 from reference.rewriting import rewrite
 from reference.windows import All, Count, EventTime, Now, Range, Sliding, Triples, Window
@@ -41,7 +43,7 @@ WHERE {{ WINDOW :w {{ ?s :p "WINDOW :w {{"@en }} # WINDOW :w {{
     ]
     first, second = (window.graph for window in asked.windows)
     assert f'{{ GRAPH <{first}> {{ ?s :p "WINDOW :w {{"@en }} # WINDOW :w {{\n' in asked.sparql
-    assert f'GRAPH <{second}> {{ ?s :q ?v FILTER(?v <= 3 && ?v>=1 || ?v = "1"^^:t) }}' in asked.sparql
+    assert f'GRAPH <{second}> {{ SELECT * {{ ?s :q ?v FILTER(?v <= 3 && ?v>=1 || ?v = "1"^^:t) }} }}' in asked.sparql
     assert "REGISTER" not in asked.sparql
     assert "FROM" not in asked.sparql
 
@@ -143,3 +145,40 @@ def test_order_by_counts_outside_of_braces_only() -> None:
     assert rewrite(f"PREFIX : <http://e/> SELECT ?s {WINDOW} {{ WINDOW :w {{ ?s ?p ?o }} }} ORDER BY ?s").ordered
     inner = "{ SELECT ?s { ?s ?p ?o } ORDER BY ?s LIMIT 1 }"
     assert not rewrite(f"PREFIX : <http://e/> SELECT ?s {WINDOW} {{ WINDOW :w {{ ?s ?p ?o }} {inner} }}").ordered
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("{ P FILTER NOT EXISTS { Q } }", "{ P FILTER NOT EXISTS { Q } }"),
+        ("{ O { P } }", "{ O { P } }"),
+        ("{ O GRAPH ?g { P FILTER(?a) } }", "{ O GRAPH ?g { SELECT * { P FILTER(?a) } } }"),
+        ("{ O { P FILTER EXISTS { Q } } }", "{ O { SELECT * { P FILTER EXISTS { Q } } } }"),
+        ("{ O { P BIND(EXISTS { Q } AS ?x) } }", "{ O { SELECT * { P BIND(EXISTS { Q } AS ?x) } } }"),
+        ("{ { P } UNION { P FILTER(!EXISTS { Q }) } }", "{ { P } UNION { SELECT * { P FILTER(!EXISTS { Q }) } } }"),
+        ("{ O OPTIONAL { P FILTER EXISTS { Q } } }", "{ O OPTIONAL { P FILTER EXISTS { Q } } }"),
+        (
+            "{ O { N OPTIONAL { P FILTER EXISTS { Q } } } }",
+            "{ O { SELECT * { N OPTIONAL { P FILTER EXISTS { Q } } } } }",
+        ),
+        ("{ P FILTER EXISTS { Q { R FILTER EXISTS { S } } } }", "{ P FILTER EXISTS { Q { R FILTER EXISTS { S } } } }"),
+    ],
+)
+def test_groups_with_expressions_are_sub_selects(pattern: str, expected: str) -> None:
+    assert kept_apart(f"SELECT * {pattern}") == f"SELECT * {expected}"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("{ ?a !:p ?b . }", "{ { SELECT ?a ?b { ?a ?negated0 ?b FILTER(?negated0 != :p) } } . }"),
+        ("{ ?a !^:p ?b }", "{ { SELECT ?b ?a { ?b ?negated0 ?a FILTER(?negated0 != :p) } } }"),
+        ("{ :x !<p> ?b . ?b :q 1 }", "{ { SELECT ?b { :x ?negated0 ?b FILTER(?negated0 != <p>) } } . ?b :q 1 }"),
+        ("{ ?a ?p ?b FILTER(?p != :p && !BOUND(?b)) }", None),
+        ("{ ?a !:p/:q ?b }", None),
+        ("{ ?a !(:p|:q) ?b }", None),
+        ("{ ?a :p ?b FILTER EXISTS { ?a !:q ?b } }", None),
+    ],
+)
+def test_negated_paths_are_spelled_out(pattern: str, expected: str | None) -> None:
+    assert spelled_out(f"SELECT * {pattern}") == f"SELECT * {expected or pattern}"

@@ -322,7 +322,7 @@ def test_remote_data(cli: CommandLine, folder: Path) -> None:
         assert report["bindings"][0]["name"] == literal("Ada")
         assert report["service"]["refreshes"] == 1
         shown = cli(*arguments[:-2], "--service", "127.0.0.1").out
-        assert "rows, accuracy about 1.00, 1 refreshes" in shown
+        assert "1 row, accuracy about 1.00, 1 refresh, oldest" in shown
         refused = cli(*arguments)
         assert refused.status == 2
         assert "may not ask" in refused.error_line

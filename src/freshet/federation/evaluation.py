@@ -155,4 +155,4 @@ class Evaluation:
                 _log.warning("the query %s is answered by all its endpoints again", self.query)
 
     def _shown(self) -> str:
-        return f"accuracy about {self.accuracy:.2f} with {self.refreshes} refreshes"
+        return f"accuracy about {self.accuracy:.2f} with {self.refreshes} refresh{'' if self.refreshes == 1 else 'es'}"

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from freshet.algebra.windows import EventTimeWindow, WindowOperator
 from freshet.native.clock_member import ClockedQuery, ClockMember
+from freshet.native.failures import warn_gone
 from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, NEVER, close_at, seen_before, time_of
 from freshet.native.rhythm import Rhythm
@@ -345,6 +346,8 @@ class Clock:
         except BrokenPipeError:  # nobody reads anything any more
             raise
         except Exception as error:  # whatever goes wrong in one query must not stop the others
-            if not member.removed:
+            if member.removed:
+                warn_gone(member.name, error)
+            else:
                 self.remove(member.name)
                 self._on_failure(member.name, error)

@@ -103,7 +103,7 @@ class ClockMember:
             report = self.query.report(time_ms)
             if report is not None:
                 self.query.on_report(report)
-        if self.limit_seconds is None or _UNLIMITED.get():
+        if self.limit_seconds is None or self.removed or _UNLIMITED.get():
             return
         if (took := time.perf_counter() - began) > self.limit_seconds:
             raise TimeoutError(f"a step took {took:.3g} s, its limit is {self.limit_seconds:g} s")

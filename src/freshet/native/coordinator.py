@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -11,6 +10,7 @@ from freshet.algebra.nodes import Query
 from freshet.algebra.windows import AllWindow, EventTimeWindow
 from freshet.federation.evaluation import Constraints
 from freshet.native.connections import AnyClock, Connections
+from freshet.native.failures import reason_of, warn_failed
 from freshet.native.forgetting import Forgetting
 from freshet.native.hosting import Graphs, Hosting
 from freshet.native.kept_windows import KeptWindows
@@ -55,7 +55,7 @@ class Engine:
         self._connections = Connections(dictionary)
         self.streams = self._connections.streams
         self._graphs = graphs
-        self._tell_failure = on_failure or _warn
+        self._tell_failure = on_failure or warn_failed
         self._queries: dict[str, AnyClock] = {}
         self._members: Counter[AnyClock] = Counter()  # how many queries each clock has
         self.on_untold: Callable[[str, Freshness], None] | None = None  # evaluations with SERVICE that report nothing
@@ -308,16 +308,18 @@ class Engine:
 
     def _failed(self, known_as: str, error: Exception) -> None:
         """What a clock knows under a name has failed, and is gone."""
-        for name in self._plans.members(known_as):
+        names = self._plans.members(known_as)
+        for name in names:  # all, before anybody is told: who is told may change what is registered
             self._leave(name)
             self._plans.leave(name)
-            self._connect()
-            self._tell_failure(name, _reason(error))
+        self._connect()
+        for name in names:
+            self._tell_failure(name, reason_of(error))
 
     def _member_failed(self, name: str, error: Exception) -> None:
         """One of those that share a plan has failed; the others go on."""
         self.unregister(name)
-        self._tell_failure(name, _reason(error))
+        self._tell_failure(name, reason_of(error))
 
     def _untold(self, name: str, told: Freshness) -> None:
         if self.on_untold is not None:
@@ -347,11 +349,3 @@ class Engine:
     def _connect(self) -> None:
         self._connections.connect(self._clocks())
         self._budget.connected()
-
-
-def _reason(error: Exception) -> str:
-    return error.message if isinstance(error, FreshetError) else f"{type(error).__name__}: {error}"
-
-
-def _warn(name: str, reason: str) -> None:
-    warnings.warn(f"the query {name} failed and was removed: {reason}", stacklevel=2)

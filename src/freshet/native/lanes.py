@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from freshet.native.failures import warn_gone
 from freshet.native.lane import MOST_BEHIND, Lane
 from freshet.native.owned_lock import OwnedLock
 from freshet.results.report import Report
@@ -76,7 +77,12 @@ class Lanes:
         def tell(report: Report) -> None:
             with self.telling():
                 if self._lanes.get(query) is lane and not lane.is_closed:
-                    deliver(report)
+                    try:
+                        deliver(report)
+                    except Exception as error:
+                        if not lane.is_closed or isinstance(error, BrokenPipeError):
+                            raise
+                        warn_gone(query, error)
                     lane.reported = lane.moment
 
         return tell

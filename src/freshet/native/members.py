@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from freshet.algebra.nodes import StreamOperator
+from freshet.native.failures import warn_gone
 from freshet.native.one_way_index import Ids
 from freshet.results.report import Report
 
@@ -60,5 +61,7 @@ class Members:
             except BrokenPipeError:  # nobody reads anything any more
                 raise
             except Exception as error:  # whoever takes one query's reports must not stop the others
-                if takers[number] is on_report:  # else it has removed itself before
+                if takers[number] is on_report:
                     self._on_failure(name, error)
+                else:  # it has removed itself before
+                    warn_gone(name, error)

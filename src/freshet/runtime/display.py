@@ -27,6 +27,15 @@ def show_time(time_ms: int | None) -> str:
     return moment.strftime("%Y-%m-%d %H:%M:%S") + (f".{time_ms % 1000:03d}" if time_ms % 1000 else "")
 
 
+def show_count(number: int, one: str, many: str = "") -> str:
+    """How many there are of a thing.
+
+    >>> show_count(1, "row"), show_count(1200, "batch", "batches")
+    ('1 row', '1,200 batches')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def show_seconds(seconds: float) -> str:
     """A span of time with a unit that suits it.
 
@@ -72,7 +81,7 @@ def show_freshness(freshness: Freshness | None) -> str:
     """How good an answer with remote data is, in brief, with a comma in front; nothing where there are none."""
     if freshness is None:
         return ""
-    parts = [f", accuracy about {freshness.accuracy:.2f}, {freshness.refreshes:,} refreshes"]
+    parts = [f", accuracy about {freshness.accuracy:.2f}, {show_count(freshness.refreshes, 'refresh', 'refreshes')}"]
     parts += [f"oldest {show_seconds(freshness.oldest_ms / 1000)}"] if freshness.oldest_ms else []
     parts += [f"missed: {' and '.join(freshness.missed)}"] if freshness.missed else []
     parts += [freshness.failing] if freshness.failing else []
@@ -82,8 +91,8 @@ def show_freshness(freshness: Freshness | None) -> str:
 def show_report(report: Report, dictionary: Dictionary) -> str:
     """A report as a heading and a line a solution, or a line a triple."""
     shown = report.shown
-    what = "rows" if report.graph is None else "triples"
-    heading = f"{report.query} at {show_time(report.time_ms)} ({report.stream.value}, {len(shown.rows):,} {what}"
+    count = show_count(len(shown.rows), "row" if report.graph is None else "triple")
+    heading = f"{report.query} at {show_time(report.time_ms)} ({report.stream.value}, {count}"
     lines = [f"{heading}{show_freshness(report.freshness)})"]
     for row in shown.rows:
         if report.graph is not None:

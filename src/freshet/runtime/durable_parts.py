@@ -76,9 +76,13 @@ class Outbox:
             self.made.append(entry)
 
     def hand_to(self, on_report: Callable[[Report], None]) -> None:
-        """A callback gets what waits, and all from now on."""
+        """A callback gets what waits, and all from now on; where it raises, the rest waits on."""
         for report in self.query:
-            on_report(report)
+            try:
+                on_report(report)
+            except BaseException:
+                self.waiting.appendleft(report)  # nobody has received it
+                raise
         self.on_report = on_report
 
     def oldest(self, default: int) -> int:

@@ -18,9 +18,10 @@ from freshet.native.coordinator import Engine
 from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.native.owned_lock import OwnedLock
 from freshet.native.releases import catching_up, done_for
+from freshet.native.turns import EndedError
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
-from freshet.rdf.errors import InputError
+from freshet.rdf.errors import FreshetError, InputError
 from freshet.rdf.reading import Quads
 from freshet.results.report import Report
 from freshet.runtime.checkpoint import Checkpoint, needs_everything
@@ -68,6 +69,7 @@ class DurableSession:
         self._depth = 0
         self._written = -1  # up to which entry it is on the disk that reports have been received
         self._restoring = True
+        self._ended_by = ""  # what ended an entry in the middle, so that its reports are to come after a restart
         self._closed = False
 
     def restore(self) -> None:
@@ -229,7 +231,7 @@ class DurableSession:
 
     def _mark_now(self) -> None:
         self._checkpoint.delivered = self._delivered()
-        if self._depth == 0:
+        if self._depth == 0 and not self._ended_by:
             self._checkpoint.mark(self._checkpoint.journal.next_sequence)
 
     def close(self) -> None:
@@ -243,7 +245,7 @@ class DurableSession:
             with suppress(CheckpointError):
                 if stopped_at or self._delivered() > self._written:
                     self._append({"kind": "received", "stopped_at": stopped_at}, always=True)
-            self._done = self._checkpoint.journal.next_sequence - 1
+            self._note_done(self._current)
             self._mark_now()
             self._closed = True
         self._checkpoint.close()
@@ -269,12 +271,22 @@ class DurableSession:
         try:
             with done_for(sequence):
                 yield
+        except FreshetError:
+            raise
+        except BaseException as error:
+            self._ended_by = type(error).__name__
+            raise
         finally:
             self._depth -= 1
             if self._depth == 0:
-                self._done = self._checkpoint.journal.next_sequence - 1 if not self._restoring else sequence
+                self._note_done(sequence)
             else:
                 self._current = outer
+
+    def _note_done(self, sequence: int) -> None:
+        """All is done up to an entry, and what callbacks have done within it; not where that was ended."""
+        if not self._ended_by:
+            self._done = self._checkpoint.journal.next_sequence - 1 if not self._restoring else sequence
 
     def _mark_if_due(self, sequence: int) -> None:
         """Before anything of an entry is done; not within another one."""
@@ -301,6 +313,8 @@ class DurableSession:
         """Before anything of an entry is done, also of one that may be refused."""
         if self._closed:
             raise InputError("the session is closed")
+        if self._ended_by:
+            raise EndedError(self._ended_by)
         self._tell_trouble()
         self._mark_if_due(self._checkpoint.journal.next_sequence)
 

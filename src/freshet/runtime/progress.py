@@ -14,7 +14,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from freshet.runtime.display import show_bytes, show_seconds, show_time
+from freshet.runtime.display import show_bytes, show_count, show_seconds, show_time
 from freshet.runtime.join_notes import join_line
 from freshet.runtime.metrics import Metrics, QueryCounts, Snapshot, StreamCounts, percentiles
 
@@ -109,7 +109,7 @@ class PlainProgress:
             for row in first_rows[:ROWS_ON_A_LINE]
         )
         more = "; ..." if rows > min(len(first_rows), ROWS_ON_A_LINE) else ""
-        _line(self._out, f"{query} at {show_time(time_ms)}, {_count(rows, 'row')}{freshness}: {shown}{more}")
+        _line(self._out, f"{query} at {show_time(time_ms)}, {show_count(rows, 'row')}{freshness}: {shown}{more}")
 
     def note(self, message: str) -> None:
         """A line on `err`."""
@@ -239,15 +239,18 @@ def summary(metrics: Metrics) -> str:
     seconds = snapshot.active_seconds
     rate = f", {snapshot.records / seconds:,.0f} a second" if seconds > 0 else ""
     lines = [
-        f"{_count(snapshot.records, 'record')} in {show_seconds(seconds)}{rate}"
-        f" ({snapshot.rejected:,} rejected, {snapshot.late:,} late, {_count(snapshot.batches, 'batch', 'batches')})",
-        f"{_count(snapshot.reports, 'window')} reported, {_count(snapshot.rows, 'answer')}",
+        f"{show_count(snapshot.records, 'record')} in {show_seconds(seconds)}{rate}"
+        f" ({snapshot.rejected:,} rejected, {snapshot.late:,} late,"
+        f" {show_count(snapshot.batches, 'batch', 'batches')})",
+        f"{show_count(snapshot.reports, 'window')} reported, {show_count(snapshot.rows, 'answer')}",
     ]
     if snapshot.waited:
-        lines.append(f"{_count(snapshot.waited, 'batch', 'batches')} waited until windows had room")
+        lines.append(f"{show_count(snapshot.waited, 'batch', 'batches')} waited until windows had room")
     lines += [f"  join of {name}: {join_line(counts)}" for name, counts in snapshot.joins.items()]
     for name, counts in snapshot.queries.items():
-        lines.append(f"  {name}: {_count(counts.reports, 'window')}, {_count(counts.rows, 'answer')}{_latency(counts)}")
+        lines.append(
+            f"  {name}: {show_count(counts.reports, 'window')}, {show_count(counts.rows, 'answer')}{_latency(counts)}"
+        )
         if counts.failure is not None:
             lines.append(f"  {name} failed and was removed: {counts.failure}")
     if marks := percentiles(snapshot.latencies_ms, 50, 99):
@@ -269,8 +272,8 @@ def _last_report(name: str, counts: QueryCounts, room: int) -> RenderableType:
     if len(shown) < counts.last_row_count and counts.variables:
         table.add_row(Text(f"... {counts.last_row_count - len(shown):,} more", style="dim"))
     heading = (
-        f"{name} at {show_time(counts.last_time_ms)}: {_count(counts.last_row_count, 'row')}"
-        f" ({_count(counts.reports, 'report')} so far{_latency(counts)})"
+        f"{name} at {show_time(counts.last_time_ms)}: {show_count(counts.last_row_count, 'row')}"
+        f" ({show_count(counts.reports, 'report')} so far{_latency(counts)})"
     )
     return Group(_heading(heading), table)
 
@@ -293,11 +296,11 @@ def _freshness(counts: QueryCounts) -> str:
     if counts.freshness is None:
         return ""
     oldest_ms, failing = counts.freshness.oldest_ms, counts.freshness.failing
-    told = f", accuracy about {counts.freshness.accuracy:.2f}, {counts.refreshes:,} refreshes"
+    refreshes = show_count(counts.refreshes, "refresh", "refreshes")
+    told = f", accuracy about {counts.freshness.accuracy:.2f}, {refreshes}"
     told += f", oldest {show_seconds(oldest_ms / 1000)}" if oldest_ms else ""
-    told += (
-        f", constraints missed {counts.missed:,} times ({' and '.join(counts.last_missed)})" if counts.missed else ""
-    )
+    if counts.missed:
+        told += f", constraints missed {show_count(counts.missed, 'time')} ({' and '.join(counts.last_missed)})"
     return told + (f", {failing}" if failing else "")
 
 
@@ -311,8 +314,9 @@ def _windows(snapshot: Snapshot) -> str:
 def _counts(snapshot: Snapshot) -> str:
     waited = f" ({snapshot.waited:,} waited for room in windows)" if snapshot.waited else ""
     return (
-        f"{_count(snapshot.records, 'record')}, {snapshot.rejected:,} rejected, {snapshot.late:,} late,"
-        f" {_count(snapshot.batches, 'batch', 'batches')}{waited}, {_count(snapshot.reports, 'window')} reported"
+        f"{show_count(snapshot.records, 'record')}, {snapshot.rejected:,} rejected, {snapshot.late:,} late,"
+        f" {show_count(snapshot.batches, 'batch', 'batches')}{waited},"
+        f" {show_count(snapshot.reports, 'window')} reported"
     )
 
 
@@ -329,10 +333,6 @@ def _since(counts: StreamCounts, snapshot: Snapshot) -> str:
     if counts.last_batch_at is None:
         return "-"
     return f"batch {show_seconds(snapshot.now - counts.last_batch_at)} ago"
-
-
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def _line(console: Console, text: str) -> None:

@@ -28,8 +28,9 @@ from freshet.runtime.pipeline_file import read_pipeline
 from freshet.runtime.pipeline_model import ContinuousQuery, FilesSink, Pipeline, Stream
 from freshet.runtime.pipeline_model import KafkaSink as KafkaSinkSection
 from freshet.runtime.progress import Progress, progress, summary
+from freshet.runtime.query_failure import QueryFailure
 from freshet.runtime.run_id import run_id
-from freshet.runtime.session import QueryFailure, Session
+from freshet.runtime.session import Session
 from freshet.runtime.sinks import FileSink, Sink
 from freshet.runtime.spark_offsets import go_back
 from freshet.runtime.stream_parts import stream_parts, user_functions

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -37,6 +36,7 @@ from freshet.runtime.durable_parts import Position, Registration, StreamOptions,
 from freshet.runtime.durable_session import DurableSession
 from freshet.runtime.open_graph import open_graph
 from freshet.runtime.pushing import Pushed, Pushing
+from freshet.runtime.query_failure import OnFailure, QueryFailure, tell
 from freshet.runtime.registered_query import RegisteredQuery
 from freshet.runtime.session_checks import (
     absorbed,
@@ -51,17 +51,6 @@ from freshet.store.dataset import DatasetSnapshot, StoredDataset
 from freshet.store.graph_directory import GraphDirectory
 from freshet.store.stream_windows import DEFAULT_BUDGET_BYTES
 from freshet.syntax.parser import parse_query
-
-
-@dataclass(frozen=True, slots=True)
-class QueryFailure:
-    """A query that failed and was removed; the others went on."""
-
-    query: str
-    reason: str
-
-    def __str__(self) -> str:
-        return f"the query {self.query} failed and was removed: {self.reason}"
 
 
 class Session:
@@ -82,7 +71,7 @@ class Session:
     def __init__(
         self,
         *,
-        on_failure: Callable[[QueryFailure], None] | None = None,
+        on_failure: OnFailure | None = None,
         services: Iterable[str] | ServiceSettings = (),
         checkpoint: str | Path | None = None,
         checkpoint_seconds: float = EVERY_SECONDS,
@@ -90,7 +79,9 @@ class Session:
         stored: StoredDataset | None = None,
         window_bytes: int | None = None,
     ) -> None:
-        """`services` are the hosts that SERVICE may ask (`example.org`, `localhost:3030`), none if not given.
+        """`on_failure` hears of each query that fails, with its reason; what it raises is a warning.
+
+        `services` are the hosts that SERVICE may ask (`example.org`, `localhost:3030`), none if not given.
 
         With a `checkpoint` folder, everything but one-shot queries outlives the process (docs/recovery.md): what is
         in the folder is taken up, and whatever changes the session is on the disk when the call returns. Where `sync`
@@ -209,8 +200,8 @@ class Session:
         It is evaluated whenever one of its windows moves, or every so often (`every_ms`, COMPUTED EVERY). Moments that
         do not satisfy all conditions in `report` (`change`: an element came or went, `non-empty`: some window holds
         anything, `close`: none) are passed over. A query that fails, or that takes longer than `limit_seconds` over
-        one step, is removed and added to `failures`. So is one whose callback raises. Callbacks may register and
-        unregister queries, this one too.
+        one step, is removed and added to `failures`. So is one whose callback raises; the others go on. Callbacks may
+        register and unregister queries, this one too.
 
         A query with SERVICE keeps local views of the remote data, and refreshes what matters most so that an evaluation
         takes no longer than `latency_ms`; where an `accuracy` is given, no more than that needs. Its reports come from
@@ -388,7 +379,7 @@ class Session:
         failure = QueryFailure(query, reason)
         self.failures.append(failure)
         if self._on_failure is not None:
-            self._on_failure(failure)
+            tell(self._on_failure, failure)
 
     def ndjson(self, report: Report) -> bytes:
         """A report as one line of JSON."""

@@ -100,15 +100,15 @@ def test_how_good_remote_data_make_a_query_is_shown() -> None:
     console.print(LiveProgress(metrics, console).render())
     assert isinstance(console.file, io.StringIO)
     assert (
-        "famous: no report yet, accuracy about 0.00, 0 refreshes, constraints missed 1 times (accuracy),"
+        "famous: no report yet, accuracy about 0.00, 0 refreshes, constraints missed 1 time (accuracy),"
         " <http://data.example.org/> cannot be reached: no connection" in console.file.getvalue()
     )
     metrics.report("famous", time_ms=1, rows=1, freshness=Freshness(0.8, 3, 12.0, 2000))
-    assert "accuracy about 0.80, 3 refreshes, oldest 2.0 s, constraints missed 1 times (accuracy)" in summary(metrics)
+    assert "accuracy about 0.80, 3 refreshes, oldest 2.0 s, constraints missed 1 time (accuracy)" in summary(metrics)
     view, out, _ = plain(clock, metrics)
     view.report("famous", 5_000, ["n"], 1, [("30",)], show_freshness(gone))
     assert out.getvalue() == (
-        "famous at 5000 ms, 1 row, accuracy about 0.00, 1 refreshes, missed: accuracy,"
+        "famous at 5000 ms, 1 row, accuracy about 0.00, 1 refresh, missed: accuracy,"
         " <http://data.example.org/> cannot be reached: no connection: n=30\n"
     )
 

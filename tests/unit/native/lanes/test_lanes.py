@@ -12,7 +12,8 @@ from freshet.native.clock_member import without_limits
 from freshet.rdf.elements import Elements
 from freshet.rdf.terms import Iri
 from freshet.results.report import Report
-from freshet.runtime.session import QueryFailure, Session
+from freshet.runtime.query_failure import QueryFailure
+from freshet.runtime.session import Session
 from lane_world import EX, QUICK, STREAM, lane_of, mention, query_text
 from sparql_endpoint import EndpointProcess
 from waiting import wait_until
@@ -236,15 +237,21 @@ def test_a_lane_that_cannot_go_on_is_told(session: Session, endpoint: EndpointPr
     assert lane.is_closed
 
 
-def test_what_the_owner_does_wrong_on_a_failure_is_raised(endpoint: EndpointProcess) -> None:
-    def fail(failure: QueryFailure) -> None:
-        raise KeyError("of the owner")
+@pytest.mark.parametrize("error", [KeyError("of the owner"), BrokenPipeError("of the owner")])
+def test_what_the_owner_does_wrong_on_a_failure_is_told(endpoint: EndpointProcess, error: Exception) -> None:
+    """As a warning; a closed pipe, after which nobody reads anything, is raised where somebody waits."""
 
+    def fail(failure: QueryFailure) -> None:
+        raise error
+
+    is_closed = isinstance(error, BrokenPipeError)
+    expected = pytest.raises(BrokenPipeError) if is_closed else pytest.warns(UserWarning, match="of the owner")
     with Session(services=QUICK, on_failure=fail) as session:
         session.stream(STREAM)
         session.register(query_text(endpoint), limit_seconds=1e-9)
         lane = lane_of(session)
         mention(session, 1, 1)
-        session.advance(STREAM, 10_000)
-        with pytest.raises(KeyError, match="of the owner"):
+        with expected:
+            session.advance(STREAM, 10_000)
             lane.drain()
+        assert len(session.failures) == 1

@@ -13,7 +13,8 @@ from freshet.federation.errors import ServiceError
 from freshet.native.forgetting import Forgetting
 from freshet.rdf.errors import InputError
 from freshet.results.report import Report
-from freshet.runtime.session import QueryFailure, Session
+from freshet.runtime.query_failure import QueryFailure
+from freshet.runtime.session import Session
 from sparql_endpoint import EndpointProcess
 
 

@@ -1,0 +1,56 @@
+"""What arguments of the command line stand for: recordings of streams, durations, queries and their files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from freshet.rdf.errors import InputError
+from freshet.runtime.durations import setting_ms
+
+_LONGEST_NAME = 1024  # of a file; what is longer is a query
+
+
+def recordings_of(given: list[str]) -> dict[str, list[Path]]:
+    """The files of each stream, from IRI=FILE."""
+    recordings: dict[str, list[Path]] = {}
+    for each in given:
+        iri, equals, file = each.partition("=")
+        if not equals:
+            raise InputError(f"-s takes IRI=FILE, not {each!r}")
+        # An IRI may hold an equals sign; a file that is there decides where it ends.
+        while "=" in file and not Path(file).exists():
+            more, _, file = file.partition("=")
+            iri = f"{iri}={more}"
+        if not Path(file).is_file():
+            raise InputError("there is no such file", file=file)
+        recordings.setdefault(iri.removeprefix("<").removesuffix(">"), []).append(Path(file))
+    return recordings
+
+
+def milliseconds(duration: str, option: str = "--lateness") -> int:
+    """A duration that an option has."""
+    try:
+        return setting_ms(duration)
+    except ValueError as error:
+        raise InputError(f"{option}: {error}") from None
+
+
+def text_of(file: Path) -> str:
+    """The text of a file."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=str(file)) from error
+    except UnicodeDecodeError as error:
+        raise InputError("is not UTF-8", file=str(file)) from error
+
+
+def text_or_file(query: str) -> tuple[str, str | None]:
+    """A query as given on the command line: the name of a file where there is one, or else the text.
+
+    A word without a brace is no query, but the name of a file that is missing.
+    """
+    is_name = len(query.split()) == 1 and "{" not in query
+    if is_name or ("\n" not in query and len(query) < _LONGEST_NAME and Path(query).is_file()):
+        return text_of(Path(query)), query
+    return query, None

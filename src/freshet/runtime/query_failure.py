@@ -1,0 +1,31 @@
+"""A query that failed, and how whoever wants to know is told of it without stopping the other queries."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class QueryFailure:
+    """A query that failed and was removed; the others went on."""
+
+    query: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"the query {self.query} failed and was removed: {self.reason}"
+
+
+OnFailure = Callable[[QueryFailure], None]
+
+
+def tell(on_failure: OnFailure, failure: QueryFailure) -> None:
+    """What the callback raises is a warning: this is the middle of a push, which others have a part in."""
+    try:
+        on_failure(failure)
+    except BrokenPipeError:  # nobody reads anything any more
+        raise
+    except Exception as error:
+        warnings.warn(f"on_failure raised {type(error).__name__}: {error}; {failure}", stacklevel=2)
