@@ -95,7 +95,7 @@ def test_a_full_disk_and_then_a_damaged_journal(tmp_path):
     """The run ends with one line; with more room, and what is damaged read again, the next goes on."""
     with small_disk(tmp_path / "disk", "400k") as disk:
         world = absorbing_world(tmp_path, checkpoint="{folder: disk/checkpoint, every: 200ms}", bad=False)
-        run = in_another_process("run", world.pipeline, "--until-done", seconds=600)
+        run = in_another_process("run", world.pipeline, "--until-done")
         assert run.status == 1
         assert "No space left on device" in run.err.splitlines()[-1]
         grow(disk, "64m")
@@ -104,7 +104,7 @@ def test_a_full_disk_and_then_a_damaged_journal(tmp_path):
         data = bytearray(file.read_bytes())
         data[len(data) // 2] ^= 1
         file.write_bytes(data)
-        run = in_another_process("run", world.pipeline, "--until-done", seconds=600)
+        run = in_another_process("run", world.pipeline, "--until-done")
         assert run.status == 0, run.err
         assert f"{file.name}: damaged" in run.err
         assert "what was damaged is read again from its source" in run.err

@@ -23,7 +23,7 @@ def life(folder: Path, endpoint: EndpointProcess, batches: int) -> bool:
         assert process.stdout is not None
         for _ in range(batches):
             if process.stdout.readline().strip() in ("done", ""):
-                assert process.wait(60) == 0
+                assert process.wait(300) == 0
                 return True
         process.kill()
     return False

@@ -94,16 +94,16 @@ def test_nobody_waits_for_who_changes_the_store() -> None:
         with stored.changing:
             stored.absorb(batch_of(0, 1), "a")
             inside.set()
-            leave.wait(30)
+            leave.wait(300)
 
     thread = threading.Thread(target=change)
     thread.start()
-    assert inside.wait(30)
+    assert inside.wait(300)
     began = time.monotonic()
     snapshot = stored.snapshot()
     assert len(snapshot.graph(DEFAULT_GRAPH)) == 1, "what belongs together is not visible before its end"
     assert snapshot.vector_timestamp == {}
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 100
     leave.set()
     thread.join()
     assert stored.vector_timestamp() == {"a": 1}
