@@ -46,6 +46,7 @@ auto.create.topics.enable=false
 
 
 _PATIENCE = 300  # seconds, for which only a failure waits
+_PORTS = 10_000, 30_000
 Found = TypeVar("Found")
 
 
@@ -54,7 +55,7 @@ def free_ports(count: int) -> list[int]:
     ports: list[int] = []
     with contextlib.ExitStack() as held:  # so that they differ
         while len(ports) < count:
-            port = random.SystemRandom().randrange(10_000, 30_000)
+            port = random.SystemRandom().randrange(*_PORTS)
             taken = held.enter_context(socket.socket())
             with contextlib.suppress(OSError):
                 taken.bind(("127.0.0.1", port))
@@ -245,12 +246,19 @@ def _install(package: str) -> None:
         )
 
 
+def _listener() -> socket.socket:
+    """On a port that nobody gets for an outgoing connection: one to it when it is closed could else reach itself."""
+    while True:
+        with contextlib.suppress(OSError):
+            return socket.create_server(("127.0.0.1", random.SystemRandom().randrange(*_PORTS)))
+
+
 class LineServer:
     """A TCP server that sends texts to whoever connects: those given so far, then what is given later, each once."""
 
     def __init__(self) -> None:
-        (self.port,) = free_ports(1)
-        self._listener = socket.create_server(("127.0.0.1", self.port))
+        self._listener = _listener()
+        self.port = self._listener.getsockname()[1]
         self._peer: socket.socket | None = None
         self._connected = threading.Event()
         threading.Thread(target=self._accept, daemon=True).start()

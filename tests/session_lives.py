@@ -48,6 +48,7 @@ class Life:
         """As if the process had ended here: nothing is written any more, and the lock is gone."""
         checkpoint = self.session._durable._checkpoint
         checkpoint._stop.set()
+        checkpoint._thread.join()  # it may be at work, and who opens the folder next would see that
         checkpoint._lock_file.release()
 
     @property
