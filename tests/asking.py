@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from freshet.algebra.nodes import Project, Service
@@ -13,9 +15,8 @@ from freshet.rdf.terms import Iri, Literal, Term
 from freshet.syntax.parser import parse_query
 
 PREFIX = "PREFIX : <http://example.org/> "
-QUICK = ServiceSettings(
-    hosts=("127.0.0.1",), timeout_seconds=0.6, connect_seconds=0.5, backoff_seconds=0.01, attempts=2
-)
+QUICK = ServiceSettings(hosts=("127.0.0.1",), timeout_seconds=60, connect_seconds=60, backoff_seconds=0.01, attempts=2)
+IMPATIENT = replace(QUICK, timeout_seconds=0.6)  # for endpoints that do not answer in any time
 
 
 def service_query(pattern: str) -> ServiceQuery:

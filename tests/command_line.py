@@ -49,7 +49,7 @@ def _status(code: object) -> int:
     return code if isinstance(code, int) else 0 if code is None else 1
 
 
-def in_another_process(*arguments: str | Path, seconds: float = 120) -> Finished:
+def in_another_process(*arguments: str | Path, seconds: float = 900) -> Finished:
     """`python -m freshet ...`"""
     command = [sys.executable, "-m", "freshet", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=seconds, check=False)

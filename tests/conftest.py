@@ -1,18 +1,24 @@
 """What all tests have in common.
 
 Hypothesis tries the same examples every time, so that a run says something about the change and not about luck;
-FRESHET_RANDOM=1 lets it try others. Spark and brokers are started once for all tests that need them, SPARQL endpoints
-once for a module.
+FRESHET_RANDOM=1 lets it try others. However long an example takes, that is no failure: the machine may be busy. Spark
+and brokers are started once for all tests that need them, SPARQL endpoints once for a module.
 """
 
 import os
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
-settings.register_profile("same", derandomize=True, database=None)
 if not os.environ.get("FRESHET_RANDOM"):
-    settings.load_profile("same")
+    # Else it also draws from the constants in all modules of ours that are imported by then: examples would be others
+    # with every change anywhere, and with every order in which files of tests come to a process.
+    providers._get_local_constants = lambda: providers._local_constants
+PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("same", PATIENT, derandomize=True, database=None)
+settings.register_profile("others", PATIENT)
+settings.load_profile("others" if os.environ.get("FRESHET_RANDOM") else "same")
 
 
 @pytest.fixture(scope="session")

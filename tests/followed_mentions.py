@@ -10,7 +10,7 @@ from sparql_endpoint import EndpointProcess
 EX = "http://example.org/"
 STREAM = EX + "mentions"
 USERS = 12
-QUICK = ServiceSettings(hosts=("127.0.0.1",), timeout_seconds=3, connect_seconds=0.5, backoff_seconds=0.01, attempts=1)
+QUICK = ServiceSettings(hosts=("127.0.0.1",), timeout_seconds=60, connect_seconds=60, backoff_seconds=0.01, attempts=1)
 
 
 def query_text(service: str, *, select: str = "?user ?post ?n", width: int = 10, more: str = "") -> str:

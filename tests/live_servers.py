@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import random
 import shutil
@@ -12,10 +13,11 @@ import subprocess
 import threading
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TypeVar
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from paho.mqtt.client import Client
 from paho.mqtt.enums import CallbackAPIVersion
@@ -43,13 +45,31 @@ auto.create.topics.enable=false
 """
 
 
-def free_port() -> int:
-    """A free port below those given to outgoing connections, lest one of these takes it before the server does."""
-    while True:
-        port = random.SystemRandom().randrange(10_000, 30_000)
-        with socket.socket() as found, contextlib.suppress(OSError):
-            found.bind(("127.0.0.1", port))
-            return port
+_PATIENCE = 300  # seconds, for which only a failure waits
+_PORTS = 10_000, 30_000
+Found = TypeVar("Found")
+
+
+def free_ports(count: int) -> list[int]:
+    """Free ports below those given to outgoing connections, lest one of these takes it before the server does."""
+    ports: list[int] = []
+    with contextlib.ExitStack() as held:  # so that they differ
+        while len(ports) < count:
+            port = random.SystemRandom().randrange(*_PORTS)
+            taken = held.enter_context(socket.socket())
+            with contextlib.suppress(OSError):
+                taken.bind(("127.0.0.1", port))
+                ports.append(port)
+    return ports
+
+
+def fetched(fetch: Callable[[], Found]) -> Found:
+    """What is fetched over the network, which may fail and be well again: tried three times."""
+    for pause in (5, 20):
+        with contextlib.suppress(InputError):
+            return fetch()
+        time.sleep(pause)
+    return fetch()
 
 
 def answers(port: int) -> bool:
@@ -61,7 +81,7 @@ def answers(port: int) -> bool:
 
 
 def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
-    end = time.monotonic() + 90
+    end = time.monotonic() + _PATIENCE
     while not answers(port):
         assert process.poll() is None, log.read_text()[-2000:]
         assert time.monotonic() < end, log.read_text()[-2000:]
@@ -75,22 +95,25 @@ class KafkaBroker:
         if shutil.which("java") is None:
             lacking("kafka", "there is no Java")
         try:
-            jars = fetch([_KAFKA], cache_folder() / f"kafka-broker-{_KAFKA.version}")
+            jars = fetched(lambda: fetch([_KAFKA], cache_folder() / f"kafka-broker-{_KAFKA.version}"))
         except InputError as error:
             lacking("kafka", str(error))
         self._folder = folder
-        self.port, controller = free_port(), free_port()
+        self.port, controller = free_ports(2)
         self.address = f"127.0.0.1:{self.port}"
         self._properties = folder / "server.properties"
         self._properties.write_text(_PROPERTIES.format(port=self.port, controller=controller, logs=folder / "logs"))
         path = ":".join(map(str, jars))
         small = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"]
         self._java = ["java", "-Xmx256m", *small, "-cp", path]
-        subprocess.run(
+        formatted = subprocess.run(
             [*self._java, "kafka.tools.StorageTool", "format", "-t", _CLUSTER, "-c", str(self._properties)],
-            check=True,
-            capture_output=True,
+            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
         )
+        assert formatted.returncode == 0, formatted.stdout[-2000:]
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -105,7 +128,7 @@ class KafkaBroker:
         if self._process is not None:
             self._process.send_signal(signal.SIGTERM)
             try:
-                self._process.wait(timeout=20)
+                self._process.wait(timeout=60)
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
@@ -114,7 +137,8 @@ class KafkaBroker:
     def topic(self, name: str, partitions: int = 1) -> str:
         """Make a topic."""
         admin = AdminClient({"bootstrap.servers": self.address})
-        admin.create_topics([NewTopic(name, partitions, 1)])[name].result(timeout=30)
+        made = admin.create_topics([NewTopic(name, partitions, 1)], request_timeout=_PATIENCE)
+        made[name].result(timeout=_PATIENCE)
         return name
 
     def send(self, topic: str, messages: Iterable[str | bytes], partition: int | None = None) -> None:
@@ -122,21 +146,25 @@ class KafkaBroker:
         where = {} if partition is None else {"partition": partition}
         for message in messages:
             producer.produce(topic, message, **where)
-        assert producer.flush(30) == 0
+        assert producer.flush(_PATIENCE) == 0
 
     def messages(self, topic: str) -> list[tuple[bytes | None, bytes, dict[str, str]]]:
         """Key, value and headers of all messages of a topic of one partition, committed ones only."""
         consumer = Consumer(
-            {"bootstrap.servers": self.address, "group.id": uuid.uuid4().hex, "isolation.level": "read_committed"}
+            {
+                "bootstrap.servers": self.address,
+                "group.id": uuid.uuid4().hex,
+                "isolation.level": "read_committed",
+                "enable.partition.eof": True,  # says where the end is
+            }
         )
         try:
-            place = TopicPartition(topic, 0, 0)
-            _, end = consumer.get_watermark_offsets(place, timeout=30)
-            consumer.assign([place])
+            consumer.assign([TopicPartition(topic, 0, 0)])
             found = []
-            while consumer.position([place])[0].offset < end:
-                message = consumer.poll(5)
-                if message is None:
+            while True:
+                message = consumer.poll(_PATIENCE)
+                assert message is not None, "the broker does not answer"
+                if message.error() is not None and message.error().code() == KafkaError._PARTITION_EOF:
                     break
                 assert message.error() is None, message.error()
                 headers = {key: value.decode() for key, value in message.headers() or []}
@@ -152,7 +180,7 @@ class Mosquitto:
     def __init__(self, folder: Path) -> None:
         self._program = _mosquitto()
         self._folder = folder
-        self.port = free_port()
+        (self.port,) = free_ports(1)
         self._settings = folder / "mosquitto.conf"
         lines = [
             f"listener {self.port} 127.0.0.1",
@@ -174,7 +202,7 @@ class Mosquitto:
     def stop(self) -> None:
         if self._process is not None:
             self._process.terminate()
-            self._process.wait(timeout=20)
+            self._process.wait(timeout=_PATIENCE)
             self._process = None
 
     def publish(self, topic: str, messages: Iterable[str | bytes], *, retain: bool = False) -> None:
@@ -183,7 +211,8 @@ class Mosquitto:
         client.connect("127.0.0.1", self.port)
         client.loop_start()
         for sent in [client.publish(topic, message, qos=1, retain=retain) for message in messages]:
-            sent.wait_for_publish(timeout=30)
+            sent.wait_for_publish(timeout=_PATIENCE)
+            assert sent.is_published()
         client.disconnect()
         client.loop_stop()
 
@@ -194,20 +223,41 @@ def _mosquitto() -> str:
         return found
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
         lacking("mqtt", "mosquitto is not installed, and this user cannot install it")
-    for command in (["apt-get", "update"], ["apt-get", "install", "-y", "--no-install-recommends", "mosquitto"]):
-        subprocess.run(
-            command, capture_output=True, check=False, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        )
+    cache_folder().mkdir(parents=True, exist_ok=True)
+    with (cache_folder() / "mosquitto.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # other tests, in another process, may install it now
+        for pause in (0, 5, 20):  # the network may fail and be well again
+            time.sleep(pause)
+            if (found := shutil.which("mosquitto", path=path)) is not None:
+                return found
+            _install("mosquitto")
     if (found := shutil.which("mosquitto", path=path)) is None:
         lacking("mqtt", "mosquitto cannot be installed")
     return found
 
 
+def _install(package: str) -> None:
+    for command in (["update"], ["install", "-y", "--no-install-recommends", package]):
+        subprocess.run(
+            ["apt-get", "-o", "DPkg::Lock::Timeout=300", *command],
+            capture_output=True,
+            check=False,
+            env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
+        )
+
+
+def _listener() -> socket.socket:
+    """On a port that nobody gets for an outgoing connection: one to it when it is closed could else reach itself."""
+    while True:
+        with contextlib.suppress(OSError):
+            return socket.create_server(("127.0.0.1", random.SystemRandom().randrange(*_PORTS)))
+
+
 class LineServer:
     """A TCP server that sends texts to whoever connects: those given so far, then what is given later, each once."""
 
-    def __init__(self, port: int = 0) -> None:
-        self._listener = socket.create_server(("127.0.0.1", port))
+    def __init__(self) -> None:
+        self._listener = _listener()
         self.port = self._listener.getsockname()[1]
         self._peer: socket.socket | None = None
         self._connected = threading.Event()
@@ -222,12 +272,12 @@ class LineServer:
             self._connected.set()
 
     def send(self, text: str | bytes) -> None:
-        assert self._connected.wait(120), "nobody has connected"
+        assert self._connected.wait(_PATIENCE), "nobody has connected"
         assert self._peer is not None
         self._peer.sendall(text.encode() if isinstance(text, str) else text)
 
     def hang_up(self) -> None:
-        assert self._connected.wait(120), "nobody has connected"
+        assert self._connected.wait(_PATIENCE), "nobody has connected"
         assert self._peer is not None
         self._connected.clear()
         self._peer.close()

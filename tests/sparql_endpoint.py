@@ -2,12 +2,15 @@
 
 `python tests/sparql_endpoint.py [DATA.ttl]` prints its port. POST /sparql answers queries; POST /control takes a JSON
 object with what it should do from then on; POST /update takes SPARQL Update; GET /seen tells the queries that came.
+What it does `held` waits, however long, until it is told to do something else.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -65,8 +68,8 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
         parts = urlsplit(self.path)
         if parts.path == "/control":
+            self.server.seen.clear()  # before those who are held go on
             self.server.behaviour = json.loads(body)
-            self.server.seen.clear()
             self.reply(200, b"{}", "application/json")
         elif parts.path == "/update" and self.server.update is not None:
             self.server.update(body)
@@ -78,6 +81,9 @@ class _Handler(BaseHTTPRequestHandler):
         behaviour = self.server.behaviour
         self.server.seen.append({"query": query, "authorization": self.headers.get("Authorization", "")})
         time.sleep(behaviour.get("delay_seconds", 0))
+        while self.server.behaviour.get("mode") == "held":
+            time.sleep(0.01)
+            behaviour = self.server.behaviour
         if behaviour.get("only_first") is not None and len(self.server.seen) > behaviour["only_first"]:
             behaviour = {}
         mode = behaviour.get("mode", "well")
@@ -98,7 +104,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.reply(self.server.behaviour["status"], b"out of order", "text/plain")
 
     def do_gone(self, query: str) -> None:
-        self.connection.close()
+        self.close_connection = True
+        self.connection.shutdown(socket.SHUT_RDWR)
 
     def do_wrong_type(self, query: str) -> None:
         self.reply(200, b"<html>welcome</html>", "text/html; charset=utf-8")
@@ -161,9 +168,11 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def served(answer: Answer) -> Iterator[Endpoint]:
+def served(answer: Answer, tls: ssl.SSLContext | None = None) -> Iterator[Endpoint]:
     """An endpoint in this process."""
     server = Endpoint(answer)
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
@@ -201,7 +210,7 @@ class EndpointProcess:
 
     @property
     def seen(self) -> list[dict[str, str]]:
-        found: list[dict[str, str]] = self._pool.request("GET", f"http://{self.host}/seen", timeout=10.0).json()
+        found: list[dict[str, str]] = self._pool.request("GET", f"http://{self.host}/seen", timeout=300.0).json()
         return found
 
     def stop(self) -> None:
@@ -209,7 +218,7 @@ class EndpointProcess:
         self.process.wait()
 
     def _post(self, path: str, body: str) -> None:
-        assert self._pool.request("POST", f"http://{self.host}/{path}", body=body, timeout=10.0).status == 200
+        assert self._pool.request("POST", f"http://{self.host}/{path}", body=body, timeout=300.0).status == 200
 
 
 def _oxigraph(store: ox.Store) -> Answer:

@@ -4,6 +4,7 @@ import pytest
 
 from freshet.rdf.errors import InputError
 from freshet.spark.live.connector import kafka_settings
+from live_servers import fetched
 from required import lacking
 
 
@@ -11,6 +12,6 @@ from required import lacking
 def connector():
     """Kafka's connector is there to be added to a session."""
     try:
-        kafka_settings({})
+        fetched(lambda: kafka_settings({}))
     except InputError as error:
         lacking("kafka", str(error))

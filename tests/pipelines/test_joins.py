@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -46,6 +47,8 @@ def write_records(file: Path, *records: tuple[int, int]) -> None:
     """Records of one lane, each with a number and a time."""
     file.parent.mkdir(exist_ok=True)
     file.write_text("".join(json.dumps({"lane": "a", "n": n, "at": at}) + "\n" for n, at in records))
+    # Spark reads the oldest file first; files of one instant would come in any order.
+    os.utime(file, (int(file.stem),) * 2)
 
 
 def test_records_beyond_those_that_may_wait_are_given_up_and_told(spark: SparkSession, tmp_path: Path) -> None:

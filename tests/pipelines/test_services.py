@@ -21,7 +21,7 @@ streams:
 queries:
   famous:
     accuracy: 0.5
-    latency: 20s
+    latency: 600s
     sinks: [{{files: out}}]
     text: |
       PREFIX : <http://example.org/>

@@ -96,14 +96,14 @@ def test_checkpoints_go_on_after_an_error_that_is_told_once(tmp_path, monkeypatc
             raise error
 
         monkeypatch.setattr(Checkpoint, "make", make)
-        wait_until(lambda: len(tries) > 3, seconds=20)
+        wait_until(lambda: len(tries) > 3)
         with pytest.warns(UserWarning, match="a checkpoint could not be made"):
             session.push(IRI, line(1))
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             session.push(IRI, line(2))
         monkeypatch.setattr(Checkpoint, "make", real)
-        wait_until(lambda: not checkpoint.trouble, seconds=20)
+        wait_until(lambda: not checkpoint.trouble)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             session.push(IRI, line(3))
@@ -112,7 +112,7 @@ def test_checkpoints_go_on_after_an_error_that_is_told_once(tmp_path, monkeypatc
             session.push(IRI, line(4))
             return list((tmp_path / "manifests").glob("*.json"))
 
-        wait_until(made, seconds=20)
+        wait_until(made)
 
 
 def test_a_manifest_that_cannot_be_read_is_a_damaged_one(tmp_path):

@@ -118,7 +118,7 @@ def closed_in_the_middle(folder: Path, endpoint: EndpointProcess, *, windows: in
     for second in range(1, 10 * windows, 10):
         mention(session, second, second)
     session.advance(STREAM, 10_000 * windows)
-    assert enough.wait(20)
+    assert enough.wait(120)
     session.close()
     return received
 

@@ -7,14 +7,16 @@ import ssl
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from asking import ALL, FOLLOWERS, QUICK, Asking, integer
+from asking import ALL, FOLLOWERS, IMPATIENT, QUICK, Asking, integer
 from freshet.federation.errors import RejectedError, ServiceError
 from sparql_endpoint import JSON, EndpointProcess, port_of, served
+from waiting import wait_until
 
 
 @pytest.mark.parametrize(
@@ -28,30 +30,37 @@ from sparql_endpoint import JSON, EndpointProcess, port_of, served
         ({"mode": "continue"}, "no answer in time"),
         ({"mode": "continue", "pause_seconds": 0}, "no answer in time"),
         ({"mode": "drip_trailers"}, "no answer in time|too long"),
-        ({"delay_seconds": 2}, "no answer in time|too long"),
+        ({"mode": "held"}, "no answer in time|too long"),
         ({"mode": "status", "status": 500}, "status 500"),
         ({"mode": "status", "status": 204}, "status 204"),
         ({"mode": "redirect", "location": "http://evil.example/"}, "may not ask <http://evil.example/>"),
         ({"mode": "redirect", "location": "/sparql"}, "redirects too often"),
         ({"mode": "redirect", "location": "file:///etc/passwd"}, "http and https"),
     ],
-    ids=lambda value: value if isinstance(value, str) else str(value.get("mode", "slow")),
+    ids=lambda value: value if isinstance(value, str) else str(value["mode"]),
 )
-def test_failures_are_named(
-    endpoint: EndpointProcess, asking: Asking, behaviour: dict[str, object], words: str
-) -> None:
+def test_failures_are_named(endpoint: EndpointProcess, behaviour: dict[str, object], words: str) -> None:
     endpoint.does(**behaviour)  # type: ignore[arg-type]
+    in_time = "in time" in words
+    asking = Asking(IMPATIENT if in_time else QUICK)
     start = time.monotonic()
     with pytest.raises(ServiceError, match=words):
         asking(endpoint.url)
-    assert time.monotonic() - start < 3
+    assert time.monotonic() - start < 30
     endpoint.does()
-    assert asking(endpoint.url) == ALL  # and it recovers
+    wait_until(lambda: answers(asking, endpoint) == ALL)  # it recovers; who is impatient may have to ask again
+    asking.client.close()
+
+
+def answers(asking: Asking, endpoint: EndpointProcess) -> set[tuple[str, ...]] | None:
+    with suppress(ServiceError):
+        return asking(endpoint.url)
+    return None
 
 
 def test_endless_bodies_are_cut_off(endpoint: EndpointProcess) -> None:
     endpoint.does("endless")
-    asking = Asking(replace(QUICK, most_bytes=1 << 20, timeout_seconds=20))
+    asking = Asking(replace(QUICK, most_bytes=1 << 20))
     with pytest.raises(ServiceError, match="more than 1048576 bytes"):
         asking(endpoint.url)
 
@@ -88,7 +97,8 @@ def test_no_endpoint_at_all(asking: Asking) -> None:
 
 
 def test_the_circuit_breaker_opens_and_closes(endpoint: EndpointProcess) -> None:
-    asking = Asking(replace(QUICK, attempts=1, failures_to_open=2, open_seconds=0.3))
+    asking = Asking(replace(QUICK, attempts=1, failures_to_open=2, open_seconds=1000))
+    breaker = asking.client.endpoint(endpoint.url).breaker
     endpoint.does("status", status=500)
     for _ in range(5):
         with pytest.raises(ServiceError):
@@ -97,20 +107,20 @@ def test_the_circuit_breaker_opens_and_closes(endpoint: EndpointProcess) -> None
     endpoint.does()
     with pytest.raises(ServiceError, match="left alone"):
         asking(endpoint.url)
-    time.sleep(0.35)
+    breaker._clock = lambda: time.monotonic() + 1000  # when it has been open for so long
     assert asking(endpoint.url) == ALL
 
 
 def test_one_endpoint_that_hangs_does_not_hold_up_another(endpoint: EndpointProcess) -> None:
     other = EndpointProcess("<http://example.org/a> <http://example.org/followers> 1 .")
     try:
-        asking = Asking(replace(QUICK, timeout_seconds=5))
-        endpoint.does(delay_seconds=1)
+        asking = Asking()
+        endpoint.does("held")
         slow = [asking.client.endpoint(endpoint.url).submit(FOLLOWERS.whole(), "s") for _ in range(8)]
-        start = time.monotonic()
+        wait_until(lambda: bool(endpoint.seen))
         assert asking(other.url) == {("<a>", integer(1))}
-        assert time.monotonic() - start < 0.5
-        assert not all(each.done() for each in slow)
+        assert not any(each.done() for each in slow)
+        endpoint.does()
         asking.client.close()
     finally:
         other.stop()
@@ -129,7 +139,7 @@ while not future.running():
     time.sleep(0.01)
 print("at work")
 """
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=600)
     assert (ended.returncode, ended.stdout) == (0, "at work\n"), ended.stderr
 
 
@@ -143,8 +153,7 @@ def test_certificates_that_nobody_trusts(tmp_path: Path, asking: Asking) -> None
     subprocess.run(made, check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
-    with served(lambda path, query: (b"{}", JSON)) as server:
-        server.socket = context.wrap_socket(server.socket, server_side=True)
+    with served(lambda path, query: (b"{}", JSON), context) as server:
         with pytest.raises(ServiceError, match="TLS failed"):
             asking(f"https://127.0.0.1:{port_of(server)}/sparql")
         assert server.seen == []

@@ -104,7 +104,7 @@ def test_a_silent_part_does_not_hold_back_for_ever():
         stream.ingest.part_is("s.2", "waits")
         return stream.reports == [(1000, ["100"])]
 
-    wait_until(reported, seconds=20)
+    wait_until(reported)
     stream.ingest.close()
 
 
@@ -112,7 +112,7 @@ def test_a_part_that_has_ended_lets_the_others_go_on():
     stream = Stream(None)
     stream.send("s.1", 100, 2500)
     stream.ingest.part_is("s.2", "ended")
-    wait_until(lambda: stream.reports == [(1000, ["100"])], seconds=20)
+    wait_until(lambda: stream.reports == [(1000, ["100"])])
     stream.ingest.close()
 
 
@@ -123,7 +123,7 @@ def test_batches_of_one_stream_do_not_keep_another_from_going_on():
     stream.ingest.part_is("s.2", "waits")
     time.sleep(0.01)
     stream.ingest.part_is("s.2", "waits")
-    end = time.monotonic() + 20
+    end = time.monotonic() + 300
     while not stream.reports and time.monotonic() < end:
         stream.send("o", 100)
     stream.ingest.close()

@@ -117,7 +117,7 @@ def test_loads_and_pushes_do_not_wait_for_each_other(tmp_path) -> None:
     while not done.is_set():
         loading = threading.Thread(target=session.load, args=(file,), daemon=True)
         loading.start()
-        loading.join(60)
+        loading.join(300)
         assert not loading.is_alive(), "a load waits for a push that waits for the load"
-    pushing.join(60)
+    pushing.join(300)
     assert len(session.query("SELECT * { ?s <http://example.org/at> ?o }").rows) == 400

@@ -18,7 +18,7 @@ def test_a_stream_says_whether_it_waits_or_works(spark, tmp_path):
 
     def take(batch, number):
         begun.set()
-        assert going.wait(60)
+        assert going.wait(300)
 
     def start():
         writer = spark.readStream.text(str(folder)).writeStream.foreachBatch(running.guard(take))
@@ -31,7 +31,7 @@ def test_a_stream_says_whether_it_waits_or_works(spark, tmp_path):
         assert "waits" in seen, "nothing has come from the start"
         assert seen <= {"waits", ""}, "to look whether there is something new is no work"
         (folder / "a").write_text("a\n")
-        assert begun.wait(60)
+        assert begun.wait(300)
         assert {running.doing() for _ in range(50)} == {"works"}
         going.set()
         wait_until(lambda: running.doing() == "waits")

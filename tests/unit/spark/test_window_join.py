@@ -14,6 +14,7 @@ from random import Random
 
 import pyarrow as pa
 import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
@@ -64,9 +65,16 @@ def joined(spark: SparkSession, folder: Path, window: JoinWindow, lateness: int 
 
 
 def run(frame: DataFrame, folder: Path, take: Callable[[DataFrame, int], None]) -> StreamingQuery:
+    """To the end of the input. On a busy machine Spark may take too long to start a Python process of its own."""
     writer = frame.writeStream.foreachBatch(take).option("checkpointLocation", str(folder / "checkpoint"))
-    query = writer.trigger(availableNow=True).start()
-    query.awaitTermination()
+    for last in (False, False, False, True):
+        query = writer.trigger(availableNow=True).start()
+        try:
+            query.awaitTermination()
+            break
+        except StreamingQueryException as error:
+            if last or "failed to connect back" not in str(error):
+                raise
     return query
 
 

@@ -87,7 +87,7 @@ def test_processes_that_start_at_once_do_not_disturb_each_other(tmp_path):
         subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, cwd=package.parent) for _ in range(3)
     ]
     for process in started:
-        _, said = process.communicate(timeout=120)
+        _, said = process.communicate(timeout=600)
         assert (process.returncode, said) == (0, b"")
     assert len(list((tmp_path / "kept").iterdir())) == 1
 

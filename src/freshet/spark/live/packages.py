@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 from xml.sax.saxutils import quoteattr
@@ -15,7 +17,7 @@ import pyspark
 from freshet.rdf.errors import InputError
 
 _SECONDS = 600
-_COMPLETE = "complete"
+_COMPLETE, _LOCK = "complete", "lock"
 
 
 class Package(NamedTuple):
@@ -56,9 +58,19 @@ def fetch(
     """
     if not is_complete(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        _run_ivy(_module(packages, instead, without), folder, packages[0])
-        (folder / _COMPLETE).touch()
+        with _alone(folder):
+            if not is_complete(folder):
+                _run_ivy(_module(packages, instead, without), folder, packages[0])
+                (folder / _COMPLETE).touch()
     return sorted(folder.glob("*.jar"))
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One process at a time: two would write the same files, and one would take up what the other has begun."""
+    with (folder / _LOCK).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _run_ivy(module: str, folder: Path, package: Package) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from abc import abstractmethod
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -60,7 +61,7 @@ class Receiver:
     def connected(self) -> None:
         """Say that the peer is there."""
         self._wait = _FIRST_WAIT_SECONDS
-        self.note(_STATUS, " " * _STATUS_CHARACTERS)
+        self._say("")
 
     def keep(self, documents: list[Document]) -> None:
         """Put documents into the spool. Where that fails, as on a full disk, they are held and tried again, and nothing
@@ -71,22 +72,41 @@ class Receiver:
                 self.spool.append(documents)
                 break
             except OSError as error:
-                self._tell(f"what is received cannot be written: {error.strerror or error}; trying again")
+                with suppress(OSError):
+                    self._write_status(f"what is received cannot be written: {error.strerror or error}; trying again")
             if self.stopped.wait(wait):
                 raise OSError("the run was stopped before what was received could be written")
             wait = min(2 * wait, _LONGEST_WAIT_SECONDS)
         if wait > _FIRST_WAIT_SECONDS:
-            self._tell("")
-
-    def _tell(self, text: str) -> None:
-        """Say what is wrong while there may be no room: written over what is there, which takes none."""
-        with suppress(OSError), (self._folder / _STATUS).open("r+") as file:
-            file.write(text[:_STATUS_CHARACTERS].ljust(_STATUS_CHARACTERS))
+            with suppress(OSError):
+                self._write_status("")
 
     def note(self, name: str, text: str) -> None:
         """Write a text beside the spool. Where that cannot be done nothing can be received either."""
-        try:
+        with self._ended_by_errors():
             (self._folder / name).write_text(text)
+
+    def _say(self, text: str) -> None:
+        """Say what is wrong, or that nothing is; as for `note`."""
+        with self._ended_by_errors():
+            self._write_status(text)
+
+    def _write_status(self, text: str) -> None:
+        """Over what is there: that takes no room where there may be none, and nobody finds the file empty meanwhile,
+        which would mean that nothing is wrong."""
+        said, file = text[:_STATUS_CHARACTERS].ljust(_STATUS_CHARACTERS), self._folder / _STATUS
+        try:
+            with file.open("r+") as opened:
+                opened.write(said)
+        except FileNotFoundError:
+            first = file.with_suffix(".first")
+            first.write_text(said)
+            os.replace(first, file)
+
+    @contextmanager
+    def _ended_by_errors(self) -> Iterator[None]:
+        try:
+            yield
         except OSError as error:
             reason = f"what is received cannot be written: {error.strerror or error}"
             self._error = InputError(reason, file=str(self._folder))
@@ -105,7 +125,7 @@ class Receiver:
             try:
                 self.receive()
             except OSError as error:
-                self.note(_STATUS, f"{error.strerror or error}; trying again")
+                self._say(f"{error.strerror or error}; trying again")
             except BaseException as error:
                 self._error = error
                 return

@@ -96,7 +96,7 @@ def test_sweeps_while_remote_data_are_waited_for_change_nothing(
             assert bool(session.dictionary.generation) == swept
             ended.set()
             if swept:
-                sweeper.join(20)
+                sweeper.join(120)
         return found
 
     wanted = answers(swept=False)

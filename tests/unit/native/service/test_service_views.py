@@ -16,6 +16,7 @@ from freshet.federation.learnt import Learnt
 from freshet.federation.local_view import LocalView
 from freshet.runtime.session import Session
 from sparql_endpoint import EndpointProcess
+from waiting import wait_until
 
 
 def test_what_is_known_and_fresh_is_not_asked_for(session: Session, endpoint: EndpointProcess) -> None:
@@ -39,6 +40,11 @@ def test_a_refresh_shows_what_changed(session: Session, endpoint: EndpointProces
     assert counts(session, report) == [("u1", "11")]
 
 
+def is_gone(view: ReferenceType[LocalView]) -> bool:
+    gc.collect()
+    return view() is None
+
+
 def test_a_query_that_is_registered_again_knows_how_often_entries_change(
     endpoint: EndpointProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -59,10 +65,7 @@ def test_a_query_that_is_registered_again_knows_how_often_entries_change(
                 [report] = closed(session, query, second + 9)
                 assert counts(session, report) == [("u1", "10"), ("u2", "20")]
             session.unregister("q")
-            end = time.monotonic() + 20
-            while made[-1][0]() is not None and time.monotonic() < end:  # the query's thread has to end first
-                time.sleep(0.01)
-                gc.collect()
+            wait_until(lambda: is_gone(made[-1][0]))  # when the query's thread has ended
     (first_view, first_learnt), (_, second_learnt) = made
     assert first_view() is None
     assert first_learnt is second_learnt
@@ -149,7 +152,7 @@ def test_views_can_be_loaded_whole(endpoint: EndpointProcess) -> None:
     session = Session(services=replace(QUICK, load_whole=True))
     session.stream(STREAM)
     query = session.register(query_text(followers(endpoint)), accuracy=0.5)
-    time.sleep(0.5)
+    wait_until(lambda: len(session.local_views()) == USERS)
     mention(session, 1, 1, 3)
     [report] = closed(session, query, 10)
     assert counts(session, report) == [("u1", "10"), ("u3", "30"), ("u3", "33")]

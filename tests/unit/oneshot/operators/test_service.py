@@ -171,7 +171,7 @@ def test_no_bindings_no_request(session: Session, endpoint: EndpointProcess) -> 
 
 
 @pytest.mark.parametrize(
-    "behaviour", [{"delay_seconds": 3}, {"mode": "drip_headers", "pause_seconds": 0.3}], ids=["slow", "dripping"]
+    "behaviour", [{"mode": "held"}, {"mode": "drip_headers", "pause_seconds": 0.3}], ids=["slow", "dripping"]
 )
 def test_the_time_limit_of_a_query_is_that_of_its_requests(
     session: Session, endpoint: EndpointProcess, behaviour: dict[str, Any]
@@ -183,8 +183,8 @@ def test_the_time_limit_of_a_query_is_that_of_its_requests(
         session.query(f"SELECT * {{ SERVICE <{endpoint.url}> {{ ?s ?p ?o }} }}", timeout_seconds=0.5)
     session.services.close()
     for thread in set(threading.enumerate()) - others:
-        thread.join(2)  # what is left at work ends in time too
-    assert time.monotonic() - start < 2
+        thread.join(20)  # what is left at work ends in time too
+    assert time.monotonic() - start < 15  # far from the thirty seconds that a request may take
 
 
 def test_one_host_needs_no_list(endpoint: EndpointProcess) -> None:

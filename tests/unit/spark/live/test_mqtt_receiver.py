@@ -46,10 +46,10 @@ def size(folder):
 
 
 def test_a_killed_receiver_neither_loses_nor_repeats(mosquitto, tmp_path):
-    folder, random = tmp_path / "spool", Random()
+    folder, random = tmp_path / "spool", Random()  # other moments every time
     first = receiver(folder, mosquitto.port)
     first.start()
-    wait_until(lambda: (folder / "status").exists())
+    wait_until(lambda: (folder / "subscribed").exists())
     first.stop()
     first.spool.close()
     for part in range(PARTS):
@@ -63,10 +63,12 @@ def test_a_killed_receiver_neither_loses_nor_repeats(mosquitto, tmp_path):
         time.sleep(random.random() / 20)
         process.kill()
         process.wait()
-        publisher.join(60)
+        publisher.join(300)
+        assert not publisher.is_alive()
     last = receiver(folder, mosquitto.port)
     last.start()
-    wait_until(last.at_end)
+    wait_until(lambda: last.spool.end >= PARTS * COUNT)  # what is lost is waited for in vain
+    wait_until(last.at_end)  # what is repeated has come by then
     last.stop()
     found = documents(last)
     last.spool.close()

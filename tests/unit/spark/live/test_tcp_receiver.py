@@ -19,13 +19,21 @@ class Server:
 
     def __init__(self):
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self._listener.settimeout(30)
+        self._listener.settimeout(300)
         self.port = self._listener.getsockname()[1]
 
     def send(self, data):
         peer, _ = self._listener.accept()
         peer.sendall(data)
         return peer
+
+
+class Receiver(TcpReceiver):
+    """Remembers what it has said: it may be said for a tenth of a second only."""
+
+    def _write_status(self, text):
+        super()._write_status(text)
+        self.said = [*getattr(self, "said", ()), text]
 
 
 @pytest.fixture
@@ -41,7 +49,7 @@ def received(server, tmp_path):
     made = []
 
     def start(delimiter=b"\n"):
-        made.append(TcpReceiver(Spool(tmp_path), tmp_path, host="127.0.0.1", port=server.port, delimiter=delimiter))
+        made.append(Receiver(Spool(tmp_path), tmp_path, host="127.0.0.1", port=server.port, delimiter=delimiter))
         made[-1].start()
         return made[-1]
 
@@ -57,15 +65,16 @@ def received(server, tmp_path):
         receiver.spool.close()
 
 
-def test_what_a_connection_that_breaks_has_left_is_no_document(server, received, tmp_path):
-    received()
+def test_what_a_connection_that_breaks_has_left_is_no_document(server, received):
+    receiver = received()
     peer = server.send(b"one\ntwo\nhalf of th")
     wait_until(lambda: received.documents() == ["one", "two"])
     peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     peer.close()  # so it is a reset
-    wait_until(lambda: "trying again" in status(tmp_path))
+    wait_until(lambda: any("trying again" in text for text in receiver.said))
     again = server.send(b"three\nfour")
     again.close()
+    wait_until(lambda: f"127.0.0.1:{server.port} has closed the connection; trying again" in receiver.said)
     wait_until(lambda: len(received.documents()) >= 4)
     assert received.documents() == ["one", "two", "three", "four"], "an orderly close ends a document"
 
