@@ -49,6 +49,7 @@ class Life:
         checkpoint = self.session._durable._checkpoint
         checkpoint._stop.set()
         checkpoint._thread.join()  # it may be at work, and who opens the folder next would see that
+        checkpoint.journal._close()
         checkpoint._lock_file.release()
 
     @property

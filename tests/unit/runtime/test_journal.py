@@ -61,6 +61,7 @@ def test_an_entry_that_was_not_finished_is_taken_off(tmp_path, monkeypatch):
         assert journal.append({"number": "new"}) == len(headers)
         assert [entry[1] for entry in found(journal)] == [*(e[1] for e in entries[: len(headers)]), {"number": "new"}]
         assert not list(folder.glob("*.damaged"))
+        journal.close()
 
 
 def test_a_file_that_was_cut_off_is_told_wherever_it_ends(tmp_path):
@@ -80,6 +81,7 @@ def test_a_file_that_was_cut_off_is_told_wherever_it_ends(tmp_path):
         assert size < 16 or "damaged" in problem
         assert found(journal) == entries[: len(headers)]
         assert journal.append({}) == len(headers)
+        journal.close()
         assert Journal(folder).recover(0)[1] == ""
 
 
@@ -118,6 +120,7 @@ def test_every_flipped_bit_is_found(tmp_path, most_bytes):
         assert found(journal) == entries[: len(headers)]
         assert (folder / f"{harmed.name}.damaged").exists()
         assert journal.append({}) == len(headers)
+        journal.close()
         again = Journal(folder)
         assert len(again.recover(0)[0]) == len(headers) + 1
 
