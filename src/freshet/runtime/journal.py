@@ -21,6 +21,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
+from freshet.rdf.errors import InputError
 from freshet.runtime.durable_files import DamagedError, make_folder, reading, sync_folder, writing
 
 Header = dict[str, Any]
@@ -32,7 +33,7 @@ _FRAME_BYTES = _FRAME.size + _CHECKSUM.size
 _MARK = b"FRJ1"
 _HEAD = struct.Struct("<4sQ")  # mark, entries that are on the disk
 _HEAD_BYTES = _HEAD.size + _CHECKSUM.size
-_HEAD_MARK = b"FRH1"
+_HEAD_MARK = b"HEAD"
 _MOST_BYTES = 64 << 20
 _SMALL = 1 << 16  # so many bytes are rather copied than written in pieces
 
@@ -269,7 +270,8 @@ def _entries(opened: BinaryIO, file: Path, *, last: bool) -> Iterator[tuple[Jour
     """The entries of a file, each with where it ends."""
     first, place, count = int(file.stem), _HEAD_BYTES, 0
     size = os.fstat(opened.fileno()).st_size
-    known = _known_entries(opened.read(_HEAD_BYTES), file, last=last)
+    head = opened.read(_HEAD_BYTES)
+    known = _known_entries(head, file)
 
     def damage(message: str) -> _CutShort:
         return _CutShort(f"damaged: {message}", file, place, count)
@@ -283,20 +285,22 @@ def _entries(opened: BinaryIO, file: Path, *, last: bool) -> Iterator[tuple[Jour
         frame = opened.read(_FRAME_BYTES)
         if len(frame) < _FRAME_BYTES:
             raise ends_early()
-        mark, sequence, head, length, wanted = _FRAME.unpack(frame[: _FRAME.size])
+        mark, sequence, header, length, wanted = _FRAME.unpack(frame[: _FRAME.size])
         whole = _CHECKSUM.unpack(frame[_FRAME.size :])[0] == zlib.crc32(frame[: _FRAME.size])
         if not whole or mark != _MARK or sequence != first + count:
             raise damage(f"there is no entry at byte {place}")
-        if head + length > size - place - _FRAME_BYTES:
+        if header + length > size - place - _FRAME_BYTES:
             raise ends_early()
-        text, body = opened.read(head), opened.read(length)
+        text, body = opened.read(header), opened.read(length)
         if zlib.crc32(body, zlib.crc32(text)) != wanted:
             raise damage(f"the checksum of the entry at byte {place} is another")
-        place += _FRAME_BYTES + head + length
+        place += _FRAME_BYTES + header + length
         count += 1
         yield JournalEntry(sequence, orjson.loads(text), body), place
-    if count < known:
+    if count < known or size < _HEAD_BYTES:
         raise ends_early()
+    if head != _head(known):  # whether entries are missing at the end nobody can tell
+        raise damage("its head is not as it was written")
 
 
 def _head(entries: int) -> bytes:
@@ -305,14 +309,14 @@ def _head(entries: int) -> bytes:
     return head + _CHECKSUM.pack(zlib.crc32(head))
 
 
-def _known_entries(head: bytes, file: Path, *, last: bool) -> int:
-    """How many entries the head of a file says that it has."""
-    if len(head) == _HEAD_BYTES:
-        mark, entries = _HEAD.unpack(head[: _HEAD.size])
-        if mark == _HEAD_MARK and head == _head(entries):
-            return int(entries)
-        raise _CutShort("damaged: it does not begin as a journal of this version of Freshet", file)
-    raise _CutShort("damaged: it ends within its head", file, at_the_end=last)
+def _known_entries(head: bytes, file: Path) -> int:
+    """How many entries the head of a file says that it has, 0 where it is damaged."""
+    if head.startswith(_MARK):
+        raise InputError("an earlier version of Freshet wrote this journal, in another form", file=str(file))
+    if len(head) < _HEAD_BYTES:
+        return 0
+    _, entries = _HEAD.unpack(head[: _HEAD.size])
+    return entries if head == _head(entries) else 0
 
 
 def _truncate(file: Path, size: int, entries: int) -> None:
