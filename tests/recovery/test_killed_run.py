@@ -19,6 +19,7 @@ from reference.evaluator import evaluate
 from small_disk import grow, read_only, small_disk
 from waiting import wait_until
 
+SOAK = bool(os.environ.get("FRESHET_SOAK"))
 OUTPUTS = {"warmFloors": "rstream", "noted": "istream", "remembered": "rstream"}
 ABSORBED = {EX + "notes": True, EX + "temperature": [EX + "note"]}
 # What streams have left in the graph counts here, so that recovery must bring it back.
@@ -77,7 +78,8 @@ def run_and_kill(world: World, reports: int, delay: float) -> bool:
     return False
 
 
-@pytest.mark.parametrize("rounds", [10 if os.environ.get("FRESHET_SOAK") else 2])
+@pytest.mark.timeout(2700 if SOAK else 900)
+@pytest.mark.parametrize("rounds", [10 if SOAK else 2])
 def test_a_killed_run_goes_on_where_it_was(tmp_path, rounds, spark):
     seed = Random().randrange(1 << 30)  # other moments every time
     print(f"seed {seed}")

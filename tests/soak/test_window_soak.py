@@ -25,6 +25,7 @@ from freshet.rml.windows import JoinWindow, WindowKind, default_window
 
 MINUTES = int(os.environ.get("FRESHET_SOAK_MINUTES", "5"))
 STRETCH_SECONDS = 62
+pytestmark = pytest.mark.timeout(900 + 60 * MINUTES)
 
 
 def resident_bytes(process: int | str = "self") -> int:
