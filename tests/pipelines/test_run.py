@@ -132,23 +132,3 @@ def test_a_budget_that_is_too_small_ends_the_run(tmp_path, spark):
     assert str(raised.value).endswith(
         "of 8192 bytes, and no other stream can move them on ('window_memory' says how much they may hold)"
     )
-
-
-def test_ctrl_c_ends_a_run_cleanly(tmp_path):
-    world = write_world(tmp_path, files=2)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "freshet", "run", str(world.pipeline)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        wait_until(lambda: world.reports_so_far() or process.poll() is not None)
-        os.kill(process.pid, signal.SIGINT)
-        _, err = process.communicate(timeout=300)
-    finally:
-        process.kill()
-    assert process.returncode == 0, err
-    assert "Traceback" not in err
-    assert "records in" in err

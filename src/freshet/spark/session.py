@@ -6,9 +6,11 @@ import os
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from py4j.java_gateway import JVMView
+from pyspark.errors import IllegalArgumentException
 from pyspark.sql import SparkSession
 
 _LOGGING = Path(__file__).with_name("log4j2.properties")
@@ -80,6 +82,17 @@ def _forward(reading: int, real: int) -> None:
                 os.write(real, line)
 
 
+def _leave_stopping_to_python(jvm: JVMView) -> None:
+    """Let the JVM ignore SIGTERM, as PySpark lets it ignore SIGINT.
+
+    Supervisors send it to all processes of a run, and without its JVM a run cannot end in order. The JVM ends when this
+    process does, however that comes: its standard input is a pipe from here.
+    """
+    signals = jvm.sun.misc
+    with suppress(IllegalArgumentException):  # with -Xrs it has nothing to do with signals
+        signals.Signal.handle(signals.Signal("TERM"), signals.SignalHandler.SIG_IGN)
+
+
 def spark_session(settings: Mapping[str, str] | None = None, *, master: str = "local[*]") -> SparkSession:
     """A session with Freshet's settings, those given on top."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -94,6 +107,7 @@ def spark_session(settings: Mapping[str, str] | None = None, *, master: str = "l
         spark = builder.getOrCreate()
     jvm = spark.sparkContext._jvm
     assert jvm is not None
+    _leave_stopping_to_python(jvm)
     home = jvm.org.apache.hadoop.fs.FileSystem.getLocal(spark.sparkContext._jsc.hadoopConfiguration())
     home.setWriteChecksum(False)
     home.setVerifyChecksum(False)
