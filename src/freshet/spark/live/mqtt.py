@@ -19,6 +19,7 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
 from freshet.spark.live.documents import text_of
+from freshet.spark.live.mqtt_network import MqttNetwork
 from freshet.spark.live.spool import Document, Spool
 from freshet.spark.live.spooled import Receiver, SpooledSource
 
@@ -65,15 +66,15 @@ class MqttReceiver(Receiver):
             client.connect(self._host, self._port, keepalive=30)
         except OSError as error:
             raise OSError(f"cannot connect to {self._place}: {error.strerror or error}") from error
-        client.loop_start()
+        network = MqttNetwork(client)
+        network.start()
         try:
             while not self.stopped.is_set():
                 self._keep(client, self._waiting())
-                if self._lost:
-                    raise ConnectionError(self._lost)
+                if self._lost or network.ended:
+                    raise ConnectionError(self._lost or f"the connection to {self._place} was lost")
         finally:
-            client.disconnect()
-            client.loop_stop()
+            network.leave()
 
     def at_end(self) -> bool:
         quiet = time.monotonic() - self._last_message

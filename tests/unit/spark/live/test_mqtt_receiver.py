@@ -33,6 +33,14 @@ receiver.start()
 time.sleep(600)
 """
 
+# as many as select() cannot wait with
+MANY_FILES = """
+import os, resource
+_, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+files = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]
+"""
+
 
 def receiver(folder, port, topic="many/+", client="killed"):
     return MqttReceiver(
@@ -118,6 +126,24 @@ def test_a_session_is_subscribed_to_the_topic_that_is_asked_for(mosquitto, tmp_p
         mosquitto.publish("second", ["d"])
         wait_until(lambda: len(documents(other)) >= 5)
         assert documents(other)[4:] == ["d"]
+
+
+def test_a_process_may_have_many_files_open(mosquitto, tmp_path):
+    folder = tmp_path / "spool"
+    process = subprocess.Popen([sys.executable, "-c", MANY_FILES + PROGRAM, str(folder), str(mosquitto.port)])
+    try:
+        wait_until(lambda: (folder / "subscribed").exists() or process.poll() is not None)
+        mosquitto.publish("many/things", map(str, range(COUNT)))
+        wait_until(lambda: size(folder) > 0 or process.poll() is not None)
+    finally:
+        process.kill()
+        process.wait()
+    again = receiver(folder, mosquitto.port)
+    again.start()
+    wait_until(lambda: again.spool.end >= COUNT)
+    again.stop()
+    assert sorted(documents(again), key=int) == [f"{at}" for at in range(COUNT)]
+    again.spool.close()
 
 
 def test_every_input_of_every_part_has_a_session_of_its_own():
