@@ -17,6 +17,7 @@ import typer
 
 from freshet.arguments import milliseconds, recordings_of, text_of, text_or_file
 from freshet.rdf.errors import FreshetError, InputError
+from freshet.rdf.wording import show_count
 
 app = typer.Typer(
     name="freshet",
@@ -115,8 +116,8 @@ def map_(
         spark.stop()
     for join in done.unjoined:
         print(f"freshet: no two records were joined of {join}", file=sys.stderr)
-    told = f", {done.rejected} rejected, see {done.rejects}" if done.rejected else ""
-    print(f"freshet: {done.records} records mapped{told}", file=sys.stderr)
+    told = f", {done.rejected:,} rejected, see {done.rejects}" if done.rejected else ""
+    print(f"freshet: {show_count(done.records, 'record')} mapped{told}", file=sys.stderr)
     if done.rejected:
         raise typer.Exit(1)
 
@@ -149,10 +150,9 @@ def load(
     finally:
         spark.stop()
     counts = done.counts
-    graphs = "1 graph" if counts.graphs == 1 else f"{counts.graphs} graphs"
     print(
-        f"freshet: {done.statements} statements read;"
-        f" {output} has {counts.triples} triples and {counts.terms} terms in {graphs}",
+        f"freshet: {show_count(done.statements, 'statement')} read; {output} has {show_count(counts.triples, 'triple')}"
+        f" and {show_count(counts.terms, 'term')} in {show_count(counts.graphs, 'graph')}",
         file=sys.stderr,
     )
 
@@ -165,7 +165,7 @@ def _check_graphs(graphs: list[Path], output: Path | None) -> None:
     for graph in graphs:
         directory = GraphDirectory(graph)
         directory.check()
-        print(f"freshet: {graph} is whole: {directory.counts.triples} triples", file=sys.stderr)
+        print(f"freshet: {graph} is whole: {show_count(directory.counts.triples, 'triple')}", file=sys.stderr)
 
 
 @app.command()
@@ -220,9 +220,10 @@ def replay(
         replay_streams(session, recordings)
         for iri, state in session.engine.streams.items():
             if state.late:
-                print(f"freshet: {state.late} late elements of <{iri}> were dropped", file=sys.stderr)
+                print(f"freshet: dropped {show_count(state.late, 'late element')} of <{iri}>", file=sys.stderr)
             if state.untimed:
-                print(f"freshet: {state.untimed} elements of <{iri}> had no time for a window to use", file=sys.stderr)
+                elements = f"{show_count(state.untimed, 'element')} of <{iri}>"
+                print(f"freshet: {elements} had no time for a window to use", file=sys.stderr)
         for failure in session.failures:
             print(f"freshet: {failure}", file=sys.stderr)
         if session.failures:

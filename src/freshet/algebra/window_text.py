@@ -19,6 +19,7 @@ from freshet.algebra.windows import (
     WindowOperator,
 )
 from freshet.rdf.terms import Iri
+from freshet.rdf.wording import show_count
 
 _UNITS = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000), ("ms", 1))
 
@@ -61,12 +62,12 @@ def _extent(window: WindowOperator, iri_text: IriText) -> str:
             step = "with every element" if slide_ms is None else f"every {duration_text(slide_ms)}"
             return f"the last {duration_text(width_ms)} by {iri_text(predicate)}, {step}"
         case CountWindow(_, count, step):
-            return f"the last {count} elements, every {step}"
+            return f"the last {show_count(count, 'element')}, every {step}"
         case RangeWindow(_, width_ms, slide_ms):
             slide = "" if slide_ms is None else f", its start moving by {duration_text(slide_ms)}"
             return f"the last {duration_text(width_ms)} at each instant{slide}"
         case TriplesWindow(_, count):
-            return f"the last {count} elements at each instant"
+            return f"the last {show_count(count, 'element')} at each instant"
         case NowWindow():
             return "the elements of each instant"
         case AllWindow():

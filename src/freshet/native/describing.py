@@ -35,6 +35,7 @@ from freshet.native.plan import (
     children,
 )
 from freshet.rdf.terms import Iri
+from freshet.rdf.wording import show_count
 
 INCREMENTAL = "by increments"
 AGAIN = "evaluated again whenever its input has changed"
@@ -103,7 +104,7 @@ def describe_operator(node: PlanNode, short: IriText) -> tuple[str, list[str]]:
             return words if condition is None else f"{words} where {expression_text(condition, short)}", []
         case PlanValues(variables=variables, rows=rows):
             names = "".join(f" ?{name}" for name in variables)
-            return f"Values{names}, {len(rows)} rows", []
+            return f"Values{names}, {show_count(len(rows), 'row')}", []
         case PlanGroup(keys=keys, aggregates=aggregates):
             by = f"by {' '.join(f'?{key}' for key in keys)}" if keys else "of everything"
             return f"Group {by}", [f"?{name} = {expression_text(each, short)}" for name, each in aggregates]

@@ -32,6 +32,7 @@ from freshet.native.s2r.feed import Feed
 from freshet.native.s2r.waiting import WaitingElements
 from freshet.native.stream import StreamState
 from freshet.rdf.errors import BudgetError, InputError
+from freshet.rdf.wording import show_count
 
 MOST_UNSEEN = 1 << 16  # elements between two counts
 _PER_HOLDER = 256  # or so many for each that is asked, so that counting stays cheap beside what they do
@@ -115,7 +116,7 @@ class WindowBudget:
         if room.elements() != -1 and room.elements() < count:
             state.refused += 1
             raise BudgetError(
-                f"a push of {count} elements of the stream <{state.iri}> does not fit: each may take"
+                f"a push of {show_count(count, 'element')} of the stream <{state.iri}> does not fit: each may take"
                 f" {room.element_bytes} bytes, and windows hold {room.held_bytes} of {room.budget_bytes}",
                 hint=self._hint(room),
             )

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import BlankNode, Iri, Literal, Term
+from freshet.rdf.wording import show_count
 from freshet.results.report import Freshness, Report
 
 _LONG_FRACTION = re.compile(r"-?\d+\.\d{3,}")
@@ -25,15 +26,6 @@ def show_time(time_ms: int | None) -> str:
         return f"{time_ms} ms"
     moment = datetime.fromtimestamp(time_ms / 1000, UTC)
     return moment.strftime("%Y-%m-%d %H:%M:%S") + (f".{time_ms % 1000:03d}" if time_ms % 1000 else "")
-
-
-def show_count(number: int, one: str, many: str = "") -> str:
-    """How many there are of a thing.
-
-    >>> show_count(1, "row"), show_count(1200, "batch", "batches")
-    ('1 row', '1,200 batches')
-    """
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def show_seconds(seconds: float) -> str:

@@ -3,6 +3,7 @@ why."""
 
 from __future__ import annotations
 
+from freshet.rdf.wording import show_count
 from freshet.rml.join_counts import JoinCounts
 from freshet.runtime.metrics import Metrics
 
@@ -19,8 +20,8 @@ def join_line(counts: JoinCounts) -> str:
         "waiting": counts.waiting,
     }
     told = "".join(f", {count:,} {what}" for what, count in reasons.items() if count)
-    pairs = "1 pair" if counts.pairs == 1 else f"{counts.pairs:,} pairs"
-    return f"{pairs} of {counts.children:,} and {counts.parents:,} records{told}"
+    records = f"{counts.children:,} and {show_count(counts.parents, 'record')}"
+    return f"{show_count(counts.pairs, 'pair')} of {records}{told}"
 
 
 class JoinNotes:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
+from freshet.rdf.wording import show_count
 from freshet.results.report import Report
 from freshet.rml.join_counts import JoinCounts
 from freshet.rml.parts import JoinPart, join_name
@@ -225,7 +226,7 @@ class PipelineRun:
                 self._metrics.late(stream.name.partition(".")[0], counts.late)
             if counts.given_up:
                 self._view.note(
-                    f"stream {stream.name}: {counts.given_up} records were given up that waited to be joined,"
+                    f"stream {stream.name}: gave up {show_count(counts.given_up, 'record')} that waited to be joined,"
                     " as more wait than may ('most_waiting')"
                 )
             if note := self._join_notes.counted(self._joins[stream.name], counts):

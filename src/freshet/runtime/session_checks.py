@@ -102,8 +102,7 @@ def check_columns(elements: Elements) -> None:
     """An error unless these are four columns of numbers, each as long as the others, with times that can be."""
     shape = getattr(elements.times, "shape", ())
     for column in elements:
-        is_plain = type(column) is np.ndarray and (column.dtype is _INT64 or column.dtype == _INT64)
-        if not is_plain or column.shape != shape:
+        if type(column) is not np.ndarray or column.shape != shape or column.dtype != _INT64:
             raise InputError("pushed elements must be four arrays of int64, all of one length")
     if len(shape) != 1:
         raise InputError(f"pushed elements must be rows, not an array of {len(shape)} dimensions")

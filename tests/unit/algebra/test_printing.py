@@ -211,14 +211,14 @@ def test_windows_of_every_kind():
         prefixes
           : <http://ex/>"""
     assert explain_text(parse_query(rspql)) == dedent(expected)
-    cqels = """ASK { STREAM <s> [NOW] {} STREAM ?x [ALL] {} STREAM <s> [TRIPLES 3] {}
+    cqels = """ASK { STREAM <s> [NOW] {} STREAM ?x [ALL] {} STREAM <s> [TRIPLES 1] {}
         STREAM <s> [RANGE 3s] {} STREAM <s> [RANGE 3s SLIDE 1s] {} }"""
     expected = """\
         ASK query, reporting what is new (ISTREAM)
         windows
           <window1> on <s>: the elements of each instant
           <window2> on ?x: all elements so far
-          <window3> on <s>: the last 3 elements at each instant
+          <window3> on <s>: the last 1 element at each instant
           <window4> on <s>: the last 3 s at each instant
           <window5> on <s>: the last 3 s at each instant, its start moving by 1 s
         plan

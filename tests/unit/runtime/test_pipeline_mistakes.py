@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from freshet.rdf.errors import QuerySyntaxError
 from freshet.runtime.pipeline_file import PipelineErrors, read_pipeline
-from pipeline_text import MAPPING, PIPELINE, QUERY, problems, replaced
+from pipeline_text import MAPPING, PIPELINE, problems, replaced
 
 
 @pytest.mark.parametrize(
@@ -23,23 +22,6 @@ from pipeline_text import MAPPING, PIPELINE, QUERY, problems, replaced
 def test_no_memory_for_windows(folder: Path, written: str, said: str) -> None:
     (line,) = problems(f"{PIPELINE}\nwindow_memory: {written}\n", folder)
     assert line.endswith(said)
-
-
-@pytest.mark.parametrize(
-    ("keys", "says"),
-    [
-        ("report: chnage", "'chnage' is not known here; did you mean 'change'?"),
-        ("report: [close, 3]", "'3' is not known here"),
-        ("every: 10", "10 has no unit: write 10s, 10ms, 10m or 10h"),
-        ("every: 0", "'every' must be more than 0"),
-        ("every: 0s", "'every' must be more than 0"),
-        ("every: soon", "'soon' is not a duration"),
-    ],
-)
-def test_when_a_query_cannot_report(folder: Path, keys: str, says: str) -> None:
-    (problem,) = problems(replaced(PIPELINE, "slow: {file", f"slow: {{{keys}, file"), folder)
-    assert problem.startswith("pipeline.yaml:14:")
-    assert says in problem
 
 
 # what is written, what is written instead, and each line that is shown without the file's name
@@ -365,44 +347,6 @@ def test_all_problems_at_once(folder: Path) -> None:
     assert [line.split(": ")[0] for line in lines] == [
         f"pipeline.yaml:{at}" for at in ("5:42", "14:16", "17:7", "21:1")
     ]
-
-
-def test_an_undeclared_stream_in_a_query_file(folder: Path) -> None:
-    (folder / "slow.rq").write_text(QUERY.replace("ex:traffic", "ex:trafic"))
-    assert problems(PIPELINE, folder) == [
-        "slow.rq:5:26: the stream <http://example.org/trafic> is not declared;"
-        " did you mean 'http://example.org/traffic'?"
-    ]
-
-
-def test_a_syntax_error_in_a_query_file(folder: Path) -> None:
-    (folder / "slow.rq").write_text(QUERY.replace("FILTER (?speed < 20)", "FILTR (?speed < 20)"))
-    (folder / "pipeline.yaml").write_text(PIPELINE)
-    with pytest.raises(PipelineErrors) as raised:
-        read_pipeline("pipeline.yaml")
-    (error,) = raised.value.errors
-    assert isinstance(error, QuerySyntaxError)
-    assert (error.file, error.line, error.column) == ("slow.rq", 6, 46)
-    assert error.excerpt
-
-
-@pytest.mark.parametrize(
-    ("block", "place"),
-    [
-        ("    text: |\n      SELECT ?x\n      WHERE ( )\n", "18:13"),
-        ("    text: |2\n      SELECT ?x\n        WHERE ( )\n", "18:15"),
-        ("    text: |\n\n\n      SELECT ?x\n      WHERE ( )\n", "20:13"),
-        ("    text: |\n      SELECT ?x\n      WHERE {\n", "18:14"),
-        ('    text: "SELECT ?x WHERE ( )"\n', "16:28"),
-        ("    text: SELECT ?x WHERE ( )\n", "16:27"),
-        ("    text: >\n      SELECT ?x\n      WHERE ( )\n", "16:11"),
-    ],
-)
-def test_a_syntax_error_in_place(folder: Path, block: str, place: str) -> None:
-    """At the bracket that does not belong there, or behind the end; folded text (>) has lost its lines."""
-    start, end = PIPELINE.index("    text: |"), PIPELINE.index("checkpoint:")
-    (line,) = problems(PIPELINE[:start] + block + PIPELINE[end:], folder)
-    assert line.startswith(f"pipeline.yaml:{place}: ")
 
 
 def test_a_mapping_that_cannot_be_read(folder: Path) -> None:

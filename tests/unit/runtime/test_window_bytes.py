@@ -61,7 +61,7 @@ def test_nothing_of_a_refused_batch_is_taken() -> None:
     session = Session(window_bytes=10_000)
     query = session.register(COUNTED)
     session.push(S, line(0) + line(1))
-    with pytest.raises(BudgetError, match=r"a push of 1000 elements of the stream <http://example.org/s> does not fit"):
+    with pytest.raises(BudgetError, match=r"a push of 1,000 elements of the stream <http://example.org/s> does not"):
         session.push(S, "".join(line(time_ms) for time_ms in range(2, 1002)))
     assert session.engine.streams[S].elements == 2
     session.push(S, line(2))
