@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 import freshet
-from freshet.native.forgetting import Forgetting
+from freshet.native.forgetting import Forgetting, held_ids
+from freshet.native.recent_times import RecentTimes
+from freshet.native.stream import StreamState
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import Iri, Literal
 
@@ -100,3 +104,15 @@ def test_pins_put_a_sweep_off() -> None:
     assert dictionary.decode(term_id) == Iri("http://example.org/a")
     assert forgetting.sweep([]) == 1
     assert dictionary.lookup(Literal("x")) == 0
+
+
+def test_what_is_held_is_found_in_attributes_and_slots_which_stay_where_they_are() -> None:
+    times, state = RecentTimes(640), StreamState("s", lateness_ms=77_002)  # the one has a dictionary, the other slots
+    times.add(77_001, 1)
+    found = {number for ids in held_ids([times, state]) for number in ids.tolist()}
+    assert {640, 10, 77_001, 77_002} <= found
+    # A dictionary that was asked for once takes the place of the attributes, and all that read them take longer.
+    assert not any(isinstance(part, dict) for part in gc.get_referents(times))
+    assert "_marks" in vars(times)
+    assert any(isinstance(part, dict) for part in gc.get_referents(times))
+    assert {640, 10, 77_001} <= {number for ids in held_ids(times) for number in ids.tolist()}
