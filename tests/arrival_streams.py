@@ -81,7 +81,7 @@ NUMBERS = {inline_id(Literal(str(number), XSD_INTEGER)): number for number in (1
 nodes = st.sampled_from([*NUMBERS])
 triples = st.tuples(nodes, st.sampled_from(PREDICATES), nodes)
 timed = st.lists(st.tuples(st.integers(0, 30), triples), max_size=25).map(lambda a: sorted(a, key=lambda e: e[0]))
-variables = st.tuples(st.sampled_from("abc"), st.sampled_from("cdef"))
+variables = st.tuples(st.sampled_from("abcd"), st.sampled_from("abcd"))
 leaf = st.tuples(st.one_of(some_windows, st.none()), st.sampled_from(PREDICATES), variables).filter(
     lambda leaf: leaf[2][0] != leaf[2][1]
 )

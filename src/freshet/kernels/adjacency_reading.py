@@ -7,6 +7,7 @@ what the tables already tell of: a number beyond them is of no concern to the re
 import numpy as np
 
 from freshet.kernels.adjacency import LOW, key_tag, tag_shift, triple_tag
+from freshet.kernels.growing import longer
 from freshet.kernels.jit import njit
 from freshet.kernels.prefetch import fetch
 
@@ -71,13 +72,6 @@ def find_rows(table, out, into, limit, subjects, groups, objects):
 
 
 @njit
-def _longer(column, room):
-    longer = np.empty(room, np.int64)
-    longer[: column.size] = column
-    return longer
-
-
-@njit
 def probe_triples(table, out, into, limit, subjects, groups, objects, every):
     """Which of many triples the reader has: their numbers, and the group of each.
 
@@ -96,7 +90,7 @@ def probe_triples(table, out, into, limit, subjects, groups, objects, every):
             high = low + 1
         if end + high - low > room:
             room = 2 * room + high - low
-            numbers, found = _longer(numbers, room), _longer(found, room)
+            numbers, found = longer(numbers, room), longer(found, room)
         for group in range(low, high):
             if group >= 0 and find_row(table, out, into, limit, subject, group, object) >= 0:
                 numbers[end] = i
@@ -118,7 +112,7 @@ def _seek_entries(table, entries, limit, keys, groups, every):
         for i in range(keys.size):
             if end + every > room:
                 room = 2 * room + every
-                numbers, found = _longer(numbers, room), _longer(found, room)
+                numbers, found = longer(numbers, room), longer(found, room)
             for group in range(every):
                 entry = seek_entry(slots, mask, shift, entries, limit, key_tag(keys[i], group), keys[i], group)
                 if entry >= 0:

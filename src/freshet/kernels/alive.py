@@ -3,24 +3,69 @@
 import numpy as np
 
 from freshet.kernels.index import BLOCK, ONE_ROW, ROW_MASK, _find, _look
-from freshet.kernels.jit import njit
-from freshet.kernels.lives import BIRTH, DEATH, LINK_WIDTH, LINKS, OLDER
+from freshet.kernels.jit import inlined, njit
+from freshet.kernels.jit import leaf as no_arrays
+from freshet.kernels.lives import BIRTH, DEATH, KEYS, LINK_WIDTH, LINKS, OLDER, ROWS, VARIABLES, WORD
 from freshet.kernels.prefetch import fetch
 
-# Columns of a step of a probing order; behind them, for every key column, the leaf and the column of its value.
-LEAF = 0
-INDEX = 1
-SLOT = 2
-SOURCES = 3
+# Columns of a step of a probing order, behind VARIABLES and WORD of the ring index that is looked into; and then, for
+# every key column, the leaf and the column of its value.
+LEAF = 2
+SLOT = 3
+VIA = 4  # a leaf before it that has a ring index on the same variables, or -1
+LINK = 5  # where records of that leaf's rows have the entry of their key
+SOURCES = 6
+
+
+@inlined
+def _expected(sizes, number):
+    """How many rows a probe that hits may expect of a ring index, in hundredths, from its counters."""
+    return 100 * sizes[number, ROWS] // max(1, sizes[number, KEYS])
+
+
+@no_arrays
+def ranking_of(sizes):
+    """A number for the order in which ring indexes stand by how many rows a probe may expect of them.
+
+    Fifteen of them have a number for each order; of more some may share one.
+    """
+    count = sizes.shape[0]
+    ranking = np.int64(count)
+    for number in range(count):
+        expected = _expected(sizes, number)
+        before = 0
+        for other in range(count):
+            less = _expected(sizes, other)
+            before += less < expected or (less == expected and other < number)
+        ranking = ranking * count + before
+    return ranking
+
+
+@no_arrays
+def _known_rings(known, records, step, pointers, words):
+    """As `_rings`, where a row of each partial result has its key."""
+    via, link, place, width = step[VIA], step[LINK], step[WORD], known.shape[1]
+    most = 0
+    for first in range(0, words.shape[0], BLOCK):
+        stop = min(first + BLOCK, words.shape[0])
+        for at in range(first, stop):
+            words[at] = records[pointers[at, via], link]
+            fetch(known, words[at] * width)
+        for at in range(first, stop):
+            words[at] = known[words[at], place]
+            most += words[at] >> 32
+    return most
 
 
 @njit
-def _rings(index, values, step, pointers, count):
+def _rings(index, records, values, step, pointers, count):
     """The counter and the newest row of each partial result's key, or 0, and how many rows they have in all."""
-    known, width = index.keys, index.keys.shape[1] - 1
     words = np.empty(count, np.int64)
+    if step[VIA] >= 0:
+        return words, _known_rings(index.keys, records, step, pointers, words)
+    known, place, width = index.keys, step[WORD], 1 + (step.shape[0] - SOURCES) // 2
     keys = np.zeros((BLOCK, width), np.int64)
-    keys[:, 0] = step[INDEX]
+    keys[:, 0] = step[VARIABLES]
     tags = np.empty(BLOCK, np.int64)
     found = np.empty(BLOCK, np.int64)
     most = 0
@@ -37,7 +82,7 @@ def _rings(index, values, step, pointers, count):
             entry = found[at]
             if entry < 0:
                 entry, _ = _find(index, keys, at, tags[at])
-            word = known[entry, width] if entry >= 0 else 0
+            word = known[entry, place] if entry >= 0 else 0
             words[first + at] = word
             most += word >> 32
     return words, most
@@ -49,7 +94,7 @@ def _extend(index, records, values, step, ties, pointers, moments, count):
 
     The rings of a block are walked side by side, so that the waits for their rows overlap.
     """
-    words, most = _rings(index, values, step, pointers, count)
+    words, most = _rings(index, records, values, step, pointers, count)
     leaf = step[LEAF]
     older = LINKS + LINK_WIDTH * step[SLOT] + OLDER
     extended = np.empty((most, pointers.shape[1]), np.int32)
@@ -139,29 +184,37 @@ def result_deaths(records, pointers):
 
 
 @njit
-def by_moment(pointers, moments, first, steps):
-    """Results in order of moment; equal moments stay as they are. All are in [first, first + steps)."""
+def places_by_moment(moments, first, steps):
+    """Where each stands in order of moment; equal ones stay as they are. All are in [first, first + steps)."""
     starts = np.zeros(steps + 1, np.int64)
     for moment in moments:
         starts[moment - first + 1] += 1
     for step in range(steps):
         starts[step + 1] += starts[step]
+    places = np.empty_like(moments)
+    for at in range(moments.shape[0]):
+        places[at] = starts[moments[at] - first]
+        starts[moments[at] - first] += 1
+    return places
+
+
+@njit
+def by_moment(pointers, moments, first, steps):
+    """Results in order of moment; equal moments stay as they are. All are in [first, first + steps)."""
+    places = places_by_moment(moments, first, steps)
     ordered = np.empty_like(pointers)
     ordered_moments = np.empty_like(moments)
     for at in range(moments.shape[0]):
-        place = starts[moments[at] - first]
-        starts[moments[at] - first] += 1
-        ordered_moments[place] = moments[at]
+        ordered_moments[places[at]] = moments[at]
         for leaf in range(pointers.shape[1]):
-            ordered[place, leaf] = pointers[at, leaf]
+            ordered[places[at], leaf] = pointers[at, leaf]
     return ordered, ordered_moments
 
 
 @njit
-def born_in_order(index, records, values, batch, orders, first, steps):
-    """The results born in a batch, in order of their moments."""
+def results_born(index, records, values, batch, orders):
+    """The results born in a batch, and their moments."""
     moments = np.empty(batch.born.shape[0], np.int64)
     for at in range(moments.shape[0]):
         moments[at] = records[batch.born[at], BIRTH]
-    pointers, births = join_born(index, records, values, batch.born, moments, batch.born_ends, orders)
-    return by_moment(pointers, births, first, steps)
+    return join_born(index, records, values, batch.born, moments, batch.born_ends, orders)

@@ -11,7 +11,7 @@ which elements are kept out of which leaf.
 
 import numpy as np
 
-from freshet.kernels.alive import born_in_order, by_moment, result_deaths
+from freshet.kernels.alive import places_by_moment, result_deaths, results_born
 from freshet.kernels.arrivals import LeafPlans, gather_arrivals
 from freshet.kernels.index import IndexArrays
 from freshet.kernels.jit import njit
@@ -38,15 +38,16 @@ def _gathered(plans, clocks, batch):
 
 @njit
 def _values(values, pointers, moments, first, instants, homes):
-    """Results with their times: a column for each row (leaf, column) of `homes`, 0 where no leaf has it."""
+    """Results with their times, in order: a column for each row (leaf, column) of `homes`, 0 where no leaf has it."""
+    places = places_by_moment(moments, first, instants.shape[0])
     rows = np.zeros((pointers.shape[0], 1 + homes.shape[0]), np.int64)
     for at in range(rows.shape[0]):
-        rows[at, 0] = instants[moments[at] - first]
+        rows[places[at], 0] = instants[moments[at] - first]
     for column in range(homes.shape[0]):  # one after another, so that the waits for its rows overlap
         leaf, place = homes[column, 0], 1 + homes[column, 1]
         if leaf >= 0:
             for at in range(rows.shape[0]):
-                rows[at, 1 + column] = values[pointers[at, leaf], place]
+                rows[places[at], 1 + column] = values[pointers[at, leaf], place]
     return rows
 
 
@@ -58,11 +59,10 @@ def pass_through(plans, clocks, batch, tables, orders, homes, first):
     """
     index, life, ring_index, rings = _unpacked(tables)
     arrived = _gathered(plans, clocks, batch)
-    steps = arrived.instants.shape[0]
     lives = let_in(index, life, ring_index, rings, arrived, first)
-    pointers, moments = born_in_order(ring_index, life.records, index.keys, lives, orders, first, steps)
+    pointers, moments = results_born(ring_index, life.records, index.keys, lives, orders)
     let_out(index, life, ring_index, rings, lives)
-    return _values(index.keys, pointers, moments, first, arrived.instants, homes), steps
+    return _values(index.keys, pointers, moments, first, arrived.instants, homes), arrived.instants.shape[0]
 
 
 @njit
@@ -95,15 +95,14 @@ def pass_through_kept(plans, clocks, batch, tables, kept, orders, homes, first):
     index, life, ring_index, rings = _unpacked(tables)
     results = PointerArrays(kept[0], kept[1], kept[2], kept[3], kept[4], kept[5], kept[6])
     arrived = _gathered(plans, clocks, batch)
-    steps = arrived.instants.shape[0]
     lives = let_in(index, life, ring_index, rings, arrived, first)
-    born, births = born_in_order(ring_index, life.records, index.keys, lives, orders, first, steps)
+    born, births = results_born(ring_index, life.records, index.keys, lives, orders)
     ended, living = _ended(life.records, results, lives, born)
-    ended, deaths = by_moment(ended, result_deaths(life.records, ended), first, steps)
+    deaths = result_deaths(life.records, ended)
     let_out(index, life, ring_index, rings, lives)
     came = _values(index.keys, born, births, first, arrived.instants, homes)
     went = _values(index.keys, ended, deaths, first, arrived.instants, homes)
-    return came, went, living, steps
+    return came, went, living, arrived.instants.shape[0]
 
 
 @njit

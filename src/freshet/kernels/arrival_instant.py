@@ -10,13 +10,14 @@ rows that were born and where each leaf's end, the same of the dead, two keys, t
 what came and went, with a column for each row (leaf, column) of `homes`.
 """
 
-from freshet.kernels.alive import INDEX, LEAF, SLOT, SOURCES
+from freshet.kernels.alive import LEAF, LINK, SLOT, SOURCES, VIA
 from freshet.kernels.arrivals import EVERYTHING, KIND, LAST_ELEMENTS, SIZE, SLIDE, LeafPlans, suits
 from freshet.kernels.index import IDLE, ROW_MASK, IndexArrays, _entry_of, _find, _key_hash
 from freshet.kernels.jit import leaf as row_by_row
 from freshet.kernels.lives import (
     BASE,
     BIRTH,
+    COLUMNS,
     DEATH,
     END,
     ENTRY,
@@ -29,8 +30,11 @@ from freshet.kernels.lives import (
     OPEN,
     ROOM,
     ROWS,
+    VARIABLES,
+    WORD,
     LifeArrays,
     RingLinks,
+    is_idle,
     unlink_dead,
 )
 from freshet.kernels.pointers import FREE, USED, PointerArrays, pointers_add, unlink_result
@@ -107,26 +111,25 @@ def _depart(leaf, start, index, life, moment, dead, deaths):
 def _link(ring_index, rings, life, values, leaf, row, key):
     """Put a row in front of the rings of its keys (algorithm 1, insert)."""
     records, known = life.records, ring_index.keys
-    last = known.shape[1] - 1
     for slot in range(rings.slots.shape[1]):
         number = rings.slots[leaf, slot]
         if number < 0:
             continue
-        key[0, 0] = number
-        for column in range(rings.columns.shape[1]):
-            source = rings.columns[number, column]
+        key[0, 0], place = rings.columns[number, VARIABLES], rings.columns[number, WORD]
+        for column in range(key.shape[1] - 1):
+            source = rings.columns[number, COLUMNS + column]
             key[0, 1 + column] = values[row, 1 + source] if source >= 0 else 0
         entry = _entry_of(ring_index, key, 0, _key_hash(key, 0))
         links = LINKS + LINK_WIDTH * slot
-        word = known[entry, last]
+        word = known[entry, place]
         head = -1
         if word == 0:
-            ring_index.sizes[IDLE] -= 1
+            ring_index.sizes[IDLE] -= is_idle(known, entry, key.shape[1])
             rings.sizes[number, KEYS] += 1
         else:
             head = word & ROW_MASK
             records[head, links + NEWER] = row
-        known[entry, last] = ((word >> 32) + 1) << 32 | row
+        known[entry, place] = ((word >> 32) + 1) << 32 | row
         records[row, links + OLDER] = head
         records[row, links + NEWER] = -1
         records[row, links + ENTRY] = entry
@@ -164,15 +167,17 @@ def _let_in_and_out(
 
 
 @row_by_row
-def _newest(ring_index, values, step, pointers, key):
+def _newest(ring_index, records, values, step, pointers, key):
     """The newest row of the ring that a step of a probing order looks up for a partial result, or -1."""
-    width = key.shape[1] - 1
-    key[0, 0] = step[INDEX]
-    for column in range(width):
-        leaf, source = step[SOURCES + 2 * column], step[SOURCES + 2 * column + 1]
-        key[0, 1 + column] = values[pointers[leaf], 1 + source] if source >= 0 else 0
-    entry, _ = _find(ring_index, key, 0, _key_hash(key, 0))
-    word = ring_index.keys[entry, 1 + width] if entry >= 0 else 0
+    if step[VIA] >= 0:
+        entry = records[pointers[step[VIA]], step[LINK]]
+    else:
+        key[0, 0] = step[VARIABLES]
+        for column in range(key.shape[1] - 1):
+            leaf, source = step[SOURCES + 2 * column], step[SOURCES + 2 * column + 1]
+            key[0, 1 + column] = values[pointers[leaf], 1 + source] if source >= 0 else 0
+        entry, _ = _find(ring_index, key, 0, _key_hash(key, 0))
+    word = ring_index.keys[entry, step[WORD]] if entry >= 0 else 0
     return word & ROW_MASK if word > 0 else -1
 
 
@@ -188,7 +193,7 @@ def _join_row(ring_index, records, values, order, start, row, moment, key, walk,
     pointers[start] = row
     depth = 0
     if steps > 0:
-        rows[0] = _newest(ring_index, values, order[0], pointers, key)
+        rows[0] = _newest(ring_index, records, values, order[0], pointers, key)
     while True:
         if depth == steps:
             if count < found.shape[0]:
@@ -207,7 +212,7 @@ def _join_row(ring_index, records, values, order, start, row, moment, key, walk,
             pointers[step[LEAF]] = candidate
             depth += 1
             if depth < steps:
-                rows[depth] = _newest(ring_index, values, order[depth], pointers, key)
+                rows[depth] = _newest(ring_index, records, values, order[depth], pointers, key)
 
 
 @row_by_row

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from freshet.kernels.jit import inlined, njit
+from freshet.kernels.jit import leaf as no_arrays
 
 # Columns of `LeafPlans.windows`.
 KIND = 0
@@ -21,6 +22,7 @@ LAST_MS = 1
 LAST_ELEMENTS = 2
 
 _AFTER_ALL = np.int64(2**62)
+_DENSE = 4  # milliseconds an element, for which a table of all of them is filled sooner than streams are merged
 
 
 class LeafPlans(NamedTuple):
@@ -34,6 +36,34 @@ class LeafPlans(NamedTuple):
     widths: np.ndarray  # int64: how many variables it has
 
 
+@no_arrays
+def never_falls(times):
+    """Whether no time is before the one in front of it."""
+    falls = 0
+    for at in range(1, times.shape[0]):
+        falls += times[at] < times[at - 1]
+    return falls == 0
+
+
+@njit
+def _dense_instants(times, ticking, first, last):
+    """As `merge_instants`, where the elements that make instants, the first `ticking`, have few times between them."""
+    before = np.zeros(last - first + 1, np.int64)  # whether a time is an instant, then how many instants are before it
+    for at in range(ticking):
+        before[times[at] - first] = 1
+    instants = np.empty(ticking + 1, np.int64)
+    count = np.int64(0)
+    for at in range(before.shape[0]):
+        instants[count] = first + at
+        is_instant = before[at]
+        before[at] = count
+        count += is_instant
+    moments = np.empty(times.shape[0], np.int64)
+    for at in range(times.shape[0]):
+        moments[at] = before[max(times[at] - first, 0)]
+    return instants[:count].copy(), moments
+
+
 @njit
 def merge_instants(times, offsets, clocks):
     """The instants of a batch, and the number of the instant at which each element is first seen.
@@ -41,6 +71,12 @@ def merge_instants(times, offsets, clocks):
     `times` has the streams one after the other, each in order, cut at `offsets`. Elements of the first `clocks` streams
     make instants; those of the others must not be later than the last instant.
     """
+    first, last = _AFTER_ALL, -_AFTER_ALL
+    for stream in range(clocks):
+        if offsets[stream] < offsets[stream + 1]:
+            first, last = min(first, times[offsets[stream]]), max(last, times[offsets[stream + 1] - 1])
+    if first <= last < first + _DENSE * offsets[clocks]:
+        return _dense_instants(times, offsets[clocks], first, last)
     streams = offsets.shape[0] - 1
     ats = offsets[:streams].copy()
     nexts = np.empty(streams, np.int64)  # the next time of each stream

@@ -4,7 +4,7 @@ What these spend on memory of their own, and on waits that overlap, is more than
 so calls need not count references to the arrays either (see `freshet.kernels.jit`).
 
 Plain tuples are those of `freshet.kernels.leaf` (`leaf`, `ring`) and `freshet.kernels.pair_join` (`left`, `right`,
-`kept`).
+`kept`). What is not for these, since it is more than a few rows or there is too little room, is left to those for many.
 """
 
 from freshet.kernels.index import (
@@ -19,8 +19,11 @@ from freshet.kernels.index import (
     _key_hash,
 )
 from freshet.kernels.jit import leaf as row_by_row
-from freshet.kernels.pair_join import BORN, COLUMNS, DEAD, FRESH, VALUES, lacks_room
+from freshet.kernels.pair_join import BORN, COLUMNS, DEAD, FRESH, RING, VALUES, lacks_room
 from freshet.kernels.pointers import PointerArrays, pointers_add, unlink_result
+
+FEW_ROWS = 16
+AFTER_ALL_POSITIONS = 1 << 62  # where a queue is empty
 
 
 @row_by_row
@@ -64,16 +67,40 @@ def _unlink(index, ring, row):
 
 
 @row_by_row
-def leaf_turn_few(
-    leaf, ring, waiting, first_waiting, coming, inside, first_inside, end_inside, leaving, number, fresh, dead
+def _count_before(positions, first, end, bound):
+    """How many positions of a queue, up to one more than a few, are before a bound."""
+    count = 0
+    while count <= FEW_ROWS and first + count < end and positions[first + count] < bound:
+        count += 1
+    return count
+
+
+@row_by_row
+def _first_of(positions, first, end):
+    return positions[first] if first < end else AFTER_ALL_POSITIONS
+
+
+@row_by_row
+def leaf_step_few(
+    leaf, ring, waiting, first_waiting, end_waiting, inside, first_inside, end_inside, first, last, number, room, outs
 ):
-    """`leaf_turn_linked` row by row."""
+    """`leaf_turn_linked` row by row, with those coming that wait before `last`, and leaving that are before `first`.
+
+    `room` is how many may come, `outs` takes the fresh and the dead rows. Gives how many came, left, are fresh and are
+    dead, and the first positions of both queues then; -1 came where nothing was done.
+    """
     index = IndexArrays(leaf[0], leaf[1], leaf[2], leaf[3], leaf[4])
     ring_index = IndexArrays(ring[0], ring[1], ring[2], ring[3], ring[4])
     links = RingArrays(ring[5], ring[6], ring[7])
     born, columns, key = leaf[5], ring[8], ring[9]
     positions, keys = waiting
     positions_inside, rows_inside = inside
+    fresh, dead = outs
+    coming = _count_before(positions, first_waiting, end_waiting, last)
+    leaving = _count_before(positions_inside, first_inside, end_inside, first)
+    room = min(room, positions_inside.shape[0] - end_inside)
+    if coming + leaving > FEW_ROWS or coming > room or leaving > dead.shape[0]:
+        return -1, 0, 0, 0, 0, 0
     found = gone = 0
     for at in range(coming):
         row = _entry_of(index, keys, first_waiting + at, _key_hash(keys, first_waiting + at))
@@ -95,18 +122,21 @@ def leaf_turn_few(
             dead[gone] = row
             gone += 1
             _unlink(ring_index, links, row)
-    return found, gone
+    first_waiting, first_inside, end_inside = first_waiting + coming, first_inside + leaving, end_inside + coming
+    next_waiting = _first_of(positions, first_waiting, end_waiting)
+    return coming, leaving, found, gone, next_waiting, _first_of(positions_inside, first_inside, end_inside)
 
 
 @row_by_row
-def _add_matches(probing, probed, before, place, pairs, count):
+def _add_matches(rows, probing, probed, before, place, pairs, count):
     """Pairs of each fresh row of one input, in column `place`, and the rows of the other that it finds.
 
     Gives how many pairs there are then, -1 where there is no room for them.
     """
-    index = IndexArrays(probed[5], probed[6], probed[7], probed[8], probed[9])
-    older, key, born = probed[10], probed[14], probed[BORN]
-    for row in probing[FRESH]:
+    ring, born = probed[RING], probed[BORN]
+    index = IndexArrays(ring[0], ring[1], ring[2], ring[3], ring[4])
+    older, key = ring[5], ring[9]
+    for row in rows:
         _fill_key(key, probing[VALUES], row, probing[COLUMNS])
         entry, _ = _find(index, key, 0, _key_hash(key, 0))
         word = index.keys[entry, key.shape[1]] if entry >= 0 else 0
@@ -132,19 +162,22 @@ def _fill_row(rows, at, left_values, left_row, right_values, right_row, homes):
 
 
 @row_by_row
-def pair_step_few(left, right, kept, homes, since, came, went, pairs):
-    """`pair_step` row by row; the last number is not 0 where nothing was done since there is too little room."""
+def pair_step_few(left, left_moved, right, right_moved, kept, homes, since, came, went, pairs):
+    """`pair_step` row by row; the last number is not 0 where nothing was done."""
+    moved = left_moved[FRESH].shape[0] + right_moved[FRESH].shape[0]
+    if moved + left_moved[DEAD].shape[0] + right_moved[DEAD].shape[0] > FEW_ROWS:
+        return 0, 0, 1
     results = PointerArrays(kept[0], kept[1], kept[2], kept[3], kept[4], kept[5], kept[6])
     sides = results.heads.shape[0]
     left_values, right_values = left[VALUES], right[VALUES]
-    coming = _add_matches(left, right, since + 1, 0, pairs, 0)
+    coming = _add_matches(left_moved[FRESH], left, right, since + 1, 0, pairs, 0)
     if coming >= 0:
-        coming = _add_matches(right, left, EVERY_STEP, 1, pairs, coming)
+        coming = _add_matches(right_moved[FRESH], right, left, EVERY_STEP, 1, pairs, coming)
     if coming < 0 or lacks_room(results, sides, left_values.shape[0], right_values.shape[0], coming):
         return 0, 0, 1
     going = 0
     for side in range(sides):
-        for row in left[DEAD] if side == 0 else right[DEAD]:
+        for row in left_moved[DEAD] if side == 0 else right_moved[DEAD]:
             slot = results.heads[side, row] if row < results.heads.shape[1] else -1
             while slot >= 0:
                 going += 1
@@ -153,7 +186,7 @@ def pair_step_few(left, right, kept, homes, since, came, went, pairs):
         return 0, 0, 1
     gone = 0
     for side in range(sides):
-        for row in left[DEAD] if side == 0 else right[DEAD]:
+        for row in left_moved[DEAD] if side == 0 else right_moved[DEAD]:
             slot = results.heads[side, row] if row < results.heads.shape[1] else -1
             while slot >= 0:
                 following = results.older[side, slot]

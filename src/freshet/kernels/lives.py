@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from freshet.kernels.index import BLOCK, FREE, IDLE, ONE_ROW, ROW_MASK, USED, _entry_of, _key_hash, _look
+from freshet.kernels.jit import inlined, njit
 from freshet.kernels.jit import leaf as no_arrays
-from freshet.kernels.jit import njit
 from freshet.kernels.prefetch import fetch, fetch_rows
 
 OPEN = 2**62  # the death of a row that is alive
@@ -41,6 +41,11 @@ _AHEAD = 16  # how many departures ahead their rows are asked for
 ROWS = 0
 KEYS = 1
 
+# Columns of `RingLinks.columns`; behind them the columns of a row that are its key, or -1.
+VARIABLES = 0  # the number of the variables that stand in them, the first column of a key
+WORD = 1  # where the counter and the newest row of a key stand beside it
+COLUMNS = 2
+
 
 class LifeArrays(NamedTuple):
     """What is kept of rows (numbered by the one-way index of their values) and of the arrivals that hold them alive."""
@@ -53,13 +58,14 @@ class LifeArrays(NamedTuple):
 
 
 class RingLinks(NamedTuple):
-    """Ring indexes of all leaves on top of one one-way index, whose keys begin with the number of the ring index.
+    """Ring indexes of all leaves on top of one one-way index.
 
-    Beside each key stand its counter and its newest row, as in `freshet.kernels.index.RingArrays`.
+    Those on the same variables share their keys: so a row that is in one of them is as good as a look-up in the others.
+    Beside each key stand its counter and its newest row (as in `freshet.kernels.index.RingArrays`) in each of them.
     """
 
     slots: np.ndarray  # int64 [leaf, slot]: the number of the ring index, or -1
-    columns: np.ndarray  # int64 [ring index, column]: the columns of its keys, or -1
+    columns: np.ndarray  # int64 [ring index, 2 + column]: VARIABLES, WORD, then the columns of its keys
     sizes: np.ndarray  # int64 [ring index, 2]: ROWS, KEYS
 
 
@@ -138,10 +144,16 @@ def lives_step(index, life, keys, moments, places, ends, starts, first):
         base, mask = life.queues[leaf, BASE], life.queues[leaf, ROOM] - 1
         head, end = life.queues[leaf, FIRST], life.queues[leaf, END]
         oldest = life.places[base + (head & mask)]
-        at = ends[leaf]
-        for step in range(steps):
+        at, stop = ends[leaf], ends[leaf + 1]
+        step = -1
+        while step < steps - 1:
+            coming = moments[at] if at < stop else steps - 1
+            if head == end or oldest >= starts[leaf, max(coming - 1, 0)]:
+                step = coming  # nothing leaves before
+            else:
+                step += 1
             moment = first + step
-            while at < ends[leaf + 1] and moments[at] == step:
+            while at < stop and moments[at] == step:
                 row = np.int64(rows[at])
                 while heirs > 0 and life.heirs[row] >= 0:
                     row = np.int64(life.heirs[row])
@@ -189,6 +201,15 @@ def lives_step(index, life, keys, moments, places, ends, starts, first):
     return Batch(born[:births].copy(), born_ends, dead[:deaths].copy(), dead_ends, replaced[:heirs].copy())
 
 
+@inlined
+def is_idle(known, entry, first_word):
+    """Whether a key has no row in any of the ring indexes that share it."""
+    words = 0
+    for word in range(first_word, known.shape[1]):
+        words |= known[entry, word]
+    return words == 0
+
+
 @njit
 def link_born(index, rings, records, values, rows, ends, only):
     """Put rows, leaf after leaf, in front of the rings of their keys (algorithm 1, insert).
@@ -196,8 +217,7 @@ def link_born(index, rings, records, values, rows, ends, only):
     `only` is the number of the one ring index that takes them, or -1 for all of the leaf's.
     """
     known = index.keys
-    width = rings.columns.shape[1]
-    last = 1 + width
+    width = rings.columns.shape[1] - COLUMNS
     keys = np.zeros((BLOCK, 1 + width), np.int64)
     tags = np.empty(BLOCK, np.int64)
     found = np.empty(BLOCK, np.int64)
@@ -206,32 +226,33 @@ def link_born(index, rings, records, values, rows, ends, only):
             number = rings.slots[leaf, slot]
             if number < 0 or (only >= 0 and only != number):
                 continue
-            keys[:, 0] = number
+            keys[:, 0] = rings.columns[number, VARIABLES]
+            place = rings.columns[number, WORD]
             links = LINKS + LINK_WIDTH * slot
             for first in range(ends[leaf], ends[leaf + 1], BLOCK):
                 count = min(BLOCK, ends[leaf + 1] - first)
                 for at in range(count):
                     for column in range(width):
-                        source = rings.columns[number, column]
+                        source = rings.columns[number, COLUMNS + column]
                         keys[at, 1 + column] = values[rows[first + at], 1 + source] if source >= 0 else 0
                 _look(index, keys, 0, count, tags, found)
                 for at in range(count):
                     if found[at] >= 0:
-                        fetch(records, (known[found[at], last] & ROW_MASK) * records.shape[1] + links)
+                        fetch(records, (known[found[at], place] & ROW_MASK) * records.shape[1] + links)
                 for at in range(count):
                     row = np.int64(rows[first + at])
                     entry = found[at]
                     if entry < 0:
                         entry = _entry_of(index, keys, at, tags[at])
-                    word = known[entry, last]
+                    word = known[entry, place]
                     head = np.int64(-1)
                     if word == 0:
-                        index.sizes[IDLE] -= 1
+                        index.sizes[IDLE] -= is_idle(known, entry, 1 + width)
                         rings.sizes[number, KEYS] += 1
                     else:
                         head = word & ROW_MASK
                         records[head, links + NEWER] = row
-                    known[entry, last] = ((word >> 32) + 1) << 32 | row
+                    known[entry, place] = ((word >> 32) + 1) << 32 | row
                     records[row, links + OLDER] = head
                     records[row, links + NEWER] = -1
                     records[row, links + ENTRY] = entry
@@ -242,12 +263,13 @@ def link_born(index, rings, records, values, rows, ends, only):
 def unlink_dead(index, rings, records, rows, ends):
     """Take rows, leaf after leaf, out of their rings."""
     known, width = index.keys, records.shape[1]
-    last = known.shape[1] - 1
+    first_word = 1 + rings.columns.shape[1] - COLUMNS
     for leaf in range(rings.slots.shape[0]):
         for slot in range(rings.slots.shape[1]):
             number = rings.slots[leaf, slot]
             if number < 0:
                 continue
+            place = rings.columns[number, WORD]
             links = LINKS + LINK_WIDTH * slot
             for at in range(ends[leaf], ends[leaf + 1]):
                 row = rows[at]
@@ -258,7 +280,7 @@ def unlink_dead(index, rings, records, rows, ends):
                 row = rows[at]
                 older, newer = records[row, links + OLDER], records[row, links + NEWER]
                 entry = records[row, links + ENTRY]
-                word = known[entry, last] - ONE_ROW
+                word = known[entry, place] - ONE_ROW
                 if newer >= 0:
                     records[newer, links + OLDER] = older
                 else:
@@ -266,10 +288,11 @@ def unlink_dead(index, rings, records, rows, ends):
                 if older >= 0:
                     records[older, links + NEWER] = newer
                 if word < ONE_ROW:
-                    word = 0
-                    index.sizes[IDLE] += 1
+                    known[entry, place] = 0
+                    index.sizes[IDLE] += is_idle(known, entry, first_word)
                     rings.sizes[number, KEYS] -= 1
-                known[entry, last] = word
+                else:
+                    known[entry, place] = word
             rings.sizes[number, ROWS] -= ends[leaf + 1] - ends[leaf]
 
 

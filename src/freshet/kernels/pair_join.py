@@ -2,22 +2,26 @@
 
 For a step of a few rows a call costs more than what it does, and an array that is handed back more than several that
 are handed in. So this writes the values that are asked for, not pointers to them, into arrays that the caller has, and
-takes plain tuples (see `freshet.kernels.leaf`): `left` and `right` are the values, birth steps, fresh rows, dead rows
-and key columns of an input and then the arrays of its ring index on these columns; `kept` is PointerArrays.
+takes plain tuples (see `freshet.kernels.leaf`): `left` and `right` are the values, birth steps and key columns of an
+input and a tuple of the arrays of its ring index on these columns; `left_moved` and `right_moved` are its fresh and its
+dead rows; `kept` is PointerArrays.
 """
 
 import numpy as np
 
 from freshet.kernels.index import EVERY_STEP, IndexArrays, RingArrays, ring_probe
-from freshet.kernels.jit import njit
+from freshet.kernels.jit import leaf, njit
 from freshet.kernels.pointers import FREE, LIVE, USED, PointerArrays, pointers_add, pointers_invalidate
 
 # Places in `left` and `right`.
 VALUES = 0
 BORN = 1
-FRESH = 2
-DEAD = 3
-COLUMNS = 4
+COLUMNS = 2
+RING = 3
+
+# Places in `left_moved` and `right_moved`.
+FRESH = 0
+DEAD = 1
 
 
 @njit
@@ -27,9 +31,9 @@ def _matches(rows, values, columns, probed, before, place):
     for at in range(rows.shape[0]):
         for column in range(columns.shape[0]):
             keys[at, column] = values[rows[at], columns[column]]
-    index = IndexArrays(probed[5], probed[6], probed[7], probed[8], probed[9])
-    ring = RingArrays(probed[10], probed[11], probed[12])
-    lefts, found = ring_probe(index, ring, keys, probed[BORN], before)
+    ring = probed[RING]
+    index = IndexArrays(ring[0], ring[1], ring[2], ring[3], ring[4])
+    lefts, found = ring_probe(index, RingArrays(ring[5], ring[6], ring[7]), keys, probed[BORN], before)
     pointers = np.empty((found.shape[0], 2), np.int32)
     for at in range(found.shape[0]):
         pointers[at, place] = rows[lefts[at]]
@@ -72,7 +76,7 @@ def lacks_room(results, sides, left_rows, right_rows, more):
 
 
 @njit
-def pair_step(left, right, kept, homes, since, came, went):
+def pair_step(left, left_moved, right, right_moved, kept, homes, since, came, went):
     """Write down what came and what went since a step, as rows with a column for each (input, column) of `homes`.
 
     Gives how many rows came and how many went. Where the arrays are too short nothing is done; then the last number
@@ -82,14 +86,14 @@ def pair_step(left, right, kept, homes, since, came, went):
     results = PointerArrays(kept[0], kept[1], kept[2], kept[3], kept[4], kept[5], kept[6])
     sides = results.heads.shape[0]  # those whose rows can go
     from_left = from_right = np.empty((0, 2), np.int32)
-    if left[FRESH].shape[0] > 0:
-        from_left = _matches(left[FRESH], left[VALUES], left[COLUMNS], right, since + 1, 0)
-    if right[FRESH].shape[0] > 0:
-        from_right = _matches(right[FRESH], right[VALUES], right[COLUMNS], left, EVERY_STEP, 1)
+    if left_moved[FRESH].shape[0] > 0:
+        from_left = _matches(left_moved[FRESH], left[VALUES], left[COLUMNS], right, since + 1, 0)
+    if right_moved[FRESH].shape[0] > 0:
+        from_right = _matches(right_moved[FRESH], right[VALUES], right[COLUMNS], left, EVERY_STEP, 1)
     coming, going = from_left.shape[0] + from_right.shape[0], results.sizes[LIVE]
     if going > went.shape[0]:
-        going = _dependent(results, 0, left[DEAD]) if sides > 0 else 0
-        going += _dependent(results, 1, right[DEAD]) if sides > 1 else 0
+        going = _dependent(results, 0, left_moved[DEAD]) if sides > 0 else 0
+        going += _dependent(results, 1, right_moved[DEAD]) if sides > 1 else 0
     if (
         coming > came.shape[0]
         or going > went.shape[0]
@@ -98,7 +102,7 @@ def pair_step(left, right, kept, homes, since, came, went):
         return 0, 0, max(coming, going)
     gone = 0
     for side in range(sides):
-        dead = left[DEAD] if side == 0 else right[DEAD]
+        dead = left_moved[DEAD] if side == 0 else right_moved[DEAD]
         if dead.shape[0] > 0:
             dropped = pointers_invalidate(results, side, dead)
             gone = _fill(went, gone, dropped, left[VALUES], right[VALUES], homes)
@@ -110,10 +114,10 @@ def pair_step(left, right, kept, homes, since, came, went):
     return coming, gone, 0
 
 
-@njit
-def pair_values(results, left_values, right_values, homes):
-    """The values of all results."""
-    rows = np.empty((results.sizes[LIVE], homes.shape[0]), np.int64)
+@leaf
+def pair_values(kept, left_values, right_values, homes, rows):
+    """Write down the values of all results."""
+    results = PointerArrays(kept[0], kept[1], kept[2], kept[3], kept[4], kept[5], kept[6])
     for column in range(homes.shape[0]):
         side, place = homes[column]
         values = left_values if side == 0 else right_values
@@ -122,4 +126,3 @@ def pair_values(results, left_values, right_values, homes):
             if results.alive[slot]:
                 rows[count, column] = values[results.pointers[slot, side], place]
                 count += 1
-    return rows

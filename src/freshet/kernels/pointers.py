@@ -8,7 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from freshet.kernels.index import BLOCK
+from freshet.kernels.jit import leaf as no_arrays
 from freshet.kernels.jit import njit
+from freshet.kernels.prefetch import fetch
 
 # Places in `PointerArrays.sizes`.
 USED = 0
@@ -28,34 +31,62 @@ class PointerArrays(NamedTuple):
     sizes: np.ndarray  # int64: USED, LIVE, FREE
 
 
-@njit
+@no_arrays
+def _next_slot(results, taken):
+    """The slot of the next result but so many."""
+    free = results.sizes[FREE] - taken
+    return np.int64(results.free[free - 1]) if free > 0 else results.sizes[USED] - free
+
+
+@no_arrays
+def _fetch_ends(results, pointers, first, stop):
+    """Ask for what is written when results are added: their slots, and the results at the ends of their chains."""
+    rows, slots = results.heads.shape[1], results.alive.shape[0]
+    for at in range(first, stop):
+        slot = _next_slot(results, at - first)
+        fetch(results.pointers, slot * pointers.shape[1])
+        fetch(results.alive, slot)
+        for leaf in range(results.heads.shape[0]):
+            fetch(results.older, leaf * slots + slot)
+            fetch(results.newer, leaf * slots + slot)
+            fetch(results.heads, leaf * rows + pointers[at, leaf])
+    for at in range(first, stop):
+        for leaf in range(results.heads.shape[0]):
+            fetch(results.newer, leaf * slots + max(results.heads[leaf, pointers[at, leaf]], 0))
+
+
+@no_arrays
 def pointers_add(results, pointers):
     """Add results, one a row of `pointers`."""
-    for at in range(pointers.shape[0]):
-        if results.sizes[FREE] > 0:
-            results.sizes[FREE] -= 1
-            slot = results.free[results.sizes[FREE]]
-        else:
-            slot = np.int32(results.sizes[USED])
-            results.sizes[USED] += 1
-        results.sizes[LIVE] += 1
-        results.alive[slot] = True
-        for leaf in range(pointers.shape[1]):
-            results.pointers[slot, leaf] = pointers[at, leaf]
-        for leaf in range(results.heads.shape[0]):
-            row = pointers[at, leaf]
-            head = results.heads[leaf, row]
-            results.older[leaf, slot] = head
-            results.newer[leaf, slot] = -1
-            if head >= 0:
-                results.newer[leaf, head] = slot
-            results.heads[leaf, row] = slot
+    for first in range(0, pointers.shape[0], BLOCK):
+        stop = min(first + BLOCK, pointers.shape[0])
+        _fetch_ends(results, pointers, first, stop)
+        for at in range(first, stop):
+            slot = np.int32(_next_slot(results, 0))
+            if results.sizes[FREE] > 0:
+                results.sizes[FREE] -= 1
+            else:
+                results.sizes[USED] += 1
+            results.sizes[LIVE] += 1
+            results.alive[slot] = True
+            for leaf in range(pointers.shape[1]):
+                results.pointers[slot, leaf] = pointers[at, leaf]
+            for leaf in range(results.heads.shape[0]):
+                row = pointers[at, leaf]
+                head = results.heads[leaf, row]
+                results.older[leaf, slot] = head
+                results.newer[leaf, slot] = -1
+                if head >= 0:
+                    results.newer[leaf, head] = slot
+                results.heads[leaf, row] = slot
 
 
-@njit
-def unlink_result(results, slot):
-    """Drop the result of a slot."""
+@no_arrays
+def unlink_result(results, slot, ended=-1):
+    """Drop the result of a slot. Its chain at the leaf `ended`, if any, goes as a whole, so nobody follows it."""
     for leaf in range(results.heads.shape[0]):
+        if leaf == ended:
+            continue
         older, newer = results.older[leaf, slot], results.newer[leaf, slot]
         if newer >= 0:
             results.older[leaf, newer] = older
@@ -70,22 +101,79 @@ def unlink_result(results, slot):
 
 
 @njit
+def _chained(results, leaf, rows):
+    """The slots of the results that point to rows of a leaf, row after row.
+
+    The chains of a block of rows are walked side by side, so that the waits for their results overlap.
+    """
+    older, heads = results.older[leaf], results.heads[leaf]
+    slots = np.empty(results.sizes[LIVE], np.int32)
+    found = 0
+    walk, owners = np.empty(results.sizes[LIVE], np.int32), np.empty(results.sizes[LIVE], np.int32)
+    ats, of = np.empty(BLOCK, np.int32), np.empty(BLOCK, np.int32)
+    ends = np.empty(BLOCK + 1, np.int64)
+    for first in range(0, rows.shape[0], BLOCK):
+        walking = walked = 0
+        ends[:] = 0
+        for at in range(min(BLOCK, rows.shape[0] - first)):
+            row = rows[first + at]
+            if row < heads.shape[0] and heads[row] >= 0:  # else no result has pointed that far yet
+                ats[walking], of[walking] = heads[row], at
+                fetch(older, np.int64(ats[walking]))
+                walking += 1
+        while walking > 0:
+            going = 0
+            for place in range(walking):
+                slot, owner = ats[place], of[place]
+                walk[walked], owners[walked] = slot, owner
+                walked += 1
+                ends[owner + 1] += 1
+                ats[going], of[going] = older[slot], owner
+                fetch(older, np.int64(max(older[slot], 0)))
+                going += older[slot] >= 0
+            walking = going
+        for at in range(BLOCK):
+            ends[at + 1] += ends[at]
+        for at in range(walked):
+            slots[found + ends[owners[at]]] = walk[at]
+            ends[owners[at]] += 1
+        found += walked
+    return slots[:found]
+
+
+@no_arrays
+def _fetch_neighbours(results, leaf, slots):
+    """Ask for what is written when results are taken out of all chains but those of one leaf."""
+    rows, room = results.heads.shape[1], results.alive.shape[0]
+    for slot in slots:
+        fetch(results.pointers, np.int64(slot) * results.pointers.shape[1])
+        fetch(results.alive, np.int64(slot))
+        for other in range(results.heads.shape[0]):
+            if other != leaf:
+                fetch(results.older, other * room + slot)
+                fetch(results.newer, other * room + slot)
+    for slot in slots:
+        for other in range(results.heads.shape[0]):
+            if other != leaf:
+                older, newer = results.older[other, slot], results.newer[other, slot]
+                fetch(results.newer, other * room + max(older, 0))
+                fetch(results.older, other * room + max(newer, 0))
+                fetch(results.heads, other * rows + results.pointers[slot, other])
+
+
+@njit
 def pointers_invalidate(results, leaf, rows):
     """Drop every result that points to one of the rows of a leaf. Gives the pointers of what was dropped."""
-    dropped = np.empty(results.sizes[LIVE], np.int32)
-    found = 0
+    slots = _chained(results, leaf, rows)
+    gone = np.empty((slots.shape[0], results.pointers.shape[1]), np.int32)
+    for first in range(0, slots.shape[0], BLOCK):
+        block = slots[first : first + BLOCK]
+        _fetch_neighbours(results, leaf, block)
+        for at in range(block.shape[0]):
+            for column in range(gone.shape[1]):
+                gone[first + at, column] = results.pointers[block[at], column]
+            unlink_result(results, block[at], leaf)
     for row in rows:
-        if row >= results.heads.shape[1]:
-            continue  # no result has pointed that far yet
-        slot = results.heads[leaf, row]
-        while slot >= 0:
-            following = results.older[leaf, slot]
-            unlink_result(results, slot)
-            dropped[found] = slot
-            found += 1
-            slot = following
-    gone = np.empty((found, results.pointers.shape[1]), np.int32)
-    for at in range(found):
-        for column in range(gone.shape[1]):
-            gone[at, column] = results.pointers[dropped[at], column]
+        if row < results.heads.shape[1]:
+            results.heads[leaf, row] = -1
     return gone

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from freshet.kernels.growing import longer
 from freshet.kernels.jit import njit
 
 BLOCK = 64
@@ -126,7 +127,7 @@ def find_in_every_group(slots, firsts, shifts, keys):
     for i in range(keys.size):
         if end + firsts.size > room:
             room = max(2 * room, end + firsts.size)
-            numbers, groups, ranges = _longer(numbers, room), _longer(groups, room), _longer(ranges, room)
+            numbers, groups, ranges = longer(numbers, room), longer(groups, room), longer(ranges, room)
         for group in range(firsts.size):
             found = find_range(slots, firsts[group], shifts[group], keys[i])
             if found != 0:
@@ -157,13 +158,6 @@ def match_in_every_group(slots, firsts, shifts, seconds, predicates, key):
             predicates_out[end] = predicates[group]
             end += 1
     return keys_out, seconds_out, predicates_out
-
-
-@njit
-def _longer(column, room):
-    longer = np.empty(room, np.int64)
-    longer[: column.size] = column
-    return longer
 
 
 @njit

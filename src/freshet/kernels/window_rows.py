@@ -16,6 +16,7 @@ object) and the SIZE of each; where in `runs` its runs begin (AT) and how many t
 import numpy as np
 
 from freshet.kernels.adjacency import LOW, key_tag
+from freshet.kernels.growing import longer
 from freshet.kernels.jit import njit
 
 FIRST, LAST, TABLES, SIZE, AT, RUNS, LEAST, GREATEST = range(8)
@@ -73,13 +74,6 @@ def runs_of(times, least):
 
 
 @njit
-def _longer(column, room):
-    longer = np.empty(room, np.int64)
-    longer[: column.size] = column
-    return longer
-
-
-@njit
 def _run_of(batches, b, runs, row):
     """The run that a row of a batch is in."""
     low, high = batches[b, AT], batches[b, AT] + batches[b, RUNS]
@@ -126,7 +120,7 @@ def probe_window(slots, batches, table, runs, from_ms, to_ms, ends, nodes, keys,
                     if _within(batches, b, runs, row, from_ms, to_ms):
                         if end == room:
                             room *= 2
-                            numbers, rows = _longer(numbers, room), _longer(rows, room)
+                            numbers, rows = longer(numbers, room), longer(rows, room)
                         numbers[end], rows[end] = i, row
                         end += 1
                     row = (nodes[row, 1] & LOW) - 1

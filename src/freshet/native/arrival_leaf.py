@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from freshet.algebra.windows import WindowOperator
 from freshet.kernels.arrivals import Arrived
 from freshet.kernels.lives import (
     BASE,
+    COLUMNS,
     END,
     FIRST,
     KEYS,
@@ -47,6 +49,19 @@ class ArrivalLeaf:
     names: tuple[str, ...]
 
 
+class RingPlace(NamedTuple):
+    """A ring index of a leaf: its number and slot, the number of its variables and where its words stand (see
+    `RingLinks`), and the names of the variables, or the leaf where there are none.
+    """
+
+    leaf: int
+    number: int
+    slot: int
+    variables: int
+    word: int
+    on: tuple[str, ...] | int
+
+
 class ArrivalLeaves:
     """Rows and ring indexes of the leaves of one join, in one set of arrays.
 
@@ -68,14 +83,16 @@ class ArrivalLeaves:
         )
         self.life.queues[:, BASE] = np.arange(count) * _FIRST_ROOM
         self.life.queues[:, ROOM] = _FIRST_ROOM
-        self.ring_entries = RingKeys(1 + _most_shared(leaves) + 1)  # the keys of all ring indexes
+        self.key_columns = _widest_key(leaves)
+        self.ring_entries = RingKeys(1 + self.key_columns, _most_sharing(leaves))  # the keys of all ring indexes
         self.rings = RingLinks(
             slots=np.full((count, 1), -1, np.int64),
-            columns=np.empty((0, _most_shared(leaves)), np.int64),
+            columns=np.empty((0, COLUMNS + self.key_columns), np.int64),
             sizes=np.empty((0, 2), np.int64),
         )
         self._in_window = np.array([leaf.window is not None for leaf in leaves])
-        self._numbers: dict[tuple[int, tuple[int, ...]], tuple[int, int]] = {}
+        self._indexes: dict[tuple[int, tuple[int, ...]], RingPlace] = {}
+        self._on_variables: dict[tuple[str, ...] | int, list[RingPlace]] = {}
         self._make_rows()
         self._room = 0  # how many arrivals fit for certain
         self._arrays: tuple[NDArray[Any], ...] | None = None
@@ -92,11 +109,6 @@ class ArrivalLeaves:
         if self._arrays is None:
             self._arrays = (*self.row_entries.arrays, *self.life, *self.ring_entries.arrays, *self.rings)
         return self._arrays
-
-    @property
-    def ring_width(self) -> int:
-        """How many columns a key of a ring index has, with the number of the index."""
-        return 1 + int(self.rings.columns.shape[1])
 
     @property
     def row_capacity(self) -> int:
@@ -146,7 +158,8 @@ class ArrivalLeaves:
             self._make_rows()
             self._make_queues([count + spare for count in of_each])
             self._make_ring_entries(arrivals + spare)
-            self._room = arrivals + spare
+            queued = min(queue[ROOM] - queue[END] + queue[FIRST] for queue in self.life.queues.tolist())
+            self._room = min(self.row_entries.room, self.ring_entries.room // self.rings.slots.shape[1], queued)
             self._arrays = None
         self._room -= arrivals
 
@@ -155,17 +168,25 @@ class ArrivalLeaves:
         let_out(self.row_entries.arrays, self.life, self.ring_entries.arrays, self.rings, self.batch)
         self.batch = self._no_batch
 
-    def index_on(self, leaf: int, columns: tuple[int, ...]) -> tuple[int, int]:
-        """The number and slot of a leaf's ring index on these columns, made the first time it is asked for."""
-        if (leaf, columns) not in self._numbers:
-            self._numbers[leaf, columns] = self._new_index(leaf, columns)
-        return self._numbers[leaf, columns]
+    def index_on(self, leaf: int, columns: tuple[int, ...]) -> RingPlace:
+        """A leaf's ring index on these columns, made the first time it is asked for."""
+        if (leaf, columns) not in self._indexes:
+            self._indexes[leaf, columns] = self._new_index(leaf, columns)
+        return self._indexes[leaf, columns]
+
+    def sharing(self, place: RingPlace, leaves: Collection[int]) -> RingPlace | None:
+        """A ring index of one of these leaves that has the same keys, if there is one."""
+        return next((other for other in self._on_variables[place.on] if other.leaf in leaves), None)
 
     def rows_per_key(self) -> list[int]:
         """For each ring index how many rows a probe that hits may expect, in hundredths, from the counters."""
         return [100 * size[ROWS] // max(1, size[KEYS]) for size in self.rings.sizes.tolist()]
 
-    def _new_index(self, leaf: int, columns: tuple[int, ...]) -> tuple[int, int]:
+    def _new_index(self, leaf: int, columns: tuple[int, ...]) -> RingPlace:
+        # Leaves that have nothing in common are joined by a key without columns, which each has for itself.
+        on = tuple(self.leaves[leaf].names[column] for column in columns) or leaf
+        sharing = self._on_variables.setdefault(on, [])
+        variables = list(self._on_variables).index(on)
         rings = self.rings
         number = len(rings.sizes)
         free = np.flatnonzero(rings.slots[leaf] < 0)
@@ -179,8 +200,10 @@ class ArrivalLeaves:
             free = np.array([slots.shape[1] - 1])
         slot = int(free[0])
         rings.slots[leaf, slot] = number
-        padded = np.full((1, rings.columns.shape[1]), -1, np.int64)
-        padded[0, : len(columns)] = columns
+        place = RingPlace(leaf, number, slot, variables, 1 + self.key_columns + len(sharing), on)
+        sharing.append(place)
+        padded = np.full((1, COLUMNS + self.key_columns), -1, np.int64)
+        padded[0, : COLUMNS + len(columns)] = (place.variables, place.word, *columns)
         self.rings = rings._replace(
             columns=np.concatenate((rings.columns, padded)),
             sizes=np.concatenate((rings.sizes, np.zeros((1, 2), np.int64))),
@@ -192,7 +215,7 @@ class ArrivalLeaves:
         self._room = 0  # more entries an arrival from now on
         self._arrays = None
         link_born(self.ring_entries.arrays, self.rings, self.life.records, self.values, rows, ends, number)
-        return number, slot
+        return place
 
     def _make_ring_entries(self, rows: int) -> None:
         self.ring_entries.make_room(rows * self.rings.slots.shape[1])
@@ -233,12 +256,24 @@ class ArrivalLeaves:
         self.life = self.life._replace(places=places, inside=inside)
 
 
-def _most_shared(leaves: Sequence[ArrivalLeaf]) -> int:
-    """The most columns that any leaf can share with the others: how wide keys of ring indexes are."""
+def _most_sharing(leaves: Sequence[ArrivalLeaf]) -> int:
+    """The most leaves that any variable stands in: how many ring indexes can share a key."""
+    return max(Counter(name for leaf in leaves for name in leaf.names).values(), default=1)
+
+
+def _widest_key(leaves: Sequence[ArrivalLeaf]) -> int:
+    """The most columns of a leaf that can be known when it is probed.
+
+    Probing goes on for as long as it can with leaves that have a variable in common with those before. So what is known
+    of a leaf stands in others that hang together without it.
+    """
     widest = 1
     for at, leaf in enumerate(leaves):
-        others = {name for other, that in enumerate(leaves) if other != at for name in that.names}
-        widest = max(widest, len(others.intersection(leaf.names)))
+        together: list[set[str]] = []  # the variables of leaves that hang together
+        for other in (*leaves[:at], *leaves[at + 1 :]):
+            near = [names for names in together if not names.isdisjoint(other.names)]
+            together = [names for names in together if names not in near] + [set(other.names).union(*near)]
+        widest = max([widest, *(len(names.intersection(leaf.names)) for names in together)])
     return widest
 
 

@@ -129,7 +129,9 @@ class ArrivalSource:
                 parts.append(part)
                 count = len(part.times)
                 end += count
-                first_ms, last_ms = min(first_ms, from_ms), max(last_ms, part.times.item(-1))
+                until = part.times.item(-1)
+                first_ms = from_ms if from_ms < first_ms else first_ms
+                last_ms = until if until > last_ms else last_ms
                 if recent is not None:
                     recent.add(from_ms, count)
             ends.append(end)

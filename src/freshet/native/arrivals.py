@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
+from struct import Struct
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -25,6 +27,7 @@ class Arrivals(Generic[Value]):
 
     def __init__(self, dtype: type[Value], shape: tuple[int, ...] = ()) -> None:
         self._use(np.empty(_FIRST_CAPACITY, np.int64), np.empty((_FIRST_CAPACITY, *shape), dtype))
+        self._write_row = Struct(f"={prod(shape)}q").pack_into
         self.first = self.end = 0
         self.first_time = AFTER_ALL_TIME  # the time of the first row
 
@@ -67,17 +70,13 @@ class Arrivals(Generic[Value]):
         self.first_time = self._times.item(self.first)
 
     def append_one(self, time: int, values: Sequence[int]) -> None:
-        """One row at the back, not before what is there."""
+        """One row, of 64 bits each, at the back, not before what is there."""
         end = self.end
         if end == self.room:
             self._make_room(1)
             end = self.end
         self._single_times[end] = time
-        if self._values.ndim == 1:
-            self._single_values[end] = values[0]
-        else:
-            for column, value in enumerate(values):
-                self._single_values[end, column] = value
+        self._write_row(self._single_values, 8 * end * len(values), *values)
         if end == self.first:
             self.first_time = time
         self.end = end + 1

@@ -291,12 +291,17 @@ class Clock:
             if feed.waiting.from_ms < watermark_ms:
                 feed.release(watermark_ms)
         limit = close_at(watermark_ms)
-        while (moment := self._next_moment()) <= limit:
+        moment = NEVER
+        while moment != limit:  # what follows that is later
+            moment = NEVER
+            for rhythm in self._rhythms:
+                if (soonest := rhythm.next_moment(self.moment)) < moment:
+                    moment = soonest
+            if moment > limit:
+                break
             self._visit(moment)
             if self.on_visited is not None:
                 self.on_visited()
-            if moment == limit:  # the next is later
-                break
         wake_ms = AFTER_ALL_TIME
         for rhythm in self._rhythms:
             if rhythm.has_closes and (close_ms := rhythm.wakes_at(watermark_ms)) < wake_ms:
@@ -305,14 +310,6 @@ class Clock:
             if feed.instants and feed.waiting.from_ms < wake_ms:
                 wake_ms = feed.waiting.from_ms + 1
         self._wake_ms = wake_ms
-
-    def _next_moment(self) -> int:
-        soonest = NEVER
-        for rhythm in self._rhythms:
-            moment = rhythm.next_moment(self.moment)
-            if moment < soonest:
-                soonest = moment
-        return soonest
 
     def _visit(self, moment: int) -> None:
         self.moment = moment
@@ -336,13 +333,13 @@ class Clock:
             changed, due = rhythm.changed_at(number), rhythm.is_due(moment)
             if changed or due:
                 for member in tuple(members):
-                    self._step(member, moment, changed, due)
+                    self._step(member, time_ms, changed, due)
 
-    def _step(self, member: ClockMember, moment: int, changed: bool, due: bool) -> None:
+    def _step(self, member: ClockMember, time_ms: int, changed: bool, due: bool) -> None:
         if member.removed:
             return
         try:
-            member.step(moment, self._number, changed, due, self._stored_number)
+            member.step(time_ms, self._number, changed, due, self._stored_number)
         except BrokenPipeError:  # nobody reads anything any more
             raise
         except Exception as error:  # whatever goes wrong in one query must not stop the others

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import Protocol
 
 from freshet.native.leaf_buffer import LeafBuffer
-from freshet.native.moments import AFTER_ALL_TIME, time_of
+from freshet.native.moments import AFTER_ALL_TIME
 from freshet.native.plan import Plan
 from freshet.native.rhythm import Rhythm
 from freshet.native.s2r.feed import Begin
@@ -79,7 +79,7 @@ class ClockMember:
         self.taken = 0  # the last step that it has taken in
         self.removed = False
 
-    def step(self, moment: int, number: int, changed: bool, due: bool, stored_number: int) -> None:
+    def step(self, time_ms: int, number: int, changed: bool, due: bool, stored_number: int) -> None:
         """Take a step of the windows in, and report where it is due. The stored graph moved at `stored_number` last."""
         if changed:
             self.stale = True
@@ -92,7 +92,6 @@ class ClockMember:
             self.query.take_in(number)
             self.taken = number
         if due:
-            time_ms = time_of(moment)
             known_ms = self.rhythm.held_since(time_ms)
             self.known_before_ms = self.known_ms if self.known_ms < known_ms else known_ms
             self.known_ms = known_ms

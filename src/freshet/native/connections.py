@@ -89,7 +89,7 @@ class Connections:
         """Whether some that wait for a stream, or for one that is derived from it, are held back by others."""
         states = [self.streams[stream], *(derived.state for derived in self._derived_of.get(stream, ()))]
         return any(
-            self._watermark(clock) < state.watermark_ms
+            _least_watermark(self._states_of[clock]) < state.watermark_ms
             for state in states
             for clock in self._clocks_of.get(state.iri, ())
         )
@@ -110,8 +110,9 @@ class Connections:
 
     def _go_on(self, stream: str) -> None:
         for clock in self._clocks_of.get(stream, ()):
-            if clock in self._states_of:  # else a report of another has made somebody remove its last query
-                clock.advance(self._watermark(clock))
+            states = self._states_of.get(clock)
+            if states is not None:  # else a report of another has made somebody remove its last query
+                clock.advance(_least_watermark(states))
 
     def end(self) -> dict[str, int]:
         """All streams have ended; says how far each had come."""
@@ -132,10 +133,11 @@ class Connections:
             clock.push(derived.state.iri, elements)
         return True
 
-    def _watermark(self, clock: AnyClock) -> int:
-        """How far all streams of a clock have come."""
-        watermark_ms = AFTER_ALL_TIME
-        for state in self._states_of[clock]:
-            if state.watermark_ms < watermark_ms:
-                watermark_ms = state.watermark_ms
-        return watermark_ms
+
+def _least_watermark(states: list[StreamState]) -> int:
+    """How far all streams of a clock have come."""
+    watermark_ms = AFTER_ALL_TIME
+    for state in states:
+        if state.watermark_ms < watermark_ms:
+            watermark_ms = state.watermark_ms
+    return watermark_ms

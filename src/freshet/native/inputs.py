@@ -5,8 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
+
 from freshet.native.one_way_index import Ids, Rows
 from freshet.native.ring_index import Pairs
+
+Moved = tuple[Rows, Rows]  # the rows that came and those that went
+
+NOTHING_MOVED: Moved = (np.empty(0, np.int32), np.empty(0, np.int32))
 
 
 class Index(Protocol):
@@ -18,7 +24,7 @@ class Index(Protocol):
 
 
 class Buffer(Protocol):
-    """Leaf buffers and row buffers. `fresh` and `dead` give the rows that came and went since a step.
+    """Leaf buffers and row buffers. `fresh` and `dead` give the rows that came and went since a step, `moved` both.
 
     `values` is an array, but that of a stored leaf, which can be asked only for `values[rows, column]`.
     """
@@ -33,6 +39,7 @@ class Buffer(Protocol):
     def row_capacity(self) -> int: ...
     def fresh(self, since: int) -> Rows: ...
     def dead(self, since: int) -> Rows: ...
+    def moved(self, since: int) -> Moved: ...
     def live_rows(self) -> Rows: ...
     def index_on(self, columns: tuple[int, ...]) -> Index: ...
 

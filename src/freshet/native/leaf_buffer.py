@@ -8,16 +8,16 @@ from operator import itemgetter
 
 import numpy as np
 
-from freshet.kernels.few_rows import leaf_turn_few
+from freshet.kernels.few_rows import FEW_ROWS, leaf_step_few
 from freshet.kernels.leaf import leaf_turn, leaf_turn_linked
 from freshet.native.arrivals import Arrivals
 from freshet.native.choice import Choice
 from freshet.native.direct_call import DirectCall
+from freshet.native.inputs import NOTHING_MOVED, Moved
 from freshet.native.one_way_index import Ids, Mask, OneWayIndex, Rows
 from freshet.native.ring_index import RingIndex
 from freshet.rdf.elements import Elements
 
-FEW_ROWS = 16  # are gone through one by one
 _SPARE_ROWS = 32
 _BORN_BYTES = 8
 
@@ -75,25 +75,20 @@ class LeafBuffer:
         self._rows = OneWayIndex(len(pattern.columns))
         self.born = np.zeros(self.row_capacity, np.int64)
         self._arrays = (*self._rows.arrays, self.born)  # see `freshet.kernels.leaf`
-        self._fresh_out = self._dead_out = _NO_ROWS
+        self.values: Ids = self._rows.keys  # one row a leaf row, one column a variable
+        self._outs = (_NO_ROWS, _NO_ROWS)  # room for fresh and dead rows
         self._spare = 0  # how many rows more fit for certain
         self._early = 0  # of the fresh rows of the next step, those that are here already
         self._waiting = Arrivals(np.int64, (len(pattern.columns),))
         self._inside = Arrivals(np.int32)
         self._indexes: dict[tuple[int, ...], RingIndex] = {}
         self._only_index: RingIndex | None = None  # where there is one
-        self._turn_few = DirectCall(leaf_turn_few)
+        self._step_few = DirectCall(leaf_step_few)
         # The pattern as a single triple is matched: places that must have a value, places that must agree, and which
         # places are the columns.
         self._fixed = [(place, constant) for place, constant in enumerate(pattern.constants) if constant]
         self._equal = [(places[0], place) for places in pattern.columns for place in places[1:]]
         self._values_of = _taken_from([places[0] for places in pattern.columns])
-
-    @property
-    def values(self) -> Ids:
-        """One row a leaf row, one column a variable."""
-        values: Ids = self._arrays[1]
-        return values
 
     @property
     def row_capacity(self) -> int:
@@ -126,6 +121,12 @@ class LeafBuffer:
 
     def dead(self, since: int) -> Rows:
         return self._dead if self._number > since else _NO_ROWS
+
+    def moved(self, since: int) -> Moved:
+        """Both."""
+        if self._number <= since:
+            return NOTHING_MOVED
+        return (self._fresh if self._expires else self.fresh(since)), self._dead
 
     def live_rows(self) -> Rows:
         return self._rows.live_entries()
@@ -176,31 +177,58 @@ class LeafBuffer:
 
         Positions are numbers of elements in a window's leaf, times in a leaf of the stored graph.
         """
-        self._number = number
-        waiting, inside = self._waiting, self._inside
+        waiting, inside, index = self._waiting, self._inside, self._only_index
+        if waiting.first_time >= last and inside.first_time >= first and not self._early:
+            return
         if waiting.first_time < first:  # came between two windows
             waiting.move(waiting.count_before(first), 0)
-        found, gone = self._turn(waiting.count_before(last), inside.count_before(first), number)
+        if index is None or self._early:
+            self._step_many(first, last, number)
+            return
+        came, left, found, gone, first_waiting, first_inside = self._step_few.run(
+            self._arrays, index.arrays, waiting.arrays, waiting.first, waiting.end, inside.arrays, inside.first,
+            inside.end, first, last, number, self._spare, self._outs,
+        )  # fmt: skip
+        if came < 0:
+            self._step_many(first, last, number)
+            return
+        self._spare -= came
+        index.rows += found - gone
+        waiting.first += came
+        waiting.first_time = first_waiting
+        if self._expires:  # else nobody has to know when what came
+            inside.first += left
+            inside.end += came
+            inside.first_time = first_inside
+        self._number = number
+        fresh, dead = self._outs
+        self._fresh = fresh[:found] if found else _NO_ROWS
+        self._dead = dead[:gone] if gone else _NO_ROWS
+
+    def _step_many(self, first: int, last: int, number: int) -> None:
+        """The same for any number of rows, of which some may be here already."""
+        found, gone = self._turn(self._waiting.count_before(last), self._inside.count_before(first), number)
         found += self._early
-        self._fresh = self._fresh_out[:found] if found else _NO_ROWS
-        self._dead = self._dead_out[:gone] if gone else _NO_ROWS
         self._early = 0
+        self._number = number
+        fresh, dead = self._outs
+        self._fresh, self._dead = fresh[:found], dead[:gone]
 
     def _turn(self, coming: int, leaving: int, number: int) -> tuple[int, int]:
         """Let so many rows in and so many out. Gives how many are new, which stand behind the early ones, and dead."""
         waiting, inside = self._waiting, self._inside
-        if coming > self._spare or leaving > len(self._dead_out):
+        if coming > self._spare or leaving > len(self._outs[1]):
             self._make_room(coming, leaving)
         self._spare -= coming
         if inside.end + coming > inside.room:
             inside.make_room(coming)
         queues = (waiting.arrays, waiting.first, coming, inside.arrays, inside.first, inside.end, leaving)
-        fresh, dead = self._fresh_out[self._early :] if self._early else self._fresh_out, self._dead_out
+        fresh, dead = self._outs
+        fresh = fresh[self._early :]
         found: int
         gone: int
         if (index := self._only_index) is not None:
-            turn = self._turn_few.run if coming + leaving <= FEW_ROWS else leaf_turn_linked
-            found, gone = turn(self._arrays, index.arrays, *queues, number, fresh, dead)
+            found, gone = leaf_turn_linked(self._arrays, index.arrays, *queues, number, fresh, dead)
             index.rows += found - gone
         else:
             found, gone = leaf_turn(self._arrays, *queues, number, fresh, dead)
@@ -224,15 +252,16 @@ class LeafBuffer:
                 born = np.zeros(self.row_capacity, np.int64)
                 born[: len(self.born)] = self.born
                 self.born = born
-            self._arrays = (*arrays, self.born)
+            self._arrays, self.values = (*arrays, self.born), arrays.keys
         for index in self._indexes.values():
             index.make_room(self._spare, len(self.born))
-        if len(self._fresh_out) < self._early + self._spare:
+        fresh, dead = self._outs
+        if len(fresh) < self._early + self._spare:
             fresh = np.empty(2 * (self._early + self._spare), np.int32)
-            fresh[: self._early] = self._fresh_out[: self._early]
-            self._fresh_out = fresh
-        if len(self._dead_out) < leaving:
-            self._dead_out = np.empty(2 * leaving, np.int32)
+            fresh[: self._early] = self._outs[0][: self._early]
+        if len(dead) < leaving:
+            dead = np.empty(max(FEW_ROWS, 2 * leaving), np.int32)
+        self._outs = (fresh, dead)
 
     def index_on(self, columns: tuple[int, ...]) -> RingIndex:
         """The ring index on these columns, made the first time it is asked for."""

@@ -49,6 +49,13 @@ class OneWayIndex:
         return int(self.arrays.counts.shape[0])
 
     @property
+    def room(self) -> int:
+        """How many new keys fit without a sweep."""
+        sizes = self.arrays.sizes
+        room: int = self.capacity - sizes.item(USED) + sizes.item(FREE)
+        return room
+
+    @property
     def live(self) -> int:
         """How many keys have a counter above zero."""
         sizes = self.arrays.sizes
@@ -76,8 +83,7 @@ class OneWayIndex:
 
     def make_room(self, more: int) -> None:
         """See that `more` new keys fit; idle keys are deleted here, in a batch."""
-        sizes = self.arrays.sizes
-        if sizes.item(USED) - sizes.item(FREE) + more <= len(self.arrays.counts):
+        if more <= self.room:
             return
         capacity = self.capacity
         while 4 * (self.live + more) > 3 * capacity:  # the rest is for the keys that come before the next sweep

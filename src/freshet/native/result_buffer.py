@@ -26,18 +26,24 @@ class ResultBuffer:
     """Rows of pointers, one column a leaf; the first `expiring` leaves can take results back."""
 
     def __init__(self, leaves: int, expiring: int) -> None:
-        self.arrays = PointerArrays(
-            pointers=np.empty((_FIRST_CAPACITY, leaves), np.int32),
-            alive=np.zeros(_FIRST_CAPACITY, np.bool_),
-            heads=np.full((expiring, _FIRST_CAPACITY), -1, np.int32),
-            older=np.empty((expiring, _FIRST_CAPACITY), np.int32),
-            newer=np.empty((expiring, _FIRST_CAPACITY), np.int32),
-            free=np.empty(_FIRST_CAPACITY, np.int32),
-            sizes=np.zeros(3, np.int64),
+        self._use(
+            PointerArrays(
+                pointers=np.empty((_FIRST_CAPACITY, leaves), np.int32),
+                alive=np.zeros(_FIRST_CAPACITY, np.bool_),
+                heads=np.full((expiring, _FIRST_CAPACITY), -1, np.int32),
+                older=np.empty((expiring, _FIRST_CAPACITY), np.int32),
+                newer=np.empty((expiring, _FIRST_CAPACITY), np.int32),
+                free=np.empty(_FIRST_CAPACITY, np.int32),
+                sizes=np.zeros(3, np.int64),
+            )
         )
 
+    def _use(self, arrays: PointerArrays) -> None:
+        self.arrays = arrays
+        self.plain = tuple(arrays)  # for kernels that are called for a few rows
+
     def __len__(self) -> int:
-        return int(self.arrays.sizes[LIVE])
+        return int(self.arrays.sizes.item(LIVE))
 
     @property
     def held_bytes(self) -> int:
@@ -97,4 +103,4 @@ class ResultBuffer:
                 np.concatenate((chain, np.empty((chain.shape[0], added), np.int32)), axis=1) for chain in (older, newer)
             )
             free = np.concatenate((free, np.empty(added, np.int32)))
-        self.arrays = PointerArrays(pointers, alive, heads, older, newer, free, sizes)
+        self._use(PointerArrays(pointers, alive, heads, older, newer, free, sizes))

@@ -23,10 +23,18 @@ def _grown(array: Rows, size: int) -> Rows:
 
 
 class RingKeys(OneWayIndex):
-    """The keys of a ring index, whose counters stand beside them (see `RingArrays`)."""
+    """The keys of ring indexes, whose counters stand beside them (see `RingArrays`)."""
+
+    def __init__(self, width: int, sharing: int = 1) -> None:
+        """Keys with so many columns, and how many ring indexes may share one."""
+        super().__init__(width + sharing)
+        self.width = width
 
     def _sweep(self, table: Ids) -> None:
-        self.arrays.counts[:] = self.arrays.keys[:, -1] >> 32
+        counts = self.arrays.counts
+        counts[:] = 0
+        for words in self.arrays.keys.T[self.width :]:
+            counts |= words != 0
         super()._sweep(table)
 
 
@@ -39,7 +47,7 @@ class RingIndex:
 
     def __init__(self, columns: tuple[int, ...]) -> None:
         self._columns = np.array(columns, np.int64)
-        self._index = RingKeys(len(columns) + 1)
+        self._index = RingKeys(len(columns))
         nothing = np.empty(0, np.int32)
         self._ring = RingArrays(nothing, nothing, nothing)
         self._key = np.empty((1, len(columns)), np.int64)  # for kernels that look up row by row

@@ -6,6 +6,7 @@ import numpy as np
 
 from freshet.native.accumulators import longer
 from freshet.native.change import Operator
+from freshet.native.inputs import NOTHING_MOVED, Moved
 from freshet.native.one_way_index import Rows
 from freshet.native.r2s.bags import as_rows
 from freshet.native.ring_index import RingIndex
@@ -50,6 +51,9 @@ class RowBuffer:
 
     def dead(self, since: int) -> Rows:
         return self._dead if self._number > since else _NO_ROWS
+
+    def moved(self, since: int) -> Moved:
+        return (self._fresh, self._dead) if self._number > since else NOTHING_MOVED
 
     def live_rows(self) -> Rows:
         return np.flatnonzero(self._alive).astype(np.int32)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from freshet.kernels.stored_rows import row_values
+from freshet.native.inputs import Moved
 from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
 from freshet.native.one_way_index import Ids, Rows
 from freshet.native.ring_index import Pairs, RingIndex
@@ -60,6 +61,9 @@ class StoredLeaf:
 
     def dead(self, since: int) -> Rows:
         return _NO_ROWS
+
+    def moved(self, since: int) -> Moved:
+        return self.fresh(since), _NO_ROWS
 
     def live_rows(self) -> Rows:
         later = self.later.live_rows() + np.int32(self.first_later)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from freshet.kernels.arrivals import never_falls
+from freshet.native.direct_call import DirectCall
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME
 from freshet.rdf.elements import Elements
 
@@ -23,6 +25,7 @@ __all__ = [
 
 _INT64 = np.dtype(np.int64)
 _CONTIGUOUS = (_INT64.itemsize,)
+_never_falls = DirectCall(never_falls)
 
 
 @dataclass(slots=True)
@@ -91,6 +94,8 @@ class StreamState:
 
 
 def is_in_order(times: NDArray[np.int64]) -> bool:
+    if times.dtype == _INT64 and times.strides == _CONTIGUOUS:
+        return bool(_never_falls.run(times))
     return not np.count_nonzero(times[1:] < times[:-1])
 
 

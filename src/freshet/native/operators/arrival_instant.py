@@ -65,7 +65,7 @@ class InstantJoin:
         self._inside = leaves.life.inside
         count = len(leaves.leaves)
         born, dead = np.empty(FEW_ELEMENTS * count, np.int32), np.empty(len(self._inside), np.int32)
-        key, ring_key = np.empty((1, 1 + leaves.width), np.int64), np.empty((1, leaves.ring_width), np.int64)
+        key, ring_key = np.empty((1, 1 + leaves.width), np.int64), np.empty((1, 1 + leaves.key_columns), np.int64)
         return born, np.zeros(count + 1, np.int64), dead, np.zeros(count + 1, np.int64), key, ring_key
 
     def _make_room(self, results: int, width: int) -> None:

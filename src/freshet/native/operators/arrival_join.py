@@ -16,13 +16,14 @@ that moment; of rows born at the same moment the one of the last leaf finds the 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
-from freshet.kernels.alive import SOURCES, born_in_order, by_moment, column_of, join_born, result_deaths
+from freshet.kernels.alive import SOURCES, by_moment, column_of, join_born, ranking_of, result_deaths, results_born
 from freshet.kernels.arrival_batches import pass_through, pass_through_kept
-from freshet.kernels.lives import OPEN
+from freshet.kernels.lives import ENTRY, LINK_WIDTH, LINKS, OPEN
 from freshet.native.arrival_leaf import ArrivalLeaves
 from freshet.native.arrival_source import ArrivalSource, Ready
 from freshet.native.direct_call import DirectCall
@@ -54,10 +55,11 @@ class ArrivalJoinOp:
         for leaf, columns in enumerate(self._names):
             for column, name in enumerate(columns):
                 self._home.setdefault(name, (leaf, column))
-        self._orders: dict[tuple[int, ...], Ids] = {}
+        self._orders: dict[int, Ids] = {}
         self._current = np.empty((0, 0, 0), np.int64)  # the orders as last chosen
         self._until_ranking = 0  # new rows until they are chosen again
-        self._step_width = SOURCES + 2 * leaves.rings.columns.shape[1]
+        self._ranking = DirectCall(ranking_of)
+        self._step_width = SOURCES + 2 * leaves.key_columns
         self.keeps_results = deaths
         self._pass_through, self._pass_through_kept = DirectCall(pass_through), DirectCall(pass_through_kept)
         self.results = ResultBuffer(len(self._names), len(self._names))
@@ -66,16 +68,14 @@ class ArrivalJoinOp:
     def step(self, first: int, steps: int) -> tuple[Timed, Timed]:
         """What was born and what died in a batch that the leaves have let in: moments first to first + steps."""
         leaves, orders = self._leaves, self._probing_orders(len(self._leaves.batch.born))
-        pointers, births = born_in_order(
+        pointers, births = results_born(
             leaves.ring_entries.arrays,
             leaves.life.records,
             leaves.values,
             leaves.batch,
             orders,
-            first,
-            steps,
         )
-        born = Timed(pointers, births)
+        born = _in_order(pointers, births, first, steps)
         if not self.keeps_results:
             return born, Timed(born.pointers[:0], born.moments[:0])
         died = self._died(born)
@@ -195,8 +195,7 @@ class ArrivalJoinOp:
         if self._until_ranking > 0:
             return self._current
         self._until_ranking = _RANKED_ROWS
-        expected = self._leaves.rows_per_key()
-        ranking = tuple(sorted(range(len(expected)), key=expected.__getitem__))
+        ranking = self._ranking.run(self._leaves.rings.sizes)
         orders = self._orders.get(ranking)
         if orders is None:
             count = len(self._leaves.rings.sizes)
@@ -216,9 +215,11 @@ class ArrivalJoinOp:
         while len(done) < len(self._names):
             leaf, columns = self._cheapest(done, bound)
             sources = [bound[self._names[leaf][column]] for column in columns]
-            padding = self._leaves.rings.columns.shape[1] - len(columns)
+            padding = self._leaves.key_columns - len(columns)
             index = self._leaves.index_on(leaf, columns)
-            steps.append([leaf, *index, *(n for source in sources for n in source), *[-1, -1] * padding])
+            near = self._leaves.sharing(index, done)
+            via = (-1, -1) if near is None else (near.leaf, LINKS + LINK_WIDTH * near.slot + ENTRY)
+            steps.append([index.variables, index.word, leaf, index.slot, *via, *chain(*sources), *[-1, -1] * padding])
             done.add(leaf)
             for column, name in enumerate(self._names[leaf]):
                 bound.setdefault(name, (leaf, column))
@@ -230,7 +231,8 @@ class ArrivalJoinOp:
         for leaf, names in enumerate(self._names):
             if leaf in done:
                 continue
-            columns = tuple(column for column, name in enumerate(names) if name in bound)
+            # In order of their names: ring indexes on the same variables share their keys.
+            columns = tuple(names.index(name) for name in sorted(set(names).intersection(bound)))
             cost = (not columns, self._expected(leaf, columns) if columns else self._leaves.arrivals_inside(leaf))
             if best is None or cost < best[0]:
                 best = (cost, leaf, columns)
@@ -238,8 +240,8 @@ class ArrivalJoinOp:
         return best[1], best[2]
 
     def _expected(self, leaf: int, columns: tuple[int, ...]) -> int:
-        number, _ = self._leaves.index_on(leaf, columns)
-        return self._leaves.rows_per_key()[number]
+        index = self._leaves.index_on(leaf, columns)
+        return self._leaves.rows_per_key()[index.number]
 
 
 def _in_order(pointers: Pointers, moments: Ids, first: int, steps: int) -> Timed:

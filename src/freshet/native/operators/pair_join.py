@@ -19,9 +19,9 @@ from freshet.kernels.few_rows import pair_step_few
 from freshet.kernels.pair_join import pair_step, pair_values
 from freshet.native.change import Change
 from freshet.native.direct_call import DirectCall
-from freshet.native.inputs import Input
-from freshet.native.leaf_buffer import FEW_ROWS, LeafBuffer
-from freshet.native.one_way_index import Ids, Rows
+from freshet.native.inputs import NOTHING_MOVED, Input, Moved
+from freshet.native.leaf_buffer import LeafBuffer
+from freshet.native.one_way_index import Ids
 from freshet.native.result_buffer import ResultBuffer
 from freshet.native.ring_index import RingIndex
 from freshet.native.row_buffer import RowBuffer
@@ -32,7 +32,6 @@ _EVERY_STEP = 2**62
 _FIRST_ROOM = 64  # rows; a step with more gets arrays of its own
 _NO_TABLE = Table({}, 0)
 _NOTHING = Change(_NO_TABLE, _NO_TABLE)
-_NONE = np.empty(0, np.int32)
 
 
 def is_pair(inputs: Sequence[Input]) -> bool:
@@ -66,6 +65,7 @@ class PairJoinOp:
         self._nobody = RingIndex(columns[0])
         self._rings = [self._nobody, self._nobody]  # made when they are probed first
         self._are_made = False  # both
+        self._gather()
         self._step_few, self._values = DirectCall(pair_step_few), DirectCall(pair_values)
         self.names: tuple[str, ...] = ()
         self.arrange(tuple(name for name in wanted if name in left.names or name in right.names))
@@ -103,36 +103,42 @@ class PairJoinOp:
         since, self._seen = self._seen, number
         left, right = self._buffers
         if since is None:
-            return self._stepped(left.live_rows(), _NONE, _NONE, _NONE, _EVERY_STEP - 1)
-        return self._stepped(left.fresh(since), left.dead(since), right.fresh(since), right.dead(since), since)
+            return self._stepped((left.live_rows(), NOTHING_MOVED[1]), NOTHING_MOVED, _EVERY_STEP - 1)
+        return self._stepped(left.moved(since), right.moved(since), since)
 
     def row_values(self) -> Ids:
         """All that there is, as rows."""
         left, right = self._buffers
-        rows: Ids = self._values.run(self._results.arrays, left.values, right.values, self._homes)
+        rows = np.empty((len(self._results), len(self._homes)), np.int64)
+        self._values.run(self._results.plain, left.values, right.values, self._homes, rows)
         return rows
 
-    def _stepped(
-        self, left_fresh: Rows, left_dead: Rows, right_fresh: Rows, right_dead: Rows, since: int
-    ) -> tuple[Ids, Ids]:
-        if not self._are_made:
-            self._make_rings(probed=(len(right_fresh) > 0, len(left_fresh) > 0))
-        (left_buffer, right_buffer), (left_keys, right_keys) = self._buffers, self._keys
+    def _stepped(self, left_moved: Moved, right_moved: Moved, since: int) -> tuple[Ids, Ids]:
         left_ring, right_ring = self._rings
-        left = (left_buffer.values, left_buffer.born, left_fresh, left_dead, left_keys, *left_ring.arrays)
-        right = (right_buffer.values, right_buffer.born, right_fresh, right_dead, right_keys, *right_ring.arrays)
+        if not self._are_made:
+            self._make_rings(probed=(len(right_moved[0]) > 0, len(left_moved[0]) > 0))
+        elif left_ring.arrays is not self._of_left or right_ring.arrays is not self._of_right:
+            self._gather()
+        left, right, results, homes = self._left, self._right, self._results, self._homes
         came, went = self._out
-        kept = tuple(self._results.arrays)
-        coming, going, lacking = 0, 0, 1
-        if len(left_fresh) + len(left_dead) + len(right_fresh) + len(right_dead) <= FEW_ROWS:
-            coming, going, lacking = self._step_few.run(left, right, kept, self._homes, since, came, went, self._pairs)
+        coming, going, lacking = self._step_few.run(
+            left, left_moved, right, right_moved, results.plain, homes, since, came, went, self._pairs
+        )
         if lacking:
-            coming, going, lacking = pair_step(left, right, kept, self._homes, since, came, went)
-        while lacking:
-            self._results.make_room(lacking, max(len(left[0]), len(right[0])))
-            kept, (came, went) = tuple(self._results.arrays), self._room(lacking)
-            coming, going, lacking = pair_step(left, right, kept, self._homes, since, came, went)
+            moved = (left, left_moved, right, right_moved)
+            coming, going, lacking = pair_step(*moved, results.plain, homes, since, came, went)
+            while lacking:
+                results.make_room(lacking, max(len(left[0]), len(right[0])))
+                came, went = self._room(lacking)
+                coming, going, lacking = pair_step(*moved, results.plain, homes, since, came, went)
         return came[:coming] if coming else self._nothing, went[:going] if going else self._nothing
+
+    def _gather(self) -> None:
+        """Find the arrays that kernels take. When a buffer has others, so have its rings."""
+        (left, right), (left_keys, right_keys) = self._buffers, self._keys
+        self._of_left, self._of_right = self._rings[0].arrays, self._rings[1].arrays
+        self._left = (left.values, left.born, left_keys, self._of_left)
+        self._right = (right.values, right.born, right_keys, self._of_right)
 
     def _make_rings(self, probed: tuple[bool, bool]) -> None:
         """Ask for the indexes that are probed for the first time."""
@@ -142,6 +148,7 @@ class PairJoinOp:
                 assert isinstance(ring, RingIndex)
                 self._rings[at] = ring
         self._are_made = self._nobody not in self._rings
+        self._gather()
 
     def _room(self, rows: int) -> tuple[Ids, Ids]:
         shape = (rows, len(self.names))

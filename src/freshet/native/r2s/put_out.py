@@ -31,6 +31,7 @@ class Followed:
         self._is_exact = self._pair is not None and not self._pair.has_equal_rows
         self._came: list[Ids] = []
         self._went: list[Ids] = []
+        self._shown = self._went if plan.output is StreamOperator.DSTREAM else self._came
         self._steps = 0  # that have been taken in since the evaluation before
         self._nothing = _no_rows(plan.variables)
         self._rows: Ids | None = None  # the answer, where it was asked for since it changed
@@ -39,7 +40,7 @@ class Followed:
     def take_in(self, number: int) -> None:
         if self._pair is not None:
             if self._steps and self._keeps:  # what a join of two gave at the step before is written over now
-                self._came, self._went = list(map(_kept, self._came)), list(map(_kept, self._went))
+                self._came[:], self._went[:] = map(_kept, self._came), map(_kept, self._went)
             came, went = self._pair.row_changes(number)
         else:
             change = self._root.changes(number)
@@ -60,19 +61,22 @@ class Followed:
 
     def put_out(self, *, empty: bool) -> Ids:
         steps, self._steps = self._steps, 0
-        if self._output is StreamOperator.RSTREAM:
+        if not self._keeps:
             return _no_rows(self._variables) if empty else self._answer()
-        if not (self._came or self._went or self._was_empty or empty):
+        was_empty, self._was_empty = self._was_empty, empty
+        if steps <= 1 and self._is_exact and not (was_empty or empty):  # nothing that came is equal to what went
+            rows = self._shown[0].copy() if self._shown else self._nothing
+            self._came.clear()
+            self._went.clear()
+            return rows
+        if not (self._came or self._went or was_empty or empty):
             return self._nothing
         came, went = self._taken(self._came), self._taken(self._went)
-        was_empty, self._was_empty = self._was_empty, empty
         if was_empty:
             went, came = _no_rows(self._variables), _no_rows(self._variables) if empty else self._answer()
         elif empty:
             went = bag_difference(np.concatenate((self._answer(), went)), came)  # the answer before
             came = _no_rows(self._variables)
-        elif steps == 1 and self._is_exact:  # nothing that came is equal to what went
-            return (came if self._output is StreamOperator.ISTREAM else went).copy()
         rows = bag_difference(came, went) if self._output is StreamOperator.ISTREAM else bag_difference(went, came)
         return _kept(rows)
 

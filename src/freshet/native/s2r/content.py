@@ -62,7 +62,6 @@ class WindowContent(ABC):
         if self.count or last > first:
             self.changed = number
             for leaf in self.leaves.values():
-                if leaf.moves(first, last):
-                    leaf.step(first, last, number)
+                leaf.step(first, last, number)
         self.first, self.last = first, last
         self.count = last - first

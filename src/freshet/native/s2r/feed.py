@@ -66,14 +66,20 @@ class Feed:
             elements = self._begun(elements)
         if elements is None:
             return
-        more = len(elements.times)
-        self._remember(elements.times, more)
+        times, subjects, predicates, objects = elements
+        more = len(times)
+        if self.count - self._first + more > len(self._times):
+            self._make_room(more)
+        end = self.count - self._first
+        self.last_ms = last_ms = times.item(-1)
         if more == 1:
-            triple = (elements.subjects.item(0), elements.predicates.item(0), elements.objects.item(0))
+            self._single_times[end] = last_ms
+            triple = (subjects.item(), predicates.item(), objects.item())
             for reader in self.readers:
                 for leaf in reader.leaves.values():
                     leaf.receive_one(self.count, triple)
         else:
+            self._times[end : end + more] = times
             numbered = elements._replace(times=np.arange(self.count, self.count + more))
             for reader in self.readers:
                 for leaf in reader.leaves.values():
@@ -89,6 +95,21 @@ class Feed:
         if at >= end or times[at] >= time_ms:
             return known + 1
         return known + 1 + int(self._times[at:end].searchsorted(time_ms))
+
+    def between(self, from_ms: int, to_ms: int, first: int, last: int) -> tuple[int, int]:
+        """The first element from a time on, and the first from another on, where at least these are before them."""
+        times, start, end = self._single_times, self._first, self.count
+        if first < end and times[first - start] < from_ms:
+            first += 1  # as a rule that is all
+            if first < end and times[first - start] < from_ms:
+                first = self.before(from_ms, first)
+        if last < first:
+            last = first
+        if last < end and times[last - start] < to_ms:
+            last += 1
+            if last < end and times[last - start] < to_ms:
+                last = self.before(to_ms, last)
+        return first, last
 
     def time(self, number: int) -> int:
         """The time of an element; after all time where it has not been let through yet."""
@@ -112,17 +133,6 @@ class Feed:
         elif elements.times.item(0) < self.begin.time_ms:
             elements = split_before(elements, self.begin.time_ms)[1]
         return elements if len(elements.times) else None
-
-    def _remember(self, times: np.typing.NDArray[np.int64], more: int) -> None:
-        end = self.count - self._first
-        if end + more > len(self._times):
-            self._make_room(more)
-            end = self.count - self._first
-        self.last_ms = times.item(-1)
-        if more == 1:
-            self._single_times[end] = self.last_ms
-        else:
-            self._times[end : end + more] = times
 
     def _make_room(self, more: int) -> None:
         """Let go of times that nobody will ask for, and move the rest to the front, of a larger array if need be."""

@@ -38,16 +38,15 @@ class SlidingWindowContent(WindowContent):
         return NEVER
 
     def move_to(self, time_ms: int, number: int) -> None:
-        first = self.feed.before(time_ms - self.width_ms, self.first)
-        last = self.last if self.last > first else first
-        if last < self.feed.count:  # else there is nobody to let in
-            last = self.feed.before(time_ms, last)
-        self._hold(first, last, number)
+        first, last = self.feed.between(time_ms - self.width_ms, time_ms, self.first, self.last)
+        if first == self.first and last == self.last:
+            self.number = number
+        else:
+            self._hold(first, last, number)
 
     def enter(self, close_ms: int, number: int) -> None:
         """Let what will be inside at the next close into the leaves, ahead of the step with this number."""
-        first = self.feed.before(close_ms - self.width_ms, self.first)
-        last = self.feed.before(close_ms, self.last if self.last > first else first)
+        first, last = self.feed.between(close_ms - self.width_ms, close_ms, self.first, self.last)
         for leaf in self.leaves.values():
             leaf.enter(first, last, number)
 
