@@ -71,14 +71,15 @@ def elements_per_second(measured: Measured) -> Figure:
         scratch.receive(batch)
     scratch.run()
     ours, theirs = [], []
-    every = measured.batches // measured.from_scratch
-    for number in range(measured.batches):
-        batch = workload.batch(random, at_ms, BATCH)
-        at_ms += BATCH
-        ours.append(_seconds(partial(incremental.run, batch)))
-        scratch.receive(batch)
-        if number % every == every - 1:
-            theirs.append(_seconds(scratch.run))
+    in_a_row = measured.batches // measured.from_scratch
+    for _ in range(measured.from_scratch):
+        # All that is needed is made before: between batches that come one after another nobody empties the caches.
+        batches = [workload.batch(random, at_ms + BATCH * at, BATCH) for at in range(in_a_row)]
+        at_ms += BATCH * in_a_row
+        ours += [_seconds(partial(incremental.run, batch)) for batch in batches]
+        for batch in batches:
+            scratch.receive(batch)
+        theirs.append(_seconds(scratch.run))
     return Figure(
         f"{measured.name}_elements_per_second",
         BATCH / median(ours),
