@@ -22,6 +22,7 @@ from typing import Any, BinaryIO
 import orjson
 
 from freshet.rdf.errors import InputError
+from freshet.rdf.wording import show_count
 from freshet.runtime.durable_files import DamagedError, make_folder, reading, sync_folder, writing
 
 Header = dict[str, Any]
@@ -278,7 +279,8 @@ def _entries(opened: BinaryIO, file: Path, *, last: bool) -> Iterator[tuple[Jour
 
     def ends_early() -> _CutShort:
         if count < known or not last:
-            return damage(f"it ends at byte {size}, with {count} whole entries, and had {known} at least")
+            entries = show_count(count, "whole entry", "whole entries")
+            return damage(f"it ends at byte {size}, with {entries}, and had {known:,} at least")
         return _CutShort("it ends within an entry", file, place, count, at_the_end=True)
 
     while place < size:
