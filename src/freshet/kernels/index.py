@@ -24,6 +24,8 @@ FREE = 2  # entries in `free`
 
 BLOCK = 128  # rows whose waits for memory overlap
 EVERY_STEP = 2**62  # behind every step
+_LAST_OF_LINE = 7  # a line of the cache has eight places of the table
+_AHEAD = 24  # how many rows that leave ahead what they need is asked for
 
 # Beside a key of a ring: how many rows it has, and which is the newest.
 ONE_ROW = 1 << 32
@@ -72,6 +74,16 @@ def _same(index, entry, keys, row):
     return same
 
 
+@inlined
+def next_place(place, tag, mask):
+    """Where a key with this hash may stand if not at a place: all around its line of the cache, and then in the next.
+
+    Only the line is asked for beforehand; what stands in another has to be waited for.
+    """
+    around = place & ~_LAST_OF_LINE | (place + 1) & _LAST_OF_LINE
+    return around if (around ^ tag) & _LAST_OF_LINE else (around + _LAST_OF_LINE + 1) & mask
+
+
 @leaf
 def _look(index, keys, first, stop, tags, entries):
     """Hash a block of keys and look each up: its entry, or -1 where it is not there, or (hardly ever) not seen."""
@@ -87,7 +99,7 @@ def _look(index, keys, first, stop, tags, entries):
         place = tag & mask
         slot = table[place]
         while slot >= 0 and slot >> 32 != tag:
-            place = (place + 1) & mask
+            place = next_place(place, tag, mask)
             slot = table[place]
         entries[at] = slot & 0xFFFFFFFF if slot >= 0 else -1
         fetch(known, max(entries[at], 0) * width)
@@ -110,7 +122,7 @@ def _find(index, keys, row, tag):
             entry = slot & 0xFFFFFFFF
             if _same(index, entry, keys, row):
                 return entry, place
-        place = (place + 1) & mask
+        place = next_place(place, tag, mask)
 
 
 @leaf
@@ -239,9 +251,10 @@ def index_sweep(old_table, index):
             kept[living] = kept[at]
             living += counts[entries[at]] > 0
         for at in range(living):
-            place = (kept[at] >> 32) & mask
+            tag = kept[at] >> 32
+            place = tag & mask
             while table[place] >= 0:
-                place = (place + 1) & mask
+                place = next_place(place, tag, mask)
             table[place] = kept[at]
     free = 0
     for entry in range(index.sizes[USED] - 1, -1, -1):
@@ -294,13 +307,14 @@ def ring_unlink(index, ring, rows):
     older, newer, entries = ring
     width = known.shape[1]
     last = width - 1
-    for first in range(0, rows.shape[0], BLOCK):
-        block = rows[first : first + BLOCK]
-        for row in block:
-            fetch(known, np.int64(entries[row]) * width)
-            fetch(older, max(newer[row], 0))
-            fetch(newer, max(older[row], 0))
-        for row in block:
+    ahead = min(_AHEAD, rows.shape[0])
+    for at in range(-ahead, rows.shape[0]):
+        row = rows[min(at + ahead, rows.shape[0] - 1)]
+        fetch(known, np.int64(entries[row]) * width)
+        fetch(older, max(newer[row], 0))
+        fetch(newer, max(older[row], 0))
+        if at >= 0:
+            row = rows[at]
             entry, before, after = entries[row], older[row], newer[row]
             word = known[entry, last] - ONE_ROW
             if after >= 0:

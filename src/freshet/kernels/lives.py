@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from freshet.kernels.index import BLOCK, FREE, IDLE, ONE_ROW, ROW_MASK, USED, _entry_of, _key_hash, _look
+from freshet.kernels.index import BLOCK, FREE, IDLE, ONE_ROW, ROW_MASK, USED, _entry_of, _key_hash, _look, next_place
 from freshet.kernels.jit import inlined, njit
 from freshet.kernels.jit import leaf as no_arrays
 from freshet.kernels.prefetch import fetch, fetch_rows
@@ -107,7 +107,7 @@ def _successor(index, life, row):
     mask = index.table.shape[0] - 1
     place = tag & mask
     while index.table[place] & 0xFFFFFFFF != row:
-        place = (place + 1) & mask
+        place = next_place(place, tag, mask)
     if index.sizes[FREE] > 0:
         index.sizes[FREE] -= 1
         heir = np.int64(index.free[index.sizes[FREE]])
