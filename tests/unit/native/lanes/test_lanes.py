@@ -30,6 +30,7 @@ def test_push_waits_for_a_query_that_is_far_behind(session: Session, endpoint: E
         mention(session, 2, *range(10))  # so many may wait
         pusher = threading.Thread(target=mention, args=(session, 3, 1, 2), daemon=True)
         pusher.start()
+        wait_until(lambda: session.engine.lanes.held_back)  # it may have to wait for the machine first
         pusher.join(0.3)
         assert pusher.is_alive()
     pusher.join(120)
