@@ -70,7 +70,10 @@ def test_readers_see_whole_batches_while_they_come(shards: int) -> None:
     check_prefix(stored.snapshot())  # compiled before threads begin
     readers = [threading.Thread(target=read) for _ in range(2)]
     writers = [threading.Thread(target=absorb, args=(stream,)) for stream in range(len(STREAMS))]
-    for thread in (*readers, *writers):
+    for thread in readers:
+        thread.start()
+    wait_until(lambda: taken or failures)  # else all writers may wait for a second snapshot when the first is taken
+    for thread in writers:
         thread.start()
     for thread in writers:
         thread.join()
@@ -206,6 +209,7 @@ def test_snapshots_stay_bounded_while_many_threads_read() -> None:
     readers = [threading.Thread(target=read, args=(seed,)) for seed in range(4)]
     for thread in readers:
         thread.start()
+    wait_until(lambda: alive or failures)  # else all may be over before anybody reads
     for number in range(1, BATCHES + 1):
         stored.absorb(batch_of(number % 3, (number + 2) // 3), STREAMS[number % 3])
     done.set()
