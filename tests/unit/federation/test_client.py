@@ -109,7 +109,7 @@ def test_what_is_closed_asks_nothing(endpoint: EndpointProcess) -> None:
 
 
 def test_a_check_can_stop_the_waiting(endpoint: EndpointProcess, asking: Asking) -> None:
-    endpoint.does(delay_seconds=0.5)
+    endpoint.does("held")
 
     def stop() -> None:
         raise TimeoutError
