@@ -18,7 +18,7 @@ from sparql_endpoint import EndpointProcess
 EX = "http://example.org/"
 STREAM = EX + "mentions"
 OTHER = EX + "other"
-QUICK = ServiceSettings(hosts=("127.0.0.1",), timeout_seconds=20, backoff_seconds=0.01, attempts=1)
+QUICK = ServiceSettings(hosts=("127.0.0.1",), timeout_seconds=600, backoff_seconds=0.01, attempts=1)
 REMOTE = "".join(f"<{EX}u{n}> <{EX}followers> {n} ." for n in range(100))
 
 
@@ -110,7 +110,7 @@ def closed_in_the_middle(folder: Path, endpoint: EndpointProcess, *, windows: in
     def receive(report: Report) -> None:
         received.append(report)
         if len(received) == reports:
-            endpoint.does(delay_seconds=15)
+            endpoint.does("held")
             enough.set()
 
     session = begun(folder)
@@ -140,7 +140,7 @@ def test_a_session_that_is_closed_in_the_middle_of_an_entry(tmp_path: Path, endp
 def test_a_session_that_is_closed_twice_in_the_middle_of_an_entry(tmp_path: Path, endpoint: EndpointProcess) -> None:
     """The second time before it has come to where it was."""
     received = closed_in_the_middle(tmp_path, endpoint, windows=5, reports=2)
-    endpoint.does(delay_seconds=15)
+    endpoint.does("held")
     session = begun(tmp_path)
     session.register(query_text(endpoint), on_report=received.append)
     session.close()
