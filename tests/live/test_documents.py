@@ -81,17 +81,19 @@ def test_tcp(spark, tmp_path):
     taken = Taken()
     source = SocketSource("127.0.0.1", server.port)
     with taken.by(spark, source, tmp_path):
-        server.send('{"n": 0}\n{"n": 1}\r\n\n{"n"')
-        taken.wait(2)
-        server.send(": 2}\n")
+        server.send('{"n": 0}\n')
+        taken.wait(1)  # from here on the query, and with it the connection, is not started again
+        server.send('{"n": 1}\n{"n": 2}\r\n\n{"n"')
         taken.wait(3)
+        server.send(": 3}\n")
+        taken.wait(4)
         server.hang_up()
-        server.send('{"n": 3}\n{"cut of')  # when it has come again
+        server.send('{"n": 4}\n{"cut of')  # when it has come again
         server.hang_up()
-        taken.wait(5)
+        taken.wait(6)
     server.stop()
-    assert taken.lines == [*numbered(0, 4), '{"cut of']
-    assert taken.rows[4].file == f"tcp:127.0.0.1:{server.port}/4"
+    assert taken.lines == [*numbered(0, 5), '{"cut of']
+    assert taken.rows[5].file == f"tcp:127.0.0.1:{server.port}/5"
 
 
 def test_what_is_in_the_spool_is_taken_after_a_restart_without_the_peer(spark, tmp_path):
