@@ -46,12 +46,12 @@ def test_compiled():
 """
 
 
-def run_tests(folder: Path, *modules: str) -> tuple[int, str]:
+def run_tests(folder: Path, *modules: str, last_seconds: int = 3) -> tuple[int, str]:
     """Tests as `make test` runs them, with little time."""
     for number, module in enumerate(modules):
         (folder / f"test_{number}.py").write_text(module + FINE)
     written = Path(__file__).with_name("conftest.py").read_text()
-    (folder / "conftest.py").write_text(replaced(written, "LAST_SECONDS = 300", "LAST_SECONDS = 3"))
+    (folder / "conftest.py").write_text(replaced(written, "LAST_SECONDS = 300", f"LAST_SECONDS = {last_seconds}"))
     (folder / "pytest.ini").write_text("[pytest]\ntimeout = 2\ntimeout_method = signal\n")
     command = [sys.executable, "-m", "pytest", "-n", "1", "--dist", "loadfile", "--max-worker-restart", "0", folder]
     own = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
@@ -62,7 +62,7 @@ def run_tests(folder: Path, *modules: str) -> tuple[int, str]:
 
 
 def test_a_test_that_waits_fails_and_says_where_all_threads_are(tmp_path: Path) -> None:
-    status, said = run_tests(tmp_path, WAITS)
+    status, said = run_tests(tmp_path, WAITS, last_seconds=300)
     assert status == 1
     assert "1 failed, 1 passed" in said
     assert "Timeout (>2.0s)" in said
