@@ -75,6 +75,7 @@ class Admission:
         self._held_bytes = 0  # likewise
         self._promised_bytes = 0
         self._taken = 0  # how often something has come to the engine
+        self._taken_bytes = 0  # what was promised to all that has
         self._on_the_way = 0  # batches and advances that have been let in and are not with the engine yet
         self._first_ms: dict[str, int] = {}  # of what waits
         self._doing: dict[str, str] = {}
@@ -121,6 +122,7 @@ class Admission:
         """Something that was let in is with the engine."""
         with self._changed:
             self._promised_bytes -= promised_bytes
+            self._taken_bytes += promised_bytes
             self._on_the_way -= 1
             self._taken += 1
             self._changed.notify_all()
@@ -154,16 +156,19 @@ class Admission:
         times = np.sort(table.column("time").to_numpy())
         first_ms = int(times[0])
         while True:
-            taken = self._taken
-            room = self.count(stream.iri)
+            with self._changed:
+                taken, taken_bytes = self._taken, self._taken_bytes
+            room = self._room_for(stream.iri)  # for this look only: what the engine's thread has counted may be newer
             with self._changed:
                 if self._ended is not None:
                     raise self._ended
                 self._first_ms[stream.name] = first_ms
                 others = times.searchsorted(self._others_ms(stream, room), side="right")  # up to where others have come
-                fitting = asked.fitting(room.as_ahead(), self._promised_bytes)
+                # What came to the engine meanwhile may be in the count or not.
+                promised_bytes = self._promised_bytes + self._taken_bytes - taken_bytes
+                fitting = asked.fitting(room.as_ahead(), promised_bytes)
                 if others:  # it is for this stream to move windows on: half of the room is not for those ahead
-                    whole = asked.fitting(room.as_whole(), self._promised_bytes)
+                    whole = asked.fitting(room.as_whole(), promised_bytes)
                     fitting = max(fitting, min(whole, int(others)), whole // _SHARE)
                 if fitting < asked.records and times[fitting] == first_ms:
                     fitting = 0

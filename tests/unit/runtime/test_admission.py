@@ -10,9 +10,10 @@ import pyarrow as pa
 import pytest
 
 from freshet.federation.settings import ServiceSettings
+from freshet.native.window_budget import WindowRoom
 from freshet.rdf.batch import Layout
 from freshet.rdf.errors import BudgetError, InputError
-from freshet.runtime.admission import elements_in
+from freshet.runtime.admission import Admission, elements_in
 from freshet.runtime.checkpoint import Checkpoint
 from freshet.runtime.ingest import Ingest
 from freshet.runtime.intake import StreamIntake
@@ -129,6 +130,30 @@ def test_a_batch_larger_than_the_budget_goes_in_piece_by_piece():
     assert (snapshot.records, snapshot.late) == (6_000, 0)
     assert snapshot.batches > 10
     assert 0 < snapshot.window_bytes <= snapshot.most_window_bytes == 20_000
+
+
+def test_what_comes_to_the_engine_while_room_is_counted_takes_its_room():
+    stream, held, let_in = StreamIntake("a", "http://e/a", LAYOUT, "a"), [0], []
+
+    def count(iri: str) -> WindowRoom:
+        """The engine takes what was let in when windows have been counted, and before anybody hears of it."""
+        counted = WindowRoom(held[0], 1_000, 10, 1_000)
+        while let_in:
+            held[0] += let_in[-1]
+            admission.taken(let_in.pop())
+        return counted
+
+    def wait() -> None:
+        raise InputError("it has to wait")
+
+    admission = Admission(count, lambda to_ms: None)
+    admission.open({"a": stream})
+    pieces = admission.pieces(stream, records(range(150)), wait)
+    let_in.append(next(pieces).promised_bytes)
+    assert let_in == [1_000]
+    with pytest.raises(InputError, match="it has to wait"):
+        next(pieces)
+    assert held == [1_000]
 
 
 def test_streams_that_all_wait_take_turns():
