@@ -133,10 +133,11 @@ def replay(
     for each in queries:
         session.engine.register(each.name, each.query, count)
     started = time.process_time()
-    for start_ms in range(0, excerpt.length_ms, BATCH_MS):
-        for iri, elements in streams.items():
-            session.push(iri, _between(elements, start_ms, start_ms + BATCH_MS))
-    session.finish()
+    with session.dictionary.pins:  # nothing holds the terms of elements that are still to come
+        for start_ms in range(0, excerpt.length_ms, BATCH_MS):
+            for iri, elements in streams.items():
+                session.push(iri, _between(elements, start_ms, start_ms + BATCH_MS))
+        session.finish()
     return time.process_time() - started, rows
 
 

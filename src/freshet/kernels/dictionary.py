@@ -16,7 +16,7 @@ import numpy as np
 
 from freshet.kernels.hashing import hash_id, word_32, word_64
 from freshet.kernels.jit import leaf, njit
-from freshet.kernels.layout import HASH_MASK
+from freshet.kernels.layout import DATETIME, HASH_MASK, INTEGER, TYPE_MASK, TYPE_SHIFT
 from freshet.kernels.lexical import LONGEST_KEY, write_inline
 from freshet.kernels.pieces import copy_bytes
 from freshet.kernels.terms import inline_id
@@ -256,6 +256,24 @@ def move_slots(old_slots, new_slots):
             at = find_slot(new_slots, old_slots[i])
             new_slots[at + 1] = old_slots[i + 1]
             new_slots[at] = old_slots[i]
+
+
+@leaf
+def is_known(slots, term_id):
+    """Whether a term has this id: one of the dictionary, or inline of a type that there is."""
+    if term_id < 0:
+        return INTEGER <= (term_id >> TYPE_SHIFT) & TYPE_MASK <= DATETIME
+    return slots[find_slot(slots, term_id)] != 0
+
+
+@leaf
+def first_unknown(slots, subjects, predicates, objects):
+    """The first row with an id that no term has, or -1."""
+    for i in range(subjects.size):
+        known = is_known(slots, subjects[i]) and is_known(slots, predicates[i]) and is_known(slots, objects[i])
+        if not known:
+            return i
+    return -1
 
 
 @leaf

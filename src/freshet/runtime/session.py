@@ -41,6 +41,7 @@ from freshet.runtime.registered_query import RegisteredQuery
 from freshet.runtime.session_checks import (
     absorbed,
     check_columns,
+    check_ids,
     checked_options,
     checked_registration,
     seconds,
@@ -270,6 +271,7 @@ class Session:
                 elements = Pushing(self.dictionary, self.blank_scope(stream), file).elements(elements, time_ms)
             else:
                 check_columns(elements)
+                check_ids(elements, self.dictionary)
             if self._durable is None:
                 self.engine.push(stream, elements)
             else:

@@ -14,7 +14,10 @@ from typing import SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
+from freshet.kernels.dictionary import first_unknown, is_known
+from freshet.native.direct_call import DirectCall
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME
+from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import FURTHEST_MS, Elements
 from freshet.rdf.errors import InputError
 from freshet.rdf.terms import is_absolute_iri
@@ -22,6 +25,8 @@ from freshet.runtime.durable_parts import Registration, StreamOptions
 
 _LIMIT = "the limit of a query must be a number of seconds"
 _INT64 = np.dtype(np.int64)
+_ROLES = ("subject", "predicate", "object")
+_FIRST_UNKNOWN = DirectCall(first_unknown)
 
 
 def whole_number(given: SupportsIndex, what: str, least: int = BEFORE_ALL_TIME, most: int = AFTER_ALL_TIME) -> int:
@@ -107,6 +112,19 @@ def check_columns(elements: Elements) -> None:
     if len(shape) != 1:
         raise InputError(f"pushed elements must be rows, not an array of {len(shape)} dimensions")
     check_times(elements.times)
+
+
+def check_ids(elements: Elements, dictionary: Dictionary) -> None:
+    """An error where no term has an id: elements in such columns come from anywhere, and ids are swept."""
+    times, *ids = elements
+    if len(times) != 1:  # one row is read rightly however the array lies
+        ids = [np.ascontiguousarray(column) for column in ids]
+    slots = dictionary.arrays.slots
+    row = _FIRST_UNKNOWN.run(slots, *ids)
+    if row >= 0:
+        given = {role: column.item(row) for role, column in zip(_ROLES, ids, strict=True)}
+        role = next(role for role, term_id in given.items() if not is_known(slots, term_id))
+        raise InputError(f"pushed elements: row {row + 1} has as {role} the id {given[role]}, which no term has")
 
 
 def check_times(times: NDArray[np.int64]) -> None:

@@ -146,6 +146,26 @@ def test_what_cannot_be_pushed(pushed, words: str) -> None:
     assert session.engine.streams[S].elements == 0
 
 
+@pytest.mark.parametrize("unknown", [12345, 0, -1, -(2**63)])
+@pytest.mark.parametrize(("count", "step"), [(1, 1), (3, 1), (3, 2)])
+def test_ids_that_no_term_has(unknown: int, count: int, step: int) -> None:
+    session = freshet.Session()
+    registered = session.register(QUERY)
+    with session.dictionary.pins:
+        known = [1000, *session.dictionary.encode_many([A, P, Literal("5", Iri(XSD + "integer"))]).tolist()]
+        for role, name in enumerate(("subject", "predicate", "object"), 1):
+            columns = [np.full(count * step, each)[::step] for each in known]  # with gaps where the step is 2
+            columns[role][-1] = unknown
+            with pytest.raises(InputError) as caught:
+                session.push(S, Elements(*columns))
+            told = f"pushed elements: row {count} has as {name} the id {unknown}, which no term has"
+            assert str(caught.value) == told
+        session.push(S, Elements(*(np.full(count * step, each)[::step] for each in known)))
+    session.finish()
+    [report] = registered
+    assert len(list(session.bindings(report))) == 1
+
+
 @pytest.mark.parametrize("time_ms", ["5", 5.5, True, 2**63])
 def test_one_time_that_is_none(time_ms) -> None:
     session = freshet.Session()
