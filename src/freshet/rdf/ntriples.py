@@ -6,6 +6,7 @@ blank lines and comments may stand between statements.
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from typing import NamedTuple
 
 import numpy as np
@@ -51,7 +52,12 @@ class SplitLines(NamedTuple):
 def scan_timed(
     data: bytes, dictionary: Dictionary, file: str, *, blank_scope: str = "", first_line: int = 1
 ) -> tuple[Elements, list[InputError]]:
-    """The elements of timed N-Triples, and an error for each bad line. Graph names are set aside."""
+    """The elements of timed N-Triples, and an error for each bad line. Graph names are set aside.
+
+    A byte-order mark may stand before the first line of a file.
+    """
+    if first_line == 1:
+        data = data.removeprefix(BOM_UTF8)
     scan = StatementScan(dictionary, LineParser(file, first_line, blank_scope, timed=True, quads=True))
     scan.feed(data)
     times, subjects, predicates, objects, _ = scan.columns()

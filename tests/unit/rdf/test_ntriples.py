@@ -125,6 +125,16 @@ def test_the_furthest_times() -> None:
     assert not errors
 
 
+def test_a_byte_order_mark_is_passed_over_at_the_start() -> None:
+    line = "\ufeff5\t<http://s> <http://p> <http://o> .\n"
+    elements, errors = scan_timed(line.encode(), Dictionary(), "s.tnt")
+    assert (elements.times.tolist(), errors) == ([5], [])
+    _, errors = scan_timed((line + line).encode(), Dictionary(), "s.tnt")
+    assert [str(error) for error in errors] == ["s.tnt:2:1: a line must be `milliseconds TAB statement`"]
+    _, errors = scan_timed(line.encode(), Dictionary(), "s.tnt", first_line=8)
+    assert [error.line for error in errors] == [8]
+
+
 def test_first_line_shifts_the_count() -> None:
     _, errors = scan_timed(b"bad", Dictionary(), "s.tnt", first_line=501)
     assert errors[0].line == 501
