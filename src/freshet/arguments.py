@@ -11,7 +11,7 @@ _LONGEST_NAME = 1024  # of a file; what is longer is a query
 
 
 def recordings_of(given: list[str]) -> dict[str, list[Path]]:
-    """The files of each stream, from IRI=FILE."""
+    """The files of each stream, from IRI=FILE. They are read once, from start to end, so a pipe is as good."""
     recordings: dict[str, list[Path]] = {}
     for each in given:
         iri, equals, file = each.partition("=")
@@ -21,7 +21,9 @@ def recordings_of(given: list[str]) -> dict[str, list[Path]]:
         while "=" in file and not Path(file).exists():
             more, _, file = file.partition("=")
             iri = f"{iri}={more}"
-        if not Path(file).is_file():
+        if Path(file).is_dir():
+            raise InputError("is a folder", file=file)
+        if not Path(file).exists():
             raise InputError("there is no such file", file=file)
         recordings.setdefault(iri.removeprefix("<").removesuffix(">"), []).append(Path(file))
     return recordings

@@ -146,3 +146,18 @@ def test_analyze_counts_rows(cli: CommandLine, tmp_path: Path) -> None:
     assert join["seconds"] >= 0
     assert "came" in cli("explain", "--analyze", "-q", RSPQL, *given).out
     assert cli("explain", "--analyze", "-q", RSPQL).status == 2  # no recording
+
+
+@pytest.mark.parametrize("output", ["RSTREAM", "ISTREAM", "DSTREAM"])
+def test_analyze_counts_what_an_ordered_answer_gave_out(cli: CommandLine, tmp_path: Path, output: str) -> None:
+    came = ((1000, 1), (1500, 2), (7000, 3), (40000, 3))
+    lines = [f'{time}\t<http://ex/a> <http://ex/p> "{value}" .' for time, value in came]
+    (tmp_path / "s.tnt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    text = f"""PREFIX : <http://ex/> REGISTER {output} :q AS SELECT ?s ?o
+    FROM NAMED WINDOW :w ON :s [RANGE PT10S STEP PT5S] WHERE {{ WINDOW :w {{ ?s :p ?o }} }} ORDER BY ?o LIMIT 2"""
+    given = ("-s", f"http://ex/s={tmp_path / 's.tnt'}", "--format", "json")
+    finished = cli("explain", "--analyze", "-q", text, *given)
+    assert finished.status == 0, finished.err
+    ordered = json.loads(finished.out)["operators"]
+    # 1 and 2, then 3, then nothing while the window is empty, then 3 again; after the end there is no report
+    assert (ordered["operator"], ordered["came"], ordered["went"]) == ("Ordered", 4, 3)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -225,6 +227,32 @@ def test_stream_file_that_is_not_there(cli: CommandLine, folder: Path) -> None:
     finished = cli("replay", "-s", f"{S}={folder / 'none.tnt'}", "-q", folder / "first.rq")
     assert finished.status == 2
     assert "none.tnt" in finished.error_line
+
+
+def test_stream_file_that_is_a_folder(cli: CommandLine, folder: Path) -> None:
+    finished = cli("replay", "-s", f"{S}={folder}", "-q", folder / "first.rq")
+    assert finished.status == 2
+    assert finished.error_line == f"{folder}: is a folder"
+
+
+def test_a_stream_may_come_through_a_named_pipe(cli: CommandLine, folder: Path) -> None:
+    expected = cli("replay", "-s", f"{S}={folder / 's.tnt'}", "-q", folder / "first.rq")
+    os.mkfifo(folder / "pipe")
+    writer = Thread(target=(folder / "pipe").write_bytes, args=[(folder / "s.tnt").read_bytes()], daemon=True)
+    writer.start()
+    assert cli("replay", "-s", f"{S}={folder / 'pipe'}", "-q", folder / "first.rq") == expected
+    assert expected.out
+
+
+def test_a_stream_may_come_from_the_shell(cli: CommandLine, folder: Path) -> None:
+    """As `<(...)` and /dev/stdin give it."""
+    expected = cli("replay", "-s", f"{S}={folder / 's.tnt'}", "-q", folder / "first.rq")
+    reading, writing = os.pipe()
+    with os.fdopen(reading), os.fdopen(writing, "wb") as writer:
+        writer.write((folder / "s.tnt").read_bytes())
+        writer.close()
+        assert cli("replay", "-s", f"{S}=/dev/fd/{reading}", "-q", folder / "first.rq") == expected
+    assert expected.out
 
 
 def test_query_file_that_is_not_there(cli: CommandLine, folder: Path) -> None:

@@ -1,4 +1,7 @@
-"""How much each operator of a query had to do: rows that came out of it, rows that went, and its own time."""
+"""How much each operator of a query had to do: rows that came out of it, rows that went, and its own time.
+
+An operator that orders the whole answer is looked at when a report is due: its rows come and go from report to report.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import cast
 
 from freshet.native.change import Change, Operator, Sequenced
 from freshet.native.plan import PlanNode, children
+from freshet.native.r2s.bags import table_difference
 from freshet.oneshot.table import Table
 
 
@@ -31,7 +35,7 @@ class Measurements:
     def measure(self, plan: PlanNode, operator: Operator) -> Operator:
         """The operator, with its work written down."""
         self._plans.append(plan)
-        return _Measured(operator, self.work.setdefault(id(plan), Work()))
+        return _Measured(operator, self.work.setdefault(id(plan), Work()), tuple(sorted(plan.names)))
 
     def of(self, plan: PlanNode) -> Work | None:
         return self.work.get(id(plan))
@@ -48,9 +52,11 @@ class Measurements:
 
 
 class _Measured:
-    def __init__(self, operator: Operator, work: Work) -> None:
+    def __init__(self, operator: Operator, work: Work, variables: tuple[str, ...]) -> None:
         self._operator = operator
         self._work = work
+        self._variables = variables
+        self._given_out = Table({}, 0)  # at the report before
 
     def changes(self, number: int) -> Change:
         start = time.perf_counter()
@@ -68,6 +74,15 @@ class _Measured:
         cast(Sequenced, self._operator).follow(number)
         self._work.seconds += time.perf_counter() - start
         self._work.steps += 1
+
+    def given_out(self, *, empty: bool) -> Table:
+        start = time.perf_counter()
+        now = cast(Sequenced, self._operator).given_out(empty=empty)
+        work, before, self._given_out = self._work, self._given_out, now
+        work.seconds += time.perf_counter() - start
+        work.came += table_difference(now, before, self._variables).count
+        work.went += table_difference(before, now, self._variables).count
+        return now
 
     def rows(self) -> Table:
         start = time.perf_counter()

@@ -6,9 +6,10 @@ A watermark w allows every moment up to the close at w.
 
 from __future__ import annotations
 
+from freshet.rdf.elements import FURTHEST_MS as FURTHEST_MS
+
 BEFORE_ALL_TIME = -(2**62)
 AFTER_ALL_TIME = 2**62
-FURTHEST_MS = 2**61  # of a time that an element may have: with the widths of windows there is room for it
 NEVER = 2 * AFTER_ALL_TIME + 1  # later than every moment
 
 

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+FURTHEST_MS = 2**61  # from 1970, of a time that an element may have: with the widths of windows there is room for it
+
 
 class Elements(NamedTuple):
     """A batch of stream elements, one row each: the time in milliseconds, and the ids of the triple's terms."""

@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 import pyoxigraph
 
+from freshet.rdf.elements import FURTHEST_MS
 from freshet.rdf.errors import InputError
 from freshet.rdf.oxigraph import parse_error, parsed_key
 
-_TIMED = re.compile(rb"(-?[0-9]+)\t")
-_LEAST_TIME, _GREATEST_TIME = -(2**63), 2**63 - 1
+_TIMED = re.compile(rb"(-?)0*([0-9]+)\t")
+_MOST_TIME_DIGITS = len(str(FURTHEST_MS))
 
 
 class ParsedStatement(NamedTuple):
@@ -57,12 +58,10 @@ class LineParser:
         if self.timed:
             matches = [_TIMED.match(text) for text in texts]
             whole = [match for match in matches if match]
-            if len(whole) < len(texts):
+            times = [time_ms for match in whole if (time_ms := _time_ms(match)) is not None]
+            if len(times) < len(texts):
                 return None
-            times = [int(match[1]) for match in whole]
             texts = [text[match.end() :] for match, text in zip(whole, texts, strict=True)]
-            if not _LEAST_TIME <= min(times) <= max(times) <= _GREATEST_TIME:
-                return None
         if any(b"\n" in text or b"\r" in text[:-1] for text in texts):
             return None
         try:
@@ -79,9 +78,10 @@ class LineParser:
             match = _TIMED.match(text)
             if not match:
                 raise self._error("a line must be `milliseconds TAB statement`", number, 1)
-            time_ms, prefix = int(match[1]), match.end()
-            if not _LEAST_TIME <= time_ms <= _GREATEST_TIME:
-                raise self._error("the time does not fit in 64 bits", number, 1)
+            read_ms, prefix = _time_ms(match), match.end()
+            if read_ms is None:
+                raise self._error("the time is out of range: at most 2^61 ms before or after 1970", number, 1)
+            time_ms = read_ms
         try:
             quads = list(pyoxigraph.parse(text[prefix:], self._form))
             statements = [self._statement(line, time_ms, quad) for quad in quads]
@@ -109,3 +109,12 @@ class LineParser:
 
     def _error(self, message: str, line: int, column: int) -> InputError:
         return InputError(message, file=self.file, line=line, column=column)
+
+
+def _time_ms(written: re.Match[bytes]) -> int | None:
+    """The time, None where it is out of range. The scanner's kernel leaves all such times to this parser."""
+    sign, digits = written.groups()
+    if len(digits) > _MOST_TIME_DIGITS:
+        return None
+    time_ms = int(sign + digits)
+    return time_ms if abs(time_ms) <= FURTHEST_MS else None

@@ -39,13 +39,12 @@ def record_batch(answer: Answer | Report, dictionary: Dictionary) -> pa.RecordBa
 
 
 def _batch(names: tuple[str, ...], rows: NDArray[np.int64], dictionary: Dictionary) -> pa.RecordBatch:
+    if not names:  # Arrow takes the number of rows from columns, or from structs that have none
+        return pa.RecordBatch.from_struct_array(pa.StructArray.from_buffers(pa.struct([]), len(rows), [None]))
     distinct, places = np.unique(rows, return_inverse=True)
     terms = _terms(dictionary.keys(distinct))
     columns = [terms.take(pa.array(column)) for column in places.reshape(rows.shape).T]
-    schema = pa.schema([(name, TERM) for name in names])
-    if not names:  # Arrow keeps the number of rows in columns
-        return pa.record_batch([], schema=schema)
-    return pa.record_batch(columns, schema=schema)
+    return pa.record_batch(columns, schema=pa.schema([(name, TERM) for name in names]))
 
 
 def _terms(keys: pa.Array) -> pa.Array:

@@ -81,7 +81,6 @@ class Pushing(NamedTuple):
         elements, errors = scan_timed(text, self.dictionary, self.file, blank_scope=self.blank_scope)
         if errors:
             raise errors[0]
-        check_times(elements.times)
         return elements
 
     def _document(self, text: bytes, time_ms: int) -> Elements:

@@ -14,8 +14,8 @@ from typing import SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, FURTHEST_MS
-from freshet.rdf.elements import Elements
+from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME
+from freshet.rdf.elements import FURTHEST_MS, Elements
 from freshet.rdf.errors import InputError
 from freshet.rdf.terms import is_absolute_iri
 from freshet.runtime.durable_parts import Registration, StreamOptions

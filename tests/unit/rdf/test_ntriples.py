@@ -97,7 +97,9 @@ def test_scopes_keep_streams_apart() -> None:
     [
         ("<http://s> <http://p> <http://o> .", "s.tnt:3:1", "milliseconds TAB statement"),
         ("5 <http://s> <http://p> <http://o> .", "s.tnt:3:1", "milliseconds TAB statement"),
-        ("99999999999999999999\t<http://s> <http://p> <http://o> .", "s.tnt:3:1", "64 bits"),
+        (f"{2**61 + 1}\t<http://s> <http://p> <http://o> .", "s.tnt:3:1", "out of range"),
+        (f"-{2**61 + 1}\t<http://s> <http://p> <http://o> .", "s.tnt:3:1", "out of range"),
+        (f"{'9' * 5000}\t<http://s> <http://p> <http://o> .", "s.tnt:3:1", "out of range"),
         ("5\t", "s.tnt:3:3", "one statement"),
         ("5\t# nothing", "s.tnt:3:3", "one statement"),
         ("12\t<s> <http://p> <http://o> .", "s.tnt:3:4", "No scheme"),
@@ -114,6 +116,13 @@ def test_errors_say_where(line: str, place: str, words: str) -> None:
     assert str(errors[0]).startswith(place)
     assert words in errors[0].message
     assert "Parser error" not in str(errors[0])
+
+
+def test_the_furthest_times() -> None:
+    text = "".join(f"{time}\t<http://s> <http://p> <http://o> .\n" for time in (2**61, -(2**61), "0" * 5000 + "7"))
+    elements, errors = scan_timed(text.encode(), Dictionary(), "s.tnt")
+    assert elements.times.tolist() == [2**61, -(2**61), 7]
+    assert not errors
 
 
 def test_first_line_shifts_the_count() -> None:

@@ -45,3 +45,20 @@ def test_answers_of_one_shot_queries() -> None:
     assert graph.column("object").to_pylist() == [
         {"type": "literal", "value": "1", "datatype": XSD + "integer", "language": None}
     ]
+
+
+def test_solutions_without_variables_are_counted() -> None:
+    session = freshet.Session()
+    assert session.arrow(session.query("SELECT * {}")).to_pylist() == [{}]
+    assert session.arrow(session.query("SELECT * { <http://a> <http://p> 1 }")).to_pylist() == []
+    registered = session.register(
+        """PREFIX : <http://example.org/>
+        REGISTER RSTREAM :q AS SELECT * FROM NAMED WINDOW :w ON :s [RANGE PT5S STEP PT5S]
+        WHERE { WINDOW :w { :a :p :b } }"""
+    )
+    session.push(S, [(1, *(Iri(f"http://example.org/{name}") for name in "apb"))])
+    session.finish()
+    [report] = registered
+    batch = session.arrow(report)
+    assert batch.to_pylist() == list(session.bindings(report)) == [{}]
+    assert batch.schema.metadata[b"time"] == b"5000"

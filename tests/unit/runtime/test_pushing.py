@@ -106,7 +106,7 @@ def test_ids_in_a_table() -> None:
         ((2**61 + 1, A, P, A), "out of range"),
         ([(0, A, P, A), (-(2**63), A, P, A)], "out of range"),
         ((2**63, A, P, A), "out of range"),
-        (f"{2**62}\t{A} {P} {A} .", "out of range"),
+        (f"1\t{A} {P} {A} .\n{2**62}\t{A} {P} {A} .", "pushed data:2:1: the time is out of range"),
         (table(time=pa.array([0, 1, 2, 3, 2**62])), "out of range"),
         ((1000, Iri(5), P, A), "an IRI is a string, not 5"),
         ((1000, A, Iri("http://example.org/a b"), A), "has ' ' in it"),

@@ -107,7 +107,7 @@ class Kept:
         self._root.follow(number)
 
     def put_out(self, *, empty: bool) -> Ids:
-        now = _no_rows(self._variables) if empty else as_rows(self._root.rows(), self._variables)
+        now = as_rows(self._root.given_out(empty=empty), self._variables)
         before, self._before = self._before, now
         if self._output is StreamOperator.RSTREAM:
             return now
