@@ -187,7 +187,7 @@ def replay(
 ) -> None:
     """Run continuous queries over recorded streams, in event time, without Spark."""
     from freshet.results.report import Report
-    from freshet.runtime.display import show_report
+    from freshet.runtime.display import show_passed_over, show_report
     from freshet.runtime.replay import replay as replay_streams
     from freshet.runtime.session import Session
 
@@ -221,9 +221,8 @@ def replay(
         for iri, state in session.engine.streams.items():
             if state.late:
                 print(f"freshet: dropped {show_count(state.late, 'late element')} of <{iri}>", file=sys.stderr)
-            if state.untimed:
-                elements = f"{show_count(state.untimed, 'element')} of <{iri}>"
-                print(f"freshet: {elements} had no time for a window to use", file=sys.stderr)
+            for line in show_passed_over(state):
+                print(f"freshet: {line}", file=sys.stderr)
         for failure in session.failures:
             print(f"freshet: {failure}", file=sys.stderr)
         if session.failures:

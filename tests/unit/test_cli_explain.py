@@ -123,7 +123,8 @@ def test_analyze_asks_the_endpoints_that_it_may(cli: CommandLine, tmp_path: Path
         finished = cli(*given, "--service", "127.0.0.1", "--format", "json")
         assert finished.status == 0, finished.err
         join = json.loads(finished.out)["operators"]["children"][0]
-        assert [(each["operator"], each["came"]) for each in join["children"] if "came" in each] == [("Service", 2)]
+        children = {each["operator"]: each for each in join["children"]}
+        assert children["Service"]["came"] == 2
         refused = cli(*given)
         assert refused.status == 2
         assert "may not ask" in refused.err
@@ -144,7 +145,10 @@ def test_analyze_counts_rows(cli: CommandLine, tmp_path: Path) -> None:
     # a is in both windows, so its result came once; it went at the close after the last that had content
     assert (join["operator"], join["came"], join["went"], join["steps"]) == ("Join", 1, 1, 3)
     assert join["seconds"] >= 0
-    assert "came" in cli("explain", "--analyze", "-q", RSPQL, *given).out
+    leaf = next(each for each in join["children"] if each["operator"] == "Leaf")
+    assert (leaf["came"], leaf["went"], leaf["steps"]) == (2, 2, 3)  # a stays when b goes
+    assert "seconds" not in leaf  # it is part of the join's
+    assert "[2 came, 2 went in 3 steps]" in cli("explain", "--analyze", "-q", RSPQL, *given).out
     assert cli("explain", "--analyze", "-q", RSPQL).status == 2  # no recording
 
 

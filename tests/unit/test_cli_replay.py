@@ -144,6 +144,20 @@ def test_late_elements_are_reported(cli: CommandLine, folder: Path, late: list[i
     assert finished.error_line == f"freshet: dropped {told} of <{S}>"
 
 
+def test_what_windows_over_a_predicate_do_not_get_is_reported(cli: CommandLine, folder: Path) -> None:
+    query = TUMBLING.format(name="first", stream="s", predicate="p")
+    (folder / "first.rq").write_text(query.replace("PT5S ", "PT5S @:at "))
+    at = '{0}\t<http://example.org/{1}> <http://example.org/at> "{2}"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
+    text = "".join(LINE.format(time, name, "p", name) for time, name in [(1, "a"), (2, "b"), (3, "c")])
+    finished = replay_one(cli, folder, text + at.format(1, "a", 5000) + at.format(2, "b", 4000), "--lateness", "3ms")
+    assert rows(finished) == [(10000, ["a"])]
+    by = "<http://example.org/at>"
+    assert finished.err.splitlines() == [
+        f"freshet: dropped 2 elements of <{S}> that came late by {by}",
+        f"freshet: 1 element of <{S}> had no time by {by} for a window",
+    ]
+
+
 def test_graph_names_are_set_aside(cli: CommandLine, folder: Path) -> None:
     text = LINE.format(1000, "a", "p", "x").replace(" .\n", " <http://example.org/g> .\n") + LINE.format(
         2000, "a", "p", "x"

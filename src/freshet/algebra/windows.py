@@ -24,13 +24,15 @@ class SlidingWindow:
 class EventTimeWindow:
     """`[RANGE ... @predicate]`: a time-based window over the time that the object of a triple gives.
 
-    Without STEP (`slide_ms` None) it moves with every element.
+    Without STEP (`slide_ms` None) it moves with every element. It sees what comes after the first `since` elements of
+    the stream: those that came before its query.
     """
 
     stream: Iri
     predicate: Iri
     width_ms: int
     slide_ms: int | None = None
+    since: int = 0
 
 
 @dataclass(frozen=True, slots=True)

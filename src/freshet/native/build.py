@@ -290,7 +290,10 @@ class Builder:
 
     def _input(self, node: PlanNode, needed: Names, *, probed: bool = False) -> Input:
         if isinstance(node, PlanLeaf):
-            return self._leaf(node, probed=probed)
+            leaf = self._leaf(node, probed=probed)
+            if self.measurements is not None:
+                self.measurements.read(node, leaf.buffer)
+            return leaf
         names = needed & node.names
         buffer = RowBuffer(self.build(node, names), tuple(sorted(names)))
         return Input(buffer, buffer.names, node.certain & names, not _stays(node))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from freshet.algebra.windows import EventTimeWindow
+from freshet.algebra.nodes import Query
+from freshet.algebra.windows import EventTimeWindow, WindowDeclaration
 from freshet.native.arrival_clock import ArrivalClock
 from freshet.native.clock import Clock
 from freshet.native.derived_stream import DerivedStream
@@ -31,6 +33,17 @@ class Connections:
         self._states_of: dict[AnyClock, list[StreamState]] = {}
         self._derived_of: dict[str, list[DerivedStream]] = {}
 
+    def beginning_now(self, query: Query) -> Query:
+        """A query with windows over derived streams of what comes from now on."""
+        windows = tuple(self._begun(declaration) for declaration in query.windows)
+        return query if windows == query.windows else replace(query, windows=windows)
+
+    def _begun(self, declaration: WindowDeclaration) -> WindowDeclaration:
+        window = declaration.window
+        if not isinstance(window, EventTimeWindow) or window.stream.value not in self.streams:
+            return declaration
+        return replace(declaration, window=replace(window, since=self.streams[window.stream.value].elements))
+
     def make_streams(self, timing: Timing) -> None:
         """Make known the streams that a query reads and nobody has declared."""
         for window in timing.windows:
@@ -38,8 +51,7 @@ class Connections:
             base = self.streams.setdefault(window.stream.value, StreamState(window.stream.value))
             source = source_of(window)
             if isinstance(window, EventTimeWindow) and source not in self.derived:
-                predicate = self.dictionary.encode(window.predicate)
-                self.derived[source] = DerivedStream(source, base, predicate, self.dictionary)
+                self.derived[source] = DerivedStream(source, base, window.predicate, self.dictionary)
 
     def elements_of(self, timing: Timing) -> tuple[int, ...]:
         """How many elements have come in the streams of a query."""
@@ -62,7 +74,9 @@ class Connections:
         self.derived = {name: derived for name, derived in self.derived.items() if name in found}
         self._derived_of = {}
         for derived in self.derived.values():
-            self._derived_of.setdefault(derived.base.iri, []).append(derived)
+            others = self._derived_of.setdefault(derived.base.iri, [])
+            derived.is_oldest = all(other.predicate != derived.predicate for other in others)
+            others.append(derived)
         states = self.streams | {name: derived.state for name, derived in self.derived.items()}
         self._states_of = {clock: [states[stream] for stream in clock.streams] for clock in clocks}
 

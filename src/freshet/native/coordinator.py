@@ -113,14 +113,14 @@ class Engine:
         multiples of a period, as COMPUTED EVERY does. A query that takes longer than `limit_seconds` over one step is
         removed. What its operators do is written to `measurements`.
         """
-        plan = lower(query, streams=list(self.streams), file=file)
-        if not query.windows:
-            raise InputError(f"the query {name} has no window, so it is not continuous", file=file)
-        if constraints is not None and constraints != Constraints() and not asks_services(plan):
-            raise InputError(
-                f"the query {name} has no SERVICE, so there is no accuracy or latency to ask for", file=file
-            )
         with self._lock:
+            plan = lower(self._connections.beginning_now(query), streams=list(self.streams), file=file)
+            if not query.windows:
+                raise InputError(f"the query {name} has no window, so it is not continuous", file=file)
+            if constraints is not None and constraints != Constraints() and not asks_services(plan):
+                raise InputError(
+                    f"the query {name} has no SERVICE, so there is no accuracy or latency to ask for", file=file
+                )
             if name in self._queries:
                 raise InputError(f"a query named {name} is registered already")
             timing = timing_of(plan, query.period_ms if every_ms is None else every_ms, report, file)

@@ -9,9 +9,10 @@ from freshet.kernels.values import DATE_TIME, DATE_TIME_LOCAL, INTEGER
 from freshet.native.moments import FURTHEST_MS
 from freshet.native.one_way_index import Ids
 from freshet.native.s2r.waiting import WaitingElements
-from freshet.native.stream import StreamState
+from freshet.native.stream import DerivedCounts, StreamState
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
+from freshet.rdf.terms import Iri
 from freshet.rdf.values import values
 
 _UNITS_PER_MS = 10**15  # of a date's value, which is in units of 10**-18 seconds
@@ -23,13 +24,16 @@ class DerivedStream:
     predicate has a date or a whole number of milliseconds as its object, the event's elements are in the derived stream
     at that time (the latest, if there are several), as soon as the base stream has passed the event.
 
-    The derived stream has a watermark of its own, by the lateness of its base.
+    The derived stream has a watermark of its own, by the lateness of its base. Queries that were registered at other
+    times have others, which begin with what came then; the oldest counts for all what does not enter it.
     """
 
-    def __init__(self, name: str, base: StreamState, predicate: int, dictionary: Dictionary) -> None:
+    def __init__(self, name: str, base: StreamState, predicate: Iri, dictionary: Dictionary) -> None:
         self.base = base
         self.state = StreamState(name, base.lateness_ms)
-        self._predicate = predicate
+        self.predicate = predicate.value
+        self.is_oldest = True
+        self._predicate = dictionary.encode(predicate)
         self._dictionary = dictionary
         self._waiting = WaitingElements()
 
@@ -51,9 +55,17 @@ class DerivedStream:
         times, timed = self._event_times(elements)
         untimed = len(times) - int(np.count_nonzero(timed))
         if untimed:
-            self.base.untimed += untimed
             elements, times = Elements(*(column[timed] for column in elements)), times[timed]
-        return self.state.accept(elements._replace(times=times))
+        late = self.state.late
+        entered = self.state.accept(elements._replace(times=times))
+        self._count(self.state.late - late, untimed)
+        return entered
+
+    def _count(self, late: int, untimed: int) -> None:
+        if self.is_oldest and (late or untimed):
+            counts = self.base.derived.setdefault(self.predicate, DerivedCounts())
+            counts.late += late
+            counts.untimed += untimed
 
     def _event_times(self, elements: Elements) -> tuple[Ids, NDArray[np.bool_]]:
         """For each element the time of its event, and whether there is one."""

@@ -73,7 +73,9 @@ def _json(node: PlanNode, measured: Measurements | None) -> dict[str, Any]:
         found["reason"] = node.reason
     work = None if measured is None else measured.of(node)
     if measured is not None and work is not None:
-        found |= {"steps": work.steps, "came": work.came, "went": work.went, "seconds": measured.own_seconds(node)}
+        found |= {"steps": work.steps, "came": work.came, "went": work.went}
+        if measured.has_time(node):
+            found["seconds"] = measured.own_seconds(node)
     below = [_json(child, measured) for child in children(node)]
     return found | ({"children": below} if below else {})
 
@@ -82,8 +84,8 @@ def _measured_text(node: PlanNode, measured: Measurements | None) -> str:
     work = None if measured is None else measured.of(node)
     if measured is None or work is None:
         return ""
-    own = measured.own_seconds(node) * 1000
-    return f"    [{work.came:,} came, {work.went:,} went in {work.steps:,} steps, {own:,.1f} ms]"
+    own = f", {measured.own_seconds(node) * 1000:,.1f} ms" if measured.has_time(node) else ""
+    return f"    [{work.came:,} came, {work.went:,} went in {show_count(work.steps, 'step')}{own}]"
 
 
 def describe_operator(node: PlanNode, short: IriText) -> tuple[str, list[str]]:

@@ -1,6 +1,7 @@
 """How much each operator of a query had to do: rows that came out of it, rows that went, and its own time.
 
 An operator that orders the whole answer is looked at when a report is due: its rows come and go from report to report.
+A leaf that is read by a join has rows that come and go, but no time: finding them is part of the join.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from freshet.native.change import Change, Operator, Sequenced
+from freshet.native.inputs import Buffer
 from freshet.native.plan import PlanNode, children
 from freshet.native.r2s.bags import table_difference
 from freshet.oneshot.table import Table
@@ -31,11 +33,21 @@ class Measurements:
 
     work: dict[int, Work] = field(default_factory=dict)
     _plans: list[PlanNode] = field(default_factory=list)  # so that their identities stay taken
+    _read: dict[int, _Read] = field(default_factory=dict)  # leaves, by their places
 
     def measure(self, plan: PlanNode, operator: Operator) -> Operator:
         """The operator, with its work written down."""
         self._plans.append(plan)
-        return _Measured(operator, self.work.setdefault(id(plan), Work()), tuple(sorted(plan.names)))
+        read = [self._read[id(child)] for child in children(plan) if id(child) in self._read]
+        return _Measured(operator, self.work.setdefault(id(plan), Work()), tuple(sorted(plan.names)), read)
+
+    def read(self, plan: PlanNode, leaf: Buffer) -> None:
+        """The operator above a plan reads its leaf; what comes and goes there is written down."""
+        self._plans.append(plan)
+        self._read[id(plan)] = _Read(leaf, self.work.setdefault(id(plan), Work()))
+
+    def has_time(self, plan: PlanNode) -> bool:
+        return id(plan) not in self._read
 
     def of(self, plan: PlanNode) -> Work | None:
         return self.work.get(id(plan))
@@ -51,9 +63,28 @@ class Measurements:
         return sum(map(self._below, children(plan))) if work is None else work.seconds
 
 
+@dataclass(slots=True)
+class _Read:
+    """A leaf that is read step by step."""
+
+    leaf: Buffer
+    work: Work
+    since: int | None = None
+
+    def count(self, number: int) -> None:
+        came, went = self.leaf.live, 0
+        if self.since is not None:
+            came, went = map(len, self.leaf.moved(self.since))
+        self.since = number
+        self.work.steps += 1
+        self.work.came += came
+        self.work.went += went
+
+
 class _Measured:
-    def __init__(self, operator: Operator, work: Work, variables: tuple[str, ...]) -> None:
+    def __init__(self, operator: Operator, work: Work, variables: tuple[str, ...], read: list[_Read]) -> None:
         self._operator = operator
+        self._read = read
         self._work = work
         self._variables = variables
         self._given_out = Table({}, 0)  # at the report before
@@ -66,6 +97,8 @@ class _Measured:
         work.steps += 1
         work.came += change.came.count
         work.went += change.went.count
+        for leaf in self._read:
+            leaf.count(number)
         return change
 
     def follow(self, number: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,14 @@ _never_falls = DirectCall(never_falls)
 
 
 @dataclass(slots=True)
+class DerivedCounts:
+    """Elements that did not enter a derived stream: behind its watermark, or of an event that gave no time."""
+
+    late: int = 0
+    untimed: int = 0
+
+
+@dataclass(slots=True)
 class StreamState:
     """The watermark is the largest time seen less the allowed lateness, or later if somebody said so. Where it is
     `held` only what somebody says counts: then elements come in several parts, each as far as it is.
@@ -36,7 +44,7 @@ class StreamState:
     `absorb` is what enters the stored graph: nothing (None), everything (an empty set), or some predicates' ids.
     `keep_ms` is how far back one-shot queries may look, in `keep_bytes` of what does not enter the stored graph, and
     `closed_ms` up to where; `refused` counts the batches for which there was no room.
-    `untimed` counts the elements of events that gave no time to a window over a predicate's time.
+    `derived` counts, by the predicates that windows take time from, what these windows did not get.
     """
 
     iri: str
@@ -45,12 +53,23 @@ class StreamState:
     watermark_ms: int = BEFORE_ALL_TIME
     elements: int = 0
     late: int = 0
-    untimed: int = 0
+    derived: dict[str, DerivedCounts] = field(default_factory=dict)
     held: bool = False
     keep_ms: int = 0
     closed_ms: int = BEFORE_ALL_TIME
     keep_bytes: int = 0
     refused: int = 0
+
+    @property
+    def counts(self) -> tuple[int, int, dict[str, list[int]]]:
+        """What has come and what was not taken, as `go_on_counting` takes it."""
+        return self.elements, self.late, {name: [each.late, each.untimed] for name, each in self.derived.items()}
+
+    def go_on_counting(self, elements: int, late: int, derived: object = None) -> None:
+        """Count from where the stream was before a restart; earlier versions kept another thing of derived streams."""
+        self.elements, self.late = elements, late
+        known = derived if isinstance(derived, dict) else {}
+        self.derived = {name: DerivedCounts(*counts) for name, counts in known.items()}
 
     def accept(self, elements: Elements) -> Elements:
         """Move the watermark over elements in the order they came; those behind it when they came are dropped."""

@@ -86,7 +86,7 @@ def source_of(window: WindowOperator) -> str:
     """The name of the stream that a window is over; that of a derived stream is no IRI."""
     assert isinstance(window.stream, Iri), "windows over any stream have been replaced"
     if isinstance(window, EventTimeWindow):
-        return f"{window.stream.value} @{window.predicate.value}"
+        return f"{window.stream.value} @{window.predicate.value} {window.since}"
     return window.stream.value
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from freshet.native.stream import StreamState
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import BlankNode, Iri, Literal, Term
 from freshet.rdf.wording import show_count
@@ -49,6 +51,15 @@ def show_bytes(count: int) -> str:
         return f"{count} B"
     power = min(4, (count.bit_length() - 1) // 10)
     return f"{count / (1 << 10 * power):.1f} {' KMGT'[power]}iB"
+
+
+def show_passed_over(state: StreamState) -> Iterator[str]:
+    """What windows over the time of a predicate did not get of a stream."""
+    for predicate, counts in state.derived.items():
+        if counts.late:
+            yield f"dropped {show_count(counts.late, 'element')} of <{state.iri}> that came late by <{predicate}>"
+        if counts.untimed:
+            yield f"{show_count(counts.untimed, 'element')} of <{state.iri}> had no time by <{predicate}> for a window"
 
 
 def show_term(term: Term | None) -> str:

@@ -138,9 +138,7 @@ def streams_state(engine: Engine, batches: dict[str, int]) -> list[Header]:
         {
             **asdict(options_of(state, engine.dictionary)),
             "watermark_ms": state.watermark_ms,
-            "elements": state.elements,
-            "late": state.late,
-            "untimed": state.untimed,
+            **dict(zip(("elements", "late", "derived"), state.counts, strict=True)),
             "batches": batches.get(state.iri, 0),
         }
         for state in engine.streams.values()
@@ -156,7 +154,7 @@ def restore_streams(engine: Engine, streams: Iterable[Header], batches: dict[str
     """Have declared streams be as far as they were."""
     for fields in streams:
         known = engine.streams[fields["iri"]]
-        known.elements, known.late, known.untimed = fields["elements"], fields["late"], fields["untimed"]
+        known.go_on_counting(fields["elements"], fields["late"], fields.get("derived"))
         batches[known.iri] = fields["batches"]
         engine.advance(known.iri, fields["watermark_ms"])
 

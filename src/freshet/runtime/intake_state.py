@@ -49,10 +49,7 @@ class IntakeState:
     def describe(self) -> State:
         """Everything but the graph, as it is between two batches."""
         return {
-            "streams": {
-                iri: [state.watermark_ms, state.elements, state.late, state.untimed]
-                for iri, state in self._engine.streams.items()
-            },
+            "streams": {iri: [state.watermark_ms, *state.counts] for iri, state in self._engine.streams.items()},
             "queries": dict(self.queries),
             "batches": [
                 [name, number, self.streams[name].fingerprint, self._mark_of(name)]
@@ -78,7 +75,7 @@ class IntakeState:
         for iri, (watermark_ms, *counts) in state.get("streams", {}).items():
             if iri in self._engine.streams:
                 known = self._engine.streams[iri]
-                known.elements, known.late, known.untimed = counts
+                known.go_on_counting(*counts)
                 self._engine.advance(iri, watermark_ms)
 
     def _mark_of(self, name: str) -> int | None:

@@ -19,7 +19,7 @@ from freshet.rml.join_counts import JoinCounts
 from freshet.rml.parts import JoinPart, join_name
 from freshet.rml.sources import KafkaSource
 from freshet.runtime.checkpoint import Checkpoint, needs_everything
-from freshet.runtime.display import show_freshness
+from freshet.runtime.display import show_freshness, show_passed_over
 from freshet.runtime.ingest import Ingest, shown_rows
 from freshet.runtime.intake import StreamIntake
 from freshet.runtime.join_notes import JoinNotes
@@ -57,6 +57,9 @@ def run_pipeline(path: Path, *, until_done: bool) -> bool:
         run.start(until_done=until_done)
         with stop_signals() as stopped, view:
             run.wait(stopped)
+    for state in run.session.engine.streams.values():
+        for line in show_passed_over(state):
+            view.note(line)
     view.note(summary(metrics))
     return not run.session.failures
 

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import pytest
 
 import freshet
+from freshet.native.stream import DerivedCounts
 from freshet.rdf.errors import InputError
 from freshet.rdf.terms import Literal
 
-S, T = "http://example.org/s", "http://example.org/t"
+S, T, AT = "http://example.org/s", "http://example.org/t", "http://example.org/at"
 PREFIX = "PREFIX : <http://example.org/>\n"
 RSPQL = (
     PREFIX + "REGISTER {r2s} :q AS SELECT ?v FROM NAMED WINDOW :w ON :s {window} WHERE {{ WINDOW :w {{ ?x :p ?v }} }}"
@@ -178,8 +179,43 @@ def test_time_from_a_predicate(step: str, lateness_ms: int, expected: list[tuple
             session.push(S, batch)
         session.finish()
         assert reports(session, registered) == expected
-        assert session.engine.streams[S].untimed == 1
+        late = 0 if lateness_ms else 2  # with the triple that gives its time
+        assert session.engine.streams[S].derived == {AT: DerivedCounts(late, untimed=1)}
         assert session.engine.streams[S].late == 0
+
+
+def event(time_ms: int, at_ms: int) -> str:
+    """An event whose value is its time in the derived stream."""
+    return line(time_ms, f'"{at_ms}"', f"x{at_ms}") + line(time_ms, INTEGER.format(at_ms), f"x{at_ms}", "at")
+
+
+@pytest.mark.parametrize("others", [[], ["before"], ["before", "meanwhile"]])
+def test_time_from_a_predicate_begins_with_the_query(others: list[str]) -> None:
+    """What waits for its event to be over, and how far another query has come, make no difference."""
+    session = freshet.Session()
+    session.stream(S, lateness_ms=1)
+    registered = []
+    for name, text in (("before", event(1, 1) + event(2, 50)), ("meanwhile", event(3, 60)), ("", event(4, 7))):
+        if not name or name in others:
+            registered.append(session.register(EVENT.format(step="").replace(":q", f":{name}q")))
+        session.push(S, text)
+    session.push(S, event(9, 9) + event(20, 12))
+    session.finish()
+    assert reports(session, registered[-1]) == [(7, "7"), (9, "79"), (12, "1279")]
+
+
+def test_what_does_not_enter_a_derived_stream_is_counted_once() -> None:
+    session = freshet.Session()
+    session.stream(S)
+    for name in (":one", ":two"):  # registered at different times, so their streams are two
+        session.register(EVENT.format(step="").replace(":q", name))
+        session.push(S, event(1, 50))
+    other = "http://example.org/other"
+    session.register(EVENT.format(step="").replace("@:at", "@:other"))
+    session.push(S, event(2, 60) + event(3, 20) + line(4, '"none"'))
+    session.finish()
+    counted = session.engine.streams[S].derived
+    assert counted == {AT: DerivedCounts(late=2, untimed=1), other: DerivedCounts(untimed=5)}
 
 
 SLIDING = RSPQL.format(r2s="RSTREAM", window="[RANGE PT0.010S STEP PT0.005S]")
