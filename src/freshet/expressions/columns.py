@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from freshet.expressions.context import Context
+from freshet.expressions.context import Context, go_on
 from freshet.kernels import layout
 from freshet.kernels.comparison import effective_truths
 from freshet.kernels.values import Values
@@ -52,6 +52,7 @@ class Batch:
         self.count = count
         self.dictionary = dictionary
         self.context = context
+        self.check = go_on if context is None else context.check
         self.table = value_table(dictionary)
         self.node_scope: str | None = None  # of BNODE("x"), once that has been asked for
 

@@ -4,36 +4,39 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from freshet.expressions.columns import Batch, Column, Keys, Truths
 from freshet.expressions.distinct import apply, keys_of, read, truths_of
 from freshet.expressions.lexical import Text, simple, text
-from freshet.expressions.xpath_regex import FLAGS, RegexError, translate
+from freshet.expressions.timed_regex import TimedRegex
+from freshet.expressions.xpath_regex import FLAGS, RegexError
 
 _PARTS = re.compile(r"\\([\\$])|\$([0-9]+)|([^\\$]+)|(.)", re.DOTALL)
 
+Check = Callable[[], None]
 Template = tuple[str | int, ...]
 
 
 @lru_cache(maxsize=512)
-def compiled(pattern: str, flags: str) -> re.Pattern[str] | None:
-    """The regular expression of Python that means the same, or None where the pattern or a flag is wrong."""
+def compiled(pattern: str, flags: str) -> TimedRegex | None:
+    """A regular expression, or None where the pattern or a flag is wrong."""
     if not set(flags) <= FLAGS:
         return None
     try:
-        return re.compile(translate(pattern, flags), re.IGNORECASE if "i" in flags else re.NOFLAG)
+        return TimedRegex(pattern, flags)
     except (RegexError, re.error, OverflowError, RecursionError):
         return None
 
 
-def _matches(one: Text, pattern: str, flags: str = "") -> bool | None:
+def _matches(check: Check, one: Text, pattern: str, flags: str = "") -> bool | None:
     regex = compiled(pattern, flags)
-    return None if regex is None else regex.search(one.lexical) is not None
+    return None if regex is None else regex.found_in(one.lexical, check)
 
 
 def _regex(batch: Batch, source: Column, *rest: Column) -> Truths:
-    return truths_of(apply(_matches, read(batch, source, text), *(read(batch, argument, simple) for argument in rest)))
+    arguments = (read(batch, argument, simple) for argument in rest)
+    return truths_of(apply(partial(_matches, batch.check), read(batch, source, text), *arguments))
 
 
 @lru_cache(maxsize=512)
@@ -59,22 +62,26 @@ def template(replacement: str, groups: int) -> Template | None:
     return tuple(part for part in parts if part != "")
 
 
-def _replaced(one: Text, pattern: str, replacement: str, flags: str = "") -> str | None:
+def _replaced(check: Check, one: Text, pattern: str, replacement: str, flags: str = "") -> str | None:
     regex = compiled(pattern, flags)
-    if regex is None or regex.search(""):  # what matches nothing could be replaced everywhere: an error
+    if regex is None or regex.takes_nothing:  # what matches nothing could be replaced everywhere: an error
         return None
     parts = (replacement,) if "q" in flags else template(replacement, regex.groups)
     if parts is None:
         return None
-
-    def fill(match: re.Match[str]) -> str:
-        return "".join(part if isinstance(part, str) else match[part] or "" for part in parts)
-
-    return Text(regex.sub(fill, one.lexical), one.tag).key()
+    whole, end = one.lexical, 0
+    out: list[str] = []
+    for match in regex.matches(whole, check):
+        out.append(whole[end : match.start()])
+        out += (part if isinstance(part, str) else whole[slice(*match.span(part))] for part in parts)
+        end = match.end()
+    out.append(whole[end:])
+    return Text("".join(out), one.tag).key()
 
 
 def _replace(batch: Batch, source: Column, *rest: Column) -> Keys:
-    return keys_of(apply(_replaced, read(batch, source, text), *(read(batch, argument, simple) for argument in rest)))
+    arguments = (read(batch, argument, simple) for argument in rest)
+    return keys_of(apply(partial(_replaced, batch.check), read(batch, source, text), *arguments))
 
 
 FUNCTIONS: dict[str, Callable[..., Column]] = {"REGEX": _regex, "REPLACE": _replace}

@@ -61,7 +61,16 @@ def translate(pattern: str, flags: str = "") -> str:
     >>> translate("a$", ""), translate("[a-z-[aeiou]]", ""), translate("a b", "x")
     ('a\\Z', '(?:(?![aeiou])[a-z])', 'ab')
     """
-    return re.escape(pattern) if "q" in flags else _Translation(pattern, flags).whole()
+    return "".join(pieces(pattern, flags))
+
+
+def pieces(pattern: str, flags: str = "") -> list[str]:
+    r"""What `translate` puts together: parentheses, bars, quantifiers, and what stands for one character or none.
+
+    >>> pieces("(a|b)*?c", "")
+    ['(', 'a', '|', 'b', ')', '*?', 'c']
+    """
+    return [_escaped(character) for character in pattern] if "q" in flags else _Translation(pattern, flags).whole()
 
 
 @cache
@@ -101,7 +110,7 @@ class _Translation:
         self._groups = 0  # closed ones, which may be referred to
         self._open: list[bool] = []  # whether each open parenthesis makes a group
 
-    def whole(self) -> str:
+    def whole(self) -> list[str]:
         out: list[str] = []
         quantifiable = False
         while self._at < len(self._text):
@@ -120,7 +129,7 @@ class _Translation:
             out.append(piece)
         if self._open:
             raise RegexError("a parenthesis is not closed")
-        return "".join(out)
+        return out
 
     def _quantifier(self) -> str:
         match = _QUANTIFIER.match(self._text, self._at)
@@ -180,7 +189,8 @@ class _Translation:
         letter = self._text[self._at + 1 : self._at + 2]
         if letter and letter in "bB":
             self._at += 2
-            return f"\\{letter}"
+            # versions of Python differ in whether \B is in an empty text: it is not
+            return r"\b" if letter == "b" else r"(?:(?!\A\Z)\B)"
         inside, negated = self._class_escape()
         return f"[{'^' * negated}{inside}]"
 
@@ -240,7 +250,8 @@ class _Translation:
             single = len(parts) == 1 and members
             whole = f"[^{''.join(members)}]" if single else rf"(?:{lookahead}(?s:.))"
         else:
-            whole = parts[0] if len(parts) == 1 else f"(?:{'|'.join(parts)})"
+            # a character that is in several parts is not to be tried in each
+            whole = parts[0] if len(parts) == 1 else f"(?:(?={'|'.join(parts)})(?s:.))"
         return f"(?:{subtracted}{whole})" if subtracted else whole
 
     def _member(self, members: list[str], parts: list[str]) -> None:

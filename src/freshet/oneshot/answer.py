@@ -51,15 +51,16 @@ def answer(
         outside = (dataset if query.default_graphs else stored).graph(DEFAULT_GRAPH)
         contents = {dictionary.encode(name): content for name, content in windows.items()}
         dataset = WindowedDataset(dataset, contents, outside, merged=query.merged)
+    deadline = deadline or Deadline()
     scope = Scope(
         dataset=dataset,
         graph=dataset.graph(DEFAULT_GRAPH),
         dictionary=dictionary,
-        deadline=deadline or Deadline(),
-        context=Context(datetime.now(UTC), query.base),
+        deadline=deadline,
+        context=Context(datetime.now(UTC), query.base, check=deadline.check),
         services=services or NO_SERVICES,
     )
-    scope.deadline.check()
+    deadline.check()
     # Where all windows are empty the answer is, whatever the stored graph has.
     is_empty = bool(windows) and not any(content.count(ANY, ANY, ANY) for content in (windows or {}).values())
     if query.form is QueryForm.ASK:
