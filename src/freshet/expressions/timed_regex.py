@@ -1,7 +1,8 @@
 """Regular expressions that end: by Python's `re`, which is quick but may never end, or by `regex` within a time limit.
 
 `re` matches a text over which a pattern surely takes few steps. Both give the same answers, but for characters that are
-newer than Python's tables of Unicode, and for references to groups with the flag i, where `re` tells ſ from s.
+newer than Python's tables of Unicode and, with the flag i, for references to groups (`re` tells ſ from s) and U+0345
+(a letter for `regex`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from freshet.expressions.xpath_regex import pieces
 from freshet.rdf.errors import FreshetError
 
 SECONDS = 1.0  # for one value; `regex` counts the computing time of all threads
-_MOST_PARTS = 100_000  # `regex` writes repetitions out
+_MOST_PARTS = 100_000  # `regex` writes groups that are repeated out
 _LONGEST_SHOWN = 100
 
 _WORD = r"\p{L}\p{N}_"
@@ -80,7 +81,7 @@ class TimedRegex:
 
     @cached_property
     def _slow(self) -> regex.Pattern[str]:
-        if self._steps.size > _MOST_PARTS:
+        if self._steps.parts > _MOST_PARTS:
             raise RegexLimitError(f"the regular expression {self._shown} has more than {_MOST_PARTS:,} parts")
         written = self._quick.pattern
         for theirs, ours in _SAME.items():

@@ -163,7 +163,7 @@ def _fetch_neighbours(results, leaf, slots):
 
 @njit
 def pointers_invalidate(results, leaf, rows):
-    """Drop every result that points to one of the rows of a leaf. Gives the pointers of what was dropped."""
+    """Drop every result that points to one of the rows of a leaf, each named once. Gives the pointers of these."""
     slots = _chained(results, leaf, rows)
     gone = np.empty((slots.shape[0], results.pointers.shape[1]), np.int32)
     for first in range(0, slots.shape[0], BLOCK):

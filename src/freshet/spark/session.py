@@ -107,7 +107,8 @@ def spark_session(settings: Mapping[str, str] | None = None, *, master: str = "l
         spark = builder.getOrCreate()
     jvm = spark.sparkContext._jvm
     assert jvm is not None
-    _leave_stopping_to_python(jvm)
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:  # else it is the JVM that has started Python
+        _leave_stopping_to_python(jvm)
     home = jvm.org.apache.hadoop.fs.FileSystem.getLocal(spark.sparkContext._jsc.hadoopConfiguration())
     home.setWriteChecksum(False)
     home.setVerifyChecksum(False)

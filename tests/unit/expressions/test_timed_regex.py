@@ -34,7 +34,7 @@ _PATTERNS = st.recursive(
     ),
     max_leaves=5,
 )
-# U+0345, no letter whose capital is one, is not here: `\w` with the flag i is all that differs
+# U+0345, no letter whose capital is one, is not here: with the flag i it is one for `regex`
 _TEXTS = st.text("aabBéÉßẞiIıİſsKk1²½٣_-. \t\n\r\u0301\u00a0xλ:", max_size=9)
 _FLAGS = st.sets(st.sampled_from("imsxq"), max_size=3).map("".join)
 EVIL, EVIL_TEXT = "^(a|aa)+$", "a" * 90 + "!"
@@ -79,9 +79,17 @@ def test_a_value_that_takes_too_long_is_no_error_of_sparql(call: str) -> None:
     assert str(caught.value) == reason
 
 
-def test_a_pattern_that_would_be_written_out_for_long_is_refused() -> None:
+@pytest.mark.parametrize(
+    "pattern", ["((a{1000}){1000}){1000}", "(" * 50 + "a" + ")+" * 50, "(" * 13 + "a" + "){2,}" * 13]
+)
+def test_a_pattern_that_would_be_written_out_for_long_is_refused(pattern: str) -> None:
     with pytest.raises(RegexLimitError, match="more than 100,000 parts"):
-        TimedRegex("((a{1000}){1000}){1000}", "").found_in("a", go_on)
+        TimedRegex(pattern, "").found_in("a", go_on)
+
+
+def test_many_times_one_character_is_no_large_pattern() -> None:
+    assert TimedRegex("^.{0,100000}$", "").found_in("abc", go_on)
+    assert TimedRegex("^(.{0,100000}b|c)+$", "").found_in("a" * 90 + "b", go_on)
 
 
 def test_what_may_take_long_looks_whether_it_has_to_stop() -> None:
@@ -104,10 +112,15 @@ def test_what_may_take_long_looks_whether_it_has_to_stop() -> None:
         ("(a+)+", -1),
         ("(a|b){2}", -1),
         ("(a?){30}", -1),
-        (r"[\S\d]+b", 4_999),
+        (r"[\S\d]+b", 4_081),
+        ("^a{0,100000}$", 16_666_665),
         ("a?" * 30, -1),
         (r"(a*)\1", 291),
     ],
 )
 def test_how_long_a_text_re_may_have(pattern: str, longest: int) -> None:
     assert steps_of(pieces(pattern)).longest() == longest
+
+
+def test_a_class_of_many_characters_takes_longer() -> None:
+    assert steps_of(pieces(r"[\W\P{N}]+b")).longest() < 1_000
