@@ -76,10 +76,7 @@ def _same(index, entry, keys, row):
 
 @inlined
 def next_place(place, tag, mask):
-    """Where a key with this hash may stand if not at a place: all around its line of the cache, and then in the next.
-
-    Only the line is asked for beforehand; what stands in another has to be waited for.
-    """
+    """Where a key with this hash may stand if not at a place: around its line of the cache, which is there, then on."""
     around = place & ~_LAST_OF_LINE | (place + 1) & _LAST_OF_LINE
     return around if (around ^ tag) & _LAST_OF_LINE else (around + _LAST_OF_LINE + 1) & mask
 
