@@ -1,60 +1,53 @@
-"""The one place that says how kernels are compiled, and where what is compiled is kept."""
+"""The one place that says how kernels are compiled. With `cache.py` the only one that knows Numba's inner classes."""
 
-import hashlib
-import shutil
-import time
-from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core import types
+from numba.core.registry import CPUDispatcher
 
-_UNUSED_DAYS = 14
+from freshet.kernels.cache import KernelCache
 
+_settings: Any = numba.config
 
-def _cache_folder():
-    """A folder of its own for each state of the kernels' sources.
-
-    Numba looks at the file of a function, not at those of the functions that it calls: with one folder for all it would
-    run old code after a change, or fail to read what it wrote.
-    """
-    here = Path(__file__).parent
-    sources = hashlib.sha256()
-    for file in sorted(here.glob("*.py")):
-        sources.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
-    folder = here / "__pycache__" / f"compiled-{sources.hexdigest()[:16]}"
-    if not folder.exists():
-        _remove_unused(folder.parent)
-    return str(folder)
+# What Python has called so far, kernel and argument types: what `freshet warm` must know (see signatures.py).
+called: list[tuple[Any, tuple[Any, ...]]] = []
 
 
-def _remove_unused(parent):
-    """Remove what was compiled of sources that nobody has used for long."""
-    with suppress(OSError):
-        for folder in parent.glob("compiled-*"):
-            if folder.stat().st_mtime < time.time() - _UNUSED_DAYS * 86_400:
-                shutil.rmtree(folder, ignore_errors=True)
+class Kernel(CPUDispatcher):
+    """A function that is compiled for the types it is called with, or loaded where that was done before."""
 
+    def __init__(self, function, options):
+        super().__init__(function, {}, options)
+        self._cache = KernelCache(function)
 
-_FOLDER = _cache_folder()
+    def get_call_template(self, args, kws):
+        """Numba would compile a function again for each constant that kernels pass to it; LLVM inlines as well."""
+        return super().get_call_template(
+            [types.unliteral(each) for each in args], {name: types.unliteral(each) for name, each in kws.items()}
+        )
+
+    def _compile_for_args(self, *args, **kws):
+        called.append((self, tuple(map(self.typeof_pyval, args))))
+        return super()._compile_for_args(*args, **kws)  # type: ignore[misc]
 
 
 def _compiler(**options):
-    """A decorator. Whoever sets NUMBA_CACHE_DIR has that; other users of Numba in the process keep what they have."""
+    """A decorator. Functions whose name begins with an underscore are called by other kernels only."""
 
     def compiled(function):
-        settings: Any = numba.config
-        before = settings.CACHE_DIR
-        settings.CACHE_DIR = before or _FOLDER
-        try:
-            return numba.njit(cache=True, nogil=True, **options)(function)
-        finally:
-            settings.CACHE_DIR = before
+        if _settings.DISABLE_JIT:
+            return function
+        private = function.__name__.startswith("_")
+        return Kernel(
+            function,
+            {"nopython": True, "nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": private, **options},
+        )
 
     return compiled
 
 
-# cache: compiled code survives the process; nogil: other threads run on while a kernel does.
+# nogil: other threads run on while a kernel does.
 # Python decides the types once per call, so arrays are always C-contiguous int64/float64/uint8 where it can be helped:
 # every further signature is compile time that a user waits for.
 njit = _compiler()

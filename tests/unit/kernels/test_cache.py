@@ -1,0 +1,72 @@
+"""The cache of compiled kernels, in processes of their own: a folder is chosen when the kernels are imported."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+_CALL = """
+import sys
+import numpy as np
+from numba.core import event
+from freshet.kernels.hashing import xxh64
+
+compiled = event.install_recorder("numba:compile")
+with compiled as record:
+    result = xxh64(np.frombuffer(b"abc", np.uint8), 0, 3)
+print(int(np.uint64(result)), len(record.buffer))
+"""
+
+
+def _start(folder: Path) -> "subprocess.Popen[str]":
+    environment = {**os.environ, "FRESHET_CACHE_DIR": str(folder)}
+    return subprocess.Popen(
+        [sys.executable, "-c", _CALL], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def _call(folder: Path) -> tuple[str, str, str]:
+    """The hash, how many compilations began or ended, and what was written to standard error."""
+    process = _start(folder)
+    out, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    result, compilations = out.split()
+    return result, compilations, errors
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.rglob("*") if file.is_file())
+
+
+def test_a_second_process_loads_what_the_first_compiled(tmp_path):
+    first, compilations, _ = _call(tmp_path)
+    assert int(compilations) > 0
+    assert _call(tmp_path) == (first, "0", "")
+
+
+def test_processes_fill_one_cache_at_once(tmp_path):
+    processes = [_start(tmp_path) for _ in range(3)]
+    results = {process.communicate(timeout=120)[0].split()[0] for process in processes}
+    assert len(results) == 1
+    assert _call(tmp_path) == (results.pop(), "0", "")
+    assert not [file for file in _files(tmp_path) if file.name.startswith(".")]
+
+
+@pytest.mark.parametrize("kept", [0, 100])
+def test_damaged_files_are_compiled_again(tmp_path, kept):
+    result, _, _ = _call(tmp_path)
+    for file in _files(tmp_path):
+        file.write_bytes(file.read_bytes()[:kept])
+    again, compilations, _ = _call(tmp_path)
+    assert again == result
+    assert int(compilations) > 0
+    assert _call(tmp_path)[1] == "0"
+
+
+def test_a_folder_that_cannot_be_written_costs_a_warning(tmp_path):
+    (tmp_path / "taken").write_text("a file where a folder should be")
+    result, _, errors = _call(tmp_path / "taken")
+    assert result == _call(tmp_path / "free")[0]
+    assert "compiled kernels cannot be kept in" in errors
