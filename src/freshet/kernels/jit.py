@@ -1,5 +1,6 @@
 """The one place that says how kernels are compiled. With `cache.py` the only one that knows Numba's inner classes."""
 
+import os
 from typing import Any
 
 import numba
@@ -10,8 +11,15 @@ from freshet.kernels.cache import KernelCache
 
 _settings: Any = numba.config
 
-# What Python has called so far, kernel and argument types: what `freshet warm` must know (see signatures.py).
-called: list[tuple[Any, tuple[Any, ...]]] = []
+# A file that gets a line for every kernel and signature that Python calls: what `freshet warm` must know.
+_RECORD = os.environ.get("FRESHET_RECORD_KERNELS")
+
+
+def _record(kernel, arguments):
+    from freshet.kernels.signatures import show_call
+
+    with open(str(_RECORD), "a") as file:
+        file.write(show_call(kernel, arguments) + "\n")
 
 
 class Kernel(CPUDispatcher):
@@ -28,7 +36,8 @@ class Kernel(CPUDispatcher):
         )
 
     def _compile_for_args(self, *args, **kws):
-        called.append((self, tuple(map(self.typeof_pyval, args))))
+        if _RECORD:
+            _record(self, tuple(map(self.typeof_pyval, args)))
         return super()._compile_for_args(*args, **kws)  # type: ignore[misc]
 
 

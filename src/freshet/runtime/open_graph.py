@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow.dataset as ds
 
 from freshet.native.coordinator import Engine
 from freshet.rdf.dictionary import Dictionary
@@ -42,6 +41,8 @@ def _is_empty(stored: StoredDataset, graph: int) -> bool:
 
 def _enter_terms(directory: GraphDirectory, dictionary: Dictionary) -> Ids:
     """Enter the directory's terms; gives the ids that are others here, in order, and what they are here."""
+    import pyarrow.dataset as ds  # brings pandas along
+
     changed = [np.empty((2, 0), np.int64)]
     for batch in ds.dataset(directory.terms_folder, format="parquet").to_batches():
         given, found = batch.column("id").to_numpy(), dictionary.intern_arrow(batch.column("key"))
