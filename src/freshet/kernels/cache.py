@@ -28,7 +28,7 @@ from numba.core.serialize import dumps
 _UNUSED_DAYS = 14
 
 
-def cache_root():
+def cache_root() -> Path:
     """The folder of everything that Freshet keeps between runs."""
     own = os.environ.get("FRESHET_CACHE_DIR")
     if own:
@@ -37,7 +37,7 @@ def cache_root():
     return (Path(shared) if shared else Path.home() / ".cache") / "freshet"
 
 
-def _kernels_folder():
+def _kernels_folder() -> Path:
     """A folder for each state of the kernels' sources, of Numba and of Python.
 
     A function's code contains that of the functions it calls, so a change anywhere makes all of it anew.

@@ -7,6 +7,7 @@ while `FRESHET_RECORD_KERNELS` named a file.
 import importlib
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from numba.core import types
 
@@ -67,7 +68,7 @@ class _Module:
         return lambda *arguments: (found, arguments)
 
 
-class _Names(dict):
+class _Names(dict[str, Any]):
     def __missing__(self, name):
         return _Module(name)
 
@@ -81,9 +82,10 @@ def read_call(line):
 
 
 @cache
-def listed(section="all"):
+def listed(section: str = "all") -> tuple[str, ...]:
     """The lines of a section and of those before it, those that take longest to compile first."""
-    lines, wanted = [], SECTIONS[: SECTIONS.index(section) + 1]
+    lines: list[str] = []
+    current, wanted = "", SECTIONS[: SECTIONS.index(section) + 1]
     for line in _LIST.read_text().splitlines():
         if line.startswith("["):
             current = line.strip("[]")
@@ -92,22 +94,22 @@ def listed(section="all"):
     return tuple(lines)
 
 
-def compile_call(line):
+def compile_call(line: str) -> None:
     """Compile a line's kernel, unless that was done before."""
     kernel, arguments = read_call(line)
     kernel.compile(arguments)
 
 
-def is_warm(section):
+def is_warm(section: str) -> bool:
     """Whether `freshet warm` has been through a section with these sources."""
     return _mark(section).exists()
 
 
-def mark_warm(section):
+def mark_warm(section: str) -> None:
     """Note that all of a section is compiled."""
     for each in SECTIONS[: SECTIONS.index(section) + 1]:
         _mark(each).touch()
 
 
-def _mark(section):
+def _mark(section: str) -> Path:
     return FOLDER / f".warm-{section}"
