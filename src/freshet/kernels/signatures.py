@@ -37,7 +37,7 @@ def show_call(kernel, arguments):
     return f"{module}.{kernel.py_func.__name__}({', '.join(map(_show, arguments))})"
 
 
-def _show(kind):
+def _show(kind: Any) -> str:
     if isinstance(kind, types.Array) and kind.layout in "CA" and kind.aligned:
         steps = [":"] * kind.ndim
         if kind.layout == "C":
