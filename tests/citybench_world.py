@@ -15,8 +15,8 @@ from pathlib import Path
 import pyoxigraph as ox
 
 from freshet.algebra.nodes import Query
-from freshet.bench.citybench import CITY, RDF_TYPE, SAO, SERVICES, SSN, CityBench, Excerpt
 from freshet.syntax.parser import parse_query
+from freshet_benchmarks.citybench import CITY, RDF_TYPE, SAO, SERVICES, SSN, CityBench, Excerpt
 from shared_data import ROOT
 
 FOLDER = ROOT.parent / "shared/data/citybench"

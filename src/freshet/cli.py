@@ -299,7 +299,7 @@ def demo(
     folder: Annotated[Path, typer.Option(help="Where its files go.")] = Path("demo-out"),
 ) -> None:
     """Watch a generated town: traffic, parking and weather, and three queries over them."""
-    from freshet.bench.demo_run import run_demo
+    from freshet.demo.run import run_demo
 
     run_demo(folder, seconds=seconds)
 
@@ -315,11 +315,19 @@ def bench(
         str | None, typer.Option(help="How many triples a second come in streams. For lsbench.", metavar="COUNT")
     ] = None,
 ) -> None:
-    """Run a benchmark."""
+    """Run a benchmark. They are in the source repository only."""
     from rich.console import Console
 
-    from freshet.bench.benchmarks import measure
-    from freshet.bench.figures import figures_json, figures_table
+    try:
+        from freshet_benchmarks.benchmarks import measure
+        from freshet_benchmarks.figures import figures_json, figures_table
+    except ModuleNotFoundError as error:
+        if error.name != "freshet_benchmarks":
+            raise
+        raise InputError(
+            "the benchmarks are not installed: they are in the folder benchmarks/ of Freshet's source repository",
+            hint="in a clone: pip install --editable .",
+        ) from None
 
     figures = measure(name, triples=triples, rate=rate)
     if json:

@@ -11,13 +11,13 @@ import pyoxigraph as ox
 import pytest
 
 from comparing import differences, reports_of
-from freshet.bench.lsbench_play import Player
-from freshet.bench.lsbench_queries import NAMES, continuous_query
-from freshet.bench.oneshot import Engines, check
-from freshet.bench.social import SocialNetwork, make_network
-from freshet.bench.social_queries import one_shot_queries
-from freshet.bench.social_streams import RATE, RATES, TIMELESS, SocialStreams, write_streams
-from freshet.bench.social_triples import write_network
+from freshet_benchmarks.lsbench_play import Player
+from freshet_benchmarks.lsbench_queries import NAMES, continuous_query
+from freshet_benchmarks.oneshot import Engines, check
+from freshet_benchmarks.social import SocialNetwork, make_network
+from freshet_benchmarks.social_queries import one_shot_queries
+from freshet_benchmarks.social_streams import RATE, RATES, TIMELESS, SocialStreams, write_streams
+from freshet_benchmarks.social_triples import write_network
 from lsbench_world import kept_form
 from reference.evaluator import evaluate
 

@@ -15,13 +15,13 @@ from typing import Any, Self
 import numpy as np
 import pytest
 
-from freshet.bench.ndw_streams import START_MS, bounded_pairs, burst_streams
-from freshet.bench.window_replay import replay, spark_for_replays, write_files
-from freshet.bench.window_ticks import ticks
-from freshet.bench.windows import completeness
 from freshet.rml.window_bytes import state_of, values_of
 from freshet.rml.window_state import WindowState
 from freshet.rml.windows import JoinWindow, WindowKind, default_window
+from freshet_benchmarks.ndw_streams import START_MS, bounded_pairs, burst_streams
+from freshet_benchmarks.window_replay import replay, spark_for_replays, write_files
+from freshet_benchmarks.window_ticks import ticks
+from freshet_benchmarks.windows import completeness
 
 MINUTES = int(os.environ.get("FRESHET_SOAK_MINUTES", "5"))
 STRETCH_SECONDS = 62

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 
 import naive_joins
-from freshet.bench.window_ticks import Blocks
 from freshet.kernels.join_windows import Ended
 from freshet.rdf.errors import InputError
 from freshet.rml.cold_records import HOT
@@ -20,6 +19,7 @@ from freshet.rml.sizing import Floats, Sizes, load_policy, waits
 from freshet.rml.window_bytes import state_of, values_of
 from freshet.rml.window_state import KEY, TIE, TIME, Step, WindowState, empty_state, take
 from freshet.rml.windows import FIXED, JoinWindow, WindowKind, default_window
+from freshet_benchmarks.window_ticks import Blocks
 from naive_joins import CHILD, PARENT, Found, Record, apart, cut, random_records
 
 SMALL = {

@@ -1,0 +1,176 @@
+"""Two streams through a windowed join as a pipeline runs it: files of JSON lines in, joined triples out.
+
+The stream is compiled and run by the code of `freshet run` (`spark/stream.py`); its child are speeds, its parents
+flows, and each pair of records becomes a triple of the thesis's mapping. Either the files are there from the beginning,
+one of each topic a micro-batch, or each appears when its time has come on the clock and a micro-batch takes what there
+is, as in a live stream.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from freshet.rml.functions import FUNCTIONS
+from freshet.rml.parts import JoinPart, parts_of
+from freshet.rml.reader import read_mapping
+from freshet.rml.sources import FolderSource
+from freshet.rml.stream_inputs import StreamInput
+from freshet.rml.windows import JoinWindow
+from freshet_benchmarks.ndw_records import json_texts, mapping_text
+from freshet_benchmarks.ndw_streams import START_MS, Ids, Streams, pair_numbers
+from freshet_benchmarks.window_ticks import tick_cuts
+
+_CHECK_EVERY = 10  # files
+
+
+class Replayed(NamedTuple):
+    """What a window did: the pairs it found and how long each took, and of each micro-batch how long it took, how many
+    records and bytes waited after it; and how many records were late."""
+
+    pairs: Ids
+    latencies_ms: Ids
+    batches_ms: Ids
+    waiting: Ids
+    state_bytes: Ids
+    late: int
+
+
+class _Taken(NamedTuple):
+    """The triples of a micro-batch, and when they were there (seconds)."""
+
+    done: float
+    table: pa.Table
+
+
+@contextmanager
+def spark_for_replays() -> Iterator[Any]:
+    """A session that remembers how every micro-batch went."""
+    from freshet.spark.session import spark_session
+
+    spark = spark_session({"spark.sql.streaming.numRecentProgressUpdates": "10000"}, master="local[2]")
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+def write_files(streams: Streams, folder: Path, tick_ms: int) -> int:
+    """A file a topic and tick, as many of the one as of the other; gives how many."""
+    all_cuts = tick_cuts([topic["time"].to_numpy() for topic in streams], tick_ms)
+    for name, topic, cuts in zip(Streams._fields, streams, all_cuts, strict=True):
+        (folder / name).mkdir(parents=True)
+        lines = json_texts(topic, topic.column_names).to_pylist()
+        for number, (first, last) in enumerate(pairwise(cuts.tolist())):
+            path = folder / name / f"{number:06}.json"
+            path.write_text("".join(f"{line}\n" for line in lines[first:last]))
+            os.utime(path, (number, number))  # which is the order in which Spark takes files
+    return len(all_cuts[0]) - 1
+
+
+def replay(
+    spark: Any, files: Path, window: JoinWindow, *, paced_ms: int | None = None, warming_ms: int = 0
+) -> Replayed:
+    """Join what `write_files` has written. With `paced_ms` each file, of so many milliseconds, comes in its time.
+
+    Of the pairs and micro-batches of the first `warming_ms` it is not told how long they took.
+    """
+    # Spark looks after a state store for a while after its query has ended, so no two may have one place.
+    home = Path(tempfile.mkdtemp(prefix="replay-", dir=files.parent))
+    for topic in Streams._fields:
+        (home / "in" / topic).mkdir(parents=True)
+    names = sorted(path.name for path in (files / "flow").iterdir())
+    taken: dict[int, _Taken] = {}
+    stream = _stream(home, window, None if paced_ms else 1)
+
+    def on_batch(name: str, number: int, table: pa.Table, **counts: Any) -> None:
+        if counts["rejected"]:
+            raise RuntimeError(f"{counts['rejected']} pairs make no triples")
+        taken[number] = _Taken(time.time(), table)
+
+    if paced_ms is None:
+        _appear(files, home, names)
+    running = stream.start(
+        spark, on_batch, checkpoint=home / "k" / "s", rejects=home / "rejects", until_done=paced_ms is None
+    )
+    began = time.time()
+    try:
+        if paced_ms is not None:
+            while running.doing() != "waits":
+                running.check()
+                time.sleep(0.05)
+            began = time.time()
+            _pace(files, home, names, paced_ms, began, running)
+        running.drain()
+        progress = [each for each in running.progress if each["numInputRows"]]
+    finally:
+        running.stop()
+    if paced_ms is None and len(progress) != len(names):
+        raise RuntimeError(f"{len(names)} files of each topic were joined in {len(progress)} micro-batches")
+    batches = [taken[number] for number in sorted(taken)]
+    return _replayed(batches, progress, began, warming_ms, stream.layout.triples[0])
+
+
+def _stream(home: Path, window: JoinWindow, files_per_batch: int | None) -> Any:
+    from freshet.spark.stream import EncodedStream, StreamSpec
+
+    path = home / "mapping.ttl"
+    path.write_text(mapping_text(home, "$", join=True, numbered=True))
+    (part,) = (part for part in parts_of(read_mapping(path, functions=FUNCTIONS)) if isinstance(part, JoinPart))
+    inputs = [
+        StreamInput(FolderSource(home / "in" / topic), cut, "time", "epoch_ms", files_per_batch)
+        for topic, cut in (("speed", part.child), ("flow", part.parent))
+    ]
+    return EncodedStream(StreamSpec("s", tuple(inputs), part, window=window))
+
+
+def _appear(files: Path, home: Path, names: list[str]) -> None:
+    for topic in Streams._fields:
+        for name in names:
+            os.link(files / topic / name, home / "in" / topic / name)
+
+
+def _pace(files: Path, home: Path, names: list[str], tick_ms: int, began: float, running: Any) -> None:
+    """Let each file appear when the time of its last record has come."""
+    for number, name in enumerate(names, 1):
+        time.sleep(max(began + number * tick_ms / 1_000 - time.time(), 0))
+        _appear(files, home, [name])
+        if number % _CHECK_EVERY == 0:
+            running.check()
+
+
+def _replayed(
+    taken: list[_Taken], progress: list[Any], began: float, warming_ms: int, triple: tuple[Any, ...]
+) -> Replayed:
+    from freshet.spark.window_join import METRICS
+
+    counted = [each["observedMetrics"][METRICS] for each in progress]
+    pairs = [pair_numbers(_numbers(each.table, triple[2]), _numbers(each.table, triple[0])) for each in taken]
+    came = [each.table["time"].to_numpy() - START_MS for each in taken]
+    took = [1_000 * (each.done - began) - times for each, times in zip(taken, came, strict=True)]
+    durations = [each["durationMs"]["triggerExecution"] for each in progress]
+    warm = sum(1_000 * (each.done - began) < warming_ms for each in taken)
+    return Replayed(
+        np.concatenate(pairs),
+        np.concatenate(took).astype(np.int64)[np.concatenate(came) >= warming_ms],
+        np.array(durations[warm:], np.int64),
+        np.array([each.waiting_records for each in counted], np.int64),
+        np.array([each.state_bytes for each in counted], np.int64),
+        sum(each.late for each in counted),
+    )
+
+
+def _numbers(table: pa.Table, slot: int) -> pa.ChunkedArray:
+    """The numbers of the records that terms were made of: they stand at their ends."""
+    found = pc.extract_regex(table[f"text_{slot}"], "(?P<number>[0-9]+)$")
+    return pc.struct_field(found, "number").cast(pa.int64())

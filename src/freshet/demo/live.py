@@ -1,0 +1,43 @@
+"""A town's observations written as they would arrive, at a pace, with event time on a compressed clock."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from freshet.demo.city import Town
+from freshet.demo.observations import MORNING_MS, NO_FAULTS, STREAMS, Faults, Rates, SlotWriter, Written
+
+
+def write_live(
+    folder: Path,
+    town: Town,
+    *,
+    seconds: float,
+    speed: float = 240.0,
+    start_ms: int = MORNING_MS,
+    rates: Rates | None = None,
+    tick_seconds: float = 0.5,
+    faults: Faults = NO_FAULTS,
+    stopped: Callable[[], bool] = lambda: False,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> dict[str, Written]:
+    """Write one file a stream every `tick_seconds`, for `seconds`; each covers `tick_seconds * speed` of event time.
+
+    What is written depends on the seed alone, not on how the clock runs: a slow machine only writes later.
+    Files of a tick are written at its end, when all that they tell has happened.
+    """
+    writer = SlotWriter(folder, town, rates or Rates.of(town), start_ms, tick_seconds * speed, faults)
+    written = {stream: Written() for stream in STREAMS}
+    began = clock()
+    for tick in range(round(seconds / tick_seconds)):
+        wait = began + (tick + 1) * tick_seconds - clock()
+        if wait > 0:
+            sleep(wait)
+        if stopped():
+            break
+        for stream in STREAMS:
+            written[stream] += writer.write(stream, tick)
+    return written

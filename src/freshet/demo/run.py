@@ -1,0 +1,54 @@
+"""`make demo`: a town that lives for a while, watched by three queries."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from pathlib import Path
+
+from freshet.demo.folder import IN, write_demo
+from freshet.demo.live import write_live
+from freshet.demo.observations import Faults
+from freshet.rdf.errors import InputError
+from freshet.runtime.metrics import Metrics
+from freshet.runtime.pipeline_file import read_pipeline
+from freshet.runtime.progress import progress, summary
+from freshet.runtime.run import PipelineRun, stop_signals
+
+# A record in ten thousand is broken and some come a little late, as in life.
+FAULTS = Faults(malformed_rate=0.0001, disorder_ms=8_000)
+
+
+def _clear(folder: Path) -> None:
+    """Take away an earlier demo, and nothing else."""
+    if not folder.exists():
+        return
+    if not (folder / "city.ttl").is_file() and any(folder.iterdir()):
+        raise InputError("is not empty and holds no earlier demo", file=str(folder), hint="choose another folder")
+    shutil.rmtree(folder)
+
+
+def run_demo(folder: Path, *, seconds: float) -> None:
+    """Write a town's observations as they would arrive, and run the pipeline over them."""
+    _clear(folder)
+    town = write_demo(folder)
+    pipeline = read_pipeline(folder / "pipeline.yaml")
+    metrics = Metrics(pipeline.streams)
+    view = progress(metrics)
+    view.note(f"A town wakes up in {folder}: traffic, parking and weather, and three questions about them.")
+    view.note("Starting Spark ...")
+    with PipelineRun(pipeline, metrics, view) as run:
+        run.start(until_done=False)
+        with stop_signals() as stopped, view:
+            writer = threading.Thread(
+                target=write_live,
+                args=(folder / IN, town),
+                kwargs={"seconds": seconds, "faults": FAULTS, "stopped": stopped.is_set},
+            )
+            writer.start()
+            while writer.is_alive() and not stopped.wait(0.1):
+                run.check()
+            writer.join()
+            run.drain()
+    view.note(summary(metrics))
+    view.note(f"All answers are in {folder / 'out'}, what could not be read in {folder / 'rejects'}.")

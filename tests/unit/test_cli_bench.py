@@ -1,0 +1,29 @@
+"""`freshet bench` where the benchmarks are installed, and where they are not."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from command_line import CommandLine
+
+
+@pytest.fixture
+def cli(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> CommandLine:
+    return CommandLine(monkeypatch, capfd)
+
+
+def test_a_name_that_is_no_benchmark(cli: CommandLine) -> None:
+    finished = cli("bench", "nothing")
+    assert finished.status == 2
+    assert "there is no benchmark 'nothing'; there are: pipeline, " in finished.error_line
+
+
+def test_a_wheel_has_no_benchmarks(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "freshet_benchmarks"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "path", [place for place in sys.path if "benchmarks" not in place])
+    finished = cli("bench", "index")
+    assert finished.status == 2
+    assert "benchmarks/ of Freshet's source repository" in finished.error_line
