@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from freshet.runtime.session import Session
 
-__all__ = ["Session"]
+__version__ = "0.2.0"  # the one place: pyproject.toml reads it here
+
+__all__ = ["Session", "__version__"]
 
 
 def __getattr__(name: str) -> Any:

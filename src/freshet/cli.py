@@ -15,6 +15,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from freshet import __version__
 from freshet.arguments import milliseconds, recordings_of, text_of, text_or_file
 from freshet.rdf.errors import FreshetError, InputError
 from freshet.rdf.wording import show_count
@@ -26,6 +27,22 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"freshet {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
 
 DataOption = Annotated[
     list[Path], typer.Option("-d", "--data", help="RDF file or graph directory of the stored graph; may be repeated.")
