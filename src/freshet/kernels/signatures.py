@@ -44,9 +44,9 @@ def _show(kind: Any) -> str:
             steps[-1] = "::1"
         array = f"{_SCALARS[kind.dtype]}[{', '.join(steps)}]"
         return array if kind.mutable else f"readonly({array})"
-    if isinstance(kind, types.BaseTuple):
+    if hasattr(kind, "types"):
         members = ", ".join(map(_show, kind.types))
-        named = isinstance(kind, types.BaseNamedTuple)
+        named = hasattr(kind, "fields")
         return f"{_class_name(kind.instance_class)}({members})" if named else f"tuple({members})"
     return _SCALARS[kind]
 
