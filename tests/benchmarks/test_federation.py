@@ -1,4 +1,4 @@
-"""Seed 003's experiments in small: the data are what they should be, and the policies come out in the paper's order."""
+"""The approximate-answers paper's experiments in small: the data, and the order in which the policies come out."""
 
 from __future__ import annotations
 

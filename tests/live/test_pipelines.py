@@ -181,7 +181,7 @@ def test_a_socket_with_csv_documents(spark, tmp_path):
 
 
 def test_a_mapping_describes_its_sources_and_joins_them(spark, kafka, connector, tmp_path):
-    """Two topics, whose records wait for each other; the mapping says where they are (appendix A of seed 002)."""
+    """Two topics, whose records wait for each other; the mapping says where they are (as in RMLStreamer)."""
     speed, flow = kafka.topic("speed"), kafka.topic("flow")
     mapping = (
         PREFIXES

@@ -1,4 +1,4 @@
-"""How often each entry changes, learnt from refreshes (requirement R2 of seed 003).
+"""How often each entry changes, learnt from refreshes (requirement R2 of the approximate-answers paper).
 
 A refresh says only whether an entry has changed since the last one, not how often: counting changes underestimates
 fast entries. So each entry has a distribution over change rates, on a grid of rates that grow by a constant factor,

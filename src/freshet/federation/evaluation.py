@@ -2,7 +2,8 @@
 
 The owner's constraints are an accuracy and a latency. The latency is kept by waiting no longer than it allows: what
 the rest of an evaluation takes after the waiting is measured, and left over. The accuracy is estimated, as only the
-endpoint could say what it is. Where one of them is missed the report says so (requirement R4 of seed 003).
+endpoint could say what it is. Where one of them is missed the report says so (requirement R4 of the
+approximate-answers paper).
 """
 
 from __future__ import annotations

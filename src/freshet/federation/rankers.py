@@ -1,4 +1,4 @@
-"""The rankers of the paper (seed 003): which candidates are refreshed first.
+"""The rankers of the approximate-answers paper: which candidates are refreshed first.
 
 A ranker gives the candidates' places, best first, and leaves out those that need no refresh. It is told what was
 refreshed. Ties are broken at random, as the paper has it.

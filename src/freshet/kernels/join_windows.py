@@ -44,7 +44,7 @@ class KeyWindows(NamedTuple):
 
 
 class Sizing(NamedTuple):
-    """How subwindows adapt (seed 002, algorithm 1), in milliseconds or in records."""
+    """How subwindows adapt (Dynamic Windows, algorithm 1), in milliseconds or in records."""
 
     by_count: bool
     adapts: bool  # else the sizes stay as they are given, and somebody else changes them between batches

@@ -1,4 +1,4 @@
-"""Live streams as mappings describe them: `rmls:` (RMLStreamer, seed 002 appendix A) and things of the Web (WoT)."""
+"""Live streams as mappings describe them: `rmls:` (RMLStreamer) and things of the Web (WoT)."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ class WindowKind(StrEnum):
 
     TUMBLING = "Tumbling"  # both in the same [k * size, (k + 1) * size)
     SLIDING = "Sliding"  # times differ by at most the size
-    DYNAMIC = "DynamicWindow"  # a window a key, whose size adapts between two limits (seed 002, algorithm 1)
+    DYNAMIC = "DynamicWindow"  # a window a key, whose size adapts between two limits (Dynamic Windows, algorithm 1)
     DYNAMIC_COUNT = "DynamicCountWindow"  # the same, measured in records instead of time
     LOSSLESS = "LosslessWindow"  # adapts, but finds every pair that a sliding window of the upper limit finds
 

@@ -1,4 +1,6 @@
-"""The multiway join over a batch of arrivals, with the answers of one at a time (seed 000, algorithms 3 to 5).
+"""The multiway join over a batch of arrivals, with the answers of one at a time.
+
+The operator-aware structures' algorithms 3 to 5:
 
     born at m:  rows r1 … rn that join, each alive at m, one of them born at m          equations 1 and 3
     died at m:  results one of whose rows died at m, by pointers                        equation 2

@@ -1,4 +1,4 @@
-"""Service: a local view of remote data, joined like any other input (WSJ of seed 003).
+"""Service: a local view of remote data, joined like any other input (WSJ of the approximate-answers paper).
 
     rows = solutions of the view's entries that the other side of the join needs now
 
