@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from freshet.rml.functions import FUNCTIONS
-from freshet.rml.parts import JoinPart, parts_of
+from freshet.rml.mapping_slices import JoinSlice, slice_mapping
 from freshet.rml.reader import read_mapping
 from freshet.rml.sources import FolderSource
 from freshet.rml.stream_inputs import StreamInput
@@ -126,7 +126,7 @@ def _stream(home: Path, window: JoinWindow, files_per_batch: int | None) -> Any:
 
     path = home / "mapping.ttl"
     path.write_text(mapping_text(home, "$", join=True, numbered=True))
-    (part,) = (part for part in parts_of(read_mapping(path, functions=FUNCTIONS)) if isinstance(part, JoinPart))
+    (part,) = (part for part in slice_mapping(read_mapping(path, functions=FUNCTIONS)) if isinstance(part, JoinSlice))
     inputs = [
         StreamInput(FolderSource(home / "in" / topic), cut, "time", "epoch_ms", files_per_batch)
         for topic, cut in (("speed", part.child), ("flow", part.parent))

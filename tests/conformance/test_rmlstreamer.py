@@ -21,7 +21,7 @@ from conformance.rmlstreamer_suite import CASES, KNOWN_FAILURES, SUITE, StreamCa
 from freshet.rdf.batch import elements_of
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import FreshetError
-from freshet.rml.parts import JoinPart, parts_of
+from freshet.rml.mapping_slices import JoinSlice, slice_mapping
 from freshet.rml.reader import read_mapping
 from freshet.rml.sources import FileSource, KafkaSource, SocketSource
 from freshet.rml.stream_inputs import StreamInput
@@ -100,10 +100,14 @@ def one_line(document: str) -> str:
 def triples_of(case: StreamCase, spark: SparkSession, received) -> list[tuple]:
     """The triples that a mapping makes of its messages."""
     dictionary, found = Dictionary(), []
-    for number, part in enumerate(parts_of(read_mapping(case.mapping))):
-        sources = [part.child, part.parent] if isinstance(part, JoinPart) else [part.source]
+    for number, mapping_slice in enumerate(slice_mapping(read_mapping(case.mapping))):
+        sources = (
+            [mapping_slice.child, mapping_slice.parent]
+            if isinstance(mapping_slice, JoinSlice)
+            else [mapping_slice.source]
+        )
         given = [StreamInput(Received(received(each)), each, time_form="arrival") for each in sources]
-        encoded = EncodedStream(StreamSpec(f"part {number}", tuple(given), part))
+        encoded = EncodedStream(StreamSpec(f"slice {number}", tuple(given), mapping_slice))
         table = encoded._encoded([Reading(spark, case.mapping.parent)] * len(given)).toArrow()
         good = table.filter(pc.is_null(table.column(records.REASON)))
         elements = elements_of(good, encoded.layout, dictionary)
@@ -149,8 +153,8 @@ def test_the_cases_of_the_branch_with_window_joins(rml_spark: SparkSession, tmp_
     run_map(rml_spark, tmp_path / "m.ttl", MapOptions(tmp_path / "out.nq", rejects=tmp_path / "rejects"))
     assert quads_in(tmp_path / "out.nq") == quads_in(branch / "double-join/output.ttl")
     (joined,) = (
-        part
-        for part in parts_of(read_mapping(branch / "join-config-extract/mapping.ttl"))
-        if isinstance(part, JoinPart)
+        mapping_slice
+        for mapping_slice in slice_mapping(read_mapping(branch / "join-config-extract/mapping.ttl"))
+        if isinstance(mapping_slice, JoinSlice)
     )
     assert joined.window == default_window(WindowKind.TUMBLING)

@@ -10,7 +10,7 @@ from freshet.rdf.reading import read_rdf
 from freshet.rdf.terms import Iri
 from freshet.rdf.triples import DEFAULT_GRAPH
 from freshet.runtime.checkpoint import Checkpoint
-from freshet.runtime.durable_parts import StreamOptions
+from freshet.runtime.durable_records import StreamOptions
 from freshet.runtime.durable_session import DurableSession
 from freshet.store.dataset import StoredDataset
 from session_lives import IRI, QUERY, Life, batch, finished, lived, reopened

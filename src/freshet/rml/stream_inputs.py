@@ -14,12 +14,12 @@ RECORDS_PER_BATCH = 200_000  # where nobody says how many: what the driver holds
 class StreamInput:
     """A live source: where it is, how its documents are cut into records, and when these happened.
 
-    Without `cut` the documents are timed N-Triples. `time_form` is iso, epoch_ms or epoch_s, or that of arrivals, which
+    Without it the documents are timed N-Triples. `time_form` is iso, epoch_ms or epoch_s, or that of arrivals, which
     have no reference. `whole_files` says that a file of a folder is one document, not one a line.
     """
 
     source: StreamSource
-    cut: LogicalSource | None = None
+    logical_source: LogicalSource | None = None
     time_reference: str = ""
     time_form: str = "iso"
     files_per_batch: int | None = None

@@ -23,14 +23,14 @@ from freshet.rdf.errors import BudgetError, FreshetError
 
 _LOOK_SECONDS = 0.25
 _SHARE = 4  # of the room, one that nobody holds back may take so much with what is ahead of others
-_PARTS = 8  # less than an eighth of a batch is not worth a piece, while it may all fit soon
+_PIECES = 8  # less than an eighth of a batch is not worth a piece, while it may all fit soon
 
 
 class Admitted(Protocol):
-    """A stream, or a part of one, as it asks for room."""
+    """A stream, or a sub-stream, as it asks for room."""
 
     @property
-    def name(self) -> str: ...
+    def sub_stream_id(self) -> str: ...
     @property
     def iri(self) -> str: ...
     @property
@@ -70,7 +70,7 @@ class Admission:
         self._room_for = room_for
         self._go_on = go_on
         self._changed = threading.Condition()
-        self._names: dict[str, str] = {}  # of streams and their parts, with the IRIs of the streams
+        self._names: dict[str, str] = {}  # ids of sub-streams, with the IRIs of their streams
         self._rooms: dict[str, WindowRoom] = {}  # as last counted, by the IRI of a stream
         self._held_bytes = 0  # likewise
         self._promised_bytes = 0
@@ -152,7 +152,7 @@ class Admission:
         with self._changed:  # as it was after the last batch: then nobody has to wait for the engine to be counted
             known = self._rooms[stream.iri].as_ahead()._replace(held_bytes=self._held_bytes)
             if asked.fitting(known, self._promised_bytes) == asked.records:
-                return self._promise(stream.name, table, asked, asked.records, known)
+                return self._promise(stream.sub_stream_id, table, asked, asked.records, known)
         times = np.sort(table.column("time").to_numpy())
         first_ms = int(times[0])
         while True:
@@ -162,7 +162,7 @@ class Admission:
             with self._changed:
                 if self._ended is not None:
                     raise self._ended
-                self._first_ms[stream.name] = first_ms
+                self._first_ms[stream.sub_stream_id] = first_ms
                 others = times.searchsorted(self._others_ms(stream, room), side="right")  # up to where others have come
                 # What came to the engine meanwhile may be in the count or not.
                 promised_bytes = self._promised_bytes + self._taken_bytes - taken_bytes
@@ -172,9 +172,9 @@ class Admission:
                     fitting = max(fitting, min(whole, int(others)), whole // _SHARE)
                 if fitting < asked.records and times[fitting] == first_ms:
                     fitting = 0
-                if fitting == asked.records or _PARTS * fitting >= asked.records or (fitting and others):
-                    del self._first_ms[stream.name]
-                    return self._promise(stream.name, table, asked, fitting, room)
+                if fitting == asked.records or _PIECES * fitting >= asked.records or (fitting and others):
+                    del self._first_ms[stream.sub_stream_id]
+                    return self._promise(stream.sub_stream_id, table, asked, fitting, room)
                 if taken != self._taken:
                     continue  # there may be more room than was counted
                 if others and not fitting and not self._on_the_way:
@@ -197,7 +197,9 @@ class Admission:
             (
                 self._first_ms.get(name, self._reached_ms.get(name, BEFORE_ALL_TIME))
                 for name, iri in self._names.items()
-                if name != stream.name and not self.has_ended(name) and (iri == stream.iri or iri in room.partners)
+                if name != stream.sub_stream_id
+                and not self.has_ended(name)
+                and (iri == stream.iri or iri in room.partners)
             ),
             default=AFTER_ALL_TIME,
         )
@@ -210,18 +212,18 @@ class Admission:
 
     def _move_on(self, stream: Admitted, room: WindowRoom, first_ms: int) -> None:
         """Have windows let go of what is older than what waits; once for the same, and then it was the last way out."""
-        if self._gone_on_ms.get(stream.name) == first_ms:
-            if not self._is_last_way_out(stream.name):
+        if self._gone_on_ms.get(stream.sub_stream_id) == first_ms:
+            if not self._is_last_way_out(stream.sub_stream_id):
                 return
             self._ended = BudgetError(
-                f"the stream {stream.name} cannot go on: windows hold {room.held_bytes} of {room.whole_bytes} bytes,"
-                " and no other stream can move them on",
+                f"the stream {stream.sub_stream_id} cannot go on: windows hold {room.held_bytes} of {room.whole_bytes}"
+                " bytes, and no other stream can move them on",
                 hint="'window_memory' says how much they may hold",
             )
             self._first_ms.clear()
             self._changed.notify_all()
             raise self._ended
-        self._gone_on_ms[stream.name] = first_ms
+        self._gone_on_ms[stream.sub_stream_id] = first_ms
         self._on_the_way += 1
         self._go_on(first_ms)
 

@@ -15,7 +15,7 @@ from freshet.rdf.triples import DEFAULT_GRAPH
 from freshet.results.report import Report
 from freshet.runtime.checkpoint import Checkpoint, segments_of
 from freshet.runtime.checkpoint_manifest import State
-from freshet.runtime.durable_parts import (
+from freshet.runtime.durable_records import (
     Outbox,
     Position,
     Registration,

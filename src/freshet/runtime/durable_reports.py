@@ -12,7 +12,7 @@ from freshet.federation.evaluation import Constraints
 from freshet.native.coordinator import Engine
 from freshet.results.report import Report
 from freshet.runtime.checkpoint import Checkpoint
-from freshet.runtime.durable_parts import Outbox, Registration
+from freshet.runtime.durable_records import Outbox, Registration
 from freshet.runtime.registered_query import RegisteredQuery
 from freshet.syntax.parser import parse_query
 

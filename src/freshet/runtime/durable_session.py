@@ -28,7 +28,7 @@ from freshet.runtime.checkpoint import Checkpoint, needs_everything
 from freshet.runtime.checkpoint_segments import GraphRows
 from freshet.runtime.durable_contents import DurableContents, OpenGraph
 from freshet.runtime.durable_files import CheckpointError
-from freshet.runtime.durable_parts import (
+from freshet.runtime.durable_records import (
     Outbox,
     Position,
     Registration,

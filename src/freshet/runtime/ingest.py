@@ -19,7 +19,7 @@ from freshet.results.report import Freshness, Report
 from freshet.runtime.admission import Admission, Piece
 from freshet.runtime.checkpoint import Checkpoint
 from freshet.runtime.display import show_term
-from freshet.runtime.intake import Batch, GoOn, StreamIntake, last_time
+from freshet.runtime.intake import GoOn, JournaledBatch, StreamIntake, last_time
 from freshet.runtime.intake_state import IntakeState, entries_as_done
 from freshet.runtime.journal import JournalEntry
 from freshet.runtime.metrics import KEPT_ROWS, Metrics
@@ -44,7 +44,7 @@ class Ingest:
         self._checkpoint = checkpoint
         self._sinks: dict[str, list[Sink]] = {}
         self._order = threading.Lock()  # the journal and the queue have one order
-        self._waiting: queue.Queue[Batch | GoOn | None] = queue.Queue(_MOST_WAITING)
+        self._waiting: queue.Queue[JournaledBatch | GoOn | None] = queue.Queue(_MOST_WAITING)
         self._admission = Admission(engine.window_room, lambda to_ms: self._waiting.put(GoOn(to_ms)))
         self._worker: threading.Thread | None = None
         self._error: BaseException | None = None
@@ -54,19 +54,19 @@ class Ingest:
         self._were_delivered = False  # whether the reports of what is done again have reached the sinks
         self.engine_seconds = self.batch_seconds = 0.0
 
-    def connect(self, query: str, sinks: list[Sink], words: str = "") -> None:
+    def connect(self, query: str, sinks: list[Sink], definition: str = "") -> None:
         """Say where a query's reports go, and what it was registered with."""
         self._sinks[query] = sinks
-        self._state.queries[query] = words
+        self._state.queries[query] = definition
 
     def changed_queries(self) -> list[str]:
-        """The queries that the checkpoint did not have, or had with other words."""
+        """The queries that the checkpoint did not have, or had with another definition."""
         return self._state.changed
 
     def open(self, streams: Mapping[str, StreamIntake], idle_ms: Mapping[str, int | None] | None = None) -> None:
         """Say what streams there are, and push the batches of an earlier run that windows may still need.
 
-        `idle_ms` says for the IRI of a stream of several parts how long a silent part holds it back.
+        `idle_ms` says for the IRI of a stream of several sub-streams how long a silent one holds it back.
         """
         self._state.open(streams, idle_ms or {})
         if self._checkpoint is not None:
@@ -103,7 +103,7 @@ class Ingest:
         checkpoint.begins(entry.sequence, header["latest_ms"])
         self._push(stream, pa.ipc.open_stream(entry.body).read_all())
         for positions in (self._state.last, self._state.taken):
-            positions.came(stream.name, header["batch"], header.get("until"))
+            positions.came(stream.sub_stream_id, header["batch"], header.get("until"))
 
     def batch(self, name: str, number: int, table: pa.Table, *, records: int, rejected: int, seconds: float) -> None:
         """A micro-batch of a stream, as it comes from Spark. It is safe in the journal when this returns.
@@ -124,7 +124,7 @@ class Ingest:
 
     def _pieces(self, stream: StreamIntake, table: pa.Table) -> Iterator[Piece]:
         try:
-            yield from self._admission.pieces(stream, table, lambda: self._metrics.waits(stream.stream))
+            yield from self._admission.pieces(stream, table, lambda: self._metrics.waits(stream.pipeline_name))
         except BudgetError as error:
             self._error = self._error or error
             raise
@@ -136,30 +136,32 @@ class Ingest:
             sequence = -1
             if self._checkpoint is not None:
                 sequence = self._write(self._checkpoint, stream, number, piece)
-            self._state.last.came(stream.name, number, piece.until_ms)
-            if (parts := self._state.parts.get(stream.iri)) is not None:
-                parts.comes(stream.name)
-            self._waiting.put(Batch(stream, number, sequence, piece.table, records, rejected, seconds, *piece[1:]))
+            self._state.last.came(stream.sub_stream_id, number, piece.until_ms)
+            if (watermarks := self._state.sub_streams.get(stream.iri)) is not None:
+                watermarks.comes(stream.sub_stream_id)
+            self._waiting.put(
+                JournaledBatch(stream, number, sequence, piece.table, records, rejected, seconds, *piece[1:])
+            )
 
     def waiting_for_room(self) -> set[str]:
-        """The streams, or parts of streams, that have a batch for which windows have no room yet."""
+        """The streams, or sub-streams, that have a batch for which windows have no room yet."""
         return set(self._admission.waiting())
 
     def let_go(self) -> None:
         """Have no batch wait for room any longer: the run ends, and they are brought again by the next."""
         self._admission.let_go(InputError("the run has ended"))
 
-    def part_is(self, name: str, doing: str) -> None:
-        """Hear what a part of a stream does: whether it `waits` for data, `works` on some, or has `ended`."""
+    def note_activity(self, name: str, doing: str) -> None:
+        """Note what a sub-stream does: whether it `waits` for data, `works` on some, or has `ended`."""
         self._admission.is_doing(name, doing)
-        if (parts := self._state.parts_of(name)) is not None:
+        if (watermarks := self._state.watermarks_of(name)) is not None:
             match doing:
                 case "waits":
-                    parts.waits(name)
+                    watermarks.waits(name)
                 case "works":
-                    parts.works(name)
+                    watermarks.works(name)
                 case "ended":
-                    parts.ended(name)
+                    watermarks.ended(name)
 
     def check(self) -> None:
         """Raise what went wrong with a batch, if anything did."""
@@ -211,9 +213,9 @@ class Ingest:
     def _work(self) -> None:
         while True:
             try:
-                batch = self._waiting.get(timeout=_LOOK_SECONDS if self._state.parts else None)
+                batch = self._waiting.get(timeout=_LOOK_SECONDS if self._state.sub_streams else None)
             except queue.Empty:
-                self._attempt(self._pass_silent_parts)
+                self._attempt(self._pass_silent_sub_streams)
                 continue
             if batch is None:
                 return
@@ -223,7 +225,7 @@ class Ingest:
                 continue
             self._attempt(self._take, batch)
             self._admission.taken(batch.promised_bytes)
-            self._attempt(self._pass_silent_parts)  # others may be held back while batches come without a pause
+            self._attempt(self._pass_silent_sub_streams)  # others may be held back while batches come without a pause
 
     def _attempt(self, step: Callable[..., None], *arguments: object) -> None:
         """After an error there is only room to be made, so that nobody waits for ever."""
@@ -233,14 +235,14 @@ class Ingest:
             except BaseException as error:
                 self._error = error
 
-    def _pass_silent_parts(self) -> None:
-        """Let streams go on that a part has held back which has ended or been silent for long enough."""
-        for iri, parts in self._state.parts.items():
-            if self._advance_to(iri, parts.level()):
+    def _pass_silent_sub_streams(self) -> None:
+        """Let streams go on that are held back by a sub-stream which has ended or been silent for long enough."""
+        for iri, watermarks in self._state.sub_streams.items():
+            if self._advance_to(iri, watermarks.level()):
                 self._flush()
 
     def _advance_to(self, iri: str, level: int | None) -> bool:
-        """Let a stream of several parts go on. How far depends on the clock on the wall, so it is written down."""
+        """Advance a stream of several sub-streams. How far depends on the wall clock, so it is journaled."""
         if level is None or level <= self._engine.streams[iri].watermark_ms:
             return False
         if self._checkpoint is not None:
@@ -255,17 +257,17 @@ class Ingest:
         """
         waiting = {name for name, first_ms in self._admission.waiting().items() if first_ms >= to_ms}
         for stream in self._state.streams.values():
-            if stream.name not in waiting and not self._admission.has_ended(stream.name):
+            if stream.sub_stream_id not in waiting and not self._admission.has_ended(stream.sub_stream_id):
                 continue
-            reached = to_ms - stream.lateness_ms if stream.name in waiting else to_ms
-            parts = self._state.parts.get(stream.iri)
-            if parts is not None and stream.name in waiting:
-                parts.moved(stream.name, reached)
-            self._advance_to(stream.iri, reached if parts is None else parts.level())
+            reached = to_ms - stream.lateness_ms if stream.sub_stream_id in waiting else to_ms
+            watermarks = self._state.sub_streams.get(stream.iri)
+            if watermarks is not None and stream.sub_stream_id in waiting:
+                watermarks.moved(stream.sub_stream_id, reached)
+            self._advance_to(stream.iri, reached if watermarks is None else watermarks.level())
         self._engine.drain()  # a query that waits for remote data may have room to make
         self._flush()
 
-    def _take(self, batch: Batch) -> None:
+    def _take(self, batch: JournaledBatch) -> None:
         began = time.perf_counter()
         state = self._engine.streams[batch.stream.iri]
         late = state.late
@@ -275,18 +277,18 @@ class Ingest:
             self._begin(self._checkpoint, batch)
         with done_for(batch.sequence):
             self._push(batch.stream, batch.table)
-        self._state.taken.came(batch.stream.name, batch.number, batch.until_ms)
+        self._state.taken.came(batch.stream.sub_stream_id, batch.number, batch.until_ms)
         self._sequence = batch.sequence
-        if (parts := self._state.parts.get(batch.stream.iri)) is not None:
-            self._advance_to(batch.stream.iri, parts.level())
-            parts.came(batch.stream.name)
+        if (watermarks := self._state.sub_streams.get(batch.stream.iri)) is not None:
+            self._advance_to(batch.stream.iri, watermarks.level())
+            watermarks.came(batch.stream.sub_stream_id)
         room = self._admission.count(batch.stream.iri)
         self._metrics.windows_hold(room.held_bytes, room.whole_bytes)
         self._flush()
         seconds = batch.seconds + time.perf_counter() - began
         self.batch_seconds += seconds
         self._metrics.batch(
-            batch.stream.stream,
+            batch.stream.pipeline_name,
             records=batch.records,
             rejected=batch.rejected,
             late=state.late - late,
@@ -294,7 +296,7 @@ class Ingest:
             seconds=seconds,
         )
 
-    def _begin(self, checkpoint: Checkpoint, batch: Batch) -> None:
+    def _begin(self, checkpoint: Checkpoint, batch: JournaledBatch) -> None:
         """What has been reported so far is on the disk before anybody relies on it."""
         if checkpoint.is_mark_due():
             delivered = self._delivered()  # first, as queries with threads of their own go on reporting
@@ -345,10 +347,10 @@ class Ingest:
         self._engine.lanes.hold_back()
         # Records whose triples nobody wants move the watermark too.
         reached = last_time(table) - stream.lateness_ms
-        if (parts := self._state.parts.get(stream.iri)) is None:
+        if (watermarks := self._state.sub_streams.get(stream.iri)) is None:
             self._engine.advance(stream.iri, reached)
         elif len(table):
-            parts.moved(stream.name, reached)
+            watermarks.moved(stream.sub_stream_id, reached)
         self.engine_seconds += time.perf_counter() - began
 
     def _flush(self) -> None:
@@ -360,7 +362,7 @@ class Ingest:
         table = piece.table
         header = {
             "kind": "batch",
-            "stream": stream.name,
+            "stream": stream.sub_stream_id,
             "batch": number,
             "layout": stream.fingerprint,
             "latest_ms": last_time(table),

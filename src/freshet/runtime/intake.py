@@ -14,25 +14,27 @@ from freshet.rdf.batch import Layout
 
 @dataclass(frozen=True, slots=True)
 class StreamIntake:
-    """A stream, or a part of one: as batches name it (`name`), as queries name it (`iri`), as the pipeline file names
-    it (`stream`), how its triples are made, and what of (`made_from`).
+    """A stream, or a sub-stream, on its way into the engine.
+
+    `sub_stream_id` is in its batches and in the journal, `iri` in queries, `pipeline_name` in the pipeline file.
+    `fingerprint_inputs` says what its triples are made of, beside the layout.
     """
 
-    name: str
+    sub_stream_id: str
     iri: str
     layout: Layout
-    stream: str
+    pipeline_name: str
     lateness_ms: int = 0
-    made_from: str = ""
+    fingerprint_inputs: str = ""
 
     @property
     def fingerprint(self) -> str:
         """What must be the same for a run to go on with the batches and Spark's state of an earlier one."""
-        return hashlib.blake2b(f"{self.layout!r}\n{self.made_from}".encode(), digest_size=16).hexdigest()
+        return hashlib.blake2b(f"{self.layout!r}\n{self.fingerprint_inputs}".encode(), digest_size=16).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class JournaledBatch:
     """A micro-batch on its way from the journal to the engine; `sequence` is its entry there."""
 
     stream: StreamIntake

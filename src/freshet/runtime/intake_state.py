@@ -11,30 +11,31 @@ from freshet.runtime.checkpoint import Checkpoint
 from freshet.runtime.checkpoint_manifest import State
 from freshet.runtime.intake import BatchPositions, StreamIntake
 from freshet.runtime.journal import JournalEntry
-from freshet.runtime.part_watermarks import PartWatermarks
+from freshet.runtime.sub_stream_watermarks import SubStreamWatermarks
 
 
 class IntakeState:
-    """The streams, or parts of streams, by the names that batches have, and how far each is."""
+    """The streams, or sub-streams, by their ids, and how far each is."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.streams: Mapping[str, StreamIntake] = {}
         self.queries: dict[str, str] = {}  # what each was registered with
         self.changed: list[str] = []  # those that the checkpoint did not have, or had otherwise
-        self.parts: dict[str, PartWatermarks] = {}  # of the streams that have several, by IRI
+        self.sub_streams: dict[str, SubStreamWatermarks] = {}  # of the streams that have several, by IRI
         self.last = BatchPositions()  # each stream's newest batch in the journal
         self.taken = BatchPositions()  # and in the engine
 
     def open(self, streams: Mapping[str, StreamIntake], idle_ms: Mapping[str, int | None]) -> None:
-        """Say what streams there are, and of those with several parts how long a silent part holds them back."""
+        """Say what streams there are, and of those with several sub-streams how long a silent one holds them back."""
         self.streams = streams
         for iri, idle in idle_ms.items():
-            self.parts[iri] = PartWatermarks([each.name for each in streams.values() if each.iri == iri], idle)
+            own = [each.sub_stream_id for each in streams.values() if each.iri == iri]
+            self.sub_streams[iri] = SubStreamWatermarks(own, idle)
 
-    def parts_of(self, name: str) -> PartWatermarks | None:
-        """The parts of the stream that batches of a name are of; None where it is whole."""
-        return self.parts.get(self.streams[name].iri)
+    def watermarks_of(self, name: str) -> SubStreamWatermarks | None:
+        """The watermarks of the stream that a sub-stream belongs to; None where that has only one."""
+        return self.sub_streams.get(self.streams[name].iri)
 
     def checked(self, name: str, layout: str) -> StreamIntake:
         """A stream that an earlier run had, if it is still the same."""
@@ -64,7 +65,7 @@ class IntakeState:
     def restore(self, state: State) -> None:
         """Take up what `describe` gave in an earlier run."""
         before = state.get("queries", self.queries)  # where nothing is said nothing has changed
-        self.changed = [name for name, words in self.queries.items() if before.get(name) != words]
+        self.changed = [name for name, definition in self.queries.items() if before.get(name) != definition]
         for name, number, layout, mark_ms in state.get("batches", ()):
             stream = self.checked(name, layout)
             self.last.whole[name] = self.taken.whole[name] = number
@@ -79,16 +80,16 @@ class IntakeState:
                 self._engine.advance(iri, watermark_ms)
 
     def _mark_of(self, name: str) -> int | None:
-        parts = self.parts_of(name)
-        return None if parts is None else parts.mark(name)
+        watermarks = self.watermarks_of(name)
+        return None if watermarks is None else watermarks.mark(name)
 
     def _restore_mark(self, stream: StreamIntake, mark_ms: int | None) -> None:
-        if mark_ms is not None and stream.iri in self.parts:
-            self.parts[stream.iri].moved(stream.name, mark_ms)
+        if mark_ms is not None and stream.iri in self.sub_streams:
+            self.sub_streams[stream.iri].moved(stream.sub_stream_id, mark_ms)
 
 
 def entries_as_done(checkpoint: Checkpoint) -> Iterator[JournalEntry]:
-    """The batches that are to be done again, and in between how far streams of several parts went on.
+    """The batches that are to be done again, and in between how far streams of several sub-streams went on.
 
     These went on after one batch was done and before another, though that was in the journal before.
     """

@@ -120,14 +120,14 @@ def check_streams(document: Document, streams: Mapping[str, Stream]) -> Iterator
                 ("streams", name, "iri"), f"the stream '{first[stream.iri]}' has this IRI already"
             )
         first.setdefault(stream.iri, name)
-        problems = list(_check_parts(document, name, stream))
+        problems = list(_check_sub_streams(document, name, stream))
         yield from problems
         files = [file for file in (stream.mapping, stream.functions) if file is not None]
         if not problems and stream.mapping is not None and all(file.is_file() for file in files):
             yield from _check_mapping(document, name, stream)
 
 
-def _check_parts(document: Document, name: str, stream: Stream) -> Iterator[InputError]:
+def _check_sub_streams(document: Document, name: str, stream: Stream) -> Iterator[InputError]:
     """What of a stream goes together, as far as it can be told without its mapping."""
     for place, section in _sections(name, stream):
         for key, message in section.problems():
@@ -155,10 +155,10 @@ def _check_parts(document: Document, name: str, stream: Stream) -> Iterator[Inpu
 
 
 def _check_mapping(document: Document, name: str, stream: Stream) -> Iterator[FreshetError]:
-    from freshet.runtime.stream_parts import StreamProblem, stream_parts
+    from freshet.runtime.sub_streams import StreamProblem, split_stream
 
     try:
-        stream_parts(stream)
+        split_stream(stream)
     except StreamProblem as problem:
         yield document.key_error(("streams", name, *problem.path), problem.message)
     except FreshetError as error:

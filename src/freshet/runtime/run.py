@@ -16,7 +16,7 @@ import pyarrow as pa
 from freshet.rdf.wording import show_count
 from freshet.results.report import Report
 from freshet.rml.join_counts import JoinCounts
-from freshet.rml.parts import JoinPart, join_name
+from freshet.rml.mapping_slices import JoinSlice, join_name
 from freshet.rml.sources import KafkaSource
 from freshet.runtime.checkpoint import Checkpoint, needs_everything
 from freshet.runtime.display import show_freshness, show_passed_over
@@ -34,7 +34,7 @@ from freshet.runtime.run_id import run_id
 from freshet.runtime.session import Session
 from freshet.runtime.sinks import FileSink, Sink
 from freshet.runtime.spark_offsets import go_back
-from freshet.runtime.stream_parts import stream_parts, user_functions
+from freshet.runtime.sub_streams import split_stream, user_functions
 from freshet.runtime.warming import warm_kernels
 from freshet.spark.live.topics import TopicToWrite
 
@@ -77,7 +77,7 @@ class PipelineRun:
         self._troubles: dict[str, str] = {}
         self._told_waiting: set[str] = set()
         self._kafka_sinks: list[KafkaSink] = []
-        self._joins: dict[str, str] = {}  # what joins are called, by the name of their part
+        self._joins: dict[str, str] = {}  # what joins are called, by the id of their sub-stream
         self._join_notes = JoinNotes(metrics)
         self._looks = 0
         self._folder = None if pipeline.checkpoint is None else pipeline.checkpoint.folder
@@ -95,9 +95,9 @@ class PipelineRun:
             session.engine.go_on_counting(checkpoint.counted)
             for problem in checkpoint.problems:
                 view.note(problem)
-        self._parts = {name: stream_parts(stream) for name, stream in pipeline.streams.items()}
+        self._sub_streams = {name: split_stream(stream) for name, stream in pipeline.streams.items()}
         for name, stream in pipeline.streams.items():
-            held = len(self._parts[name]) > 1
+            held = len(self._sub_streams[name]) > 1
             session.stream(stream.iri, lateness_ms=stream.lateness_ms, absorb=_absorbed(stream), held=held)
         resume = checkpoint is not None and not checkpoint.is_new
         self.ingest = Ingest(session.engine, metrics, checkpoint)
@@ -115,8 +115,8 @@ class PipelineRun:
                 accuracy=query.accuracy,
                 latency_ms=query.latency_ms,
             )
-            words = query.model_dump_json(include={"text", "report", "every_ms"})
-            self.ingest.connect(registered.name, self._sinks(registered.name, query, resume), words)
+            definition = query.model_dump_json(include={"text", "report", "every_ms"})
+            self.ingest.connect(registered.name, self._sinks(registered.name, query, resume), definition)
             if checkpoint is not None and session.engine.keeps_everything(registered.name):
                 view.note(needs_everything(registered.name))
 
@@ -142,19 +142,19 @@ class PipelineRun:
         # Mappings are compiled to columns, and those need Spark.
         streams = {encoded.spec.name: (name, encoded) for name in pipeline.streams for encoded in self._encoded(name)}
         self._joins = {
-            part: f"{join_name(encoded.spec.part)} ({part})"
-            for part, (_, encoded) in streams.items()
-            if isinstance(encoded.spec.part, JoinPart)
+            sub_stream_id: f"{join_name(encoded.spec.mapping_slice)} ({sub_stream_id})"
+            for sub_stream_id, (_, encoded) in streams.items()
+            if isinstance(encoded.spec.mapping_slice, JoinSlice)
         }
         for join in self._joins.values():
             self._metrics.joined(join, JoinCounts())  # one of which nothing comes is told of too
         self._open_kafka_sinks(spark)
         self.ingest.open(
-            {part: self._intake(name, encoded) for part, (name, encoded) in streams.items()},
+            {key: self._intake(name, encoded) for key, (name, encoded) in streams.items()},
             {
                 stream.iri: None if until_done else stream.idle_ms
                 for name, stream in pipeline.streams.items()
-                if len(self._parts[name]) > 1
+                if len(self._sub_streams[name]) > 1
             },
         )
         for changed in self.ingest.changed_queries():
@@ -167,14 +167,16 @@ class PipelineRun:
         else:
             home = self._folder
         self._closing.callback(self._stop)
-        for part, (_, encoded) in streams.items():
-            if self._folder is not None and go_back(home / "spark" / part, self.ingest.last_batch(part)):
-                self._view.note(f"stream {part}: what was damaged is read again from its source")
+        for sub_stream_id, (_, encoded) in streams.items():
+            if self._folder is not None and go_back(
+                home / "spark" / sub_stream_id, self.ingest.last_batch(sub_stream_id)
+            ):
+                self._view.note(f"stream {sub_stream_id}: what was damaged is read again from its source")
             self._running.append(
                 encoded.start(
                     spark,
                     self.ingest.batch,
-                    checkpoint=home / "spark" / part,
+                    checkpoint=home / "spark" / sub_stream_id,
                     rejects=pipeline.rejects,
                     until_done=until_done,
                     lasting=self._folder is not None,
@@ -199,7 +201,7 @@ class PipelineRun:
             if (trouble := stream.trouble()) != self._troubles.get(stream.name, ""):
                 self._troubles[stream.name] = trouble
                 self._view.note(f"stream {stream.name}: {trouble or 'can be read again'}")
-            self.ingest.part_is(stream.name, stream.doing())
+            self.ingest.note_activity(stream.name, stream.doing())
         self._tell_waiting(self.ingest.waiting_for_room())
         if self._checkpoint is not None and self._checkpoint.trouble != self._troubles.get("", ""):
             self._troubles[""] = self._checkpoint.trouble
@@ -264,30 +266,32 @@ class PipelineRun:
             self.ingest.close()
 
     def _encoded(self, name: str) -> Iterator[EncodedStream]:
-        """The parts of a stream, compiled. A stream of one part has its name."""
+        """The sub-streams of a stream, compiled. The only one of a stream has its name."""
         from freshet.spark.stream import EncodedStream, StreamSpec
 
-        stream, parts = self._pipeline.streams[name], self._parts[name]
-        for number, part in enumerate(parts, 1):
+        stream, sub_streams = self._pipeline.streams[name], self._sub_streams[name]
+        for number, sub_stream in enumerate(sub_streams, 1):
             yield EncodedStream(
                 StreamSpec(
-                    name=name if len(parts) == 1 else f"{name}.{number}",
-                    inputs=part.inputs,
-                    part=part.part,
+                    name=name if len(sub_streams) == 1 else f"{name}.{number}",
+                    inputs=sub_stream.inputs,
+                    mapping_slice=sub_stream.mapping_slice,
                     blank_scope=self.session.blank_scope(stream.iri),
                     wanted=self.session.engine.wanted_predicates(stream.iri),
                     lateness_ms=stream.lateness_ms,
-                    window=part.window,
+                    window=sub_stream.window,
                     functions=user_functions(stream),
                 )
             )
 
     def _intake(self, name: str, encoded: EncodedStream) -> StreamIntake:
         stream = self._pipeline.streams[name]
-        return StreamIntake(encoded.spec.name, stream.iri, encoded.layout, name, stream.lateness_ms, encoded.made_from)
+        return StreamIntake(
+            encoded.spec.name, stream.iri, encoded.layout, name, stream.lateness_ms, encoded.fingerprint_inputs
+        )
 
     def _uses_kafka(self) -> bool:
-        inputs = [given for parts in self._parts.values() for part in parts for given in part.inputs]
+        inputs = [given for several in self._sub_streams.values() for each in several for given in each.inputs]
         return bool(self._kafka_sinks) or any(isinstance(given.source, KafkaSource) for given in inputs)
 
     def _open_kafka_sinks(self, spark: Any) -> None:

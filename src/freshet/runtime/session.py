@@ -32,7 +32,7 @@ from freshet.results.arrow import record_batch
 from freshet.results.report import Answer, BooleanAnswer, Report, Solutions
 from freshet.results.write import report_json
 from freshet.runtime.checkpoint import EVERY_SECONDS, Checkpoint
-from freshet.runtime.durable_parts import Position, Registration, StreamOptions, declare_stream, load_quads
+from freshet.runtime.durable_records import Position, Registration, StreamOptions, declare_stream, load_quads
 from freshet.runtime.durable_session import DurableSession
 from freshet.runtime.open_graph import open_graph
 from freshet.runtime.pushing import Pushed, Pushing

@@ -21,7 +21,7 @@ from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import FURTHEST_MS, Elements
 from freshet.rdf.errors import InputError
 from freshet.rdf.terms import is_absolute_iri
-from freshet.runtime.durable_parts import Registration, StreamOptions
+from freshet.runtime.durable_records import Registration, StreamOptions
 
 _LIMIT = "the limit of a query must be a number of seconds"
 _INT64 = np.dtype(np.int64)

@@ -18,15 +18,26 @@ from pyspark.sql import functions as F
 from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.rdf.terms import Iri
 from freshet.rml.functions import FUNCTIONS
+from freshet.rml.mapping_slices import (
+    CHILD,
+    PARENT,
+    JoinSlice,
+    MappingSlice,
+    Statement,
+    join_name,
+    on_side,
+    references_in,
+    references_of,
+    slice_mapping,
+)
 from freshet.rml.model import EachRecord, Expression, Target, Template, TermMap, TermType
 from freshet.rml.model import Mapping as RmlMapping
-from freshet.rml.parts import CHILD, PARENT, JoinPart, Part, Statement, join_name, on_side, references_in, references_of
 from freshet.rml.reader import read_mapping
 from freshet.rml.sources import DatabaseSource, FileSource, LogicalSource
 from freshet.rml.user_functions import UserFunction, load_functions
 from freshet.spark import records
 from freshet.spark.functions import FunctionTable
-from freshet.spark.mapping import parts_of, shapes_of
+from freshet.spark.mapping import shapes_of
 from freshet.spark.nquads import LINES, with_lines
 from freshet.spark.output_files import FORMATS, WITH_GRAPHS, parts_in, write_output
 from freshet.spark.rejects import remove_map_rejects, write_map_rejects
@@ -90,8 +101,8 @@ def load_mapping(mapping_file: Path, options: MapOptions, users: Mapping[str, Us
                 " `freshet run` reads streams",
                 file=mapping.file,
             )
-    for part in parts_of(mapping):
-        for statement in part.triples:
+    for mapping_slice in slice_mapping(mapping):
+        for statement in mapping_slice.triples:
             for name in {target.format for target in statement.targets} or {options.format}:
                 if statement.graph is not None and name not in WITH_GRAPHS:
                     raise InputError(f"the mapping makes named graphs, which {name} cannot hold", file=mapping.file)
@@ -103,7 +114,7 @@ class _Run:
         self._spark = spark
         self._options = options
         self._functions = functions
-        self._parts = _counted(parts_of(mapping))
+        self._slices = _counted(slice_mapping(mapping))
         self._sources = list(dict.fromkeys(triples_map.source for triples_map in mapping.triples_maps))
         self._outputs: dict[Target | None, list[Path]] = {None: []}
 
@@ -116,15 +127,15 @@ class _Run:
         seen = rejected = 0
         unjoined = []
         with tempfile.TemporaryDirectory(prefix=".freshet-map-", dir=home) as folder:
-            for number, part in enumerate(self._parts):
-                counts = self._write_part(part, Path(folder) / str(number))
+            for number, mapping_slice in enumerate(self._slices):
+                counts = self._write_slice(mapping_slice, Path(folder) / str(number))
                 rejected += counts.rejected
-                if isinstance(part, Part):
+                if isinstance(mapping_slice, MappingSlice):
                     seen += counts.records
                 elif not counts.records:
-                    unjoined.append(join_name(part))
+                    unjoined.append(join_name(mapping_slice))
                 if counts.rejected:
-                    self._write_rejects(part, Path(folder) / f"{number}-rejects", number)
+                    self._write_rejects(mapping_slice, Path(folder) / f"{number}-rejects", number)
             for number, (target, folders) in enumerate(self._outputs.items()):
                 if options.distinct and folders:
                     folders = [self._each_once(folders, Path(folder) / f"distinct-{number}")]
@@ -132,10 +143,10 @@ class _Run:
                 write_output(folders, out or None, options.format)
         return MapSummary(seen, rejected, options.rejects, tuple(unjoined))
 
-    def _write_part(self, part: Part | JoinPart, folder: Path) -> _Counts:
+    def _write_slice(self, mapping_slice: MappingSlice | JoinSlice, folder: Path) -> _Counts:
         counts: _Counts | None = None
-        for number, (target, chosen) in enumerate(_by_target(part).items()):
-            frame = self._lines(part, chosen, keep=False)
+        for number, (target, chosen) in enumerate(_by_target(mapping_slice).items()):
+            frame = self._lines(mapping_slice, chosen, keep=False)
             place = folder / str(number)
             if counts is None and not chosen:
                 counts = _count(frame)
@@ -158,21 +169,23 @@ class _Run:
         lines.distinct().orderBy("value").write.text(str(place))
         return place
 
-    def _write_rejects(self, part: Part | JoinPart, folder: Path, number: int) -> None:
+    def _write_rejects(self, mapping_slice: MappingSlice | JoinSlice, folder: Path, number: int) -> None:
         """Read once more what was rejected, with its text: most runs have none, and need not carry it along."""
-        bad = self._lines(part, set(part.triples), keep=True).where(F.col(records.REASON).isNotNull())
+        bad = self._lines(mapping_slice, set(mapping_slice.triples), keep=True).where(F.col(records.REASON).isNotNull())
         kept = F.struct(F.col(records.REASON), F.col(records.FILE), F.col(records.LINE).alias("record"))
         bad.select(F.to_json(kept)).write.text(str(folder))
         write_map_rejects(parts_in(folder), self._options.rejects / f"{number}.json")
 
-    def _lines(self, part: Part | JoinPart, chosen: set[Statement], *, keep: bool) -> DataFrame:
-        if isinstance(part, Part):
-            opened = self._open(part.source, _uses(part.triples), keep)
+    def _lines(self, mapping_slice: MappingSlice | JoinSlice, chosen: set[Statement], *, keep: bool) -> DataFrame:
+        if isinstance(mapping_slice, MappingSlice):
+            opened = self._open(mapping_slice.source, _uses(mapping_slice.triples), keep)
             shape = Shape(opened.many, encoded=opened.encoded)
-            renderer = Renderer(shapes_of(part, shape), nquads=True, functions=self._functions)
-            frame = self._numbered(opened.frame, part.source) if _numbers(part.triples) else opened.frame
-            return with_lines(frame, part.triples, chosen, renderer)
-        return self._joined(part, chosen, keep)
+            renderer = Renderer(shapes_of(mapping_slice, shape), nquads=True, functions=self._functions)
+            frame = opened.frame
+            if _numbers(mapping_slice.triples):
+                frame = self._numbered(frame, mapping_slice.source)
+            return with_lines(frame, mapping_slice.triples, chosen, renderer)
+        return self._joined(mapping_slice, chosen, keep)
 
     def _open(self, source: LogicalSource, uses: _Uses, keep: bool) -> Records:
         return open_records(self._spark, source, uses.texts, encoded=uses.encoded, keep=keep)
@@ -182,31 +195,31 @@ class _Run:
         name = F.concat(F.lit(f"{self._sources.index(source)}x"), F.monotonically_increasing_id())
         return frame.withColumn(RECORD_NUMBER, name)
 
-    def _joined(self, part: JoinPart, chosen: set[Statement], keep: bool) -> DataFrame:
+    def _joined(self, join: JoinSlice, chosen: set[Statement], keep: bool) -> DataFrame:
         """The pairs of records that join, in an order that does not change from run to run."""
         sides, shapes = {}, {}
         for side, source, expressions in (
-            (CHILD, part.child, [condition.child for condition in part.conditions]),
-            (PARENT, part.parent, [condition.parent for condition in part.conditions]),
+            (CHILD, join.child, [condition.child for condition in join.conditions]),
+            (PARENT, join.parent, [condition.parent for condition in join.conditions]),
         ):
             keys = {each.text for term in expressions for each in references_in(term)}
-            uses = _uses(part.triples, side)
+            uses = _uses(join.triples, side)
             opened = self._open(source, _Uses(uses.texts | keys, uses.encoded), keep)
             shapes[side] = Shape(opened.many, encoded=opened.encoded)
-            frame = self._numbered(opened.frame, source) if _numbers(part.triples, side) else opened.frame
+            frame = self._numbered(opened.frame, source) if _numbers(join.triples, side) else opened.frame
             frame = frame.where(F.col(records.REASON).isNull()).withColumn(_ORDER, F.monotonically_increasing_id())
             sides[side] = frame.select(*(F.col(f"`{name}`").alias(f"{side} {name}") for name in frame.columns))
-        known = shapes_of(part, shapes[CHILD], shapes[PARENT])
+        known = shapes_of(join, shapes[CHILD], shapes[PARENT])
         renderer = Renderer(known, nquads=True, functions=self._functions)
         for side in (CHILD, PARENT):
-            for number, condition in enumerate(part.conditions):
+            for number, condition in enumerate(join.conditions):
                 written = condition.child if side == CHILD else condition.parent
                 key = renderer.texts(on_side(_literal(written), side).expression)
                 value = F.explode(joined(key.pieces)) if key.many else joined(key.pieces)
                 sides[side] = sides[side].withColumn(f"{side} {_KEY} {number}", value)
         on = [
             F.col(f"`{CHILD} {_KEY} {number}`") == F.col(f"`{PARENT} {_KEY} {number}`")
-            for number in range(len(part.conditions))
+            for number in range(len(join.conditions))
         ]
         # Spark cannot tell how much comes out of a file: left alone it takes every side for small, and collects it.
         pairs = sides[CHILD].join(sides[PARENT].hint("merge"), on, "inner")
@@ -216,7 +229,7 @@ class _Run:
             records.FILE: F.col(f"`{CHILD} {records.FILE}`"),
             records.LINE: F.col(f"`{CHILD} {records.LINE}`"),
         }
-        return with_lines(pairs.withColumns(places), part.triples, chosen, renderer)
+        return with_lines(pairs.withColumns(places), join.triples, chosen, renderer)
 
 
 class _Counts(NamedTuple):
@@ -229,18 +242,20 @@ def _count(frame: DataFrame) -> _Counts:
     return _Counts(row[0], row[1])
 
 
-def _counted(parts: list[Part | JoinPart]) -> list[Part | JoinPart]:
-    """The parts, with one of its own for each source that only joins read: its rejects count too."""
-    own = {part.source for part in parts if isinstance(part, Part)}
-    both = [source for part in parts if isinstance(part, JoinPart) for source in (part.child, part.parent)]
-    alone: list[Part | JoinPart] = [Part(source, ()) for source in dict.fromkeys(both) if source not in own]
-    return parts + alone
+def _counted(slices: list[MappingSlice | JoinSlice]) -> list[MappingSlice | JoinSlice]:
+    """The slices, with one of its own for each source that only joins read: its rejects count too."""
+    own = {each.source for each in slices if isinstance(each, MappingSlice)}
+    both = [source for each in slices if isinstance(each, JoinSlice) for source in (each.child, each.parent)]
+    alone: list[MappingSlice | JoinSlice] = [
+        MappingSlice(source, ()) for source in dict.fromkeys(both) if source not in own
+    ]
+    return slices + alone
 
 
-def _by_target(part: Part | JoinPart) -> dict[Target | None, set[Statement]]:
+def _by_target(mapping_slice: MappingSlice | JoinSlice) -> dict[Target | None, set[Statement]]:
     """The statements that go to each target; None is the usual output."""
     found: dict[Target | None, set[Statement]] = {}
-    for statement in part.triples:
+    for statement in mapping_slice.triples:
         targets: list[Target | None] = [*sorted(statement.targets, key=str)]
         for target in targets or [None]:
             found.setdefault(target, set()).add(statement)

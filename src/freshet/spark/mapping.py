@@ -18,15 +18,13 @@ from freshet.rdf.batch import Frame, Layout, Slot
 from freshet.rdf.errors import UnsupportedError
 from freshet.rdf.terms import XSD_STRING, BlankNode, Iri, Literal, Term
 from freshet.rml import kinds
+from freshet.rml.mapping_slices import CHILD, PARENT, JoinSlice, MappingSlice, Statement, references_of, slice_mapping
 from freshet.rml.model import Call, EachRecord, Reference, Template, TermMap, TermType
 from freshet.rml.model import Mapping as RmlMapping
-from freshet.rml.parts import CHILD, PARENT, JoinPart, Part, Statement, parts_of, references_of
 from freshet.rml.sources import Formulation
 from freshet.spark import records
 from freshet.spark.functions import FunctionTable
 from freshet.spark.term_columns import Rendered, Renderer, Shape, fused, joined
-
-__all__ = ["CompiledMapping", "JoinPart", "Part", "compile_mapping", "compile_part", "parts_of", "shapes_of"]
 
 _UNKNOWN = Shape()
 _JSON_KINDS = (kinds.INTEGER, kinds.REAL, kinds.BOOLEAN)
@@ -78,35 +76,39 @@ def compile_mapping(
 ) -> CompiledMapping:
     """The columns for all triples maps of a mapping, as of one source; of triples with constant predicates only the
     `wanted` ones, all where it is None."""
-    parts = parts_of(mapping)
-    for part in parts:
-        if isinstance(part, JoinPart):
+    slices = slice_mapping(mapping)
+    for each in slices:
+        if isinstance(each, JoinSlice):
             raise UnsupportedError("a join with another source has no place in a single stream", file=mapping.file)
     formulation = mapping.triples_maps[0].source.formulation
-    statements = [statement for part in parts for statement in part.triples]
+    statements = [statement for each in slices for statement in each.triples]
     return _compiled(
         statements, wanted, blank_scope, formulation, {"": Shape(kinds=_KINDS.get(formulation, ()))}, functions
     )
 
 
-def compile_part(
-    part: Part | JoinPart,
+def compile_slice(
+    mapping_slice: MappingSlice | JoinSlice,
     wanted: frozenset[str] | None,
     blank_scope: str,
     functions: FunctionTable | None = None,
 ) -> CompiledMapping:
-    """The columns for a part of a mapping. References of a join say of which side they are, and so do their columns."""
-    source = part.child if isinstance(part, JoinPart) else part.source
-    return _compiled(part.triples, wanted, blank_scope, source.formulation, shapes_of(part), functions)
+    """The columns for a slice of a mapping. References of a join name their side, and so do their columns."""
+    source = mapping_slice.child if isinstance(mapping_slice, JoinSlice) else mapping_slice.source
+    return _compiled(
+        mapping_slice.triples, wanted, blank_scope, source.formulation, shapes_of(mapping_slice), functions
+    )
 
 
-def shapes_of(part: Part | JoinPart, own: Shape = _UNKNOWN, parent: Shape = _UNKNOWN) -> dict[str, Shape]:
-    """What the columns of a part's records are: what is known of them, with the kinds that their values may have."""
-    if isinstance(part, Part):
-        return {"": own._replace(kinds=_KINDS.get(part.source.formulation, ()))}
+def shapes_of(
+    mapping_slice: MappingSlice | JoinSlice, own: Shape = _UNKNOWN, parent: Shape = _UNKNOWN
+) -> dict[str, Shape]:
+    """What the columns of a slice's records are: what is known of them, with the kinds that their values may have."""
+    if isinstance(mapping_slice, MappingSlice):
+        return {"": own._replace(kinds=_KINDS.get(mapping_slice.source.formulation, ()))}
     return {
-        CHILD: own._replace(kinds=_KINDS.get(part.child.formulation, ())),
-        PARENT: parent._replace(kinds=_KINDS.get(part.parent.formulation, ())),
+        CHILD: own._replace(kinds=_KINDS.get(mapping_slice.child.formulation, ())),
+        PARENT: parent._replace(kinds=_KINDS.get(mapping_slice.parent.formulation, ())),
     }
 
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from freshet.rml.mapping_slices import Statement
 from freshet.rml.model import TermMap
-from freshet.rml.parts import Statement
 from freshet.spark import records
 from freshet.spark.term_columns import Piece, Rendered, Renderer, fused, joined
 

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterator
 from pyspark.sql import SparkSession
 
 from freshet.rdf.errors import FreshetError, InputError
+from freshet.rml.mapping_slices import references_in, references_of
 from freshet.rml.model import Expression, Mapping, ParentObject, TermMap, TriplesMap
-from freshet.rml.parts import references_in, references_of
 from freshet.rml.sources import LogicalSource
 from freshet.spark.sources.open import open_records
 

@@ -15,8 +15,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from freshet.rdf.batch import Layout
+from freshet.rml.mapping_slices import CHILD, PARENT, JoinSlice, MappingSlice, calls_in, calls_of, references_in
 from freshet.rml.model import Expression
-from freshet.rml.parts import CHILD, PARENT, JoinPart, Part, calls_in, calls_of, references_in
 from freshet.rml.sources import FolderSource, KafkaSource, MqttSource
 from freshet.rml.stream_inputs import StreamInput
 from freshet.rml.user_functions import UserFunction
@@ -26,7 +26,7 @@ from freshet.spark.csv_header import files_with_other_header
 from freshet.spark.functions import FunctionTable
 from freshet.spark.live.open import Reading, open_documents
 from freshet.spark.live.trouble import trouble_of
-from freshet.spark.mapping import CompiledMapping, compile_part
+from freshet.spark.mapping import CompiledMapping, compile_slice
 from freshet.spark.rejects import write_rejects
 from freshet.spark.running import RunningStream
 from freshet.spark.stream_records import TimedRecords, Wanted, read_records
@@ -45,14 +45,14 @@ class OnBatch(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StreamSpec:
-    """What a stream, or a part of one, is read from, and how it is mapped.
+    """What a stream, or a sub-stream, is read from, and how it is mapped.
 
-    There is one input, or those of a join's child and parent. Without a part it is timed N-Triples.
+    There is one input, or those of a join's child and parent. Without a slice of a mapping it is timed N-Triples.
     """
 
     name: str
     inputs: tuple[StreamInput, ...]
-    part: Part | JoinPart | None = None
+    mapping_slice: MappingSlice | JoinSlice | None = None
     blank_scope: str = ""
     wanted: frozenset[str] | None = None
     lateness_ms: int = 0
@@ -67,14 +67,16 @@ class EncodedStream:
         self.spec = spec
         self._header = ""
         self._mapping: CompiledMapping | None = None
-        if spec.part is None:
+        if spec.mapping_slice is None:
             self.layout = Layout(((0, 1, 2),), (("", ""),) * 3)
         else:
-            self._mapping = compile_part(spec.part, spec.wanted, spec.blank_scope, FunctionTable(spec.functions))
+            self._mapping = compile_slice(
+                spec.mapping_slice, spec.wanted, spec.blank_scope, FunctionTable(spec.functions)
+            )
             self.layout = self._mapping.layout
 
     @property
-    def made_from(self) -> str:
+    def fingerprint_inputs(self) -> str:
         """What a checkpoint depends on beside the layout: the records, what is referred to in them, how they join, and
         the code of the user's functions that are called.
 
@@ -82,18 +84,22 @@ class EncodedStream:
         """
         inputs = [_described(given) for given in self.spec.inputs]
         terms = () if self._mapping is None else self._mapping.terms
-        part = self.spec.part
+        mapping_slice = self.spec.mapping_slice
         calls = [call for term in terms for call in calls_of(term)]
         join = None
-        if isinstance(part, JoinPart):
-            join = part.conditions, replace(self._window(part), most_waiting=1)  # a limit changes nothing that is kept
-            calls += [call for each in part.conditions for side in (each.child, each.parent) for call in calls_in(side)]
+        if isinstance(mapping_slice, JoinSlice):
+            conditions = mapping_slice.conditions
+            join = (
+                conditions,
+                replace(self._window(mapping_slice), most_waiting=1),
+            )  # limits change nothing in the state
+            calls += [call for each in conditions for side in (each.child, each.parent) for call in calls_in(side)]
         called = {call.function.value for call in calls}
         code = sorted((name, own.code) for name, own in self.spec.functions.items() if name in called)
         return repr((inputs, terms, join, code))
 
-    def _window(self, part: JoinPart) -> JoinWindow:
-        return self.spec.window or part.window or JoinWindow()
+    def _window(self, join: JoinSlice) -> JoinWindow:
+        return self.spec.window or join.window or JoinWindow()
 
     def start(
         self,
@@ -112,7 +118,7 @@ class EncodedStream:
             found = (trouble_of(given.source, reading.spool) for given, reading in inputs)
             return next(filter(None, found), "")
 
-        running = RunningStream(self.spec.name, trouble, joins=isinstance(self.spec.part, JoinPart))
+        running = RunningStream(self.spec.name, trouble, joins=isinstance(self.spec.mapping_slice, JoinSlice))
 
         def take(batch: DataFrame, number: int) -> None:
             began = time.perf_counter()
@@ -174,8 +180,8 @@ class EncodedStream:
             documents = open_documents(given.source, reading)
             one_line = isinstance(given.source, FolderSource) and not given.whole_files
             return self._shipped(timed_records(documents, self.spec.blank_scope, one_line=one_line))
-        if isinstance(self.spec.part, JoinPart):
-            frame, many = self._joined(self.spec.part, mapping, readings)
+        if isinstance(self.spec.mapping_slice, JoinSlice):
+            frame, many = self._joined(self.spec.mapping_slice, mapping, readings)
             return self._shipped(mapping.encode(frame, many))
         wanted = Wanted(mapping.references, mapping.kinds, not mapping.always_fits)
         found = read_records(self.spec.inputs[0], wanted, readings[0])
@@ -185,23 +191,23 @@ class EncodedStream:
         return self._shipped(mapping.encode(found.frame, {"": found.many}))
 
     def _joined(
-        self, part: JoinPart, mapping: CompiledMapping, readings: list[Reading]
+        self, join: JoinSlice, mapping: CompiledMapping, readings: list[Reading]
     ) -> tuple[DataFrame, dict[str, frozenset[str]]]:
         """Pairs of records, and which references of each side have arrays.
 
-        Records that cannot be read are among the rejects of the parts of their own sources; here they are counted, as
-        those parts may need less of them.
+        Records that cannot be read are among the rejects of the slices of their own sources; here they are counted, as
+        those slices may need less of them.
         """
-        child = self._side(CHILD, [each.child for each in part.conditions], mapping, 0, readings[0])
-        parent = self._side(PARENT, [each.parent for each in part.conditions], mapping, 1, readings[1])
-        keys = [_key_name(at) for at in range(len(part.conditions))]
+        child = self._side(CHILD, [each.child for each in join.conditions], mapping, 0, readings[0])
+        parent = self._side(PARENT, [each.parent for each in join.conditions], mapping, 1, readings[1])
+        keys = [_key_name(at) for at in range(len(join.conditions))]
         pairs = window_join(
             child.frame,
             parent.frame,
             child_key=keys,
             parent_key=keys,
             time=records.TIME,
-            window=self._window(part),
+            window=self._window(join),
             lateness_ms=self.spec.lateness_ms,
         )
         arrived = F.greatest(f"`{CHILD_PREFIX}{records.ARRIVED}`", f"`{PARENT_PREFIX}{records.ARRIVED}`")
@@ -241,9 +247,11 @@ class EncodedStream:
 
 
 def _described(given: StreamInput) -> tuple[object, ...]:
-    cut, source = given.cut, given.source
+    logical, source = given.logical_source, given.source
     topic = source.topic if isinstance(source, KafkaSource | MqttSource) else None
-    cutting = None if cut is None else (str(cut.formulation), cut.iterator, sorted(cut.nulls), sorted(cut.namespaces))
+    cutting = None
+    if logical is not None:
+        cutting = str(logical.formulation), logical.iterator, sorted(logical.nulls), sorted(logical.namespaces)
     return type(source).__name__, topic, cutting, given.time_reference, given.time_form, given.whole_files
 
 

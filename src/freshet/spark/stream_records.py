@@ -42,13 +42,13 @@ def read_records(given: StreamInput, wanted: Wanted, reading: Reading, *, single
 
     `single` says that one header is enough for a folder of CSV files, since somebody looks at those of the files.
     """
-    assert given.cut is not None
+    assert given.logical_source is not None
     arrival = given.time_form == ARRIVAL
-    time = None if arrival else reference(given.time_reference, given.cut.formulation)
+    time = None if arrival else reference(given.time_reference, given.logical_source.formulation)
     asked = wanted.references if time is None else wanted.references | {time}
     header = ""
     many: frozenset[str] = frozenset()
-    if _is_plain_json(given.cut, asked):
+    if _is_plain_json(given.logical_source, asked):
         in_kernel = time is not None and given.time_form == "iso"
         parsed = records.json_records(
             open_documents(given.source, reading),
@@ -65,10 +65,10 @@ def read_records(given: StreamInput, wanted: Wanted, reading: Reading, *, single
         header = found
         _check_columns(column_names(header), asked, given.source)
         lines = records.without_blank_lines(open_documents(given.source, reading))
-        parsed = records.csv_records(lines, header, column_names(header), given.cut.nulls)
+        parsed = records.csv_records(lines, header, column_names(header), given.logical_source.nulls)
     else:
         documents = open_documents(given.source, reading._replace(whole_files=_takes_whole_files(given)))
-        read = parse_documents(documents, given.cut, sorted(each.text for each in asked))
+        read = parse_documents(documents, given.logical_source, sorted(each.text for each in asked))
         parsed, many = read.frame, read.many
     return TimedRecords(_timed(parsed, given, time, many), many, header)
 
@@ -90,9 +90,13 @@ def _timed(parsed: DataFrame, given: StreamInput, time: Reference | None, many: 
     return timed.withColumn(records.REASON, F.coalesce(*reasons))
 
 
-def _is_plain_json(cut: LogicalSource, references: Iterable[Reference]) -> bool:
+def _is_plain_json(logical_source: LogicalSource, references: Iterable[Reference]) -> bool:
     """Whether a kernel reads it whole: a document is a record, and references follow names, none into another."""
-    if cut.formulation is not Formulation.JSON or (cut.iterator or "$") != "$" or cut.nulls:
+    if (
+        logical_source.formulation is not Formulation.JSON
+        or (logical_source.iterator or "$") != "$"
+        or logical_source.nulls
+    ):
         return False
     paths = [names_of(each.text) for each in references]
     if any(path is None for path in paths):
@@ -102,13 +106,17 @@ def _is_plain_json(cut: LogicalSource, references: Iterable[Reference]) -> bool:
 
 
 def _is_csv_lines(given: StreamInput) -> bool:
-    cut = given.cut
-    return isinstance(given.source, FolderSource) and cut is not None and cut.formulation is Formulation.CSV
+    logical_source = given.logical_source
+    return (
+        isinstance(given.source, FolderSource)
+        and logical_source is not None
+        and logical_source.formulation is Formulation.CSV
+    )
 
 
 def _takes_whole_files(given: StreamInput) -> bool:
-    assert given.cut is not None
-    return given.whole_files or given.cut.formulation in (Formulation.XML, Formulation.CSV)
+    assert given.logical_source is not None
+    return given.whole_files or given.logical_source.formulation in (Formulation.XML, Formulation.CSV)
 
 
 def _check_columns(columns: list[str], references: Iterable[Reference], source: FolderSource) -> None:

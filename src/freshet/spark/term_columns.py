@@ -13,8 +13,8 @@ from pyspark.sql import functions as F
 from freshet.rdf.errors import UnsupportedError
 from freshet.rdf.terms import XSD, BlankNode, Iri, Literal, Term, term_key
 from freshet.rml import kinds
+from freshet.rml.mapping_slices import calls_of, references_in, references_of
 from freshet.rml.model import Call, EachRecord, Expression, Reference, Template, TermMap, TermType
-from freshet.rml.parts import calls_of, references_in, references_of
 from freshet.rml.reader_terms import LANGUAGE_PATTERN
 from freshet.spark import records
 from freshet.spark.functions import LISTS, TAKES_LIST, FunctionTable

@@ -23,10 +23,10 @@ _BLANK, _END, _WORD = "BLANK", "END", "WORD"
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """What to do with a rule once all its parts are there.
+    """What to do with a rule once all its children are there.
 
-    `steps` lists the parts to keep, in order: -1 is the gap that an absent part leaves; True is a part whose own
-    children are taken instead. `data` is the name of the tree to make, or None where the parts go to the rule above.
+    `steps` lists the children to keep, in order: -1 is the gap that an absent child leaves; True is a child whose own
+    children are taken instead. `data` is the name of the tree to make, or None where the children go to the rule above.
     """
 
     origin: str
@@ -36,21 +36,21 @@ class Reduction:
     data: str | None
     unwraps: bool
 
-    def apply(self, parts: list[Any], start: int) -> Any:
-        """The parts as the rule above wants to see them."""
+    def apply(self, children: list[Any], start: int) -> Any:
+        """The children as the rule above wants to see them."""
         if self.keeps_all:
-            kept = parts
+            kept = children
         else:
             kept = []
             for index, inline in self.steps:
                 if index < 0:
                     kept.append(None)
                 elif not inline:
-                    kept.append(parts[index])
+                    kept.append(children[index])
                 elif kept:
-                    kept += parts[index]
+                    kept += children[index]
                 else:
-                    kept = parts[index]  # nobody else holds this list, so a long one is not copied at every step
+                    kept = children[index]  # nobody else holds this list, so a long one is not copied at every step
         if self.unwraps and len(kept) == 1:
             return kept[0]
         return kept if self.data is None else Tree(self.data, kept, start)
@@ -86,11 +86,11 @@ class Driver:
             while (action := row.get(kind)).__class__ is Reduction:
                 size = action.size
                 if size:
-                    parts, at = values[-size:], starts[-size]
+                    children, at = values[-size:], starts[-size]
                     del values[-size:], starts[-size:], states[-size:]
                 else:
-                    parts, at = [], start
-                value = action.apply(parts, at)
+                    children, at = [], start
+                value = action.apply(children, at)
                 state = table[states[-1]][action.origin]
                 if state == last and kind == _END:
                     return cast(Tree, value)

@@ -27,7 +27,7 @@ from freshet.rdf.terms import Literal
 from freshet.syntax.functions import SYNONYMS, similar, wrong_count
 from freshet.syntax.source import Source
 from freshet.syntax.transform_terms import TermTransformer
-from freshet.syntax.tree import Part, Token, Tree, offset, tokens, trees
+from freshet.syntax.tree import Child, Token, Tree, offset, tokens, trees
 
 _MISPLACED = "an aggregate can only stand in SELECT, HAVING and ORDER BY"
 _NESTED = "an aggregate cannot stand inside another aggregate"
@@ -47,7 +47,7 @@ class Grouping:
 def chain(make: Callable[[Operand, Operand], Operand], operands: Sequence[Operand]) -> Operand:
     """Operands of an associative operator as a tree: as written up to sixteen, in halves where there are more.
 
-    Programs write filters and unions of a thousand parts; a tree as deep as that would be too deep to walk.
+    Programs write filters and unions of a thousand operands; a tree as deep as that would be too deep to walk.
     """
     if len(operands) > _LONGEST_LEFT_DEEP:
         middle = len(operands) // 2
@@ -70,39 +70,39 @@ class ExpressionTransformer(TermTransformer, ABC):
     def group(self, branch: Tree) -> Node:
         """The group graph pattern of EXISTS."""
 
-    def expression(self, part: Part) -> Expression:
+    def expression(self, child: Child) -> Expression:
         """Any expression."""
-        if isinstance(part, Token):
-            return self._operand(part)
-        match part.data:
+        if isinstance(child, Token):
+            return self._operand(child)
+        match child.data:
             case "or_expression":
-                return chain(Or, [self.expression(child) for child in _parts(part)])
+                return chain(Or, [self.expression(each) for each in _children(child)])
             case "and_expression":
-                return chain(And, [self.expression(child) for child in _parts(part)])
+                return chain(And, [self.expression(each) for each in _children(child)])
             case "compare":
-                left, operator, right = _parts(part)
+                left, operator, right = _children(child)
                 return Compare(str(operator), self.expression(left), self.expression(right))
             case "in_list" | "not_in_list":
-                operand, choices = _parts(part)
-                return In(self.expression(operand), self._expressions(choices), part.data == "not_in_list")
+                operand, choices = _children(child)
+                return In(self.expression(operand), self._expressions(choices), child.data == "not_in_list")
             case "additive" | "multiplicative":
-                return self._arithmetic(part)
+                return self._arithmetic(child)
             case "not":
-                return Not(self.expression(_parts(part)[0]))
+                return Not(self.expression(_children(child)[0]))
             case "negate":
-                return Negate(self.expression(_parts(part)[-1]))
+                return Negate(self.expression(_children(child)[-1]))
             case "plus":
-                return Negate(Negate(self.expression(_parts(part)[-1])))
+                return Negate(Negate(self.expression(_children(child)[-1])))
             case "function_call":
-                return self._function_call(part)
+                return self._function_call(child)
             case "iri_call":
-                return self._iri_call(part)
+                return self._iri_call(child)
             case "aggregate":
-                return self._aggregate(part)
+                return self._aggregate(child)
             case "exists" | "not_exists":
-                return Exists(self.group(trees(part)[0]), part.data == "not_exists")
+                return Exists(self.group(trees(child)[0]), child.data == "not_exists")
             case _:
-                return Constant(self.literal(part))
+                return Constant(self.literal(child))
 
     def _operand(self, token: Token) -> Expression:
         if token.type != "VAR":
@@ -112,24 +112,24 @@ class ExpressionTransformer(TermTransformer, ABC):
             self.grouping.variables.append((variable, offset(token)))
         return variable
 
-    def _expressions(self, part: Part) -> tuple[Expression, ...]:
-        assert not isinstance(part, Token)
-        return tuple(self.expression(child) for child in _parts(part))
+    def _expressions(self, child: Child) -> tuple[Expression, ...]:
+        assert not isinstance(child, Token)
+        return tuple(self.expression(each) for each in _children(child))
 
     def _arithmetic(self, branch: Tree) -> Expression:
         """`a + b - c`; a sign that has stuck to a number, as in `a -1`, is the operator all the same."""
-        parts = iter(_parts(branch))
-        result = self.expression(next(parts))
-        for part in parts:
-            if isinstance(part, Token):
-                result = Arithmetic(str(part), result, self.expression(next(parts)))
+        children = iter(_children(branch))
+        result = self.expression(next(children))
+        for child in children:
+            if isinstance(child, Token):
+                result = Arithmetic(str(child), result, self.expression(next(children)))
             else:
-                sign, operand = self._signed_product(part)
+                sign, operand = self._signed_product(child)
                 result = Arithmetic(sign, result, operand)
         return result
 
     def _signed_product(self, branch: Tree) -> tuple[str, Expression]:
-        number, *rest = _parts(branch)
+        number, *rest = _children(branch)
         assert isinstance(number, Token)
         literal = self.literal(number)
         operand: Expression = Constant(Literal(literal.lexical[1:], literal.datatype))
@@ -138,7 +138,7 @@ class ExpressionTransformer(TermTransformer, ABC):
         return literal.lexical[0], operand
 
     def _function_call(self, branch: Tree) -> Expression:
-        name, arguments = _parts(branch)
+        name, arguments = _children(branch)
         assert isinstance(name, Token)
         if name.type == "WORD":
             near = similar(name)
@@ -153,7 +153,7 @@ class ExpressionTransformer(TermTransformer, ABC):
         return Call(function, operands)
 
     def _iri_call(self, branch: Tree) -> Expression:
-        name, arguments = _parts(branch)
+        name, arguments = _children(branch)
         assert isinstance(name, Token)
         if not isinstance(arguments, Token) and arguments.data == "distinct_list":
             message = "DISTINCT in the call of an extension function is not supported"
@@ -161,15 +161,15 @@ class ExpressionTransformer(TermTransformer, ABC):
         return Call(self.iri(name).value, self._expressions(arguments))
 
     def _aggregate(self, branch: Tree) -> Expression:
-        name, distinct, part, *separator = branch.children
+        name, distinct, child, *separator = branch.children
         assert isinstance(name, Token)
         grouping, reason = self.grouping, self._no_aggregate
         if grouping is None:
             raise self.source.error(reason, offset(name))
         operand = None
-        if not (isinstance(part, Token) and part.type == "STAR"):
+        if not (isinstance(child, Token) and child.type == "STAR"):
             self.grouping, self._no_aggregate = None, _NESTED
-            operand = self.expression(part)
+            operand = self.expression(child)
             self.grouping, self._no_aggregate = grouping, reason
         between = separator[-1] if separator else None
         aggregate = Aggregate(
@@ -181,6 +181,6 @@ class ExpressionTransformer(TermTransformer, ABC):
         return grouping.aggregates.setdefault(aggregate, Variable(f".agg{len(grouping.aggregates)}"))
 
 
-def _parts(branch: Tree) -> list[Part]:
-    """The children, without the gaps that optional parts leave."""
+def _children(branch: Tree) -> list[Child]:
+    """The children, without the gaps that optional children leave."""
     return [child for child in branch.children if child is not None]

@@ -29,7 +29,7 @@ from freshet.syntax.source import Source
 from freshet.syntax.transform_expressions import chain
 from freshet.syntax.transform_triples import Step
 from freshet.syntax.transform_windows import WindowTransformer
-from freshet.syntax.tree import Part, Token, Tree, offset, tokens, trees
+from freshet.syntax.tree import Child, Token, Tree, offset, tokens, trees
 
 EMPTY = BGP(())
 
@@ -103,7 +103,7 @@ class PatternTransformer(WindowTransformer, ABC):
             case "group":
                 return self.group(branch)
             case "union":
-                return chain(Union, [self.group(part) for part in trees(branch)])
+                return chain(Union, [self.group(child) for child in trees(branch)])
             case "graph":
                 return Graph(self.variable_or_iri(tokens(branch)[0]), self.group(trees(branch)[0]))
             case "window":
@@ -123,9 +123,9 @@ class PatternTransformer(WindowTransformer, ABC):
                 return self.sub_select(branch)
 
     def _bind(self, node: Node, branch: Tree) -> Node:
-        part, token = branch.children
+        child, token = branch.children
         assert isinstance(token, Token)
-        expression, variable = self.expression(part), self.variable(token)
+        expression, variable = self.expression(child), self.variable(token)
         if variable in variables_in_scope(node):
             raise self.source.error(f"{variable} is bound in this group already", offset(token))
         return Extend(node, variable, expression)
@@ -163,18 +163,18 @@ class PatternTransformer(WindowTransformer, ABC):
             variables[variable] = None
         return tuple(variables)
 
-    def _cell(self, part: Part) -> Term | None:
-        return None if isinstance(part, Token) and part.type == "UNDEF" else self.constant(part)
+    def _cell(self, child: Child) -> Term | None:
+        return None if isinstance(child, Token) and child.type == "UNDEF" else self.constant(child)
 
 
 def _with_steps(node: Node, steps: list[Step]) -> Node:
     """Adjacent triple patterns are one basic graph pattern; a path stands by itself."""
     for is_path, run in groupby(steps, key=lambda step: isinstance(step, PathPattern)):
-        parts = list(run)
+        steps = list(run)
         if is_path:
-            for path in parts:
+            for path in steps:
                 assert isinstance(path, PathPattern)
                 node = join(node, path)
         else:
-            node = join(node, BGP(tuple(step for step in parts if isinstance(step, TriplePattern))))
+            node = join(node, BGP(tuple(step for step in steps if isinstance(step, TriplePattern))))
     return node

@@ -17,7 +17,7 @@ _COMPARISONS = {"ACCURACY": ">=", "LATENCY": "<="}
 
 
 @dataclass(frozen=True, slots=True)
-class Registration:
+class RegisterClause:
     """What REGISTER says."""
 
     name: str | None = None
@@ -34,7 +34,7 @@ class QueryTransformer(SolutionTransformer):
         for prologue in (before, after):
             if isinstance(prologue, Tree):
                 self.prologue(prologue)
-        registered = self._register(register) if isinstance(register, Tree) else Registration()
+        registered = self._register(register) if isinstance(register, Tree) else RegisterClause()
         assert isinstance(body, Tree)
         datasets = next(tree for tree in trees(body) if tree.data == "datasets")
         self._declare_windows(datasets)
@@ -55,20 +55,20 @@ class QueryTransformer(SolutionTransformer):
             prefixes=tuple(self.prefixes.items()),
         )
 
-    def _register(self, branch: Tree) -> Registration:
+    def _register(self, branch: Tree) -> RegisterClause:
         if branch.data == "register":
             operator, name = branch.children
             assert isinstance(operator, Tree)
             assert isinstance(name, Token)
             word = tokens(operator)[0]
             self.mark(Dialect.RSPQL, f"REGISTER {word.upper()}", branch)
-            return Registration(self.iri(name).value, StreamOperator(word.lower()))
+            return RegisterClause(self.iri(name).value, StreamOperator(word.lower()))
         if self.dialect is Dialect.SPARQL:
             raise self.source.error("REGISTER is not SPARQL 1.1, as which the query is to be read", offset(branch))
         name, computed = branch.children
         assert isinstance(name, Token)
         chosen = self.iri(name).value if name.type in ("IRIREF", "PNAME") else str(name)
-        return Registration(chosen, period_ms=self.period_ms(computed) if isinstance(computed, Tree) else None)
+        return RegisterClause(chosen, period_ms=self.period_ms(computed) if isinstance(computed, Tree) else None)
 
     def _constraints(self, branch: Tree) -> tuple[float | None, int | None]:
         """`WITH ACCURACY >= 0.75` and `WITH LATENCY <= 200 ms`"""
@@ -110,24 +110,24 @@ class QueryTransformer(SolutionTransformer):
 
     def _form(self, branch: Tree) -> Query:
         """The query without what stands before its pattern."""
-        parts, values = trees(branch), branch.children[-1]
-        modifiers = next(part for part in parts if part.data == "modifiers")
+        children, values = trees(branch), branch.children[-1]
+        modifiers = next(child for child in children if child.data == "modifiers")
         match branch.data:
             case "select_query":
-                return Query(QueryForm.SELECT, self.select(parts[0], self.group(parts[2]), modifiers, values))
+                return Query(QueryForm.SELECT, self.select(children[0], self.group(children[2]), modifiers, values))
             case "ask_query":
-                return Query(QueryForm.ASK, self.modified(self.group(parts[1]), modifiers, values))
+                return Query(QueryForm.ASK, self.modified(self.group(children[1]), modifiers, values))
             case "construct_query":
-                template = self.template(parts[0])
-                root = self.modified(self.group(parts[2]), modifiers, values)
+                template = self.template(children[0])
+                root = self.modified(self.group(children[2]), modifiers, values)
                 return Query(QueryForm.CONSTRUCT, root, template=template)
             case "construct_where_query":
-                template = self.template(parts[1])
-                root = self.modified(self._template_pattern(parts[1]), modifiers, values)
+                template = self.template(children[1])
+                root = self.modified(self._template_pattern(children[1]), modifiers, values)
                 return Query(QueryForm.CONSTRUCT, root, template=template)
             case _:
-                pattern = self.group(parts[2]) if parts[2].data == "group" else EMPTY
-                resources = self._resources(parts[0], pattern)
+                pattern = self.group(children[2]) if children[2].data == "group" else EMPTY
+                resources = self._resources(children[0], pattern)
                 return Query(QueryForm.DESCRIBE, self.modified(pattern, modifiers, values), resources=resources)
 
     def _template_pattern(self, branch: Tree) -> Node:

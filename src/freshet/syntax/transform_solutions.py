@@ -20,7 +20,7 @@ from freshet.algebra.nodes import (
 from freshet.algebra.scope import variables_in_scope, visible_variables
 from freshet.syntax.transform_expressions import Grouping
 from freshet.syntax.transform_patterns import PatternTransformer, join, with_filters
-from freshet.syntax.tree import Part, Token, Tree, offset, tokens, trees
+from freshet.syntax.tree import Child, Token, Tree, offset, tokens, trees
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +71,12 @@ class SolutionTransformer(PatternTransformer, ABC):
         clause, where, modifiers, *_ = trees(branch)
         return self.select(clause, self.group(where), modifiers, values)
 
-    def select(self, clause: Tree, pattern: Node, modifiers: Tree, values: Part | None) -> Node:
+    def select(self, clause: Tree, pattern: Node, modifiers: Tree, values: Child | None) -> Node:
         """A SELECT query over a pattern."""
-        how, *parts = clause.children
-        star = parts[0] if isinstance(parts[0], Token) and parts[0].type == "STAR" else None
+        how, *children = clause.children
+        star = children[0] if isinstance(children[0], Token) and children[0].type == "STAR" else None
         outer, self.grouping = self.grouping, Grouping()
-        items = [] if star else [self._item(part) for part in parts]
+        items = [] if star else [self._item(child) for child in children]
         uses = list(self.grouping.variables)
         read = self._modifiers(modifiers, pattern, self.grouping)
         self.grouping = outer
@@ -97,22 +97,22 @@ class SolutionTransformer(PatternTransformer, ABC):
             node = Distinct(node) if how.type == "DISTINCT" else Reduced(node)
         return read.sliced(node)
 
-    def modified(self, pattern: Node, modifiers: Tree, values: Part | None) -> Node:
+    def modified(self, pattern: Node, modifiers: Tree, values: Child | None) -> Node:
         """The pattern of a query that is no SELECT, with its modifiers."""
         self.grouping = Grouping()
         read = self._modifiers(modifiers, pattern, self.grouping)
         self.grouping = None
         return read.sliced(read.ordered(self._with_values(read.grouped(pattern), values)))
 
-    def _with_values(self, node: Node, values: Part | None) -> Node:
+    def _with_values(self, node: Node, values: Child | None) -> Node:
         return join(node, self.values(values)) if isinstance(values, Tree) else node
 
     # ---- SELECT
 
-    def _item(self, part: Part) -> Item:
-        if isinstance(part, Token):
-            return Item(self.variable(part), None, offset(part))
-        expression, name = part.children
+    def _item(self, child: Child) -> Item:
+        if isinstance(child, Token):
+            return Item(self.variable(child), None, offset(child))
+        expression, name = child.children
         assert isinstance(name, Token)
         return Item(self.variable(name), self.expression(expression), offset(name))
 
@@ -140,7 +140,7 @@ class SolutionTransformer(PatternTransformer, ABC):
         """All modifiers; afterwards `grouping` has every aggregate, so this comes after the items of SELECT."""
         group_by, having, order_by, slice_ = branch.children
         keys, computed = self._keys(group_by, pattern) if isinstance(group_by, Tree) else (None, ())
-        conditions = [self.expression(part) for part in having.children] if isinstance(having, Tree) else []
+        conditions = [self.expression(child) for child in having.children] if isinstance(having, Tree) else []
         order = tuple(self._order_condition(each) for each in trees(order_by)) if isinstance(order_by, Tree) else ()
         if keys is None and grouping.aggregates:
             keys = ()
@@ -156,11 +156,11 @@ class SolutionTransformer(PatternTransformer, ABC):
         in_scope = set(variables_in_scope(pattern))
         keys: dict[Variable, None] = {}
         computed: list[tuple[Variable, Expression]] = []
-        for part in branch.children:
-            if isinstance(part, Token):
-                keys[self.variable(part)] = None
+        for child in branch.children:
+            if isinstance(child, Token):
+                keys[self.variable(child)] = None
                 continue
-            expression, name = part.children if part.data == "group_expression" else (part, None)
+            expression, name = child.children if child.data == "group_expression" else (child, None)
             if isinstance(expression, Token) and expression.type == "VAR" and name is None:
                 keys[self.variable(expression)] = None
                 continue

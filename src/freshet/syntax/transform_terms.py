@@ -8,7 +8,7 @@ from freshet.algebra.expressions import Variable
 from freshet.rdf.terms import RDF, RDF_LANG_STRING, RDF_TYPE, XSD, Iri, Literal
 from freshet.syntax.iris import resolve
 from freshet.syntax.source import Source, codepoint
-from freshet.syntax.tree import Part, Token, Tree, offset, tokens, trees
+from freshet.syntax.tree import Child, Token, Tree, offset, tokens, trees
 
 RDF_FIRST, RDF_REST, RDF_NIL = Iri(RDF + "first"), Iri(RDF + "rest"), Iri(RDF + "nil")
 
@@ -74,17 +74,17 @@ class TermTransformer:
         """What GRAPH, SERVICE, WINDOW and DESCRIBE take."""
         return self.variable(token) if token.type == "VAR" else self.iri(token)
 
-    def literal(self, part: Part) -> Literal:
+    def literal(self, child: Child) -> Literal:
         """A string with its language or datatype, a number or a boolean."""
-        if isinstance(part, Tree):
-            string, suffix = tokens(part)
+        if isinstance(child, Tree):
+            string, suffix = tokens(child)
             if suffix.type == "LANGTAG":
                 return Literal(self.string(string), RDF_LANG_STRING, suffix[1:].lower())
             return Literal(self.string(string), self.iri(suffix))
-        if part.type == "STRING":
-            return Literal(self.string(part))
-        lexical = part.lower() if part.type in ("TRUE", "FALSE") else str(part)
-        return Literal(lexical, _DATATYPES[part.type.removeprefix("SIGNED_")])
+        if child.type == "STRING":
+            return Literal(self.string(child))
+        lexical = child.lower() if child.type in ("TRUE", "FALSE") else str(child)
+        return Literal(lexical, _DATATYPES[child.type.removeprefix("SIGNED_")])
 
     def integer(self, token: Token) -> int:
         """A whole number that counts something."""
@@ -92,11 +92,11 @@ class TermTransformer:
             raise self.source.error("this number is too large", offset(token))
         return int(token)
 
-    def constant(self, part: Part) -> Iri | Literal:
+    def constant(self, child: Child) -> Iri | Literal:
         """A term of VALUES or of an expression."""
-        if isinstance(part, Token) and part.type in ("IRIREF", "PNAME"):
-            return self.iri(part)
-        return self.literal(part)
+        if isinstance(child, Token) and child.type in ("IRIREF", "PNAME"):
+            return self.iri(child)
+        return self.literal(child)
 
     def string(self, token: Token) -> str:
         """The characters of a quoted string."""

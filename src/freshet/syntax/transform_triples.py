@@ -21,7 +21,7 @@ from freshet.rdf.terms import BlankNode
 from freshet.syntax.source import Source
 from freshet.syntax.transform_expressions import ExpressionTransformer, chain
 from freshet.syntax.transform_terms import RDF_FIRST, RDF_NIL, RDF_REST
-from freshet.syntax.tree import Part, Token, Tree, offset, tokens, trees
+from freshet.syntax.tree import Child, Token, Tree, offset, tokens, trees
 
 Step = TriplePattern | PathPattern
 
@@ -62,42 +62,42 @@ class TripleTransformer(ExpressionTransformer, ABC):
     def _properties(self, subject: PatternTerm, branch: Tree) -> list[Step]:
         steps: list[Step] = []
         for each in trees(branch):
-            part, *objects = each.children
-            verb = self._verb(part)
+            child, *objects = each.children
+            verb = self._verb(child)
             for node in objects:
                 term, inner = self._node(node)
                 steps += self._connect(subject, verb, term)
                 steps += inner
         return steps
 
-    def _node(self, part: Part) -> tuple[PatternTerm, list[Step]]:
+    def _node(self, child: Child) -> tuple[PatternTerm, list[Step]]:
         """A term, and the triples that its syntax stands for."""
-        if isinstance(part, Token):
-            match part.type:
+        if isinstance(child, Token):
+            match child.type:
                 case "VAR":
-                    return self.variable(part), []
+                    return self.variable(child), []
                 case "BLANK_NODE_LABEL":
-                    return self._labelled(part), []
+                    return self._labelled(child), []
                 case _:
-                    return self.constant(part), []
-        match part.data:
+                    return self.constant(child), []
+        match child.data:
             case "nil":
                 return RDF_NIL, []
             case "anon":
                 return self._fresh_blank(), []
             case "blank_node_property_list":
                 subject = self._fresh_blank()
-                return subject, self._properties(subject, trees(part)[0])
+                return subject, self._properties(subject, trees(child)[0])
             case "collection":
-                return self._collection(part)
+                return self._collection(child)
             case _:
-                return self.literal(part), []
+                return self.literal(child), []
 
     def _collection(self, branch: Tree) -> tuple[PatternTerm, list[Step]]:
         cells = [self._fresh_blank() for _ in branch.children]
         steps: list[Step] = []
-        for cell, following, part in zip(cells, [*cells[1:], RDF_NIL], branch.children, strict=True):
-            member, inner = self._node(part)
+        for cell, following, child in zip(cells, [*cells[1:], RDF_NIL], branch.children, strict=True):
+            member, inner = self._node(child)
             steps += [TriplePattern(cell, RDF_FIRST, member), *inner, TriplePattern(cell, RDF_REST, following)]
         return cells[0], steps
 
@@ -117,12 +117,12 @@ class TripleTransformer(ExpressionTransformer, ABC):
 
     # ---- property paths
 
-    def _verb(self, part: Part) -> Variable | Path:
-        if isinstance(part, Token) and part.type == "VAR":
-            return self.variable(part)
-        path = self._path(part)
+    def _verb(self, child: Child) -> Variable | Path:
+        if isinstance(child, Token) and child.type == "VAR":
+            return self.variable(child)
+        path = self._path(child)
         if self._in_template and not isinstance(path, Link):
-            raise self.source.error("a template cannot have property paths", offset(part))
+            raise self.source.error("a template cannot have property paths", offset(child))
         return path
 
     def _connect(self, subject: PatternTerm, verb: Variable | Path, object_: PatternTerm) -> list[Step]:
@@ -144,21 +144,21 @@ class TripleTransformer(ExpressionTransformer, ABC):
             case _:
                 return [PathPattern(subject, path, object_)]
 
-    def _path(self, part: Part) -> Path:
-        if isinstance(part, Token):
-            return Link(self.iri(part))
-        match part.data:
+    def _path(self, child: Child) -> Path:
+        if isinstance(child, Token):
+            return Link(self.iri(child))
+        match child.data:
             case "path_alternative":
-                return chain(Alternative, [self._path(child) for child in part.children])
+                return chain(Alternative, [self._path(each) for each in child.children])
             case "path_sequence":
-                return chain(Sequence, [self._path(child) for child in part.children])
+                return chain(Sequence, [self._path(each) for each in child.children])
             case "path_inverse":
-                return Inverse(self._path(part.children[0]))
+                return Inverse(self._path(child.children[0]))
             case "path_repeat":
-                path, sign = part.children
+                path, sign = child.children
                 return Repeat(self._path(path), least=1 if sign == "+" else 0, once=sign == "?")
             case _:
-                return self._negated_property_set(part)
+                return self._negated_property_set(child)
 
     def _negated_property_set(self, branch: Tree) -> Path:
         backward = [tokens(inverse)[0] for inverse in trees(branch)]

@@ -22,7 +22,7 @@ from freshet.syntax.dialects import Dialect
 from freshet.syntax.durations import duration_ms, unit_duration_ms
 from freshet.syntax.source import Source
 from freshet.syntax.transform_triples import TripleTransformer
-from freshet.syntax.tree import Part, Token, Tree, make_token, offset, tokens, trees
+from freshet.syntax.tree import Child, Token, Tree, make_token, offset, tokens, trees
 
 
 class WindowTransformer(TripleTransformer, ABC):
@@ -34,7 +34,7 @@ class WindowTransformer(TripleTransformer, ABC):
         self.windows: dict[Iri, WindowDeclaration] = {}
         self._first_mark: str | None = None
 
-    def mark(self, dialect: Dialect, construct: str, part: Part) -> None:
+    def mark(self, dialect: Dialect, construct: str, child: Child) -> None:
         """Note a construct that only one dialect has; another dialect's before it, or asked for, is an error."""
         if self.dialect is None:
             self.dialect, self._first_mark = dialect, construct
@@ -42,7 +42,7 @@ class WindowTransformer(TripleTransformer, ABC):
             other = f"but the query is to be read as {self.dialect.proper_name}"
             if self._first_mark is not None:
                 other = f"but {self._first_mark} before it is {self.dialect.proper_name}"
-            raise self.source.error(f"{construct} is {dialect.proper_name}, {other}", offset(part))
+            raise self.source.error(f"{construct} is {dialect.proper_name}, {other}", offset(child))
 
     # ---- RSP-QL
 
@@ -131,25 +131,25 @@ class WindowTransformer(TripleTransformer, ABC):
         self.windows[name] = WindowDeclaration(name, window)
         return name
 
-    def _step(self, part: Part | None, width: int, read: Callable[[Part, str], int]) -> int:
+    def _step(self, child: Child | None, width: int, read: Callable[[Child, str], int]) -> int:
         """STEP or SLIDE; TUMBLING, or nothing at all, is as far as the window is wide."""
-        if part is None or (isinstance(part, Token) and part.type == "TUMBLING"):
+        if child is None or (isinstance(child, Token) and child.type == "TUMBLING"):
             return width
-        return read(part, "STEP")
+        return read(child, "STEP")
 
-    def _number(self, part: Part, what: str) -> int:
-        assert isinstance(part, Token)
-        number = self.integer(part)
+    def _number(self, child: Child, what: str) -> int:
+        assert isinstance(child, Token)
+        number = self.integer(child)
         if number == 0:
-            raise self.source.error(f"{what} must be more than 0", offset(part))
+            raise self.source.error(f"{what} must be more than 0", offset(child))
         return number
 
-    def _duration_ms(self, part: Part, what: str) -> int:
-        text = "".join(tokens(part)) if isinstance(part, Tree) else str(part)
+    def _duration_ms(self, child: Child, what: str) -> int:
+        text = "".join(tokens(child)) if isinstance(child, Tree) else str(child)
         try:
             duration = duration_ms(text) if text[0] in "Pp" else unit_duration_ms(text)
         except ValueError as problem:
-            raise self.source.error(str(problem), offset(part)) from None
+            raise self.source.error(str(problem), offset(child)) from None
         if duration == 0:
-            raise self.source.error(f"{what} must be longer than 0", offset(part))
+            raise self.source.error(f"{what} must be longer than 0", offset(child))
         return duration

@@ -13,17 +13,17 @@ class Token(str):
 
 
 class Tree:
-    """What a rule of the grammar has matched; a part that is optional and not there is None."""
+    """What a rule of the grammar has matched; a child that is optional and not there is None."""
 
     __slots__ = ("children", "data", "start")
 
-    def __init__(self, data: str, children: list[Part], start: int) -> None:
+    def __init__(self, data: str, children: list[Child], start: int) -> None:
         self.data = data
         self.children = children
         self.start = start
 
 
-Part = Tree | Token
+Child = Tree | Token
 
 
 def make_token(type_: str, text: str, start: int) -> Token:
@@ -33,9 +33,9 @@ def make_token(type_: str, text: str, start: int) -> Token:
     return made
 
 
-def offset(part: Part) -> int:
-    """Where a part of the query starts."""
-    return part.start
+def offset(child: Child) -> int:
+    """Where a child starts."""
+    return child.start
 
 
 def trees(branch: Tree) -> list[Tree]:

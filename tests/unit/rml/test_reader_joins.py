@@ -3,8 +3,8 @@
 import pytest
 
 from freshet.rdf.errors import InputError, UnsupportedError
+from freshet.rml.mapping_slices import JoinSlice, MappingSlice, slice_mapping
 from freshet.rml.model import Reference
-from freshet.rml.parts import JoinPart, Part, parts_of
 from freshet.rml.reader import read_mapping
 from freshet.rml.windows import JoinWindow, WindowKind
 
@@ -23,15 +23,15 @@ MAPPING = """
 """
 
 
-def parts(tmp_path, config="rmls:joinType rmls:DynamicWindowJoin", window=""):
+def slices(tmp_path, config="rmls:joinType rmls:DynamicWindowJoin", window=""):
     file = tmp_path / "mapping.ttl"
     file.write_text(MAPPING.replace("CONFIG", config).replace("WINDOW", window), encoding="utf-8")
-    return parts_of(read_mapping(file))
+    return slice_mapping(read_mapping(file))
 
 
 def test_a_windowed_join_is_a_part_of_its_own(tmp_path):
-    (join,) = parts(tmp_path, window="rmls:windowType rmls:DynamicWindow ;")
-    assert isinstance(join, JoinPart)
+    (join,) = slices(tmp_path, window="rmls:windowType rmls:DynamicWindow ;")
+    assert isinstance(join, JoinSlice)
     assert join.child_key == ("text of id", "text of lat")
     assert join.parent_key == ("text of id", "text of lat")
     assert join.window == JoinWindow(WindowKind.DYNAMIC)
@@ -62,7 +62,7 @@ def test_a_windowed_join_is_a_part_of_its_own(tmp_path):
     ],
 )
 def test_parameters(tmp_path, config, window):
-    (join,) = parts(tmp_path, config)
+    (join,) = slices(tmp_path, config)
     assert join.window == window
 
 
@@ -85,7 +85,7 @@ def test_parameters(tmp_path, config, window):
 )
 def test_what_is_wrong_is_named(tmp_path, config, word):
     with pytest.raises((InputError, UnsupportedError), match=word) as wrong:
-        parts(tmp_path, config)
+        slices(tmp_path, config)
     assert "#Speed" in str(wrong.value)
 
 
@@ -96,8 +96,8 @@ def test_a_parent_without_a_condition_is_of_the_same_record(tmp_path):
     without = text[:start] + text[end + 1 :]
     file.write_text(without, encoding="utf-8")
     with pytest.raises(InputError, match="#Speed refers to #Flow, which has another source"):
-        parts_of(read_mapping(file))
+        slice_mapping(read_mapping(file))
     file.write_text(without.replace("flow.json", "speed.json"), encoding="utf-8")
-    (part,) = parts_of(read_mapping(file))
-    assert isinstance(part, Part)
-    assert part.triples[0].object.expression.parts[1] == Reference("id")
+    (mapping_slice,) = slice_mapping(read_mapping(file))
+    assert isinstance(mapping_slice, MappingSlice)
+    assert mapping_slice.triples[0].object.expression.parts[1] == Reference("id")

@@ -50,12 +50,12 @@ class Pipeline:
         window_bytes: int | None,
         folder: Path | None = None,
         names: Sequence[str] = ("a", "b"),
-        parts: Sequence[str] = (),
+        sub_streams: Sequence[str] = (),
     ) -> None:
         self.session = Session(window_bytes=window_bytes)
         for name in names:
             self.session.stream(f"http://e/{name}")
-        if parts:
+        if sub_streams:
             self.session.stream("http://e/a", held=True)
         self.checkpoint = checkpoint = None if folder is None else Checkpoint(folder, every_seconds=1e6)
         if checkpoint is not None:
@@ -65,8 +65,10 @@ class Pipeline:
         self.reports: list[tuple[int, int]] = []
         self.session.register(query, on_report=self._report)
         intakes = {name: StreamIntake(name, f"http://e/{name}", LAYOUT, name) for name in names}
-        intakes |= {part: StreamIntake(part, "http://e/a", LAYOUT, "a") for part in parts}
-        self.ingest.open(intakes, {"http://e/a": None} if parts else None)
+        intakes |= {
+            sub_stream_id: StreamIntake(sub_stream_id, "http://e/a", LAYOUT, "a") for sub_stream_id in sub_streams
+        }
+        self.ingest.open(intakes, {"http://e/a": None} if sub_streams else None)
         self.errors: dict[str, BaseException] = {}
 
     def _report(self, report) -> None:
@@ -112,7 +114,7 @@ def test_a_stream_that_is_ahead_waits_until_the_other_comes():
     assert pipeline.session.engine.window_room("http://e/a").held_bytes <= 20_000
     for number in range(1, 20):  # each lets windows go on; any after a's last time would wait for more of a
         pipeline.send("b", number, range(1_000 * number, 1_000 * number + 10))
-    pipeline.ingest.part_is("b", "ended")  # else the last of a may wait for more of b
+    pipeline.ingest.note_activity("b", "ended")  # else the last of a may wait for more of b
     ahead.join()
     pipeline.ingest.finish()
     assert not pipeline.errors
@@ -171,7 +173,7 @@ def test_streams_that_all_wait_take_turns():
 def test_a_stream_that_has_ended_holds_nobody_back():
     pipeline = Pipeline(JOINED, 60_000)  # a fifth of what all of a asks for, and enough for a window however it is cut
     pipeline.send("b", 0, range(0, 1_500, 10))
-    pipeline.ingest.part_is("b", "ended")
+    pipeline.ingest.note_activity("b", "ended")
     pipeline.send("a", 0, range(0, 60_000, 20))
     pipeline.ingest.finish()
     assert pipeline.reports == undisturbed(JOINED, ("b", range(0, 1_500, 10)), ("a", range(0, 60_000, 20)))
@@ -179,9 +181,11 @@ def test_a_stream_that_has_ended_holds_nobody_back():
 
 
 def test_parts_of_a_stream_take_turns():
-    """One part is far ahead of the other, and the stream is as far as the one behind."""
-    pipeline = Pipeline(COUNTED, 60_000, names=(), parts=("a.1", "a.2"))
-    both = [pipeline.sending(part, 0, range(at, 30_000, 20)) for at, part in enumerate(("a.1", "a.2"))]
+    """One sub-stream is far ahead of the other, and the stream is as far as the one behind."""
+    pipeline = Pipeline(COUNTED, 60_000, names=(), sub_streams=("a.1", "a.2"))
+    both = [
+        pipeline.sending(sub_stream_id, 0, range(at, 30_000, 20)) for at, sub_stream_id in enumerate(("a.1", "a.2"))
+    ]
     for thread in both:
         thread.join(300)
     pipeline.ingest.finish()
@@ -191,9 +195,9 @@ def test_parts_of_a_stream_take_turns():
 
 
 def test_a_part_that_has_ended_holds_no_other_back():
-    pipeline = Pipeline(COUNTED, 30_000, names=(), parts=("a.1", "a.2"))
+    pipeline = Pipeline(COUNTED, 30_000, names=(), sub_streams=("a.1", "a.2"))
     pipeline.send("a.2", 0, range(1, 500, 20))
-    pipeline.ingest.part_is("a.2", "ended")
+    pipeline.ingest.note_activity("a.2", "ended")
     pipeline.send("a.1", 0, range(0, 30_000, 20))
     pipeline.ingest.finish()
     assert pipeline.reports == [(1_000, 75), *((close, 50) for close in range(2_000, 31_000, 1_000))]

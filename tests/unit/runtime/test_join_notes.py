@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from freshet.rml.join_counts import JoinCounts
-from freshet.rml.parts import JoinPart, join_name, parts_of
+from freshet.rml.mapping_slices import JoinSlice, join_name, slice_mapping
 from freshet.rml.reader import read_mapping
 from freshet.runtime.join_notes import JoinNotes
 from freshet.runtime.metrics import Metrics
@@ -23,8 +23,12 @@ MAPPING = """
 
 def test_a_join_is_called_by_its_sources_and_what_it_compares(tmp_path: Path) -> None:
     (tmp_path / "m.ttl").write_text(MAPPING)
-    (part,) = (part for part in parts_of(read_mapping(tmp_path / "m.ttl")) if isinstance(part, JoinPart))
-    assert join_name(part) == "speed with flow.json by id, lane = lanes.name, an expression = c"
+    (mapping_slice,) = (
+        mapping_slice
+        for mapping_slice in slice_mapping(read_mapping(tmp_path / "m.ttl"))
+        if isinstance(mapping_slice, JoinSlice)
+    )
+    assert join_name(mapping_slice) == "speed with flow.json by id, lane = lanes.name, an expression = c"
 
 
 def test_nothing_is_told_while_records_wait_or_meet() -> None:

@@ -6,11 +6,12 @@ import pytest
 
 from freshet.kernels import json_values
 from freshet.rml.functions import FUNCTIONS
+from freshet.rml.mapping_slices import slice_mapping
 from freshet.rml.reader import read_mapping
 from freshet.rml.user_functions import load_functions
 from freshet.spark import records
 from freshet.spark.functions import FunctionTable
-from freshet.spark.mapping import parts_of, shapes_of
+from freshet.spark.mapping import shapes_of
 from freshet.spark.nquads import LINES, with_lines
 from freshet.spark.term_columns import Renderer, Shape
 
@@ -28,7 +29,7 @@ def made(spark, tmp_path, maps, rows, *, form="CSV", many=frozenset(), users=Non
     file = tmp_path / "mapping.ttl"
     file.write_text(HEAD.replace("FORM", form) + maps, encoding="utf-8")
     users = users or {}
-    (part,) = parts_of(
+    (mapping_slice,) = slice_mapping(
         read_mapping(file, functions={**FUNCTIONS, **{iri: user.declared for iri, user in users.items()}})
     )
     names = sorted({name for row in rows for name in row})
@@ -47,8 +48,8 @@ def made(spark, tmp_path, maps, rows, *, form="CSV", many=frozenset(), users=Non
             value += [*found] if kinded else [found]
         values.append(value)
     frame = spark.createDataFrame(values, ", ".join(fields))
-    renderer = Renderer(shapes_of(part, Shape(frozenset(many))), nquads=True, functions=FunctionTable(users))
-    found = with_lines(frame, part.triples, set(part.triples), renderer).collect()
+    renderer = Renderer(shapes_of(mapping_slice, Shape(frozenset(many))), nquads=True, functions=FunctionTable(users))
+    found = with_lines(frame, mapping_slice.triples, set(mapping_slice.triples), renderer).collect()
     return [(row[LINES].split("\n") if row[LINES] else [], row[records.REASON]) for row in found]
 
 

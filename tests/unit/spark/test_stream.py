@@ -13,7 +13,7 @@ from freshet.rdf.batch import elements_of
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import term_key
 from freshet.rml.functions import FUNCTIONS as KNOWN_FUNCTIONS
-from freshet.rml.parts import parts_of
+from freshet.rml.mapping_slices import slice_mapping
 from freshet.rml.reader import read_mapping
 from freshet.rml.sources import FolderSource
 from freshet.rml.stream_inputs import StreamInput
@@ -135,9 +135,9 @@ def _spec(folder, form, time_form="epoch_ms", content=MAPPING, users=None):
     mapping.write_text(content.replace("FORM", "JSONPath" if form == "json" else "CSV"))
     time = "$.at" if form == "json" else "at"
     declared = {iri: user.declared for iri, user in (users or {}).items()}
-    (part,) = parts_of(read_mapping(mapping, functions={**KNOWN_FUNCTIONS, **declared}))
-    given = StreamInput(FolderSource(folder / "in"), part.source, time, time_form)
-    return StreamSpec("s", (given,), part, functions=users or {})
+    (mapping_slice,) = slice_mapping(read_mapping(mapping, functions={**KNOWN_FUNCTIONS, **declared}))
+    given = StreamInput(FolderSource(folder / "in"), mapping_slice.source, time, time_form)
+    return StreamSpec("s", (given,), mapping_slice, functions=users or {})
 
 
 def test_a_json_record_makes_its_triples(run):

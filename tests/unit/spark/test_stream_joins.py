@@ -7,7 +7,7 @@ import pytest
 from freshet.rdf.batch import elements_of
 from freshet.rdf.dictionary import Dictionary
 from freshet.rml.functions import FUNCTIONS
-from freshet.rml.parts import JoinPart, parts_of
+from freshet.rml.mapping_slices import JoinSlice, slice_mapping
 from freshet.rml.reader import read_mapping
 from freshet.rml.sources import FolderSource
 from freshet.rml.stream_inputs import StreamInput
@@ -42,12 +42,14 @@ def pairs(spark, tmp_path):
         text = MAPPING.replace("CONDITION", condition).replace("rml:CHILD", f'rml:{form} ; rml:iterator "{cut}"')
         (tmp_path / "m.ttl").write_text(text)
         mapping = read_mapping(tmp_path / "m.ttl", functions=FUNCTIONS)
-        (part,) = (part for part in parts_of(mapping) if isinstance(part, JoinPart))
-        inputs = (
-            StreamInput(FolderSource(tmp_path / "c"), part.child, time, "epoch_ms"),
-            StreamInput(FolderSource(tmp_path / "p"), part.parent, "at", "epoch_ms"),
+        (mapping_slice,) = (
+            mapping_slice for mapping_slice in slice_mapping(mapping) if isinstance(mapping_slice, JoinSlice)
         )
-        stream = EncodedStream(StreamSpec("s", inputs, part, window=JoinWindow()))
+        inputs = (
+            StreamInput(FolderSource(tmp_path / "c"), mapping_slice.child, time, "epoch_ms"),
+            StreamInput(FolderSource(tmp_path / "p"), mapping_slice.parent, "at", "epoch_ms"),
+        )
+        stream = EncodedStream(StreamSpec("s", inputs, mapping_slice, window=JoinWindow()))
         dictionary, found = Dictionary(), []
 
         def on_batch(name, number, table, **counts):

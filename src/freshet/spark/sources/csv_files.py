@@ -12,27 +12,27 @@ from freshet.rdf.errors import FreshetError, InputError
 from freshet.rml.sources import FileSource, LogicalSource
 from freshet.spark.sources.columns import Plan, Shape
 from freshet.spark.sources.csv_text import CsvReader
+from freshet.spark.sources.file_ranges import FileRange, byte_blocks, csv_ranges, head_of, range_size
 from freshet.spark.sources.files import DAMAGED, contents, files_of, is_plain
-from freshet.spark.sources.parts import Part, byte_blocks, csv_parts, head_of, part_size
 from freshet.spark.sources.warming import warm_csv
 
 
 @dataclass(frozen=True, slots=True)
 class CsvTask:
-    """Reads a file, or a part of one whose header is known."""
+    """Reads a file, or a range of one whose header is known."""
 
     reader: CsvReader
     source: FileSource
-    part: Part
+    file_range: FileRange
     header: list[str] | None = None
 
     def __call__(self) -> Iterator[pa.RecordBatch]:
-        name = self.part.file.absolute().as_uri()
+        name = self.file_range.file.absolute().as_uri()
         try:
             if self.header is not None:
-                yield from self.reader.batches(name, byte_blocks(self.part), self.header, self.part.start)
+                yield from self.reader.batches(name, byte_blocks(self.file_range), self.header, self.file_range.start)
                 return
-            for name, blocks in contents(self.part.file, self.source):
+            for name, blocks in contents(self.file_range.file, self.source):
                 yield from self.reader.batches(name, blocks)
         except (*DAMAGED, FreshetError) as error:
             yield self.reader.shape.rejected(f"cannot be read: {error}", None, name)
@@ -43,20 +43,20 @@ def csv_tasks(source: LogicalSource, given: FileSource, plan: Plan) -> tuple[Sha
     shape = Shape(plan.references)
     reader = CsvReader(shape, given.dialect, source.nulls, plan.limits, given.encoding, plan.keep)
     files = files_of(given)
-    size = part_size(files, plan.cores)
+    size = range_size(files, plan.cores)
     _first_header(reader, given, files[0])
     warm_csv(reader)
     tasks = []
     for file in files:
         if not is_plain(given) or file.stat().st_size <= size:
-            tasks.append(CsvTask(reader, given, Part(file)))
+            tasks.append(CsvTask(reader, given, FileRange(file)))
             continue
         header, first = _header(reader, given, file)
         if header is None:
-            tasks.append(CsvTask(reader, given, Part(file)))
+            tasks.append(CsvTask(reader, given, FileRange(file)))
             continue
-        parts = csv_parts(file, size, first, reader.marks, plan.limits.record_bytes)
-        tasks += [CsvTask(reader, given, part, header) for part in parts]
+        ranges = csv_ranges(file, size, first, reader.marks, plan.limits.record_bytes)
+        tasks += [CsvTask(reader, given, file_range, header) for file_range in ranges]
     return shape, tasks
 
 

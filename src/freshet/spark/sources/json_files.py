@@ -12,28 +12,28 @@ from freshet.rdf.errors import FreshetError, InputError
 from freshet.rml.json_paths import read_path
 from freshet.rml.sources import FileSource, LogicalSource
 from freshet.spark.sources.columns import Limits, Plan, Shape
+from freshet.spark.sources.file_ranges import FileRange, first_line, head_of, line_blocks, line_ranges, range_size
 from freshet.spark.sources.files import DAMAGED, contents, files_of, is_plain
 from freshet.spark.sources.json_documents import document_batches
 from freshet.spark.sources.json_text import JsonReader, are_lines, json_shape
-from freshet.spark.sources.parts import Part, first_line, head_of, line_blocks, line_parts, part_size
 from freshet.spark.sources.warming import warm_json
 
 
 @dataclass(frozen=True, slots=True)
 class JsonTask:
-    """Reads a file, or a part of one of which it is known that it has a document a line."""
+    """Reads a file, or a range of one of which it is known that it has a document a line."""
 
     reader: JsonReader
     source: FileSource
-    part: Part
+    file_range: FileRange
 
     def __call__(self) -> Iterator[pa.RecordBatch]:
-        name = self.part.file.absolute().as_uri()
+        name = self.file_range.file.absolute().as_uri()
         try:
-            if self.part.stop is not None:
-                yield from self.reader.line_batches(name, line_blocks(self.part), first_line(self.part))
+            if self.file_range.stop is not None:
+                yield from self.reader.line_batches(name, line_blocks(self.file_range), first_line(self.file_range))
                 return
-            for name, blocks in contents(self.part.file, self.source):
+            for name, blocks in contents(self.file_range.file, self.source):
                 yield from self._file(name, blocks)
         except (*DAMAGED, FreshetError) as error:
             yield self.reader.shape.rejected(f"cannot be read: {error}", None, name)
@@ -64,14 +64,14 @@ def json_tasks(source: LogicalSource, given: FileSource, plan: Plan) -> tuple[Sh
     read_path(iterator)
     reader = JsonReader(json_shape(plan.references), iterator, source.nulls, plan.limits, given.encoding, plan.keep)
     files = files_of(given)
-    size = part_size(files, plan.cores)
+    size = range_size(files, plan.cores)
     warm_json(reader)
     tasks = []
     for file in files:
         if is_plain(given) and file.stat().st_size > size and _is_of_lines(file, given, plan.limits):
-            tasks += [JsonTask(reader, given, part) for part in line_parts(file, size)]
+            tasks += [JsonTask(reader, given, file_range) for file_range in line_ranges(file, size)]
         else:
-            tasks.append(JsonTask(reader, given, Part(file)))
+            tasks.append(JsonTask(reader, given, FileRange(file)))
     return reader.shape, tasks
 
 

@@ -1,4 +1,4 @@
-"""Files through Spark: packed, encoded, cut into parts, missing, damaged."""
+"""Files through Spark: packed, encoded, cut into ranges, missing, damaged."""
 
 import gzip
 import io
@@ -10,7 +10,7 @@ import pytest
 
 from freshet.rdf.errors import InputError
 from freshet.rml.sources import Compression, FileSource, Formulation, LogicalSource
-from freshet.spark.sources import parts
+from freshet.spark.sources import file_ranges
 from freshet.spark.sources.open import open_records
 from source_rows import rows, spark_rows
 
@@ -106,9 +106,9 @@ def test_bytes_of_another_encoding(tmp_path):
 
 @pytest.mark.parametrize("size", [7, 16, 50, 1000])
 def test_large_files_are_cut_between_records(tmp_path, monkeypatch, size):
-    monkeypatch.setattr(parts, "LEAST", size)
-    monkeypatch.setattr(parts, "MOST", size)
-    monkeypatch.setattr(parts, "BLOCK", 5)
+    monkeypatch.setattr(file_ranges, "LEAST", size)
+    monkeypatch.setattr(file_ranges, "MOST", size)
+    monkeypatch.setattr(file_ranges, "BLOCK", 5)
     records = [(str(number), "x\n" * (number % 5)) for number in range(40)]
     (tmp_path / "a.csv").write_text("\ufeffid,text\n" + "".join(f'{a},"{b}"\n' for a, b in records), encoding="utf-8")
     assert rows(csv_source(tmp_path / "a.csv"), ["id", "text"]) == (records, [])
@@ -117,8 +117,8 @@ def test_large_files_are_cut_between_records(tmp_path, monkeypatch, size):
 
 
 def test_parts_in_spark(spark, tmp_path, monkeypatch):
-    monkeypatch.setattr(parts, "LEAST", 300)
-    monkeypatch.setattr(parts, "MOST", 300)
+    monkeypatch.setattr(file_ranges, "LEAST", 300)
+    monkeypatch.setattr(file_ranges, "MOST", 300)
     (tmp_path / "a.json").write_text("\n".join(json.dumps({"id": number}) for number in range(100)))
     source = json_source(tmp_path / "a.json")
     assert open_records(spark, source, ["id"]).frame.rdd.getNumPartitions() > 3

@@ -45,14 +45,14 @@ class Statement(NamedTuple):
         return frozenset(target for term in terms for target in term.targets)
 
 
-class Part(NamedTuple):
+class MappingSlice(NamedTuple):
     """The statements of each record of a source."""
 
     source: LogicalSource
     triples: tuple[Statement, ...]
 
 
-class JoinPart(NamedTuple):
+class JoinSlice(NamedTuple):
     """The statements of each pair of records that join. Their references say of which side they are."""
 
     child: LogicalSource
@@ -77,10 +77,10 @@ def _column(side: Expression) -> str:
     return f"text of {side.text}"
 
 
-def join_name(part: JoinPart) -> str:
+def join_name(join: JoinSlice) -> str:
     """A join as people know it: its two sources, and what is compared."""
-    compared = [_compared(each.child, each.parent) for each in part.conditions]
-    return f"{_source_name(part.child)} with {_source_name(part.parent)} by {', '.join(compared)}"
+    compared = [_compared(each.child, each.parent) for each in join.conditions]
+    return f"{_source_name(join.child)} with {_source_name(join.parent)} by {', '.join(compared)}"
 
 
 def _source_name(source: LogicalSource) -> str:
@@ -93,8 +93,8 @@ def _compared(child: Expression, parent: Expression) -> str:
     return left if left == right else f"{left} = {right}"
 
 
-def parts_of(mapping: Mapping) -> list[Part | JoinPart]:
-    """The parts of a mapping, those of one source first."""
+def slice_mapping(mapping: Mapping) -> list[MappingSlice | JoinSlice]:
+    """The slices of a mapping: those of one source first, then those of joins."""
     maps = {each.name: each for each in mapping.triples_maps}
     own: dict[LogicalSource, list[Statement]] = {}
     joined: dict[tuple[LogicalSource, LogicalSource, tuple[JoinCondition, ...], JoinWindow | None], list[Statement]]
@@ -128,8 +128,10 @@ def parts_of(mapping: Mapping) -> list[Part | JoinPart]:
                 )
                 for graph in graphs
             )
-    parts: list[Part | JoinPart] = [Part(source, tuple(dict.fromkeys(own[source]))) for source in own if own[source]]
-    return parts + [JoinPart(*key, tuple(dict.fromkeys(statements))) for key, statements in joined.items()]
+    slices: list[MappingSlice | JoinSlice] = [
+        MappingSlice(source, tuple(dict.fromkeys(own[source]))) for source in own if own[source]
+    ]
+    return slices + [JoinSlice(*key, tuple(dict.fromkeys(statements))) for key, statements in joined.items()]
 
 
 def _types(triples_map: TriplesMap) -> Iterator[Statement]:

@@ -1,4 +1,4 @@
-"""Parts of files, each a task's: whole files, or stretches of a large one that begin and end with records."""
+"""What each task reads: whole files, or ranges of a large one that begin and end with records."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from freshet.rml.sources import FileSource
 from freshet.spark.sources.files import BLOCK, contents
 from freshet.spark.sources.texts import as_bytes
 
-LEAST, MOST = 8 << 20, 64 << 20  # bytes of a part of a file that is cut
+LEAST, MOST = 8 << 20, 64 << 20  # bytes of a range of a file that is cut
 _MARK = b"\xef\xbb\xbf"
 
 
-class Part(NamedTuple):
+class FileRange(NamedTuple):
     """A file, or the bytes of it from `start` up to `stop`."""
 
     file: Path
@@ -25,29 +25,29 @@ class Part(NamedTuple):
     stop: int | None = None
 
 
-def part_size(files: list[Path], cores: int) -> int:
-    """How much a task should read: several parts a core, so that none waits long for the last."""
+def range_size(files: list[Path], cores: int) -> int:
+    """How much a task should read: several ranges a core, so that none waits long for the last."""
     total = sum(file.stat().st_size for file in files)
     return max(LEAST, min(MOST, total // (4 * cores) + 1))
 
 
-def line_parts(file: Path, size: int) -> list[Part]:
-    """Parts of a file of lines. A line belongs to the part in which it begins."""
+def line_ranges(file: Path, size: int) -> list[FileRange]:
+    """Ranges of a file of lines. A line belongs to the range in which it begins."""
     length = file.stat().st_size
-    return [Part(file, start, min(start + size, length)) for start in range(0, max(length, 1), size)]
+    return [FileRange(file, start, min(start + size, length)) for start in range(0, max(length, 1), size)]
 
 
-def line_blocks(part: Part) -> Iterator[bytes]:
-    """The lines that begin in a part."""
-    assert part.stop is not None
-    with part.file.open("rb") as stream:
-        stream.seek(first_line(part))
-        while (at := stream.tell()) < part.stop:
-            block = stream.read(min(BLOCK, part.stop - at))
+def line_blocks(file_range: FileRange) -> Iterator[bytes]:
+    """The lines that begin in a range."""
+    assert file_range.stop is not None
+    with file_range.file.open("rb") as stream:
+        stream.seek(first_line(file_range))
+        while (at := stream.tell()) < file_range.stop:
+            block = stream.read(min(BLOCK, file_range.stop - at))
             if not block:
                 return
             yield block if at else block.removeprefix(_MARK)
-        if part.stop > part.start and stream.tell():
+        if file_range.stop > file_range.start and stream.tell():
             stream.seek(stream.tell() - 1)
             if stream.read(1) != b"\n":
                 while line := stream.readline(BLOCK):
@@ -56,19 +56,19 @@ def line_blocks(part: Part) -> Iterator[bytes]:
                         break
 
 
-def first_line(part: Part) -> int:
-    """Where the first line that begins in a part does."""
-    if not part.start:
+def first_line(file_range: FileRange) -> int:
+    """Where the first line of a range begins."""
+    if not file_range.start:
         return 0
-    with part.file.open("rb") as stream:
-        stream.seek(part.start - 1)
+    with file_range.file.open("rb") as stream:
+        stream.seek(file_range.start - 1)
         while (piece := stream.readline(BLOCK)) and not piece.endswith(b"\n"):
             pass
         return stream.tell()
 
 
-def csv_parts(file: Path, size: int, first: int, marks: tuple[int, int, int], longest: int) -> list[Part]:
-    """Parts of a CSV file whose records begin at `first`. What is a record only reading from the start can tell."""
+def csv_ranges(file: Path, size: int, first: int, marks: tuple[int, int, int], longest: int) -> list[FileRange]:
+    """Ranges of a CSV file whose records begin at `first`. Only reading from the start shows where records begin."""
     places = [first]
     length = file.stat().st_size
     buffer, base, target = b"", first, first + size
@@ -85,16 +85,16 @@ def csv_parts(file: Path, size: int, first: int, marks: tuple[int, int, int], lo
             places += [base + int(place) for place in found[:count]]
             buffer, base, target = buffer[at:], base + at, base + goal
             if len(buffer) > longest + BLOCK:
-                break  # a line without an end: the last part takes it and what follows
-    return [Part(file, start, stop) for start, stop in zip(places, [*places[1:], length], strict=True)]
+                break  # a line without an end: the last range takes it and what follows
+    return [FileRange(file, start, stop) for start, stop in zip(places, [*places[1:], length], strict=True)]
 
 
-def byte_blocks(part: Part) -> Iterator[bytes]:
-    """The bytes of a part."""
-    assert part.stop is not None
-    with part.file.open("rb") as stream:
-        stream.seek(part.start)
-        while (at := stream.tell()) < part.stop and (block := stream.read(min(BLOCK, part.stop - at))):
+def byte_blocks(file_range: FileRange) -> Iterator[bytes]:
+    """The bytes of a range."""
+    assert file_range.stop is not None
+    with file_range.file.open("rb") as stream:
+        stream.seek(file_range.start)
+        while (at := stream.tell()) < file_range.stop and (block := stream.read(min(BLOCK, file_range.stop - at))):
             yield block if at else block.removeprefix(_MARK)
 
 

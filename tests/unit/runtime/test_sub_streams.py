@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from freshet.rml.parts import JoinPart, Part
+from freshet.rml.mapping_slices import JoinSlice, MappingSlice
 from freshet.rml.sources import FolderSource, KafkaSource, MqttSource, SocketSource
 from freshet.rml.windows import JoinWindow, WindowKind
 from freshet.runtime.pipeline_file import PipelineErrors, read_pipeline
-from freshet.runtime.stream_parts import stream_parts
+from freshet.runtime.sub_streams import split_stream
 
 PREFIXES = """
 @prefix rml: <http://semweb.mmlab.be/ns/rml#> . @prefix ql: <http://semweb.mmlab.be/ns/ql#> .
@@ -60,9 +60,9 @@ def write(tmp_path: Path, monkeypatch):
     return write
 
 
-def parts(file: Path):
+def sub_streams(file: Path):
     stream = read_pipeline(file).streams["s"]
-    return stream_parts(stream)
+    return split_stream(stream)
 
 
 def problem(file: Path) -> str:
@@ -73,20 +73,25 @@ def problem(file: Path) -> str:
 
 
 def test_a_batch_has_a_bound_also_where_nobody_says_so(write):
-    given = [part.inputs[0] for part in parts(write("mapping: m.ttl\ntime: {reference: at}"))]
+    given = [sub_stream.inputs[0] for sub_stream in sub_streams(write("mapping: m.ttl\ntime: {reference: at}"))]
     assert {each.records_per_batch for each in given} == {200_000}
     socket = "source: {socket: {host: h, port: 1}, format: json%s}\nmapping: m.ttl\ntime: {reference: at}"
     one = ONE.replace("SOURCE", '"x"').replace("FORM", "JSONPath")
-    assert [part.inputs[0].records_per_batch for part in parts(write(socket % "", one))] == [200_000]
-    assert [part.inputs[0].records_per_batch for part in parts(write(socket % ", records_per_batch: 7", one))] == [7]
+    assert [sub_stream.inputs[0].records_per_batch for sub_stream in sub_streams(write(socket % "", one))] == [200_000]
+    assert [
+        sub_stream.inputs[0].records_per_batch
+        for sub_stream in sub_streams(write(socket % ", records_per_batch: 7", one))
+    ] == [7]
 
 
 def test_a_mapping_that_describes_its_sources(write):
-    own, speed, joined = parts(write("mapping: m.ttl\ntime: {reference: at}"))
+    own, speed, joined = sub_streams(write("mapping: m.ttl\ntime: {reference: at}"))
     flow = KafkaSource("b:9092", "ndwflow", "1")
-    assert (type(own.part), own.inputs[0].source, own.part.triples) == (Part, flow, ()), "it tells of bad records"
+    assert (type(own.mapping_slice), own.inputs[0].source, own.mapping_slice.triples) == (MappingSlice, flow, ()), (
+        "it reports bad records"
+    )
     assert speed.inputs[0].source == KafkaSource("b:9092", "ndwspeed", "1")
-    assert isinstance(joined.part, JoinPart)
+    assert isinstance(joined.mapping_slice, JoinSlice)
     assert [given.source for given in joined.inputs] == [speed.inputs[0].source, flow]
     assert joined.window == JoinWindow(WindowKind.TUMBLING, size=2_000)
     assert [given.time_reference for given in joined.inputs] == ["at", "at"]
@@ -98,25 +103,25 @@ def test_some_sources_are_elsewhere(write):
             f"mapping: m.ttl\ntime: {{reference: at}}\nsources:\n  {name}:\n"
             "    mqtt: {host: h, topic: t, quality: 0}\n    time: {as: arrival}"
         )
-        *_, joined = parts(write(given))
+        *_, joined = sub_streams(write(given))
         assert joined.inputs[0].source == KafkaSource("b:9092", "ndwspeed", "1")
         assert joined.inputs[1].source == MqttSource("h", "t", quality=0)
         assert (joined.inputs[1].time_form, joined.inputs[1].time_reference) == ("arrival", "")
 
 
 def test_one_source_stands_for_all(write):
-    *own, joined = parts(
+    *own, joined = sub_streams(
         write("mapping: m.ttl\ntime: {as: arrival}\nsource: {socket: {host: h, port: 7}, format: json}")
     )
-    assert len(own) == 1, "two triples maps of one source are one part"
+    assert len(own) == 1, "two triples maps of one source are one sub-stream"
     assert [given.source for given in joined.inputs] == [SocketSource("h", 7)] * 2
 
 
 def test_windows_of_the_pipeline_file(write):
     given = "mapping: m.ttl\ntime: {reference: at}\njoin: {window: dynamic, size: 3s, upper: 4s, grow_below: 0.2}"
-    *_, joined = parts(write(given))
+    *_, joined = sub_streams(write(given))
     assert joined.window == JoinWindow(WindowKind.DYNAMIC, size=3000, upper=4000, grow_below=0.2)
-    *_, joined = parts(
+    *_, joined = sub_streams(
         write("mapping: m.ttl\ntime: {as: arrival}\njoin: {window: dynamic-count, size: 9, lower: 1, upper: 99}")
     )
     assert (joined.window.kind, joined.window.size, joined.window.upper) == (WindowKind.DYNAMIC_COUNT, 9, 99)
@@ -125,16 +130,18 @@ def test_windows_of_the_pipeline_file(write):
 def test_csv_documents_of_a_socket_end_with_an_empty_line(write):
     csv = ONE.replace("FORM", "CSV").replace("SOURCE", '"x"')
     stream = "mapping: m.ttl\ntime: {as: arrival}\nsource: {socket: {host: h, port: 7}, format: csv}"
-    assert parts(write(stream, csv))[0].inputs[0].source.delimiter == "\n\n"
+    assert sub_streams(write(stream, csv))[0].inputs[0].source.delimiter == "\n\n"
     described = '[ a rmls:TCPSocketStream ; rmls:hostName "h" ; rmls:port "7" ]'
     csv = ONE.replace("FORM", "CSV").replace("SOURCE", described)
-    assert parts(write("mapping: m.ttl\ntime: {as: arrival}", csv))[0].inputs[0].source.delimiter == "\n\n"
+    assert sub_streams(write("mapping: m.ttl\ntime: {as: arrival}", csv))[0].inputs[0].source.delimiter == "\n\n"
 
 
 def test_timed_triples_come_from_anywhere(write):
-    (part,) = parts(write("source: {kafka: {brokers: [a, b], topic: t, start: latest}, format: timed-ntriples}"))
-    assert part.part is None
-    assert part.inputs[0].source == KafkaSource("a,b", "t", start="latest")
+    (sub_stream,) = sub_streams(
+        write("source: {kafka: {brokers: [a, b], topic: t, start: latest}, format: timed-ntriples}")
+    )
+    assert sub_stream.mapping_slice is None
+    assert sub_stream.inputs[0].source == KafkaSource("a,b", "t", start="latest")
 
 
 def test_how_a_source_is_read(write, tmp_path):
@@ -143,9 +150,9 @@ def test_how_a_source_is_read(write, tmp_path):
     stream = (
         "mapping: m.ttl\ntime: {as: arrival}\nsource: {folder: in, format: json, whole_files: true, pattern: '*.j'}"
     )
-    (part,) = parts(write(stream, json))
-    assert part.inputs[0].source == FolderSource(tmp_path / "in", "*.j")
-    assert part.inputs[0].whole_files
+    (sub_stream,) = sub_streams(write(stream, json))
+    assert sub_stream.inputs[0].source == FolderSource(tmp_path / "in", "*.j")
+    assert sub_stream.inputs[0].whole_files
 
 
 FILE = ONE.replace("FORM", "JSONPath").replace("SOURCE", '"x.json"')

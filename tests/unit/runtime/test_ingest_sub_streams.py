@@ -1,4 +1,4 @@
-"""Batches of several parts of one stream: nothing is late because another part is ahead."""
+"""Batches of several sub-streams of one stream: nothing is late because another sub-stream is ahead."""
 
 import time
 
@@ -32,7 +32,7 @@ SCHEMA = pa.schema([("time", pa.int64()), ("arrived", pa.int64()), *((f"text_{k}
 
 
 class Stream:
-    """A stream of two parts, and the closes that were reported."""
+    """A stream of two sub-streams, and the closes that were reported."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Stream:
         checkpoint: Checkpoint | None = None,
         lateness_ms: int = 0,
         other: bool = False,
-        made_from: str = "",
+        fingerprint_inputs: str = "",
     ) -> None:
         self.session = Session()
         self.session.stream(IRI, lateness_ms=lateness_ms, held=True)
@@ -51,7 +51,7 @@ class Stream:
         self.reports: list[tuple[int, list[str]]] = []
         self.session.register(QUERY, on_report=self._report)
         names = ("s.1", "s.2")
-        intakes = {name: StreamIntake(name, IRI, LAYOUT, "s", lateness_ms, made_from) for name in names}
+        intakes = {name: StreamIntake(name, IRI, LAYOUT, "s", lateness_ms, fingerprint_inputs) for name in names}
         if other:
             self.session.stream("http://e/o")
             intakes["o"] = StreamIntake("o", "http://e/o", LAYOUT, "o")
@@ -62,10 +62,10 @@ class Stream:
         found = sorted(row["s"].value.removeprefix("http://e/") for row in self.session.bindings(report))
         self.reports.append((report.time_ms, found))
 
-    def send(self, part: str, *times: int, number: int | None = None) -> None:
-        at = self._number[part] if number is None else number
-        self._number[part] = at + 1
-        self.ingest.batch(part, at, batch(*times), records=len(times), rejected=0, seconds=0.0)
+    def send(self, sub_stream_id: str, *times: int, number: int | None = None) -> None:
+        at = self._number[sub_stream_id] if number is None else number
+        self._number[sub_stream_id] = at + 1
+        self.ingest.batch(sub_stream_id, at, batch(*times), records=len(times), rejected=0, seconds=0.0)
 
 
 def test_the_part_behind_is_not_late():
@@ -96,12 +96,12 @@ def test_what_is_behind_all_parts_is_late():
 def test_a_silent_part_does_not_hold_back_for_ever():
     stream = Stream(300)
     stream.send("s.1", 100, 2500)
-    stream.ingest.part_is("s.2", "works")
+    stream.ingest.note_activity("s.2", "works")
     time.sleep(0.8)
     assert stream.reports == []
 
     def reported():
-        stream.ingest.part_is("s.2", "waits")
+        stream.ingest.note_activity("s.2", "waits")
         return stream.reports == [(1000, ["100"])]
 
     wait_until(reported)
@@ -111,18 +111,18 @@ def test_a_silent_part_does_not_hold_back_for_ever():
 def test_a_part_that_has_ended_lets_the_others_go_on():
     stream = Stream(None)
     stream.send("s.1", 100, 2500)
-    stream.ingest.part_is("s.2", "ended")
+    stream.ingest.note_activity("s.2", "ended")
     wait_until(lambda: stream.reports == [(1000, ["100"])])
     stream.ingest.close()
 
 
 def test_batches_of_one_stream_do_not_keep_another_from_going_on():
-    """Its silent part is passed also where the queue is never empty."""
+    """Its silent sub-stream is passed also where the queue is never empty."""
     stream = Stream(1, other=True)
     stream.send("s.1", 100, 2500)
-    stream.ingest.part_is("s.2", "waits")
+    stream.ingest.note_activity("s.2", "waits")
     time.sleep(0.01)
-    stream.ingest.part_is("s.2", "waits")
+    stream.ingest.note_activity("s.2", "waits")
     end = time.monotonic() + 300
     while not stream.reports and time.monotonic() < end:
         stream.send("o", 100)
@@ -130,7 +130,7 @@ def test_batches_of_one_stream_do_not_keep_another_from_going_on():
     assert stream.reports == [(1000, ["100"])]
 
 
-def test_a_run_goes_on_with_all_parts(tmp_path):
+def test_a_run_goes_on_with_all_sub_streams(tmp_path):
     first = Stream(None, Checkpoint(tmp_path))
     first.send("s.1", 100, 3500, number=0)
     first.send("s.2", 200, 1500, number=0)
@@ -157,9 +157,9 @@ def test_an_empty_batch_says_nothing_of_time(empty):
 
 
 def test_a_checkpoint_of_other_records_is_refused(tmp_path):
-    first = Stream(None, Checkpoint(tmp_path), made_from="a window of 5 s")
+    first = Stream(None, Checkpoint(tmp_path), fingerprint_inputs="a window of 5 s")
     first.send("s.1", 100, number=0)
     first.ingest.close()
-    Stream(None, Checkpoint(tmp_path), made_from="a window of 5 s").ingest.close()
+    Stream(None, Checkpoint(tmp_path), fingerprint_inputs="a window of 5 s").ingest.close()
     with pytest.raises(InputError, match=r"another mapping, source or window of the stream s\.1"):
-        Stream(None, Checkpoint(tmp_path), made_from="a window of 7 s")
+        Stream(None, Checkpoint(tmp_path), fingerprint_inputs="a window of 7 s")

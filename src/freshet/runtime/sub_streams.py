@@ -1,4 +1,4 @@
-"""A stream of the pipeline file as the parts that Spark runs: which records of which source make which triples."""
+"""A stream of the pipeline file as the sub-streams that Spark runs: which source's records make which triples."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from freshet.rdf.errors import FreshetError
 from freshet.rml.functions import FUNCTIONS
+from freshet.rml.mapping_slices import JoinSlice, MappingSlice, slice_mapping
 from freshet.rml.model import Mapping, ParentObject, TermMap, TriplesMap
-from freshet.rml.parts import JoinPart, Part, parts_of
 from freshet.rml.reader import read_mapping
 from freshet.rml.sources import (
     DatabaseSource,
@@ -42,10 +42,10 @@ class StreamProblem(FreshetError):
         self.path = path
 
 
-class StreamPart(NamedTuple):
-    """A part of a stream: its inputs (one, or child and parent of a join), and the window of a join."""
+class SubStream(NamedTuple):
+    """One Spark query of a stream: its inputs (one, or child and parent of a join), and the window of a join."""
 
-    part: Part | JoinPart | None
+    mapping_slice: MappingSlice | JoinSlice | None
     inputs: tuple[StreamInput, ...]
     window: JoinWindow | None = None
 
@@ -55,11 +55,11 @@ def user_functions(stream: Stream) -> dict[str, UserFunction]:
     return load_functions(stream.functions) if stream.functions is not None else {}
 
 
-def stream_parts(stream: Stream) -> list[StreamPart]:
-    """The parts of a stream. A StreamProblem says what the pipeline file has to say differently."""
+def split_stream(stream: Stream) -> list[SubStream]:
+    """The sub-streams of a stream. A StreamProblem says what must change in the pipeline file."""
     if stream.mapping is None:
         assert stream.source is not None
-        return [StreamPart(None, (_input(stream.source, stream.source.stream_source(None), None, stream),))]
+        return [SubStream(None, (_input(stream.source, stream.source.stream_source(None), None, stream),))]
     own = {iri: function.declared for iri, function in user_functions(stream).items()}
     mapping = read_mapping(stream.mapping, functions={**FUNCTIONS, **own})
     _check_names(stream, mapping)
@@ -71,40 +71,43 @@ def stream_parts(stream: Stream) -> list[StreamPart]:
         live = replace(triples_map.source, source=_live(stream, triples_map, section))
         sections.setdefault(live, section)
         maps.append(replace(triples_map, source=live))
-    inputs = {cut: _input(section, _stream(cut), cut, stream) for cut, section in sections.items()}
-    return list(_parts(stream, replace(mapping, triples_maps=tuple(maps)), inputs))
+    inputs = {
+        logical_source: _input(section, _stream(logical_source), logical_source, stream)
+        for logical_source, section in sections.items()
+    }
+    return list(_sub_streams(stream, replace(mapping, triples_maps=tuple(maps)), inputs))
 
 
-def _parts(stream: Stream, mapping: Mapping, inputs: dict[LogicalSource, StreamInput]) -> Iterator[StreamPart]:
-    """Every source has a part of its own, if only to tell of what cannot be read."""
-    parts = parts_of(mapping)
-    if stream.join is not None and not any(isinstance(part, JoinPart) for part in parts):
+def _sub_streams(stream: Stream, mapping: Mapping, inputs: dict[LogicalSource, StreamInput]) -> Iterator[SubStream]:
+    """Every source has a sub-stream of its own, if only to report records that cannot be read."""
+    slices = slice_mapping(mapping)
+    if stream.join is not None and not any(isinstance(each, JoinSlice) for each in slices):
         raise StreamProblem(("join",), "the mapping joins no records: none of its objects has a join condition")
-    mapped = {part.source for part in parts if isinstance(part, Part)}
-    for cut, given in inputs.items():
-        if cut not in mapped:
-            yield StreamPart(Part(cut, ()), (given,))
-    for part in parts:
-        if isinstance(part, Part):
-            yield StreamPart(part, (inputs[part.source],))
+    mapped = {each.source for each in slices if isinstance(each, MappingSlice)}
+    for logical_source, given in inputs.items():
+        if logical_source not in mapped:
+            yield SubStream(MappingSlice(logical_source, ()), (given,))
+    for mapping_slice in slices:
+        if isinstance(mapping_slice, MappingSlice):
+            yield SubStream(mapping_slice, (inputs[mapping_slice.source],))
             continue
-        window = part.window or JoinWindow()
+        window = mapping_slice.window or JoinWindow()
         try:
             window = stream.join.applied_to(window) if stream.join is not None else window
         except FreshetError as error:
             raise StreamProblem(("join",), error.message) from None
-        yield StreamPart(part, (inputs[part.child], inputs[part.parent]), window)
+        yield SubStream(mapping_slice, (inputs[mapping_slice.child], inputs[mapping_slice.parent]), window)
 
 
 def _input(
-    section: SourceSection | None, source: StreamSource, cut: LogicalSource | None, stream: Stream
+    section: SourceSection | None, source: StreamSource, logical_source: LogicalSource | None, stream: Stream
 ) -> StreamInput:
     time = (section.time if section is not None else None) or stream.time
-    if cut is not None and time is None:
+    if logical_source is not None and time is None:
         raise StreamProblem((), "'time' is missing: records need it (as: arrival takes the time at which they come)")
     return StreamInput(
         source,
-        cut,
+        logical_source,
         time_reference=time.reference if time is not None else "",
         time_form=time.form if time is not None else "iso",
         files_per_batch=section.files_per_batch if section is not None else None,
@@ -147,9 +150,9 @@ def _live(stream: Stream, triples_map: TriplesMap, section: SourceSection | None
     return described
 
 
-def _stream(cut: LogicalSource) -> StreamSource:
-    assert not isinstance(cut.source, FileSource | DatabaseSource)
-    return cut.source
+def _stream(logical_source: LogicalSource) -> StreamSource:
+    assert not isinstance(logical_source.source, FileSource | DatabaseSource)
+    return logical_source.source
 
 
 def _check_names(stream: Stream, mapping: Mapping) -> None:

@@ -1,4 +1,4 @@
-from freshet.runtime.part_watermarks import PartWatermarks
+from freshet.runtime.sub_stream_watermarks import SubStreamWatermarks
 
 
 class Clock:
@@ -10,7 +10,7 @@ class Clock:
 
 
 def test_the_part_that_is_least_far_says_how_far():
-    marks = PartWatermarks(["a", "b"], None)
+    marks = SubStreamWatermarks(["a", "b"], None)
     marks.moved("a", 50)
     assert marks.level() is None
     marks.moved("b", 10)
@@ -22,19 +22,19 @@ def test_the_part_that_is_least_far_says_how_far():
     assert marks.level() == 70
 
 
-def waiting(marks, clock, seconds, *parts):
-    """Parts that are seen to wait, again and again."""
+def waiting(marks, clock, seconds, *ids):
+    """Sub-streams that are seen to wait, again and again."""
     for _ in range(round(seconds * 10)):
-        for part in parts:
-            marks.waits(part)
+        for sub_stream_id in ids:
+            marks.waits(sub_stream_id)
         clock.now += 0.1
-    for part in parts:
-        marks.waits(part)
+    for sub_stream_id in ids:
+        marks.waits(sub_stream_id)
 
 
 def test_a_silent_part_holds_back_for_a_while_only():
     clock = Clock()
-    marks = PartWatermarks(["a", "b"], 10_000, clock=clock)
+    marks = SubStreamWatermarks(["a", "b"], 10_000, clock=clock)
     marks.moved("a", 50)
     waiting(marks, clock, 9.8, "b")
     marks.moved("a", 60)
@@ -51,7 +51,7 @@ def test_a_silent_part_holds_back_for_a_while_only():
 
 def test_a_part_that_has_not_looked_at_its_source_holds_back():
     clock = Clock()
-    marks = PartWatermarks(["a", "b"], 10_000, clock=clock)
+    marks = SubStreamWatermarks(["a", "b"], 10_000, clock=clock)
     marks.moved("a", 50)
     clock.now += 600
     assert marks.level() is None, "its query has not started"
@@ -67,9 +67,9 @@ def test_a_part_that_has_not_looked_at_its_source_holds_back():
 
 def test_time_at_work_is_no_silence():
     clock = Clock()
-    marks = PartWatermarks(["a", "b"], 10_000, clock=clock)
-    for part, mark in (("a", 50), ("b", 10)):
-        marks.moved(part, mark)
+    marks = SubStreamWatermarks(["a", "b"], 10_000, clock=clock)
+    for sub_stream_id, mark in (("a", 50), ("b", 10)):
+        marks.moved(sub_stream_id, mark)
     waiting(marks, clock, 9, "b")
     marks.works("b")  # a batch, or its source is away
     clock.now += 60
@@ -88,7 +88,7 @@ def test_time_at_work_is_no_silence():
 
 
 def test_a_part_that_has_ended_does_not_hold_back():
-    marks = PartWatermarks(["a", "b", "c"], None)
+    marks = SubStreamWatermarks(["a", "b", "c"], None)
     marks.moved("a", 50)
     marks.comes("b")
     marks.ended("b")
@@ -104,7 +104,7 @@ def test_a_part_that_has_ended_does_not_hold_back():
 
 def test_nothing_has_come_from_anybody():
     clock = Clock()
-    marks = PartWatermarks(["a"], 5, clock=clock)
+    marks = SubStreamWatermarks(["a"], 5, clock=clock)
     assert marks.level() is None
     waiting(marks, clock, 1, "a")
     assert marks.level() is None

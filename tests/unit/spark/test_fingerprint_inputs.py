@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from freshet.rml.parts import JoinPart, parts_of
+from freshet.rml.mapping_slices import JoinSlice, slice_mapping
 from freshet.rml.reader import read_mapping
 from freshet.rml.sources import KafkaSource
 from freshet.rml.stream_inputs import StreamInput
@@ -27,9 +27,16 @@ MAPPING = """
 def spec(tmp_path):
     def spec(text=MAPPING):
         (tmp_path / "m.ttl").write_text(text)
-        (part,) = (part for part in parts_of(read_mapping(tmp_path / "m.ttl")) if isinstance(part, JoinPart))
-        inputs = [StreamInput(KafkaSource("a:1", topic), cut, "at") for topic, cut in zip("cp", part[:2], strict=True)]
-        return StreamSpec("s", tuple(inputs), part)
+        (mapping_slice,) = (
+            mapping_slice
+            for mapping_slice in slice_mapping(read_mapping(tmp_path / "m.ttl"))
+            if isinstance(mapping_slice, JoinSlice)
+        )
+        inputs = [
+            StreamInput(KafkaSource("a:1", topic), cut, "at")
+            for topic, cut in zip("cp", mapping_slice[:2], strict=True)
+        ]
+        return StreamSpec("s", tuple(inputs), mapping_slice)
 
     return spec
 
@@ -40,15 +47,17 @@ def with_child(spec, **changes):
 
 
 def test_what_a_checkpoint_depends_on(spec):
-    def made_from(spec):
-        return EncodedStream(spec).made_from
+    def fingerprint_inputs(spec):
+        return EncodedStream(spec).fingerprint_inputs
 
-    before = made_from(spec())
-    assert made_from(spec()) == before
-    assert made_from(replace(spec(), window=JoinWindow())) == before, "it is the usual one"
-    assert made_from(with_child(spec(), source=KafkaSource("other:1", "c"))) == before, "the brokers have moved"
-    assert made_from(with_child(spec(), records_per_batch=7)) == before
-    assert made_from(replace(spec(), window=JoinWindow(most_waiting=7))) == before
+    before = fingerprint_inputs(spec())
+    assert fingerprint_inputs(spec()) == before
+    assert fingerprint_inputs(replace(spec(), window=JoinWindow())) == before, "it is the usual one"
+    assert fingerprint_inputs(with_child(spec(), source=KafkaSource("other:1", "c"))) == before, (
+        "the brokers have moved"
+    )
+    assert fingerprint_inputs(with_child(spec(), records_per_batch=7)) == before
+    assert fingerprint_inputs(replace(spec(), window=JoinWindow(most_waiting=7))) == before
     others = [
         replace(spec(), window=JoinWindow(upper=7_000)),
         with_child(spec(), source=KafkaSource("a:1", "z")),
@@ -58,7 +67,7 @@ def test_what_a_checkpoint_depends_on(spec):
         spec(MAPPING.replace("{id}", "{number}")),
         spec(MAPPING.replace(', "x"', "")),
     ]
-    assert len({before, *map(made_from, others)}) == len(others) + 1
+    assert len({before, *map(fingerprint_inputs, others)}) == len(others) + 1
 
 
 FUNCTIONS_FILE = """
@@ -86,16 +95,16 @@ SINGLE = """
 
 
 def test_a_checkpoint_depends_on_the_code_of_functions_that_are_called(tmp_path):
-    def made_from(pair, code):
+    def fingerprint_inputs(pair, code):
         (tmp_path / "m.ttl").write_text(SINGLE.replace("PAIR", pair))
         (tmp_path / "functions.py").write_text(code)
         functions = load_functions(tmp_path / "functions.py")
         declared = {iri: function.declared for iri, function in functions.items()}
-        (part,) = parts_of(read_mapping(tmp_path / "m.ttl", functions=declared))
-        given = StreamInput(KafkaSource("a:1", "c"), part.source, "at")
-        return EncodedStream(StreamSpec("s", (given,), part, functions=functions)).made_from
+        (mapping_slice,) = slice_mapping(read_mapping(tmp_path / "m.ttl", functions=declared))
+        given = StreamInput(KafkaSource("a:1", "c"), mapping_slice.source, "at")
+        return EncodedStream(StreamSpec("s", (given,), mapping_slice, functions=functions)).fingerprint_inputs
 
     changed = FUNCTIONS_FILE.replace("return text", "return text.drop_null()")
-    assert made_from(CALLED, FUNCTIONS_FILE) == made_from(CALLED, FUNCTIONS_FILE)
-    assert made_from(CALLED, FUNCTIONS_FILE) != made_from(CALLED, changed)
-    assert made_from(PLAIN, FUNCTIONS_FILE) == made_from(PLAIN, changed), "nobody calls them"
+    assert fingerprint_inputs(CALLED, FUNCTIONS_FILE) == fingerprint_inputs(CALLED, FUNCTIONS_FILE)
+    assert fingerprint_inputs(CALLED, FUNCTIONS_FILE) != fingerprint_inputs(CALLED, changed)
+    assert fingerprint_inputs(PLAIN, FUNCTIONS_FILE) == fingerprint_inputs(PLAIN, changed), "nobody calls them"

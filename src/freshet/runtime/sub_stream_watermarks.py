@@ -1,0 +1,90 @@
+"""The watermark of a stream of several sub-streams: that of the one furthest behind.
+
+Sub-streams are read side by side, one ahead of the other. One that has sent nothing for a while does not hold the
+others back, or a source that falls silent would stop every window. It is silent only while it waits for data: not while
+it starts, works on a batch, or cannot reach its source, since what it brings then may be old.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+
+class SubStreamWatermarks:
+    """The watermarks of a stream's sub-streams, in milliseconds. Several threads may use it at once.
+
+    `idle_ms` is how long, by the clock on the wall, a sub-stream may be silent before it counts no more; None is for
+    ever, as it should be where all input is there from the start. One whose input has ended counts no more in any case.
+    """
+
+    def __init__(self, ids: Iterable[str], idle_ms: int | None, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._idle_ms = idle_ms
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._ids = frozenset(ids)
+        self._marks: dict[str, int] = {}
+        self._silent: dict[str, tuple[float, float]] = {}  # from when to when a sub-stream was seen to wait
+        self._on_the_way: Counter[str] = Counter()
+        self._ended: set[str] = set()
+
+    def comes(self, sub_stream_id: str) -> None:
+        """A batch of a sub-stream, also an empty one, is on its way to the engine."""
+        with self._lock:
+            self._silent.pop(sub_stream_id, None)
+            self._on_the_way[sub_stream_id] += 1
+
+    def came(self, sub_stream_id: str) -> None:
+        """A batch that was on its way is with the engine."""
+        with self._lock:
+            self._silent.pop(sub_stream_id, None)
+            self._on_the_way[sub_stream_id] -= 1
+
+    def moved(self, sub_stream_id: str, watermark_ms: int) -> None:
+        """The records of a sub-stream have come so far."""
+        with self._lock:
+            self._marks[sub_stream_id] = max(watermark_ms, self._marks.get(sub_stream_id, watermark_ms))
+
+    def mark(self, sub_stream_id: str) -> int | None:
+        """How far the records of a sub-stream have come; None before the first."""
+        with self._lock:
+            return self._marks.get(sub_stream_id)
+
+    def waits(self, sub_stream_id: str) -> None:
+        """A sub-stream found nothing at its source. Only the time between two such looks counts as silence."""
+        with self._lock:
+            self._ended.discard(sub_stream_id)
+            now = self._clock()
+            began, _ = self._silent.get(sub_stream_id, (now, now))
+            self._silent[sub_stream_id] = began, now
+
+    def works(self, sub_stream_id: str) -> None:
+        """A sub-stream starts, has a batch under way, or cannot reach its source."""
+        with self._lock:
+            self._ended.discard(sub_stream_id)
+            self._silent.pop(sub_stream_id, None)
+
+    def ended(self, sub_stream_id: str) -> None:
+        """Nothing more comes of a sub-stream than what is on its way."""
+        with self._lock:
+            self._ended.add(sub_stream_id)
+
+    def level(self) -> int | None:
+        """How far the stream has come; None while a sub-stream that is awaited has sent nothing yet."""
+        with self._lock:
+            awaited = [sub_stream_id for sub_stream_id in self._ids if self._is_awaited(sub_stream_id)]
+            if not awaited:
+                return max(self._marks.values(), default=None)
+            if any(sub_stream_id not in self._marks for sub_stream_id in awaited):
+                return None
+            return min(self._marks[sub_stream_id] for sub_stream_id in awaited)
+
+    def _is_awaited(self, sub_stream_id: str) -> bool:
+        if self._on_the_way[sub_stream_id]:
+            return True
+        if sub_stream_id in self._ended:
+            return False
+        began, last = self._silent.get(sub_stream_id, (0.0, 0.0))
+        return self._idle_ms is None or (last - began) * 1000 < self._idle_ms
