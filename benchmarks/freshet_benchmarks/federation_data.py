@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from freshet.federation.moment import Flags, Ids, Numbers, remaining_lives
+from freshet.federation.candidates import Flags, Ids, Numbers, remaining_lives
 from freshet.rdf.errors import InputError
 
 SNAPSHOTS = "data/acqua/follower_snapshots.csv"

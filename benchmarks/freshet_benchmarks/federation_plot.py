@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from freshet.federation.moment import Numbers
+from freshet.federation.candidates import Numbers
 
 _WIDTH, _HEIGHT, _LEFT, _TOP, _GAP = 330, 220, 50, 40, 190
 _COLOURS = {

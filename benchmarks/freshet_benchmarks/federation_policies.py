@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from freshet.federation.bounds import Best, WindowBasedTruth
+from freshet.federation.candidates import Ids, Numbers, one_to_one
 from freshet.federation.change_rates import ChangeRates
 from freshet.federation.expected_gain import ExpectedGain
-from freshet.federation.maintainer import elected
-from freshet.federation.moment import Ids, Numbers, one_to_one
-from freshet.federation.proposers import general, window_service_join
+from freshet.federation.maintainer import elect
+from freshet.federation.proposers import propose_whole_view, window_service_join
 from freshet.federation.rankers import (
     LeastRecentlyRefreshed,
     Nothing,
@@ -118,8 +118,8 @@ def _run(policy: Policy, ranker: Ranker, view: Ids, remote: Remote, stream: Ment
         current = remote.values[evaluation + 1]
         entries = stream.mentioned(evaluation)
         moment = one_to_one(time_ms, SLIDE_MS, entries, stream.lives[evaluation, entries])
-        proposed = general(moment, remote.users) if policy.whole_view else window_service_join(moment)
-        chosen = elected(ranker, proposed, budget)
+        proposed = propose_whole_view(moment, remote.users) if policy.whole_view else window_service_join(moment)
+        chosen = elect(ranker, proposed, budget)
         changed = view[chosen] != current[chosen]
         view[chosen] = current[chosen]
         ranker.refreshed(chosen, changed, time_ms)

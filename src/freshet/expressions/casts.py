@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from freshet.expressions.columns import Batch, Column, Keys, Truths
+from freshet.expressions.columns import Column, ColumnBatch, Keys, Truths
 from freshet.expressions.distinct import distinct_keys, encode
 from freshet.expressions.lexical import iri, literal, simple_key, typed_key
-from freshet.expressions.times import Moment, is_inline_moment, read_moment
+from freshet.expressions.times import DateTimeFields, is_inline_date_time, read_date_time
 from freshet.kernels import numbers, wide
 from freshet.kernels.comparison import ERROR, effective_truths
 from freshet.kernels.values import (
@@ -62,7 +62,7 @@ _RANGES: dict[str, tuple[int, int]] = {
 }
 
 
-def _operand(batch: Batch, column: Column, kind: int) -> Values:
+def _operand(batch: ColumnBatch, column: Column, kind: int) -> Values:
     """The values to cast: numbers, booleans, and strings read as the datatype; everything else is NOTHING."""
     values = Values(*(array.copy() for array in batch.values(column)))
     if (values.kinds == STRING).any():
@@ -81,7 +81,7 @@ def _as_typed(key: str | None, name: str) -> str | None:
     return None if parts is None or parts[1] else typed_key(parts[0].strip(_SPACES), name)
 
 
-def _to_real(kind: int, batch: Batch, argument: Column) -> Values:
+def _to_real(kind: int, batch: ColumnBatch, argument: Column) -> Values:
     values = _operand(batch, argument, kind)
     if kind == FLOAT:
         with np.errstate(over="ignore"):
@@ -89,7 +89,7 @@ def _to_real(kind: int, batch: Batch, argument: Column) -> Values:
     return values._replace(kinds=np.where(values.kinds == NOTHING, NOTHING, kind).astype(np.uint8))
 
 
-def _to_exact(kind: int, batch: Batch, argument: Column) -> Values:
+def _to_exact(kind: int, batch: ColumnBatch, argument: Column) -> Values:
     """xsd:integer, which cuts a fraction off, and xsd:decimal."""
     values = _operand(batch, argument, kind)
     booleans = values.kinds == BOOLEAN
@@ -124,13 +124,13 @@ def _units(real: np.floating) -> int | None:
     return number if -(2**127) <= number < 2**127 else None
 
 
-def _to_boolean(batch: Batch, argument: Column) -> Truths:
+def _to_boolean(batch: ColumnBatch, argument: Column) -> Truths:
     values = _operand(batch, argument, BOOLEAN)
     codes = effective_truths(values.kinds, values.reals)
     return Truths(np.where(values.kinds == NOTHING, np.uint8(ERROR), codes))
 
 
-def _to_derived(name: str, batch: Batch, argument: Column) -> Keys:
+def _to_derived(name: str, batch: ColumnBatch, argument: Column) -> Keys:
     """The types derived from xsd:integer, each with its range."""
     least, greatest = _RANGES[name]
     ids, places = encode(number_ids(batch.dictionary, _to_exact(INTEGER, batch, argument)))
@@ -156,7 +156,7 @@ def real_text(real: float | np.float32) -> str:
     return f"{mantissa}E{int(exponent)}"
 
 
-def _to_string(batch: Batch, argument: Column) -> Keys:
+def _to_string(batch: ColumnBatch, argument: Column) -> Keys:
     keys, places = distinct_keys(batch, argument)
     values = values_of_keys(pa.array(keys, pa.large_string()))
     exact = number_ids(batch.dictionary, _only(values, (values.kinds == INTEGER) | (values.kinds == DECIMAL)))
@@ -177,33 +177,33 @@ def _only(values: Values, rows: NDArray[np.bool_]) -> Values:
     return values._replace(kinds=np.where(rows, values.kinds, NOTHING).astype(np.uint8))
 
 
-def _date_time_text(moment: Moment) -> str:
-    clock = f"{moment.hours:02}:{moment.minutes:02}:{moment.seconds}" if moment.seconds else "00:00:00"
-    return f"{_date_text(moment, '')}T{clock}{moment.zone}"
+def _date_time_text(date_time: DateTimeFields) -> str:
+    clock = f"{date_time.hours:02}:{date_time.minutes:02}:{date_time.seconds}" if date_time.seconds else "00:00:00"
+    return f"{_date_text(date_time, '')}T{clock}{date_time.zone}"
 
 
-def _date_text(moment: Moment, zone: str | None = None) -> str:
-    assert moment.year is not None
-    year = f"{'-' if moment.year < 0 else ''}{abs(moment.year):04}"
-    return f"{year}-{moment.month:02}-{moment.day:02}{moment.zone if zone is None else zone}"
+def _date_text(date_time: DateTimeFields, zone: str | None = None) -> str:
+    assert date_time.year is not None
+    year = f"{'-' if date_time.year < 0 else ''}{abs(date_time.year):04}"
+    return f"{year}-{date_time.month:02}-{date_time.day:02}{date_time.zone if zone is None else zone}"
 
 
-def _time_text(moment: Moment) -> str:
-    return f"{moment.hours:02}:{moment.minutes:02}:{moment.seconds}{moment.zone}"
+def _time_text(date_time: DateTimeFields) -> str:
+    return f"{date_time.hours:02}:{date_time.minutes:02}:{date_time.seconds}{date_time.zone}"
 
 
-# The kinds that each moment is cast from, besides strings, and how it is written.
+# The kinds that each type is cast from, besides strings, and how it is written.
 _DATE_TIMES, _DATES, _TIMES = (DATE_TIME, DATE_TIME_LOCAL), (DATE, DATE_LOCAL), (TIME, TIME_LOCAL)
-_MOMENTS: dict[str, tuple[tuple[int, ...], tuple[int, ...], Callable[[Moment], str]]] = {
+_DATE_TIME_TYPES: dict[str, tuple[tuple[int, ...], tuple[int, ...], Callable[[DateTimeFields], str]]] = {
     "dateTime": (_DATE_TIMES, _DATES, _date_time_text),
     "date": (_DATES, _DATE_TIMES, _date_text),
     "time": (_TIMES, _DATE_TIMES, _time_text),
 }
 
 
-def _to_moment(name: str, batch: Batch, argument: Column) -> Column:
-    own, others, write = _MOMENTS[name]
-    if name == "dateTime" and isinstance(argument, np.ndarray) and is_inline_moment(argument).all():
+def _to_date_time(name: str, batch: ColumnBatch, argument: Column) -> Column:
+    own, others, write = _DATE_TIME_TYPES[name]
+    if name == "dateTime" and isinstance(argument, np.ndarray) and is_inline_date_time(argument).all():
         return argument
     keys, places = distinct_keys(batch, argument)
     kinds = values_of_keys(pa.array(keys, pa.large_string())).kinds
@@ -218,7 +218,7 @@ def _to_moment(name: str, batch: Batch, argument: Column) -> Column:
             return None
         if kind in own:
             return typed_key(parts[0], name)
-        return typed_key(write(read_moment(parts[0])), name) if kind in others else None
+        return typed_key(write(read_date_time(parts[0])), name) if kind in others else None
 
     return Keys([cast(*row) for row in zip(keys, kinds, read_as, read_kinds, strict=True)], places)
 
@@ -230,6 +230,6 @@ FUNCTIONS: dict[str, Callable[..., Column]] = {
     XSD + "decimal": partial(_to_exact, DECIMAL),
     XSD + "integer": partial(_to_exact, INTEGER),
     XSD + "string": _to_string,
-    **{XSD + name: partial(_to_moment, name) for name in _MOMENTS},
+    **{XSD + name: partial(_to_date_time, name) for name in _DATE_TIME_TYPES},
     **{XSD + name: partial(_to_derived, name) for name in _RANGES},
 }

@@ -42,7 +42,7 @@ UNBOUND = np.zeros(1, np.int64)
 _TRUTH_IDS = np.array([layout.pack(layout.BOOLEAN, 0), 0, layout.pack(layout.BOOLEAN, 1)], np.int64)
 
 
-class Batch:
+class ColumnBatch:
     """The rows that an expression is evaluated over."""
 
     def __init__(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from freshet.expressions.columns import UNBOUND, Batch, Column, Keys, Truths
+from freshet.expressions.columns import UNBOUND, Column, ColumnBatch, Keys, Truths
 from freshet.kernels.comparison import (
     DICTIONARY,
     ERROR,
@@ -47,7 +47,7 @@ OUTCOMES = {
 }
 
 
-def compare(batch: Batch, operator: str, left: Column, right: Column) -> Truths:
+def compare(batch: ColumnBatch, operator: str, left: Column, right: Column) -> Truths:
     """left operator right."""
     outcomes = OUTCOMES[operator]
     if isinstance(left, Keys) or isinstance(right, Keys):
@@ -70,17 +70,17 @@ def compare(batch: Batch, operator: str, left: Column, right: Column) -> Truths:
     return Truths(codes)
 
 
-def same_term(batch: Batch, left: Column, right: Column) -> Truths:
+def same_term(batch: ColumnBatch, left: Column, right: Column) -> Truths:
     """sameTerm(left, right)"""
     return Truths(compare_identity(*_identities(batch, left, right), OUTCOMES["="]))
 
 
-def compare_nodes(batch: Batch, operator: str, left: Column, right: Column) -> Truths:
+def compare_nodes(batch: ColumnBatch, operator: str, left: Column, right: Column) -> Truths:
     """`=` or `!=` where one side is an IRI or a blank node, so that no value matters."""
     return Truths(compare_identity(*_identities(batch, left, right), OUTCOMES[operator]))
 
 
-def _identities(batch: Batch, left: Column, right: Column) -> tuple[Ids, Ids]:
+def _identities(batch: ColumnBatch, left: Column, right: Column) -> tuple[Ids, Ids]:
     """Ids that are equal where two terms are the same.
 
     Computed terms beside one term need not enter the dictionary: those that are not the one get an id of no term.
@@ -94,7 +94,7 @@ def _identities(batch: Batch, left: Column, right: Column) -> tuple[Ids, Ids]:
     return batch.ids(left), batch.ids(right)
 
 
-def _beside(batch: Batch, column: Keys, one: Ids) -> Ids:
+def _beside(batch: ColumnBatch, column: Keys, one: Ids) -> Ids:
     key = batch.dictionary.keys(one)[0].as_py()
     ids = [0 if other is None else one[0] if other == key else _NO_TERM for other in column.keys]
     return np.array(ids, np.int64).take(column.places)
@@ -104,7 +104,7 @@ def _take(ids: Ids, rows: Ids) -> Ids:
     return ids[rows] if ids.size > 1 else np.broadcast_to(ids, rows.shape)
 
 
-def _compare_strings(batch: Batch, left: Ids, right: Ids, outcomes: Codes) -> Codes:
+def _compare_strings(batch: ColumnBatch, left: Ids, right: Ids, outcomes: Codes) -> Codes:
     distinct, places = np.unique(np.concatenate([left, right]), return_inverse=True)
     data, starts, ends = key_ranges(batch.dictionary.keys(distinct))
     codes: Codes = compare_texts(data, starts, ends, places[: left.size], places[left.size :], outcomes)

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from freshet.expressions.columns import Batch, Column, Keys, Truths
+from freshet.expressions.columns import Column, ColumnBatch, Keys, Truths
 from freshet.kernels import layout
 from freshet.kernels.comparison import ERROR, FALSE, TRUE
 from freshet.rdf.values import Ids
@@ -50,7 +50,7 @@ def first_rows(codes: Ids) -> tuple[Ids, Places]:
     return np.flatnonzero(places > before), places
 
 
-def distinct_keys(batch: Batch, column: Column) -> Keys:
+def distinct_keys(batch: ColumnBatch, column: Column) -> Keys:
     """A column by its distinct keys."""
     if isinstance(column, Keys):
         return column
@@ -58,7 +58,7 @@ def distinct_keys(batch: Batch, column: Column) -> Keys:
     return Keys(batch.dictionary.keys(ids).to_pylist(), places)
 
 
-def read(batch: Batch, column: Column, reader: Reader) -> Argument:
+def read(batch: ColumnBatch, column: Column, reader: Reader) -> Argument:
     """An argument as a function takes it."""
     keys, places = distinct_keys(batch, column)
     return Argument([None if key is None else reader(key) for key in keys], places)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from freshet.algebra import expressions as algebra
 from freshet.algebra.expressions import Expression
-from freshet.expressions.columns import Batch, Column, Keys, Truths
+from freshet.expressions.columns import Column, ColumnBatch, Keys, Truths
 from freshet.expressions.comparisons import compare, compare_nodes
 from freshet.expressions.context import Context
 from freshet.expressions.functions import FUNCTIONS, VOLATILE
@@ -34,7 +34,7 @@ def evaluate(
     """The ids of an expression's values, 0 where it is an error or unbound. `columns` are keyed by variable name."""
     if count == 0:
         return np.empty(0, np.int64)
-    batch = Batch(columns, count, dictionary, context)
+    batch = ColumnBatch(columns, count, dictionary, context)
     ids = batch.ids(_column(expression, batch))
     result = ids if ids.size == count else np.full(count, ids[0])
     if batch.node_scope is not None and context is not None:
@@ -52,7 +52,7 @@ def test(
     """Where the effective boolean value is true; an error is not."""
     if count == 0:
         return np.empty(0, np.bool_)
-    batch = Batch(columns, count, dictionary, context)
+    batch = ColumnBatch(columns, count, dictionary, context)
     passed: NDArray[np.bool_] = batch.truths(_column(expression, batch)) == TRUE
     return passed if passed.size == count else np.full(count, passed[0])
 
@@ -88,59 +88,59 @@ def _operands(expression: Expression) -> Iterator[Expression]:
 
 
 @singledispatch
-def _column(expression: Expression, batch: Batch) -> Column:
+def _column(expression: Expression, batch: ColumnBatch) -> Column:
     """The column of an expression's values, in the form in which it comes about."""
     raise NotImplementedError(unsupported(expression))
 
 
 @_column.register
-def _(expression: algebra.Variable, batch: Batch) -> Column:
+def _(expression: algebra.Variable, batch: ColumnBatch) -> Column:
     return batch.variable(expression.name)
 
 
 @_column.register
-def _(expression: algebra.Constant, batch: Batch) -> Column:
+def _(expression: algebra.Constant, batch: ColumnBatch) -> Column:
     return batch.constant(expression.term)
 
 
 @_column.register
-def _(expression: algebra.And, batch: Batch) -> Column:
+def _(expression: algebra.And, batch: ColumnBatch) -> Column:
     left, right = _column(expression.left, batch), _column(expression.right, batch)
     return Truths(np.minimum(batch.truths(left), batch.truths(right)))
 
 
 @_column.register
-def _(expression: algebra.Or, batch: Batch) -> Column:
+def _(expression: algebra.Or, batch: ColumnBatch) -> Column:
     left, right = _column(expression.left, batch), _column(expression.right, batch)
     return Truths(np.maximum(batch.truths(left), batch.truths(right)))
 
 
 @_column.register
-def _(expression: algebra.Not, batch: Batch) -> Column:
+def _(expression: algebra.Not, batch: ColumnBatch) -> Column:
     return Truths(TRUE - batch.truths(_column(expression.operand, batch)))
 
 
 @_column.register
-def _(expression: algebra.Compare, batch: Batch) -> Column:
+def _(expression: algebra.Compare, batch: ColumnBatch) -> Column:
     left, right = _column(expression.left, batch), _column(expression.right, batch)
     return _compare(expression.operator, expression.left, left, expression.right, right, batch)
 
 
 @_column.register
-def _(expression: algebra.Arithmetic, batch: Batch) -> Column:
+def _(expression: algebra.Arithmetic, batch: ColumnBatch) -> Column:
     left, right = _values(expression.left, batch), _values(expression.right, batch)
     computed: Column = numbers.arithmetic(_ARITHMETIC[expression.operator], left, right)
     return computed
 
 
 @_column.register
-def _(expression: algebra.Negate, batch: Batch) -> Column:
+def _(expression: algebra.Negate, batch: ColumnBatch) -> Column:
     negated: Column = numbers.change(numbers.NEGATE, _values(expression.operand, batch))
     return negated
 
 
 @_column.register
-def _(expression: algebra.In, batch: Batch) -> Column:
+def _(expression: algebra.In, batch: ColumnBatch) -> Column:
     operand = _column(expression.operand, batch)
     if isinstance(operand, Keys) and not all(isinstance(choice, algebra.Constant) for choice in expression.choices):
         operand = batch.ids(operand)  # so that they enter the dictionary once
@@ -153,21 +153,21 @@ def _(expression: algebra.In, batch: Batch) -> Column:
 
 
 @_column.register
-def _(expression: algebra.Call, batch: Batch) -> Column:
+def _(expression: algebra.Call, batch: ColumnBatch) -> Column:
     if batch.context is None and expression.function in VOLATILE:
         raise NotImplementedError(unsupported(expression))
     return FUNCTIONS[expression.function](batch, *(_column(argument, batch) for argument in expression.arguments))
 
 
 @_column.register
-def _(expression: algebra.Exists, batch: Batch) -> Column:
+def _(expression: algebra.Exists, batch: ColumnBatch) -> Column:
     if batch.context is None or batch.context.exists is None:
         raise NotImplementedError(unsupported(expression))
     found = batch.context.exists(expression, batch.columns, batch.count)
     return Truths(np.where(found != expression.negated, np.uint8(TRUE), np.uint8(FALSE)))
 
 
-def _known(column: Column, batch: Batch) -> NDArray[np.generic]:
+def _known(column: Column, batch: ColumnBatch) -> NDArray[np.generic]:
     """Not 0 where there is a value."""
     match column:
         case Values(kinds):
@@ -177,14 +177,14 @@ def _known(column: Column, batch: Batch) -> NDArray[np.generic]:
     return batch.ids(column)
 
 
-def _values(expression: Expression, batch: Batch) -> Values:
+def _values(expression: Expression, batch: ColumnBatch) -> Values:
     if isinstance(expression, algebra.Constant):
         return batch.constant_values(expression.term)
     return batch.values(_column(expression, batch))
 
 
 def _compare(
-    operator: str, left: Expression, left_column: Column, right: Expression, right_column: Column, batch: Batch
+    operator: str, left: Expression, left_column: Column, right: Expression, right_column: Column, batch: ColumnBatch
 ) -> Truths:
     nodes = (_is_node(left) and not isinstance(right_column, Values)) or (
         _is_node(right) and not isinstance(left_column, Values)

@@ -6,23 +6,23 @@ from collections.abc import Callable
 
 import numpy as np
 
-from freshet.expressions.columns import UNBOUND, Batch, Column, Truths
+from freshet.expressions.columns import UNBOUND, Column, ColumnBatch, Truths
 from freshet.expressions.comparisons import same_term
 from freshet.kernels.comparison import ERROR, FALSE, TRUE
 from freshet.rdf.values import Ids
 
 
-def _bound(batch: Batch, argument: Column) -> Truths:
+def _bound(batch: ColumnBatch, argument: Column) -> Truths:
     return Truths(np.where(batch.ids(argument) != 0, np.uint8(TRUE), np.uint8(FALSE)))
 
 
-def _if(batch: Batch, condition: Column, then: Column, otherwise: Column) -> Ids:
+def _if(batch: ColumnBatch, condition: Column, then: Column, otherwise: Column) -> Ids:
     truths = batch.truths(condition)
     chosen = np.where(truths == TRUE, batch.ids(then), batch.ids(otherwise))
     return np.where(truths == ERROR, np.int64(0), chosen)
 
 
-def _coalesce(batch: Batch, *arguments: Column) -> Ids:
+def _coalesce(batch: ColumnBatch, *arguments: Column) -> Ids:
     result = UNBOUND
     for argument in arguments:
         result = np.where(result != 0, result, batch.ids(argument))

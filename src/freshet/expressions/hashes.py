@@ -6,12 +6,12 @@ import hashlib
 from collections.abc import Callable
 from functools import partial
 
-from freshet.expressions.columns import Batch, Column, Keys
+from freshet.expressions.columns import Column, ColumnBatch, Keys
 from freshet.expressions.distinct import apply, keys_of, read
 from freshet.expressions.lexical import simple, simple_key
 
 
-def _hash(algorithm: str, batch: Batch, argument: Column) -> Keys:
+def _hash(algorithm: str, batch: ColumnBatch, argument: Column) -> Keys:
     def digest(lexical: str) -> str:
         # nobody's secrets: SPARQL asks for MD5 and SHA-1 by name
         return simple_key(hashlib.new(algorithm, lexical.encode(), usedforsecurity=False).hexdigest())

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from freshet.expressions.columns import Batch, Column, Keys, Truths
+from freshet.expressions.columns import Column, ColumnBatch, Keys, Truths
 from freshet.expressions.distinct import apply, encode, keys_of, read
 from freshet.expressions.lexical import iri, literal, simple, simple_key
 from freshet.kernels import term_text, values
@@ -34,7 +34,7 @@ def _kinds(*kinds: int) -> Callable[..., Truths]:
     return lambda batch, argument: Truths(outcomes[batch.values(argument).kinds])
 
 
-def _rewrite(function: int, batch: Batch, argument: Column) -> Ids:
+def _rewrite(function: int, batch: ColumnBatch, argument: Column) -> Ids:
     """LANG and DATATYPE, which have few results."""
     distinct, places = encode(batch.ids(argument))
     keys = term_text.rewrite_keys(function, *key_ranges(batch.dictionary.keys(distinct)))
@@ -47,7 +47,7 @@ def _text_of(key: str) -> str | None:
     return None if lexical is None else simple_key(lexical)
 
 
-def _str(batch: Batch, argument: Column) -> Keys:
+def _str(batch: ColumnBatch, argument: Column) -> Keys:
     return keys_of(read(batch, argument, _text_of))
 
 
@@ -56,7 +56,7 @@ def _iri_or_text(key: str) -> str | None:
     return simple(key) if lexical is None else lexical
 
 
-def _iri(batch: Batch, argument: Column) -> Keys:
+def _iri(batch: ColumnBatch, argument: Column) -> Keys:
     base = batch.context.base if batch.context is not None else None
 
     def resolved(text: str) -> str | None:
@@ -75,7 +75,7 @@ def _typed(lexical: str, datatype: str) -> str | None:
     return simple_key(lexical) if datatype == XSD_STRING.value else f'"{lexical}"^^<{datatype}>'
 
 
-def _strdt(batch: Batch, lexical: Column, datatype: Column) -> Keys:
+def _strdt(batch: ColumnBatch, lexical: Column, datatype: Column) -> Keys:
     return keys_of(apply(_typed, read(batch, lexical, simple), read(batch, datatype, iri)))
 
 
@@ -83,7 +83,7 @@ def _tagged(lexical: str, tag: str) -> str | None:
     return f'"{lexical}"@{tag.lower()}' if _LANGUAGE_TAG.fullmatch(tag) else None
 
 
-def _strlang(batch: Batch, lexical: Column, tag: Column) -> Keys:
+def _strlang(batch: ColumnBatch, lexical: Column, tag: Column) -> Keys:
     return keys_of(apply(_tagged, read(batch, lexical, simple), read(batch, tag, simple)))
 
 
@@ -97,7 +97,7 @@ def _numbered(prefix: str, *numbers: pa.Array) -> pa.Array:
     return pc.binary_join_element_wise(_scalar(prefix), pc.binary_join_element_wise(*texts, _scalar("l")), _scalar(""))
 
 
-def _bnode(batch: Batch, *label: Column) -> Ids:
+def _bnode(batch: ColumnBatch, *label: Column) -> Ids:
     rows = pa.array(np.arange(batch.count))
     if not label:
         return batch.dictionary.intern_arrow(_numbered(f"_:{batch.dictionary.fresh_scope()}b", rows))
@@ -126,7 +126,7 @@ def _uuid_keys(count: int, before: str, after: str) -> pa.Array:
     return pc.binary_join_element_wise(_scalar(before), plain, _scalar(after), _scalar(""))
 
 
-def _uuid(before: str, after: str, batch: Batch) -> Ids:
+def _uuid(before: str, after: str, batch: ColumnBatch) -> Ids:
     return batch.dictionary.intern_arrow(_uuid_keys(batch.count, before, after))
 
 

@@ -7,17 +7,17 @@ from functools import partial
 
 import numpy as np
 
-from freshet.expressions.columns import Batch, Column
+from freshet.expressions.columns import Column, ColumnBatch
 from freshet.kernels import numbers, values
 from freshet.kernels.values import Values
 
 
-def _change(operator: int, batch: Batch, argument: Column) -> Values:
+def _change(operator: int, batch: ColumnBatch, argument: Column) -> Values:
     changed: Values = numbers.change(operator, batch.values(argument))
     return changed
 
 
-def _rand(batch: Batch) -> Values:
+def _rand(batch: ColumnBatch) -> Values:
     count = batch.count
     return Values(
         np.full(count, values.DOUBLE, np.uint8),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache, partial
 
-from freshet.expressions.columns import Batch, Column, Keys, Truths
+from freshet.expressions.columns import Column, ColumnBatch, Keys, Truths
 from freshet.expressions.distinct import apply, keys_of, read, truths_of
 from freshet.expressions.lexical import Text, simple, text
 from freshet.expressions.timed_regex import TimedRegex
@@ -34,7 +34,7 @@ def _matches(check: Check, one: Text, pattern: str, flags: str = "") -> bool | N
     return None if regex is None else regex.found_in(one.lexical, check)
 
 
-def _regex(batch: Batch, source: Column, *rest: Column) -> Truths:
+def _regex(batch: ColumnBatch, source: Column, *rest: Column) -> Truths:
     arguments = (read(batch, argument, simple) for argument in rest)
     return truths_of(apply(partial(_matches, batch.check), read(batch, source, text), *arguments))
 
@@ -79,7 +79,7 @@ def _replaced(check: Check, one: Text, pattern: str, replacement: str, flags: st
     return Text("".join(out), one.tag).key()
 
 
-def _replace(batch: Batch, source: Column, *rest: Column) -> Keys:
+def _replace(batch: ColumnBatch, source: Column, *rest: Column) -> Keys:
     arguments = (read(batch, argument, simple) for argument in rest)
     return keys_of(apply(partial(_replaced, batch.check), read(batch, source, text), *arguments))
 

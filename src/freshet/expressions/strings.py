@@ -11,7 +11,7 @@ from functools import partial
 from math import floor, inf, isnan
 from urllib.parse import quote
 
-from freshet.expressions.columns import Batch, Column, Keys, Truths
+from freshet.expressions.columns import Column, ColumnBatch, Keys, Truths
 from freshet.expressions.distinct import apply, integers_of, keys_of, read, truths_of
 from freshet.expressions.lexical import Text, literal, simple, simple_key, text
 from freshet.rdf.terms import XSD
@@ -30,7 +30,7 @@ def _compatible(first: Text, second: Text) -> bool:
     return not second.tag or first.tag == second.tag
 
 
-def _test(holds: Callable[[str, str], bool], batch: Batch, first: Column, second: Column) -> Truths:
+def _test(holds: Callable[[str, str], bool], batch: ColumnBatch, first: Column, second: Column) -> Truths:
     """STRSTARTS, STRENDS and CONTAINS."""
 
     def test(one: Text, other: Text) -> bool | None:
@@ -39,12 +39,12 @@ def _test(holds: Callable[[str, str], bool], batch: Batch, first: Column, second
     return truths_of(apply(test, read(batch, first, text), read(batch, second, text)))
 
 
-def _change(change: Callable[[str], str], batch: Batch, argument: Column) -> Keys:
+def _change(change: Callable[[str], str], batch: ColumnBatch, argument: Column) -> Keys:
     """UCASE and LCASE, which keep the language."""
     return keys_of(apply(lambda one: Text(change(one.lexical), one.tag).key(), read(batch, argument, text)))
 
 
-def _length(batch: Batch, argument: Column) -> Ids:
+def _length(batch: ColumnBatch, argument: Column) -> Ids:
     return integers_of(apply(lambda one: len(one.lexical), read(batch, argument, text)))
 
 
@@ -62,7 +62,7 @@ def _after(one: Text, other: Text) -> str | None:
     return _EMPTY if at < 0 else Text(one.lexical[at + len(other.lexical) :], one.tag).key()
 
 
-def _part(part: Callable[[Text, Text], str | None], batch: Batch, first: Column, second: Column) -> Keys:
+def _part(part: Callable[[Text, Text], str | None], batch: ColumnBatch, first: Column, second: Column) -> Keys:
     """STRBEFORE and STRAFTER."""
     return keys_of(apply(part, read(batch, first, text), read(batch, second, text)))
 
@@ -91,7 +91,7 @@ def _substring(one: Text, start: float, length: float = inf) -> str:
     return Text(one.lexical[int(first) : max(int(last), int(first))], one.tag).key()
 
 
-def _substr(batch: Batch, source: Column, *places: Column) -> Keys:
+def _substr(batch: ColumnBatch, source: Column, *places: Column) -> Keys:
     return keys_of(apply(_substring, read(batch, source, text), *(read(batch, place, _rounded) for place in places)))
 
 
@@ -102,13 +102,13 @@ def _joined(*parts: Text) -> str:
     return f'"{"".join([part.lexical for part in parts])}"{tag}'
 
 
-def _concat(batch: Batch, *arguments: Column) -> Column:
+def _concat(batch: ColumnBatch, *arguments: Column) -> Column:
     if not arguments:
         return batch.intern([_EMPTY])
     return keys_of(apply(_joined, *(read(batch, argument, text) for argument in arguments)))
 
 
-def _encode_for_uri(batch: Batch, argument: Column) -> Keys:
+def _encode_for_uri(batch: ColumnBatch, argument: Column) -> Keys:
     encoded = apply(lambda one: simple_key(quote(one.lexical, safe=_UNRESERVED)), read(batch, argument, text))
     return keys_of(encoded)
 
@@ -125,7 +125,7 @@ def matches_language(tag: str, language_range: str) -> bool:
     return tag == language_range or (bool(language_range) and tag.startswith(language_range + "-"))
 
 
-def _lang_matches(batch: Batch, tag: Column, language_range: Column) -> Truths:
+def _lang_matches(batch: ColumnBatch, tag: Column, language_range: Column) -> Truths:
     return truths_of(apply(matches_language, read(batch, tag, simple), read(batch, language_range, simple)))
 
 

@@ -1,4 +1,4 @@
-"""Functions of dates and times (SPARQL 1.1, 17.4.5): parts of a moment as its own time zone tells them.
+"""Functions of dates and times (SPARQL 1.1, 17.4.5): the components of a dateTime, in its own time zone.
 
 Inline dateTimes are taken apart by arithmetic, others by their lexical form, once for each distinct term. As in other
 engines a date has a year, month and day too, and a time its hours, minutes and seconds.
@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from freshet.expressions.columns import Batch, Column
+from freshet.expressions.columns import Column, ColumnBatch
 from freshet.expressions.distinct import encode, integer_id
 from freshet.expressions.lexical import literal, simple_key, typed_key
 from freshet.kernels import layout
@@ -28,14 +28,14 @@ from freshet.rdf.values import Ids
 
 _DATE = r"(?P<year>-?[0-9]{4,})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
 _CLOCK = r"(?P<hours>[0-9]{2}):(?P<minutes>[0-9]{2}):(?P<seconds>[0-9]{2}(?:\.[0-9]+)?)"
-_MOMENT = re.compile(rf"(?:{_DATE})?T?(?:{_CLOCK})?(?P<zone>Z|[+-][0-9]{{2}}:[0-9]{{2}})?")
-_PARTS = ("year", "month", "day", "hours", "minutes")
+_DATE_TIME_FORM = re.compile(rf"(?:{_DATE})?T?(?:{_CLOCK})?(?P<zone>Z|[+-][0-9]{{2}}:[0-9]{{2}})?")
+_COMPONENTS = ("year", "month", "day", "hours", "minutes")
 _SECONDS_SCALE = 3
 _ZONE_KINDS = (layout.DATETIME_Z, layout.DATETIME)
 
 
-class Moment(NamedTuple):
-    """The parts of a lexical form; None where it has no such part."""
+class DateTimeFields(NamedTuple):
+    """The components of a lexical form; None where it has no such component."""
 
     year: int | None
     month: int | None
@@ -46,32 +46,32 @@ class Moment(NamedTuple):
     zone: str
 
 
-def read_moment(lexical: str) -> Moment:
-    """The parts of the lexical form of a date or time, which must be a right one."""
-    match = _MOMENT.fullmatch(lexical)
+def read_date_time(lexical: str) -> DateTimeFields:
+    """The components of a valid lexical form of a date or time."""
+    match = _DATE_TIME_FORM.fullmatch(lexical)
     assert match is not None, "its value has been read"
-    year, month, day, hours, minutes = (None if match[name] is None else int(match[name]) for name in _PARTS)
+    year, month, day, hours, minutes = (None if match[name] is None else int(match[name]) for name in _COMPONENTS)
     if hours == 24:  # the midnight at which the next day begins
         hours = 0
         if year is not None:
             year, month, day = map(int, date_from_days(days_from_date(year, month, day) + 1))
-    return Moment(year, month, day, hours, minutes, match["seconds"], match["zone"] or "")
+    return DateTimeFields(year, month, day, hours, minutes, match["seconds"], match["zone"] or "")
 
 
-def _inline_part(part: str, milliseconds: NDArray[np.int64]) -> NDArray[np.int64]:
-    """A whole-numbered part of moments in milliseconds since 1970."""
+def _inline_component(component: str, milliseconds: NDArray[np.int64]) -> NDArray[np.int64]:
+    """A whole-numbered component of dateTimes in milliseconds since 1970."""
     days = milliseconds // MS_PER_DAY
-    if part in ("year", "month", "day"):
+    if component in ("year", "month", "day"):
         dates: NDArray[np.datetime64] = days.astype("datetime64[D]")
         months: NDArray[np.datetime64] = dates.astype("datetime64[M]")
-        if part == "day":
+        if component == "day":
             return (dates - months).astype(np.int64) + 1
-        if part == "month":
+        if component == "month":
             return months.astype(np.int64) % 12 + 1
         years: NDArray[np.int64] = months.astype("datetime64[Y]").astype(np.int64) + 1970
         return years
     of_day = milliseconds - days * MS_PER_DAY
-    return of_day // 3_600_000 if part == "hours" else of_day // 60_000 % 60
+    return of_day // 3_600_000 if component == "hours" else of_day // 60_000 % 60
 
 
 def _inline_seconds(milliseconds: NDArray[np.int64]) -> Ids:
@@ -89,56 +89,56 @@ def _milliseconds(inline: Ids) -> NDArray[np.int64]:
     return value >> 1
 
 
-def is_inline_moment(ids: Ids) -> NDArray[np.bool_]:
+def is_inline_date_time(ids: Ids) -> NDArray[np.bool_]:
     """Where an id is that of an inline dateTime."""
     return (ids < 0) & np.isin((ids >> layout.TYPE_SHIFT) & layout.TYPE_MASK, _ZONE_KINDS)
 
 
-def _moments(batch: Batch, ids: Ids) -> list[Moment | None]:
-    """The parts of dates and times by their lexical forms, None for other terms."""
+def _date_times(batch: ColumnBatch, ids: Ids) -> list[DateTimeFields | None]:
+    """The components of dates and times by their lexical forms, None for other terms."""
     kinds = batch.values(ids).kinds
     right = (kinds >= DATE_TIME) & (kinds <= TIME_LOCAL)
-    moments: list[Moment | None] = []
+    date_times: list[DateTimeFields | None] = []
     for key, known in zip(batch.dictionary.keys(ids).to_pylist(), right, strict=True):
         parts = literal(key) if known else None
-        moments.append(None if parts is None else read_moment(parts[0]))
-    return moments
+        date_times.append(None if parts is None else read_date_time(parts[0]))
+    return date_times
 
 
-def _outside(batch: Batch, ids: Ids, result: Ids, of_moment: Callable[[Moment], int]) -> None:
-    """Fill in the rows whose moments are not inline."""
+def _outside(batch: ColumnBatch, ids: Ids, result: Ids, of_date_time: Callable[[DateTimeFields], int]) -> None:
+    """Fill in the rows whose dateTimes are not inline."""
     rows = np.flatnonzero(ids > 0)
     if rows.size:
         distinct, places = encode(ids[rows])
-        found = [0 if moment is None else of_moment(moment) for moment in _moments(batch, distinct)]
+        found = [0 if date_time is None else of_date_time(date_time) for date_time in _date_times(batch, distinct)]
         result[rows] = np.array(found, np.int64)[places]
 
 
-def _part(part: str, batch: Batch, argument: Column) -> Ids:
+def _component(component: str, batch: ColumnBatch, argument: Column) -> Ids:
     """YEAR, MONTH, DAY, HOURS and MINUTES."""
     ids = batch.ids(argument)
-    inline = is_inline_moment(ids)
+    inline = is_inline_date_time(ids)
     result = np.zeros(ids.size, np.int64)
-    result[inline] = integer_id(0) | (_inline_part(part, _milliseconds(ids[inline])) & layout.VALUE_MASK)
+    result[inline] = integer_id(0) | (_inline_component(component, _milliseconds(ids[inline])) & layout.VALUE_MASK)
 
-    def number(moment: Moment) -> int:
-        value = getattr(moment, part)
+    def number(date_time: DateTimeFields) -> int:
+        value = getattr(date_time, component)
         return 0 if value is None else integer_id(value)
 
     _outside(batch, ids, result, number)
     return result
 
 
-def _seconds(batch: Batch, argument: Column) -> Ids:
+def _seconds(batch: ColumnBatch, argument: Column) -> Ids:
     ids = batch.ids(argument)
-    inline = is_inline_moment(ids)
+    inline = is_inline_date_time(ids)
     result = np.zeros(ids.size, np.int64)
     result[inline] = _inline_seconds(_milliseconds(ids[inline]))
 
-    def seconds(moment: Moment) -> int:
-        if moment.seconds is None:
+    def seconds(date_time: DateTimeFields) -> int:
+        if date_time.seconds is None:
             return 0
-        return int(batch.intern([typed_key(f"{Decimal(moment.seconds).normalize():f}", "decimal")])[0])
+        return int(batch.intern([typed_key(f"{Decimal(date_time.seconds).normalize():f}", "decimal")])[0])
 
     _outside(batch, ids, result, seconds)
     return result
@@ -157,16 +157,16 @@ def _duration(zone: str) -> str:
     return f"{'-' if zone[0] == '-' else ''}PT{text}" if text else "PT0S"
 
 
-def _zone(term: Callable[[str], str | None], batch: Batch, argument: Column) -> Ids:
+def _zone(term: Callable[[str], str | None], batch: ColumnBatch, argument: Column) -> Ids:
     """TZ and TIMEZONE: what `term` makes of a time zone, which may be missing."""
     ids = batch.ids(argument)
     utc, none = (0 if key is None else int(batch.intern([key])[0]) for key in (term("Z"), term("")))
-    inline = is_inline_moment(ids)
+    inline = is_inline_date_time(ids)
     zoned = (ids >> layout.TYPE_SHIFT) & layout.TYPE_MASK == layout.DATETIME_Z
     result = np.where(inline, np.where(zoned, utc, none), np.int64(0))
 
-    def zone_id(moment: Moment) -> int:
-        key = term(moment.zone)
+    def zone_id(date_time: DateTimeFields) -> int:
+        key = term(date_time.zone)
         return 0 if key is None else int(batch.intern([key])[0])
 
     _outside(batch, ids, result, zone_id)
@@ -177,20 +177,20 @@ def _timezone_key(zone: str) -> str | None:
     return typed_key(_duration(zone), "dayTimeDuration") if zone else None
 
 
-def _now(batch: Batch) -> Ids:
+def _now(batch: ColumnBatch) -> Ids:
     assert batch.context is not None
-    moment = batch.context.now.astimezone(UTC)
-    text = moment.strftime("%Y-%m-%dT%H:%M:%S") + f".{moment.microsecond // 1000:03}Z"
+    date_time = batch.context.now.astimezone(UTC)
+    text = date_time.strftime("%Y-%m-%dT%H:%M:%S") + f".{date_time.microsecond // 1000:03}Z"
     return np.array([batch.dictionary.encode(Literal(text, XSD_DATE_TIME))], np.int64)
 
 
 FUNCTIONS: dict[str, Callable[..., Column]] = {
     "NOW": _now,
-    "YEAR": partial(_part, "year"),
-    "MONTH": partial(_part, "month"),
-    "DAY": partial(_part, "day"),
-    "HOURS": partial(_part, "hours"),
-    "MINUTES": partial(_part, "minutes"),
+    "YEAR": partial(_component, "year"),
+    "MONTH": partial(_component, "month"),
+    "DAY": partial(_component, "day"),
+    "HOURS": partial(_component, "hours"),
+    "MINUTES": partial(_component, "minutes"),
     "SECONDS": _seconds,
     "TIMEZONE": partial(_zone, _timezone_key),
     "TZ": partial(_zone, simple_key),

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.random import Generator
 
-from freshet.federation.moment import Flags, Ids, Moment, Numbers
+from freshet.federation.candidates import Candidates, Flags, Ids, Numbers
 from freshet.federation.rankers import Nothing
 
 
@@ -28,8 +28,8 @@ class Best(Nothing):
         self._truth = truth
         self._random = random
 
-    def rank(self, moment: Moment) -> Ids:
-        stale = np.flatnonzero(self._truth.stale(moment.entries, moment.time_ms))
+    def rank(self, candidates: Candidates) -> Ids:
+        stale = np.flatnonzero(self._truth.stale(candidates.entries, candidates.time_ms))
         return self._random.permutation(stale)
 
 
@@ -40,9 +40,9 @@ class WindowBasedTruth(Nothing):
         self._truth = truth
         self._random = random
 
-    def rank(self, moment: Moment) -> Ids:
-        stale = np.flatnonzero(self._truth.stale(moment.entries, moment.time_ms))
-        next_ms = self._truth.next_change_ms(moment.entries[stale], moment.time_ms)
-        fresh_for = np.ceil((next_ms - moment.time_ms) / moment.slide_ms)
-        scores = np.minimum(moment.lives[stale], fresh_for) * moment.uses[stale]
+    def rank(self, candidates: Candidates) -> Ids:
+        stale = np.flatnonzero(self._truth.stale(candidates.entries, candidates.time_ms))
+        next_ms = self._truth.next_change_ms(candidates.entries[stale], candidates.time_ms)
+        fresh_for = np.ceil((next_ms - candidates.time_ms) / candidates.slide_ms)
+        scores = np.minimum(candidates.lives[stale], fresh_for) * candidates.uses[stale]
         return stale[np.lexsort((self._random.random(len(stale)), -scores))]

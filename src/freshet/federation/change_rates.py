@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from freshet.federation.moment import Flags, Ids, Numbers
+from freshet.federation.candidates import Flags, Ids, Numbers
 
 _LEAST, _MOST, _POINTS = 1e-6, 2.0, 42
 _FASTER = 4.0  # than a rate that somebody says all entries have on average some may be

@@ -12,10 +12,10 @@ from weakref import WeakSet
 
 import numpy as np
 
+from freshet.federation.candidates import Ids
 from freshet.federation.endpoint import Endpoint
 from freshet.federation.errors import RejectedError, ServiceError
 from freshet.federation.http import Requests
-from freshet.federation.moment import Ids
 from freshet.federation.service_query import Row, ServiceQuery
 from freshet.federation.settings import ServiceSettings, shown
 from freshet.federation.timed_pool import TimedPool

@@ -13,10 +13,10 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from freshet.federation.candidates import Ids
 from freshet.federation.client import Columns, stacked
 from freshet.federation.errors import ServiceError
 from freshet.federation.local_view import Needed, Refreshed, Resting, wait_until
-from freshet.federation.moment import Ids
 from freshet.federation.named_view import AnyView
 from freshet.federation.service_query import ServiceQuery
 from freshet.rdf.dictionary import Dictionary

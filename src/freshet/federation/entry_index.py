@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from freshet.federation.moment import Ids
+from freshet.federation.candidates import Ids
 from freshet.kernels.joins import BEGIN, build, equal_pairs, number_rows
 from freshet.rdf.arrow import read_only
 

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from freshet.federation.candidates import Candidates, Flags, Ids, Numbers
 from freshet.federation.change_rates import ChangeRates
-from freshet.federation.moment import Flags, Ids, Moment, Numbers
 
 _KEPT_USE = 0.998  # how much of the counts of use an evaluation leaves
 
@@ -49,27 +49,27 @@ class ExpectedGain:
         self._used_at = self._used_at[entries]
         self.rates.keep(entries)
 
-    def rank(self, moment: Moment) -> Ids:
-        self.count_uses(moment)
-        gains = self.gains(moment)
+    def rank(self, candidates: Candidates) -> Ids:
+        self.count_uses(candidates)
+        gains = self.gains(candidates)
         return np.argsort(-gains, kind="stable")
 
-    def gains(self, moment: Moment) -> Numbers:
+    def gains(self, candidates: Candidates) -> Numbers:
         """The gain of each candidate."""
-        ages, grid = self.ages(moment.entries, moment.time_ms)[:, None], self.rates.grid
-        certain = np.minimum(self.lives(moment)[:, None], ages)
+        ages, grid = self.ages(candidates.entries, candidates.time_ms)[:, None], self.rates.grid
+        certain = np.minimum(self.lives(candidates)[:, None], ages)
         unchanged = np.exp(-ages * grid)
         step = -np.expm1(-grid)
         soon = -np.expm1(-certain * grid) / step - certain * unchanged
         later = (np.exp(-certain * grid) - unchanged) / step - (ages - certain) * unchanged
-        gains = soon + self.use_chances(moment.entries)[:, None] * later
-        result: Numbers = (self.rates.weights(moment.entries) * gains).sum(axis=1) * moment.uses
+        gains = soon + self.use_chances(candidates.entries)[:, None] * later
+        result: Numbers = (self.rates.weights(candidates.entries) * gains).sum(axis=1) * candidates.uses
         return result
 
-    def lives(self, moment: Moment) -> Numbers:
+    def lives(self, candidates: Candidates) -> Numbers:
         """How long entries are certainly needed, in the steps that ages are counted in: another query may have made
         the view, with a window of other steps."""
-        result: Numbers = moment.lives * np.float64(moment.slide_ms / self._slide_ms)
+        result: Numbers = candidates.lives * np.float64(candidates.slide_ms / self._slide_ms)
         return result
 
     def ages(self, entries: Ids, time_ms: int | Ids) -> Numbers:
@@ -100,9 +100,9 @@ class ExpectedGain:
         """Entries were fetched for the first time, which says nothing of their changes."""
         self._refreshed_ms[entries] = time_ms
 
-    def count_uses(self, moment: Moment) -> None:
-        """An evaluation needs the entries of this moment that have any life left."""
-        entries = moment.entries[moment.lives > 0]
+    def count_uses(self, candidates: Candidates) -> None:
+        """Count the candidates that have any life left as used by this evaluation."""
+        entries = candidates.entries[candidates.lives > 0]
         self._number += 1
         self._evaluations = self._evaluations * _KEPT_USE + 1
         self._used[entries] = self._used[entries] * _KEPT_USE ** (self._number - self._used_at[entries]) + 1

@@ -8,9 +8,9 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from freshet.federation.candidates import Ids
 from freshet.federation.change_rates import ChangeRates
 from freshet.federation.expected_gain import ExpectedGain
-from freshet.federation.moment import Ids
 
 _EACH = 100  # entries that a view counts for on top of its own, as its key takes room too
 

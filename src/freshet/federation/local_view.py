@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from freshet.federation.candidates import Candidates, Flags, Ids
 from freshet.federation.client import Columns, ServiceClient, columns, rows_of_terms, stacked
 from freshet.federation.entry_index import EntryIndex
 from freshet.federation.errors import ServiceError
 from freshet.federation.learnt import Learnt, nothing_learnt
-from freshet.federation.moment import Flags, Ids, Moment
 from freshet.federation.refresh_policy import RefreshPolicy
 from freshet.federation.service_query import ServiceQuery
 from freshet.federation.settings import shown
@@ -62,7 +62,7 @@ class Refreshed(NamedTuple):
 class Asked(NamedTuple):
     """What an evaluation has asked of a view: for which entries, for how many anew, and what there is to wait for."""
 
-    moment: Moment
+    candidates: Candidates
     refreshes: int
     waiting: list[Future[Table]]
 
@@ -143,11 +143,11 @@ class LocalView:
             if len(self._key_rows) > self._settings.most_entries and not self._requests and not self._inside:
                 self._shrink(self._settings.most_entries // 2)
             entries = self._entries(needed.keys)
-            moment = Moment(now_ms(), needed.slide_ms, entries, needed.lives, needed.uses)
-            chosen = self._chosen(moment, self._budget(seconds), accuracy)
+            candidates = Candidates(now_ms(), needed.slide_ms, entries, needed.lives, needed.uses)
+            chosen = self._chosen(candidates, self._budget(seconds), accuracy)
             spent = 0 if self.endpoint.breaker.is_open else len(chosen)  # else they fail before anybody is asked
             self._send(chosen)
-            asked = Asked(moment, spent, [each.future for each in self._requests])
+            asked = Asked(candidates, spent, [each.future for each in self._requests])
             self._inside += 1  # when nothing can go wrong any more: else nobody would count it down
         try:
             yield asked
@@ -159,7 +159,7 @@ class LocalView:
         """What is known by now. With `silent` an entry that is not known has one solution, of its keys only."""
         with self._lock:
             self._collect()
-            return self._refreshed(asked.moment, asked.refreshes), self._solutions(asked.moment.entries, silent)
+            return self._refreshed(asked.candidates, asked.refreshes), self._solutions(asked.candidates.entries, silent)
 
     def load(self) -> None:
         """Begin to fetch all there is, where that is wanted, or where the view has no keys."""
@@ -242,33 +242,33 @@ class LocalView:
             rounds = max(1, int(_USED * seconds / max(took, 1e-4)))
         return rounds * self._settings.requests_at_once * a_request
 
-    def _chosen(self, moment: Moment, budget: int, accuracy: float | None) -> Ids:
+    def _chosen(self, candidates: Candidates, budget: int, accuracy: float | None) -> Ids:
         """The entries to ask for: the missing ones, then by gain until the accuracy is reached."""
-        known = self._known[moment.entries]
-        missing = moment.entries[~known & ~self._asked[moment.entries]]
-        candidates = self._policy.candidates(moment, len(self._key_rows))
-        order = self._policy.order(self._ranker, candidates)
-        order = order[(self._known & ~self._asked)[candidates.entries[order]]]
-        chances = self._ranker.fresh_chances(candidates.entries[order], moment.time_ms)
+        known = self._known[candidates.entries]
+        missing = candidates.entries[~known & ~self._asked[candidates.entries]]
+        proposed = self._policy.propose(candidates, len(self._key_rows))
+        order = self._policy.order(self._ranker, proposed)
+        order = order[(self._known & ~self._asked)[proposed.entries[order]]]
+        chances = self._ranker.fresh_chances(proposed.entries[order], candidates.time_ms)
         order, chances = order[chances < _SURE], chances[chances < _SURE]
         target = _SURE if accuracy is None else min(_SURE, accuracy + _HEADROOM)
-        lacking = target * moment.uses[known].sum() - self._right(moment)
-        won = np.cumsum((1 - chances) * candidates.uses[order])
+        lacking = target * candidates.uses[known].sum() - self._right(candidates)
+        won = np.cumsum((1 - chances) * proposed.uses[order])
         enough = int(np.searchsorted(won, lacking)) + 1 if lacking > 0 else 0
-        return np.concatenate([missing, candidates.entries[order[:enough]]])[:budget]
+        return np.concatenate([missing, proposed.entries[order[:enough]]])[:budget]
 
-    def _right(self, moment: Moment) -> float:
+    def _right(self, candidates: Candidates) -> float:
         """How many uses of known entries are expected to be right."""
-        known = self._known[moment.entries]
-        chances = self._ranker.fresh_chances(moment.entries[known], moment.time_ms)
-        return float((chances * moment.uses[known]).sum())
+        known = self._known[candidates.entries]
+        chances = self._ranker.fresh_chances(candidates.entries[known], candidates.time_ms)
+        return float((chances * candidates.uses[known]).sum())
 
-    def _refreshed(self, moment: Moment, refreshes: int) -> Refreshed:
-        known = moment.entries[self._known[moment.entries]]
+    def _refreshed(self, candidates: Candidates, refreshes: int) -> Refreshed:
+        known = candidates.entries[self._known[candidates.entries]]
         oldest = now_ms() - int(self._fetched_ms[known].min()) if len(known) else 0
         failing = self.failing or (self.endpoint.trouble if self._requests else None)  # it is tried again meanwhile
-        right = self._right(replace(moment, time_ms=now_ms()))
-        return Refreshed(right, int(moment.uses.sum()), refreshes, oldest, failing)
+        right = self._right(replace(candidates, time_ms=now_ms()))
+        return Refreshed(right, int(candidates.uses.sum()), refreshes, oldest, failing)
 
     # ---- requests
 

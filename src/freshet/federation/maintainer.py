@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from freshet.federation.moment import Ids, Moment
+from freshet.federation.candidates import Candidates, Ids
 from freshet.federation.rankers import Ranker
 
 
-def elected(ranker: Ranker, moment: Moment, budget: int) -> Ids:
+def elect(ranker: Ranker, candidates: Candidates, budget: int) -> Ids:
     """The entries to refresh at an evaluation."""
-    return moment.entries[ranker.rank(moment)[: max(0, budget)]]
+    return candidates.entries[ranker.rank(candidates)[: max(0, budget)]]

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from freshet.federation.moment import Ids, Moment
+from freshet.federation.candidates import Candidates, Ids
 
 
-def window_service_join(moment: Moment) -> Moment:
+def window_service_join(candidates: Candidates) -> Candidates:
     """WSJ: the entries that are compatible with the window. The others cannot change the answer."""
-    return moment
+    return candidates
 
 
-def general(moment: Moment, view_size: int) -> Moment:
+def propose_whole_view(candidates: Candidates, view_size: int) -> Candidates:
     """GNR: the whole view, whatever the window holds. What the window does not use has no life left, and no use."""
     lives, uses = np.zeros(view_size, np.int64), np.zeros(view_size, np.int64)
-    lives[moment.entries] = moment.lives
-    uses[moment.entries] = moment.uses
+    lives[candidates.entries] = candidates.lives
+    uses[candidates.entries] = candidates.uses
     everything: Ids = np.arange(view_size)
-    return Moment(moment.time_ms, moment.slide_ms, everything, lives, uses)
+    return Candidates(candidates.time_ms, candidates.slide_ms, everything, lives, uses)

@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.random import Generator
 
-from freshet.federation.moment import Flags, Ids, Moment, Numbers
+from freshet.federation.candidates import Candidates, Flags, Ids, Numbers
 
 
 class Ranker(Protocol):
@@ -20,8 +20,8 @@ class Ranker(Protocol):
     def grow(self, count: int) -> None:
         """There are `count` entries now; the new ones were loaded just before."""
 
-    def rank(self, moment: Moment) -> Ids:
-        """Places in `moment.entries`, the one to refresh first first."""
+    def rank(self, candidates: Candidates) -> Ids:
+        """Places in `candidates.entries`, the one to refresh first first."""
 
     def refreshed(self, entries: Ids, changed: Flags, time_ms: int) -> None:
         """Entries were asked for again; `changed` are those whose answer was another one."""
@@ -33,7 +33,7 @@ class Nothing:
     def grow(self, count: int) -> None:
         pass
 
-    def rank(self, moment: Moment) -> Ids:
+    def rank(self, candidates: Candidates) -> Ids:
         return np.empty(0, np.int64)
 
     def refreshed(self, entries: Ids, changed: Flags, time_ms: int) -> None:
@@ -46,8 +46,8 @@ class RandomOrder(Nothing):
     def __init__(self, random: Generator) -> None:
         self._random = random
 
-    def rank(self, moment: Moment) -> Ids:
-        return self._random.permutation(len(moment.entries))
+    def rank(self, candidates: Candidates) -> Ids:
+        return self._random.permutation(len(candidates.entries))
 
 
 class LeastRecentlyRefreshed:
@@ -62,8 +62,8 @@ class LeastRecentlyRefreshed:
         latest = self._refreshed_ms.max(initial=0)
         self._refreshed_ms = np.concatenate([self._refreshed_ms, np.full(added, latest, np.int64)])
 
-    def rank(self, moment: Moment) -> Ids:
-        return np.lexsort((self._random.random(len(moment.entries)), self._refreshed_ms[moment.entries]))
+    def rank(self, candidates: Candidates) -> Ids:
+        return np.lexsort((self._random.random(len(candidates.entries)), self._refreshed_ms[candidates.entries]))
 
     def refreshed(self, entries: Ids, changed: Flags, time_ms: int) -> None:
         self._refreshed_ms[entries] = time_ms
@@ -95,16 +95,18 @@ class WindowBased:
             steps = np.maximum(1, np.floor((time_ms - now) / interval) + 1)
             return np.where(np.isinf(interval), np.inf, now + steps * interval)
 
-    def scores(self, moment: Moment) -> Numbers:
+    def scores(self, candidates: Candidates) -> Numbers:
         """min(L, V), and 0 for candidates that are fresh still; times the solutions that use the entry."""
-        renewed = np.ceil((self.renewed_ms(moment.entries, moment.time_ms) - moment.time_ms) / moment.slide_ms)
-        possibly_stale = self.best_before_ms[moment.entries] <= moment.time_ms
-        scores = np.where(possibly_stale, np.minimum(moment.lives, renewed), 0.0)
-        return scores * moment.uses
+        renewed = np.ceil(
+            (self.renewed_ms(candidates.entries, candidates.time_ms) - candidates.time_ms) / candidates.slide_ms
+        )
+        possibly_stale = self.best_before_ms[candidates.entries] <= candidates.time_ms
+        scores = np.where(possibly_stale, np.minimum(candidates.lives, renewed), 0.0)
+        return scores * candidates.uses
 
-    def rank(self, moment: Moment) -> Ids:
-        possibly_stale = np.flatnonzero(self.best_before_ms[moment.entries] <= moment.time_ms)
-        order = np.lexsort((self._random.random(len(possibly_stale)), -self.scores(moment)[possibly_stale]))
+    def rank(self, candidates: Candidates) -> Ids:
+        possibly_stale = np.flatnonzero(self.best_before_ms[candidates.entries] <= candidates.time_ms)
+        order = np.lexsort((self._random.random(len(possibly_stale)), -self.scores(candidates)[possibly_stale]))
         return possibly_stale[order]
 
     def refreshed(self, entries: Ids, changed: Flags, time_ms: int) -> None:
@@ -121,7 +123,7 @@ class WindowBasedFromRefresh(WindowBased):
     def renewed_ms(self, entries: Ids, time_ms: int) -> Numbers:
         return time_ms + self.intervals_ms[entries]
 
-    def rank(self, moment: Moment) -> Ids:
-        best_before_ms = self.best_before_ms[moment.entries]
-        fresh = np.flatnonzero(best_before_ms > moment.time_ms)
-        return np.concatenate([super().rank(moment), fresh[np.argsort(best_before_ms[fresh], kind="stable")]])
+    def rank(self, candidates: Candidates) -> Ids:
+        best_before_ms = self.best_before_ms[candidates.entries]
+        fresh = np.flatnonzero(best_before_ms > candidates.time_ms)
+        return np.concatenate([super().rank(candidates), fresh[np.argsort(best_before_ms[fresh], kind="stable")]])

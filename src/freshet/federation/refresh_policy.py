@@ -10,33 +10,33 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.random import Generator
 
+from freshet.federation.candidates import Candidates, Ids
 from freshet.federation.expected_gain import ExpectedGain
-from freshet.federation.moment import Ids, Moment
-from freshet.federation.proposers import general, window_service_join
+from freshet.federation.proposers import propose_whole_view, window_service_join
 from freshet.rdf.errors import InputError
 
-Order = Callable[[ExpectedGain, Moment, Generator], Ids]
+Order = Callable[[ExpectedGain, Candidates, Generator], Ids]
 
 
-def _by_gain(known: ExpectedGain, moment: Moment, random: Generator) -> Ids:
-    return np.argsort(-known.gains(moment), kind="stable")
+def _by_gain(known: ExpectedGain, candidates: Candidates, random: Generator) -> Ids:
+    return np.argsort(-known.gains(candidates), kind="stable")
 
 
-def _by_window(known: ExpectedGain, moment: Moment, random: Generator) -> Ids:
+def _by_window(known: ExpectedGain, candidates: Candidates, random: Generator) -> Ids:
     """WBM with the change intervals that were learnt, counted from the refresh; what is stale next comes last."""
-    intervals = 1 / known.rates.rates(moment.entries)
-    left = known.best_before_ms(moment.entries) - moment.time_ms
-    scores = np.minimum(known.lives(moment), np.ceil(intervals)) * moment.uses
+    intervals = 1 / known.rates.rates(candidates.entries)
+    left = known.best_before_ms(candidates.entries) - candidates.time_ms
+    scores = np.minimum(known.lives(candidates), np.ceil(intervals)) * candidates.uses
     return np.lexsort((random.random(len(left)), np.where(left <= 0, -scores, left), left > 0))
 
 
-def _by_age(known: ExpectedGain, moment: Moment, random: Generator) -> Ids:
-    ages = known.ages(moment.entries, moment.time_ms)
+def _by_age(known: ExpectedGain, candidates: Candidates, random: Generator) -> Ids:
+    ages = known.ages(candidates.entries, candidates.time_ms)
     return np.lexsort((random.random(len(ages)), -ages))
 
 
-def _at_random(known: ExpectedGain, moment: Moment, random: Generator) -> Ids:
-    return random.permutation(len(moment.entries))
+def _at_random(known: ExpectedGain, candidates: Candidates, random: Generator) -> Ids:
+    return random.permutation(len(candidates.entries))
 
 
 PROPOSERS = ("wsj", "gnr")
@@ -59,11 +59,11 @@ class RefreshPolicy:
         self._order = RANKERS[ranker]
         self._random = np.random.default_rng(0)
 
-    def candidates(self, moment: Moment, view_size: int) -> Moment:
-        """The entries that may be refreshed at a moment."""
-        return general(moment, view_size) if self._whole_view else window_service_join(moment)
+    def propose(self, candidates: Candidates, view_size: int) -> Candidates:
+        """The entries that may be refreshed at an evaluation."""
+        return propose_whole_view(candidates, view_size) if self._whole_view else window_service_join(candidates)
 
-    def order(self, known: ExpectedGain, moment: Moment) -> Ids:
+    def order(self, known: ExpectedGain, candidates: Candidates) -> Ids:
         """The places of candidates, the one to refresh first first."""
-        known.count_uses(moment)
-        return self._order(known, moment, self._random)
+        known.count_uses(candidates)
+        return self._order(known, candidates, self._random)

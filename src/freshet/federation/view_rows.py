@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from freshet.federation.candidates import Flags, Ids
 from freshet.federation.client import Columns
-from freshet.federation.moment import Flags, Ids
 from freshet.rdf.dictionary import Dictionary
 
 _LEAST_DEAD = 1000  # rows that are worth being cleared away

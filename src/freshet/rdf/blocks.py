@@ -43,7 +43,7 @@ class Stretch(NamedTuple):
     end: int | None = None
 
 
-class Block(NamedTuple):
+class QuadBlock(NamedTuple):
     """Statements, the dictionary of their terms, and how many lines they took (0 where the format has no lines)."""
 
     quads: Quads
@@ -51,7 +51,7 @@ class Block(NamedTuple):
     lines: int
 
 
-def read_blocks(stretch: Stretch, *, hash_bits: int = 63, block_bytes: int = BLOCK_BYTES) -> Iterator[Block]:
+def read_blocks(stretch: Stretch, *, hash_bits: int = 63, block_bytes: int = BLOCK_BYTES) -> Iterator[QuadBlock]:
     """The blocks of a stretch. An InputError counts lines from where the stretch starts."""
     form = rdf_format(stretch.path)
     if is_line_format(form):
@@ -60,7 +60,7 @@ def read_blocks(stretch: Stretch, *, hash_bits: int = 63, block_bytes: int = BLO
         yield from _document_blocks(stretch, form, hash_bits, block_bytes)
 
 
-def _line_blocks(stretch: Stretch, quads: bool, hash_bits: int, block_bytes: int) -> Iterator[Block]:
+def _line_blocks(stretch: Stretch, quads: bool, hash_bits: int, block_bytes: int) -> Iterator[QuadBlock]:
     lines = taken = 0
     scan: StatementScan | None = None
     dictionary = Dictionary(hash_bits)
@@ -81,14 +81,16 @@ def _line_blocks(stretch: Stretch, quads: bool, hash_bits: int, block_bytes: int
                 raise scan.errors[0]
             taken += len(piece)
             if taken >= block_bytes:
-                yield Block(Quads(*scan.columns()[1:]), dictionary, scan.lines)
+                yield QuadBlock(Quads(*scan.columns()[1:]), dictionary, scan.lines)
                 lines += scan.lines
                 scan, taken = None, 0
     if scan is not None:
-        yield Block(Quads(*scan.columns()[1:]), dictionary, scan.lines)
+        yield QuadBlock(Quads(*scan.columns()[1:]), dictionary, scan.lines)
 
 
-def _document_blocks(stretch: Stretch, form: pyoxigraph.RdfFormat, hash_bits: int, block_bytes: int) -> Iterator[Block]:
+def _document_blocks(
+    stretch: Stretch, form: pyoxigraph.RdfFormat, hash_bits: int, block_bytes: int
+) -> Iterator[QuadBlock]:
     path = Path(stretch.path)
     dictionary, taken = Dictionary(hash_bits), 0
     columns: list[tuple[np.ndarray[tuple[int], np.dtype[np.int64]], ...]] = []
@@ -109,5 +111,5 @@ def _document_blocks(stretch: Stretch, form: pyoxigraph.RdfFormat, hash_bits: in
         yield _joined(columns, dictionary)
 
 
-def _joined(columns: list[tuple[np.ndarray[tuple[int], np.dtype[np.int64]], ...]], dictionary: Dictionary) -> Block:
-    return Block(Quads(*(np.concatenate(column) for column in zip(*columns, strict=True))), dictionary, 0)
+def _joined(columns: list[tuple[np.ndarray[tuple[int], np.dtype[np.int64]], ...]], dictionary: Dictionary) -> QuadBlock:
+    return QuadBlock(Quads(*(np.concatenate(column) for column in zip(*columns, strict=True))), dictionary, 0)

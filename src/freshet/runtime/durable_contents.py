@@ -16,9 +16,9 @@ from freshet.results.report import Report
 from freshet.runtime.checkpoint import Checkpoint, segments_of
 from freshet.runtime.checkpoint_manifest import State
 from freshet.runtime.durable_records import (
+    DurableRegistration,
     Outbox,
     Position,
-    Registration,
     declare_first,
     declare_stream,
     load_quads,
@@ -85,7 +85,7 @@ class DurableContents:
         self._batches[stream] = self._batches.get(stream, 0) + 1
         self._engine.push(stream, elements, admitted=True)
 
-    def register(self, registration: Registration) -> Outbox:
+    def register(self, registration: DurableRegistration) -> Outbox:
         return self._reports.register(registration, self._deliver)
 
     def unregister(self, name: str) -> None:

@@ -33,7 +33,7 @@ class StreamOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Registration:
+class DurableRegistration:
     """A query as it was registered, when so many streams were known."""
 
     name: str
@@ -60,7 +60,7 @@ class Outbox:
 
     query: RegisteredQuery
 
-    def __init__(self, registration: Registration) -> None:
+    def __init__(self, registration: DurableRegistration) -> None:
         self.registration = registration
         self.waiting: deque[Report] = deque()
         self.made: deque[int] = deque()  # for each report that waits, or may not have been received, its entry
@@ -109,9 +109,9 @@ def stream_options_of(fields: Header) -> StreamOptions:
     return StreamOptions(fields["iri"], fields["lateness_ms"], kept, fields["held"], keep_ms, keep_bytes)
 
 
-def registration_of(fields: Header) -> Registration:
-    known = {name: fields[name] for name in Registration.__slots__ if name in fields}  # earlier ones had fewer
-    return Registration(**{**known, "report": tuple(fields["report"])})
+def registration_of(fields: Header) -> DurableRegistration:
+    known = {name: fields[name] for name in DurableRegistration.__slots__ if name in fields}  # earlier ones had fewer
+    return DurableRegistration(**{**known, "report": tuple(fields["report"])})
 
 
 def declare_stream(engine: Engine, options: StreamOptions) -> None:

@@ -12,7 +12,7 @@ from freshet.federation.evaluation import Constraints
 from freshet.native.coordinator import Engine
 from freshet.results.report import Report
 from freshet.runtime.checkpoint import Checkpoint
-from freshet.runtime.durable_records import Outbox, Registration
+from freshet.runtime.durable_records import DurableRegistration, Outbox
 from freshet.runtime.registered_query import RegisteredQuery
 from freshet.syntax.parser import parse_query
 
@@ -31,7 +31,7 @@ class DurableReports:
         """The checkpoint has been found: it says what was received."""
         self._received_before = self._checkpoint.delivered
 
-    def register(self, registration: Registration, deliver: Callable[[Outbox, Report], None]) -> Outbox:
+    def register(self, registration: DurableRegistration, deliver: Callable[[Outbox, Report], None]) -> Outbox:
         """Have a query answered; its reports go to `deliver` with the outbox that they are for."""
         one = registration
         box = Outbox(one)

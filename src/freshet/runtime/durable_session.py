@@ -29,9 +29,9 @@ from freshet.runtime.checkpoint_segments import GraphRows
 from freshet.runtime.durable_contents import DurableContents, OpenGraph
 from freshet.runtime.durable_files import CheckpointError
 from freshet.runtime.durable_records import (
+    DurableRegistration,
     Outbox,
     Position,
-    Registration,
     StreamOptions,
     declare_stream,
     latest_in,
@@ -128,7 +128,9 @@ class DurableSession:
             with self._writing({"kind": "stream", **asdict(options)}):
                 declare_stream(self._engine, options)
 
-    def register(self, registration: Registration, on_report: Callable[[Report], None] | None) -> RegisteredQuery:
+    def register(
+        self, registration: DurableRegistration, on_report: Callable[[Report], None] | None
+    ) -> RegisteredQuery:
         """A query that was registered before the restart is taken up again, if it is the same."""
         with self._order:
             box = self._outboxes.get(registration.name)

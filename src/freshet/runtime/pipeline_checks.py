@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from freshet.rdf.errors import FreshetError, InputError
-from freshet.runtime.pipeline_model import ContinuousQuery, FilesSink, Pipeline, Stream
+from freshet.runtime.pipeline_model import FileSinkSection, Pipeline, QuerySection, Stream
 from freshet.runtime.source_sections import TIMED, SourceSection, time_problems
 from freshet.runtime.text_file import shown
 from freshet.runtime.yaml_positions import Document, KeyPath
@@ -76,7 +76,7 @@ def check_outputs(
     document: Document,
     pipeline: Pipeline | None,
     streams: Mapping[str, Stream],
-    queries: Mapping[str, ContinuousQuery],
+    queries: Mapping[str, QuerySection],
 ) -> Iterator[InputError]:
     """No two things write to one place, and nothing writes where a stream reads."""
     taken: dict[Path, str] = {}
@@ -94,7 +94,7 @@ def check_outputs(
 
 
 def _outputs(
-    document: Document, pipeline: Pipeline | None, queries: Mapping[str, ContinuousQuery]
+    document: Document, pipeline: Pipeline | None, queries: Mapping[str, QuerySection]
 ) -> Iterator[tuple[KeyPath, Path, str]]:
     if pipeline is not None:
         if pipeline.checkpoint is not None:
@@ -102,7 +102,7 @@ def _outputs(
         yield ("rejects",), pipeline.rejects, "what is rejected"
     for name, query in queries.items():
         for number, sink in enumerate(query.sinks):
-            if isinstance(sink, FilesSink):
+            if isinstance(sink, FileSinkSection):
                 yield ("queries", name, "sinks", number, "files"), sink.folder, f"the query '{name}'"
 
 

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from freshet.rdf.errors import FreshetError, InputError
 from freshet.runtime.form_problems import form_problems
 from freshet.runtime.pipeline_checks import check_files, check_outputs, check_purpose, check_streams
-from freshet.runtime.pipeline_model import ContinuousQuery, Pipeline, Stream
+from freshet.runtime.pipeline_model import Pipeline, QuerySection, Stream
 from freshet.runtime.query_checks import check_queries
 from freshet.runtime.section import Section
 from freshet.runtime.text_file import read_text
@@ -53,7 +53,7 @@ def read_pipeline(path: str | Path) -> Pipeline:
         problems += form_problems(error, document)
         # What can be understood alone is still checked, so that one slip does not hide the rest.
         streams = _valid_sections(Stream, document, "streams", context)
-        queries = _valid_sections(ContinuousQuery, document, "queries", context)
+        queries = _valid_sections(QuerySection, document, "queries", context)
     problems += check_files(document, pipeline, streams)
     problems += check_outputs(document, pipeline, streams, queries)
     problems += check_streams(document, streams)

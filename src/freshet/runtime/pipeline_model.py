@@ -100,13 +100,13 @@ class Stream(Section):
     absorb: Absorb = ()
 
 
-class ConsoleSink(Section):
+class ConsoleSinkSection(Section):
     """Reports shown on the terminal, or printed as lines."""
 
     console: Literal[True] = True
 
 
-class FilesSink(Section):
+class FileSinkSection(Section):
     """Reports as NDJSON files in a folder."""
 
     folder: FilePath = Field(alias="files")
@@ -120,28 +120,29 @@ class KafkaTopic(Section):
     options: dict[str, Annotated[str, BeforeValidator(as_text)]] = Field(default_factory=dict)
 
 
-class KafkaSink(Section):
+class KafkaSinkSection(Section):
     """Reports as messages of a Kafka topic, each a JSON object."""
 
     kafka: KafkaTopic
 
 
 def _sink_kind(value: object) -> str:
-    if isinstance(value, ConsoleSink) or (isinstance(value, dict) and value.get("console") is True):
+    if isinstance(value, ConsoleSinkSection) or (isinstance(value, dict) and value.get("console") is True):
         return "<console>"
-    return "<kafka>" if isinstance(value, KafkaSink) or (isinstance(value, dict) and "kafka" in value) else "<files>"
+    is_kafka = isinstance(value, KafkaSinkSection) or (isinstance(value, dict) and "kafka" in value)
+    return "<kafka>" if is_kafka else "<files>"
 
 
 Sink = Annotated[
-    Annotated[ConsoleSink, Tag("<console>")]
-    | Annotated[FilesSink, Tag("<files>")]
-    | Annotated[KafkaSink, Tag("<kafka>")],
+    Annotated[ConsoleSinkSection, Tag("<console>")]
+    | Annotated[FileSinkSection, Tag("<files>")]
+    | Annotated[KafkaSinkSection, Tag("<kafka>")],
     Discriminator(_sink_kind),
     BeforeValidator(_sink),
 ]
 
 
-class ContinuousQuery(Section):
+class QuerySection(Section):
     """A query to register, from a file or in place, when it reports, and where its reports go.
 
     `accuracy` and `latency` are asked of a query with SERVICE. `text` is always there once read.
@@ -153,7 +154,7 @@ class ContinuousQuery(Section):
     every_ms: Annotated[int | None, BeforeValidator(duration)] = Field(default=None, alias="every", gt=0)
     accuracy: float | None = Field(default=None, gt=0, le=1)
     latency_ms: Annotated[int | None, BeforeValidator(duration)] = Field(default=None, alias="latency", gt=0)
-    sinks: Annotated[tuple[Sink, ...], AfterValidator(_not_empty)] = (ConsoleSink(),)
+    sinks: Annotated[tuple[Sink, ...], AfterValidator(_not_empty)] = (ConsoleSinkSection(),)
 
 
 class SparkSettings(Section):
@@ -176,7 +177,7 @@ class Pipeline(Section):
 
     graph: Annotated[tuple[FilePath, ...], BeforeValidator(one_or_more)] = ()
     streams: Annotated[dict[Name, Stream], AfterValidator(_not_empty)]
-    queries: dict[Name, ContinuousQuery] = Field(default_factory=dict)
+    queries: dict[Name, QuerySection] = Field(default_factory=dict)
     checkpoint: Annotated[CheckpointSection | None, BeforeValidator(_checkpoint)] = None
     rejects: FilePath = Field(default=Path("rejects"), validate_default=True)
     services: Annotated[Services, BeforeValidator(only_hosts)] = Services()
@@ -191,8 +192,8 @@ SECTIONS: dict[tuple[str, ...], type[Section]] = {
     **{("streams", "*", "sources", "*", *path): section for path, section in SOURCE_SECTIONS.items()},
     ("streams", "*", "time"): EventTime,
     ("streams", "*", "join"): JoinSection,
-    ("queries", "*"): ContinuousQuery,
-    ("queries", "*", "sinks", "*"): FilesSink,
+    ("queries", "*"): QuerySection,
+    ("queries", "*", "sinks", "*"): FileSinkSection,
     ("queries", "*", "sinks", "*", "kafka"): KafkaTopic,
     ("checkpoint",): CheckpointSection,
     ("services",): Services,

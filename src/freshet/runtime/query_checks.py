@@ -10,7 +10,7 @@ from freshet.algebra.nodes import Query
 from freshet.rdf.errors import FreshetError, InputError
 from freshet.rdf.terms import Iri
 from freshet.runtime.form_problems import did_you_mean
-from freshet.runtime.pipeline_model import ContinuousQuery, Stream
+from freshet.runtime.pipeline_model import QuerySection, Stream
 from freshet.runtime.text_file import read_text, shown
 from freshet.runtime.yaml_positions import Document, KeyPath
 
@@ -27,7 +27,7 @@ _WINDOW_STREAM = re.compile(
 class CheckedQueries:
     """The queries with their texts, as far as these could be read, and what is wrong with any."""
 
-    queries: dict[str, ContinuousQuery] = field(default_factory=dict)
+    queries: dict[str, QuerySection] = field(default_factory=dict)
     problems: list[FreshetError] = field(default_factory=list)
 
 
@@ -57,7 +57,7 @@ class QueryText:
 
 
 def check_queries(
-    document: Document, queries: Mapping[str, ContinuousQuery], streams: Mapping[str, Stream] | None
+    document: Document, queries: Mapping[str, QuerySection], streams: Mapping[str, Stream] | None
 ) -> CheckedQueries:
     """Read and parse every query. Without `streams` it is not asked whether streams are declared."""
     checked = CheckedQueries()
@@ -83,7 +83,7 @@ def check_queries(
     return checked
 
 
-def _text(document: Document, key: str, query: ContinuousQuery) -> QueryText:
+def _text(document: Document, key: str, query: QuerySection) -> QueryText:
     if (query.file is None) == (query.text is None):
         message = f"the query '{key}' needs either 'file' or 'text'"
         raise document.key_error(("queries", key), message + (", not both" if query.file else ""))

@@ -26,8 +26,7 @@ from freshet.runtime.join_notes import JoinNotes
 from freshet.runtime.kafka_sink import KafkaSink
 from freshet.runtime.metrics import Metrics
 from freshet.runtime.pipeline_file import read_pipeline
-from freshet.runtime.pipeline_model import ContinuousQuery, FilesSink, Pipeline, Stream
-from freshet.runtime.pipeline_model import KafkaSink as KafkaSinkSection
+from freshet.runtime.pipeline_model import FileSinkSection, KafkaSinkSection, Pipeline, QuerySection, Stream
 from freshet.runtime.progress import Progress, progress, summary
 from freshet.runtime.query_failure import QueryFailure
 from freshet.runtime.run_id import run_id
@@ -300,10 +299,10 @@ class PipelineRun:
         for sink in self._kafka_sinks:
             sink.open(KafkaWriter(spark, sink.topic))
 
-    def _sinks(self, name: str, query: ContinuousQuery, resume: bool) -> list[Sink]:
+    def _sinks(self, name: str, query: QuerySection, resume: bool) -> list[Sink]:
         made: list[Sink] = []
         for sink in query.sinks:
-            if isinstance(sink, FilesSink):
+            if isinstance(sink, FileSinkSection):
                 made.append(FileSink(sink.folder, self.session.dictionary, resume=resume))
             elif isinstance(sink, KafkaSinkSection):
                 topic = TopicToWrite(",".join(sink.kafka.brokers), sink.kafka.topic, tuple(sink.kafka.options.items()))

@@ -32,7 +32,7 @@ from freshet.results.arrow import record_batch
 from freshet.results.report import Answer, BooleanAnswer, Report, Solutions
 from freshet.results.write import report_json
 from freshet.runtime.checkpoint import EVERY_SECONDS, Checkpoint
-from freshet.runtime.durable_records import Position, Registration, StreamOptions, declare_stream, load_quads
+from freshet.runtime.durable_records import DurableRegistration, Position, StreamOptions, declare_stream, load_quads
 from freshet.runtime.durable_session import DurableSession
 from freshet.runtime.open_graph import open_graph
 from freshet.runtime.pushing import Pushed, Pushing
@@ -218,7 +218,9 @@ class Session:
             chosen = self._durable.restored_name(text) or chosen
         conditions = (report,) if isinstance(report, str) else tuple(report)
         accuracy, latency_ms = constraints.accuracy, constraints.latency_ms
-        asked = Registration(chosen, text, file, dialect, conditions, every_ms, limit_seconds, 0, accuracy, latency_ms)
+        asked = DurableRegistration(
+            chosen, text, file, dialect, conditions, every_ms, limit_seconds, 0, accuracy, latency_ms
+        )
         asked = checked_registration(asked)
         if self._durable is not None:
             return self._durable.register(asked, on_report)

@@ -21,7 +21,7 @@ from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import FURTHEST_MS, Elements
 from freshet.rdf.errors import InputError
 from freshet.rdf.terms import is_absolute_iri
-from freshet.runtime.durable_records import Registration, StreamOptions
+from freshet.runtime.durable_records import DurableRegistration, StreamOptions
 
 _LIMIT = "the limit of a query must be a number of seconds"
 _INT64 = np.dtype(np.int64)
@@ -80,7 +80,7 @@ def checked_options(options: StreamOptions) -> StreamOptions:
     )
 
 
-def checked_registration(registration: Registration) -> Registration:
+def checked_registration(registration: DurableRegistration) -> DurableRegistration:
     """A registration in plain types."""
     one = registration
     if one.limit_seconds is not None and not (_number(one.limit_seconds, _LIMIT) or 0) > 0:

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from freshet.kernels.graph_files import find_ranges_of_rows
 from freshet.rdf.arrow import numbers
-from freshet.rdf.blocks import Block
+from freshet.rdf.blocks import QuadBlock
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.triples import Ids
 from freshet.store.graph_layout import ORDERS
@@ -57,7 +57,7 @@ class SplitBlock(NamedTuple):
     counts: dict[str, Ids]
 
 
-def stage_block(block: Block, folder: Path, name: str) -> StagedBlock:
+def stage_block(block: QuadBlock, folder: Path, name: str) -> StagedBlock:
     """Write a block."""
     subjects, predicates, objects, graphs = block.quads
     return stage_rows(np.stack([graphs, subjects, predicates, objects]), _terms(block.dictionary), folder, name)

@@ -44,7 +44,7 @@ from freshet.spark.rejects import remove_map_rejects, write_map_rejects
 from freshet.spark.source_checks import check_sources
 from freshet.spark.sources.columns import Records
 from freshet.spark.sources.open import open_records
-from freshet.spark.term_columns import RECORD_NUMBER, Renderer, Shape, joined
+from freshet.spark.term_columns import RECORD_NUMBER, ReferenceShape, Renderer, joined
 
 _ORDER = "order"
 _KEY = "key"
@@ -179,7 +179,7 @@ class _Run:
     def _lines(self, mapping_slice: MappingSlice | JoinSlice, chosen: set[Statement], *, keep: bool) -> DataFrame:
         if isinstance(mapping_slice, MappingSlice):
             opened = self._open(mapping_slice.source, _uses(mapping_slice.triples), keep)
-            shape = Shape(opened.many, encoded=opened.encoded)
+            shape = ReferenceShape(opened.many, encoded=opened.encoded)
             renderer = Renderer(shapes_of(mapping_slice, shape), nquads=True, functions=self._functions)
             frame = opened.frame
             if _numbers(mapping_slice.triples):
@@ -205,7 +205,7 @@ class _Run:
             keys = {each.text for term in expressions for each in references_in(term)}
             uses = _uses(join.triples, side)
             opened = self._open(source, _Uses(uses.texts | keys, uses.encoded), keep)
-            shapes[side] = Shape(opened.many, encoded=opened.encoded)
+            shapes[side] = ReferenceShape(opened.many, encoded=opened.encoded)
             frame = self._numbered(opened.frame, source) if _numbers(join.triples, side) else opened.frame
             frame = frame.where(F.col(records.REASON).isNull()).withColumn(_ORDER, F.monotonically_increasing_id())
             sides[side] = frame.select(*(F.col(f"`{name}`").alias(f"{side} {name}") for name in frame.columns))

@@ -24,9 +24,9 @@ from freshet.rml.model import Mapping as RmlMapping
 from freshet.rml.sources import Formulation
 from freshet.spark import records
 from freshet.spark.functions import FunctionTable
-from freshet.spark.term_columns import Rendered, Renderer, Shape, fused, joined
+from freshet.spark.term_columns import ReferenceShape, Rendered, Renderer, fused, joined
 
-_UNKNOWN = Shape()
+_UNKNOWN = ReferenceShape()
 _JSON_KINDS = (kinds.INTEGER, kinds.REAL, kinds.BOOLEAN)
 _KINDS = {
     Formulation.JSON: _JSON_KINDS,
@@ -83,7 +83,7 @@ def compile_mapping(
     formulation = mapping.triples_maps[0].source.formulation
     statements = [statement for each in slices for statement in each.triples]
     return _compiled(
-        statements, wanted, blank_scope, formulation, {"": Shape(kinds=_KINDS.get(formulation, ()))}, functions
+        statements, wanted, blank_scope, formulation, {"": ReferenceShape(kinds=_KINDS.get(formulation, ()))}, functions
     )
 
 
@@ -101,8 +101,8 @@ def compile_slice(
 
 
 def shapes_of(
-    mapping_slice: MappingSlice | JoinSlice, own: Shape = _UNKNOWN, parent: Shape = _UNKNOWN
-) -> dict[str, Shape]:
+    mapping_slice: MappingSlice | JoinSlice, own: ReferenceShape = _UNKNOWN, parent: ReferenceShape = _UNKNOWN
+) -> dict[str, ReferenceShape]:
     """What the columns of a slice's records are: what is known of them, with the kinds that their values may have."""
     if isinstance(mapping_slice, MappingSlice):
         return {"": own._replace(kinds=_KINDS.get(mapping_slice.source.formulation, ()))}
@@ -117,7 +117,7 @@ def _compiled(
     wanted: frozenset[str] | None,
     blank_scope: str,
     formulation: Formulation,
-    shapes: Mapping[str, Shape],
+    shapes: Mapping[str, ReferenceShape],
     functions: FunctionTable | None,
 ) -> CompiledMapping:
     renderer = Renderer(shapes, nquads=False, blank_scope=blank_scope, functions=functions or FunctionTable())
@@ -147,7 +147,7 @@ def _constant(term: TermMap) -> Term | None:
     return None
 
 
-def _frame(term: TermMap, shapes: Mapping[str, Shape], blank_scope: str) -> Frame:
+def _frame(term: TermMap, shapes: Mapping[str, ReferenceShape], blank_scope: str) -> Frame:
     """What stands before and after the text of a term in its key. No columns are made: Spark may not run yet."""
     if term.condition is not None:
         return "", ""
@@ -190,7 +190,7 @@ def _text(rendered: Rendered, frame: Frame) -> Column:
     return joined((*most, last))
 
 
-def _with_many(shapes: Mapping[str, Shape], many: Mapping[str, frozenset[str]]) -> dict[str, Shape]:
+def _with_many(shapes: Mapping[str, ReferenceShape], many: Mapping[str, frozenset[str]]) -> dict[str, ReferenceShape]:
     return {side: shape._replace(many=many[side]) for side, shape in shapes.items()}
 
 

@@ -30,7 +30,7 @@ from freshet.spark.mapping import CompiledMapping, compile_slice
 from freshet.spark.rejects import write_rejects
 from freshet.spark.running import RunningStream
 from freshet.spark.stream_records import TimedRecords, Wanted, read_records
-from freshet.spark.term_columns import Shape, joined
+from freshet.spark.term_columns import ReferenceShape, joined
 from freshet.spark.timed_lines import timed_records
 from freshet.spark.window_join import CHILD_PREFIX, PARENT_PREFIX, window_join
 
@@ -233,7 +233,7 @@ class EncodedStream:
         # What cannot be read meets nothing for want of a time, and so is counted.
         readable = F.when(F.col(records.REASON).isNull(), F.col(records.TIME))
         frame = found.frame.withColumn(records.TIME, readable)
-        renderer = replace(mapping.renderer, shapes={"": Shape(found.many)})  # of keys the kinds do not matter
+        renderer = replace(mapping.renderer, shapes={"": ReferenceShape(found.many)})  # of keys the kinds do not matter
         for number, key in enumerate(keys):
             made = renderer.texts(key)
             text = joined(made.pieces)

@@ -38,7 +38,7 @@ RECORD_NUMBER = "record number"
 Piece = str | Column
 
 
-class Shape(NamedTuple):
+class ReferenceShape(NamedTuple):
     """What the columns of records are: which references have arrays, and which kinds values may have."""
 
     many: frozenset[str] = frozenset()
@@ -72,7 +72,7 @@ class Renderer:
     not. Labels of blank nodes begin with `blank_scope`.
     """
 
-    shapes: Mapping[str, Shape]
+    shapes: Mapping[str, ReferenceShape]
     nquads: bool
     blank_scope: str = ""
     functions: FunctionTable = field(default_factory=FunctionTable)

@@ -25,7 +25,7 @@ PLANNED = 2  # numbers that a plan keeps
 _NO_BATCHES: VectorTimestamp = {}
 
 
-class Batch(NamedTuple):
+class PlannedBatch(NamedTuple):
     """A stream's batch while it is inserted."""
 
     stream: str
@@ -41,17 +41,17 @@ class SnapshotPlan:
         self._planned: dict[int, VectorTimestamp] = {0: _NO_BATCHES}
         self.stable_number = 0
 
-    def begin(self, stream: str) -> Batch:
+    def begin(self, stream: str) -> PlannedBatch:
         """A batch is about to be inserted: announce the snapshot that will have it."""
         before = self._planned[self.stable_number]
         number = before.get(stream, 0) + 1
-        return Batch(stream, number, self._announce({**before, stream: number}))
+        return PlannedBatch(stream, number, self._announce({**before, stream: number}))
 
-    def finished(self, shard: int, batch: Batch) -> None:
+    def finished(self, shard: int, batch: PlannedBatch) -> None:
         """A shard has all of a batch that is its own."""
         self._local[shard][batch.stream] = batch.number
 
-    def end(self, batch: Batch) -> None:
+    def end(self, batch: PlannedBatch) -> None:
         """Let readers have the batch: all shards have it."""
         assert self.local_minimum(batch.stream) >= batch.number, "a batch is readable when every shard has it"
         self.stable_number = batch.snapshot

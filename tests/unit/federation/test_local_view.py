@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from freshet.federation import entry_index, view_rows
+from freshet.federation.candidates import Ids
 from freshet.federation.client import Columns
 from freshet.federation.entry_index import EntryIndex
-from freshet.federation.moment import Ids
 from freshet.federation.view_rows import AnswerRows, ViewRows, without_blanks
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import BlankNode, Iri

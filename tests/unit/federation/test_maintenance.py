@@ -7,11 +7,11 @@ import pytest
 
 from freshet.federation import change_rates
 from freshet.federation.bounds import Best, WindowBasedTruth
+from freshet.federation.candidates import Candidates, Flags, Ids, Numbers, one_to_one, remaining_lives
 from freshet.federation.change_rates import ChangeRates
 from freshet.federation.expected_gain import ExpectedGain
-from freshet.federation.maintainer import elected
-from freshet.federation.moment import Flags, Ids, Moment, Numbers, one_to_one, remaining_lives
-from freshet.federation.proposers import general, window_service_join
+from freshet.federation.maintainer import elect
+from freshet.federation.proposers import propose_whole_view, window_service_join
 from freshet.federation.rankers import LeastRecentlyRefreshed, Nothing, RandomOrder, WindowBased, WindowBasedFromRefresh
 
 A, B, C, D, E, F = range(6)
@@ -24,7 +24,7 @@ def random() -> np.random.Generator:
 
 
 @pytest.fixture
-def moment() -> Moment:
+def candidates() -> Candidates:
     """Figure 2 at time 8: a window that moves by one, with the elements that join with a, b, c and d."""
     entered = np.array([4, 5, 6, 6])
     lives = remaining_lives(entered, TIME, width_ms=5, slide_ms=1)
@@ -38,27 +38,27 @@ def ranker() -> WindowBased:
     return WindowBased(best_before, np.array([5.0, 5.0, 5.0, 4.0, 3.0, 3.0]), random())
 
 
-def test_figure_2_candidates(moment: Moment) -> None:
-    assert window_service_join(moment).entries.tolist() == [A, B, C, D]
-    assert general(moment, 6).entries.tolist() == [A, B, C, D, E, F]
+def test_figure_2_candidates(candidates: Candidates) -> None:
+    assert window_service_join(candidates).entries.tolist() == [A, B, C, D]
+    assert propose_whole_view(candidates, 6).entries.tolist() == [A, B, C, D, E, F]
 
 
-def test_figure_2_scores(moment: Moment, ranker: WindowBased) -> None:
-    assert moment.lives[[A, C, D]].tolist() == [1, 3, 3]
+def test_figure_2_scores(candidates: Candidates, ranker: WindowBased) -> None:
+    assert candidates.lives[[A, C, D]].tolist() == [1, 3, 3]
     assert ranker.renewed_ms(np.array([A, C, D]), TIME).tolist() == [12, 11, 9]
-    assert ranker.scores(moment).tolist() == [1, 0, 3, 1]  # b is fresh until 9
+    assert ranker.scores(candidates).tolist() == [1, 0, 3, 1]  # b is fresh until 9
 
 
-def test_figure_2_election(moment: Moment, ranker: WindowBased) -> None:
-    chosen = elected(ranker, window_service_join(moment), 1)
+def test_figure_2_election(candidates: Candidates, ranker: WindowBased) -> None:
+    chosen = elect(ranker, window_service_join(candidates), 1)
     assert chosen.tolist() == [C]
     ranker.refreshed(chosen, np.array([True]), TIME)
     assert ranker.best_before_ms[C] == 11
     assert ranker.best_before_ms[[A, B, D]].tolist() == [7, 9, 5]
 
 
-def test_wbm_leaves_out_what_is_fresh(moment: Moment, ranker: WindowBased) -> None:
-    assert sorted(elected(ranker, moment, 4).tolist()) == [A, C, D]
+def test_wbm_leaves_out_what_is_fresh(candidates: Candidates, ranker: WindowBased) -> None:
+    assert sorted(elect(ranker, candidates, 4).tolist()) == [A, C, D]
 
 
 def test_wbm_skips_intervals_that_were_missed(ranker: WindowBased) -> None:
@@ -66,47 +66,47 @@ def test_wbm_skips_intervals_that_were_missed(ranker: WindowBased) -> None:
     assert ranker.renewed_ms(np.array([A]), 40).tolist() == [42]
 
 
-def test_wbm_of_the_authors_program(moment: Moment) -> None:
+def test_wbm_of_the_authors_program(candidates: Candidates) -> None:
     """A refresh is good for an interval from then on; what is left of the budget goes to what is stale next."""
     ranker = WindowBasedFromRefresh(np.array([7, 9, 6, 10, 8, 8]), np.array([5.0, 5.0, 5.0, 4.0, 3.0, 3.0]), random())
-    assert ranker.scores(moment).tolist() == [1, 0, 3, 0]
-    assert elected(ranker, moment, 3).tolist() == [C, A, B]
-    assert elected(ranker, moment, 4).tolist() == [C, A, B, D]
+    assert ranker.scores(candidates).tolist() == [1, 0, 3, 0]
+    assert elect(ranker, candidates, 3).tolist() == [C, A, B]
+    assert elect(ranker, candidates, 4).tolist() == [C, A, B, D]
     ranker.refreshed(np.array([C, B]), np.array([True, False]), TIME)
     assert ranker.best_before_ms[[A, B, C]].tolist() == [7, 13, 13]
 
 
-def test_wbm_counts_the_solutions_that_an_entry_serves(moment: Moment, ranker: WindowBased) -> None:
-    many = Moment(TIME, 1, moment.entries, moment.lives, np.array([4, 1, 1, 1]))
+def test_wbm_counts_the_solutions_that_an_entry_serves(candidates: Candidates, ranker: WindowBased) -> None:
+    many = Candidates(TIME, 1, candidates.entries, candidates.lives, np.array([4, 1, 1, 1]))
     assert ranker.scores(many).tolist() == [4, 0, 3, 1]
-    assert elected(ranker, many, 1).tolist() == [A]
+    assert elect(ranker, many, 1).tolist() == [A]
 
 
-def test_an_entry_that_never_changes_keeps_its_interval(moment: Moment) -> None:
+def test_an_entry_that_never_changes_keeps_its_interval(candidates: Candidates) -> None:
     ranker = WindowBased(np.array([8, 8, 8, 8]), np.array([np.inf, 1.0, 1.0, 1.0]), random())
-    assert elected(ranker, moment, 1).tolist() in ([A], [B], [C], [D])
+    assert elect(ranker, candidates, 1).tolist() in ([A], [B], [C], [D])
     ranker.refreshed(np.array([A]), np.array([False]), TIME)
-    assert A not in elected(ranker, moment, 4)
+    assert A not in elect(ranker, candidates, 4)
 
 
-def test_lru_takes_the_oldest_refresh(moment: Moment) -> None:
+def test_lru_takes_the_oldest_refresh(candidates: Candidates) -> None:
     ranker = LeastRecentlyRefreshed(6, 0, random())
     ranker.refreshed(np.array([A, B]), np.array([False, True]), 5)
     ranker.refreshed(np.array([C]), np.array([False]), 6)
-    assert elected(ranker, moment, 2).tolist()[0] == D
-    assert set(elected(ranker, moment, 3).tolist()) == {A, B, D}
+    assert elect(ranker, candidates, 2).tolist()[0] == D
+    assert set(elect(ranker, candidates, 3).tolist()) == {A, B, D}
 
 
-def test_random_and_nothing(moment: Moment) -> None:
-    assert elected(Nothing(), moment, 3).tolist() == []
-    assert sorted(elected(RandomOrder(random()), moment, 4).tolist()) == [A, B, C, D]
-    seen = {int(elected(ranker, moment, 1)[0]) for ranker in [RandomOrder(random())] for _ in range(100)}
+def test_random_and_nothing(candidates: Candidates) -> None:
+    assert elect(Nothing(), candidates, 3).tolist() == []
+    assert sorted(elect(RandomOrder(random()), candidates, 4).tolist()) == [A, B, C, D]
+    seen = {int(elect(ranker, candidates, 1)[0]) for ranker in [RandomOrder(random())] for _ in range(100)}
     assert seen == {A, B, C, D}
 
 
-def test_no_budget_no_refresh(moment: Moment, ranker: WindowBased) -> None:
-    assert elected(ranker, moment, 0).tolist() == []
-    assert elected(ranker, moment, -1).tolist() == []
+def test_no_budget_no_refresh(candidates: Candidates, ranker: WindowBased) -> None:
+    assert elect(ranker, candidates, 0).tolist() == []
+    assert elect(ranker, candidates, -1).tolist() == []
 
 
 class KnownTruth:
@@ -119,9 +119,9 @@ class KnownTruth:
         return np.array([12.0, 99.0, np.inf, 9.0, 99.0, 99.0])[entries]
 
 
-def test_bounds(moment: Moment) -> None:
-    assert sorted(elected(Best(KnownTruth(), random()), moment, 4).tolist()) == [A, C, D]
-    assert elected(WindowBasedTruth(KnownTruth(), random()), moment, 1).tolist() == [C]
+def test_bounds(candidates: Candidates) -> None:
+    assert sorted(elect(Best(KnownTruth(), random()), candidates, 4).tolist()) == [A, C, D]
+    assert elect(WindowBasedTruth(KnownTruth(), random()), candidates, 1).tolist() == [C]
 
 
 # ---- change rates
@@ -241,11 +241,11 @@ def gain_twin(rate: float, age: int, life: int, use: float) -> float:
 @pytest.mark.parametrize(("age", "life"), [(1, 1), (5, 1), (5, 3), (2, 7), (40, 4)])
 def test_gain_is_the_sum_that_it_says(age: int, life: int) -> None:
     ranker = ExpectedGain(1, 0, 10)
-    moment = one_to_one(age * 10, 10, np.array([0]), np.array([life]))
+    candidates = one_to_one(age * 10, 10, np.array([0]), np.array([life]))
     use = float(ranker.use_chances(np.array([0]))[0])
     weights = ranker.rates.weights(np.array([0]))[0]
     expected = sum(w * gain_twin(r, age, life, use) for w, r in zip(weights, ranker.rates.grid, strict=True))
-    assert ranker.gains(moment)[0] == pytest.approx(expected, rel=1e-6)
+    assert ranker.gains(candidates)[0] == pytest.approx(expected, rel=1e-6)
 
 
 def test_lives_count_in_the_steps_of_the_querys_own_window() -> None:
@@ -259,18 +259,18 @@ def test_lives_count_in_the_steps_of_the_querys_own_window() -> None:
 
 def test_gain_prefers_what_is_needed_longer_and_more() -> None:
     ranker = ExpectedGain(100, 0, 1)
-    longer = Moment(10, 1, np.array([0, 1, 2]), np.array([1, 5, 1]), np.array([1, 1, 1]))
-    assert elected(ranker, longer, 1).tolist() == [1]
-    more = Moment(10, 1, np.array([0, 1, 2]), np.array([1, 1, 1]), np.array([1, 1, 9]))
-    assert elected(ranker, more, 1).tolist() == [2]
+    longer = Candidates(10, 1, np.array([0, 1, 2]), np.array([1, 5, 1]), np.array([1, 1, 1]))
+    assert elect(ranker, longer, 1).tolist() == [1]
+    more = Candidates(10, 1, np.array([0, 1, 2]), np.array([1, 1, 1]), np.array([1, 1, 9]))
+    assert elect(ranker, more, 1).tolist() == [2]
 
 
 def test_gain_of_what_was_just_refreshed_is_nothing() -> None:
     ranker = ExpectedGain(2, 0, 1)
     ranker.refreshed(np.array([0]), np.array([True]), 10)
-    moment = one_to_one(10, 1, np.array([0, 1]), np.array([3, 3]))
-    assert ranker.gains(moment)[0] == 0
-    assert elected(ranker, moment, 1).tolist() == [1]
+    candidates = one_to_one(10, 1, np.array([0, 1]), np.array([3, 3]))
+    assert ranker.gains(candidates)[0] == 0
+    assert elect(ranker, candidates, 1).tolist() == [1]
     assert ranker.fresh_chances(np.array([0]), 10)[0] == pytest.approx(1)
 
 

@@ -13,12 +13,12 @@ import pytest
 from freshet.algebra.expressions import Variable
 from freshet.algebra.nodes import BGP, TriplePattern
 from freshet.federation import local_view
+from freshet.federation.candidates import Candidates, one_to_one
 from freshet.federation.client import ServiceClient
 from freshet.federation.expected_gain import ExpectedGain
 from freshet.federation.learnt import Learnt, LearntBefore
 from freshet.federation.local_view import LocalView, Needed, Refreshed
 from freshet.federation.local_views import LocalViews
-from freshet.federation.moment import Moment, one_to_one
 from freshet.federation.refresh_policy import RefreshPolicy
 from freshet.federation.service_query import ServiceQuery
 from freshet.federation.settings import ServiceSettings
@@ -117,27 +117,27 @@ def known_entries() -> ExpectedGain:
     return known
 
 
-def ordered(ranker: str, moment: Moment) -> list[int]:
-    return RefreshPolicy("wsj", ranker).order(known_entries(), moment).tolist()
+def ordered(ranker: str, candidates: Candidates) -> list[int]:
+    return RefreshPolicy("wsj", ranker).order(known_entries(), candidates).tolist()
 
 
 def test_orders() -> None:
-    moment = one_to_one(320, 10, np.arange(4), np.array([1, 5, 5, 5]))
-    by_age, by_gain, by_window = (ordered(name, moment) for name in ("lru", "gain", "wbm"))
+    candidates = one_to_one(320, 10, np.arange(4), np.array([1, 5, 5, 5]))
+    by_age, by_gain, by_window = (ordered(name, candidates) for name in ("lru", "gain", "wbm"))
     assert set(by_age[:2]) == {0, 2}
     assert set(by_gain[:2]) == {0, 1}  # the others do not change
     assert by_window[:2] == [1, 0]  # stale both, the one that a refresh serves for longer first
     assert by_window[2:] == [2, 3]  # good for longer
-    assert sorted(ordered("rnd", moment)) == [0, 1, 2, 3]
+    assert sorted(ordered("rnd", candidates)) == [0, 1, 2, 3]
 
 
 def test_uses_are_counted_whatever_the_order() -> None:
-    moment = one_to_one(320, 10, np.array([2]), np.ones(1, np.int64))
+    candidates = one_to_one(320, 10, np.array([2]), np.ones(1, np.int64))
     for ranker in ("gain", "wbm", "lru", "rnd"):
         known = known_entries()
         policy = RefreshPolicy("gnr", ranker)
         for _ in range(5):
-            policy.order(known, policy.candidates(moment, 4))
+            policy.order(known, policy.propose(candidates, 4))
         assert (known.use_chances(np.arange(4)) > 0.5).tolist() == [False, False, True, False]
 
 

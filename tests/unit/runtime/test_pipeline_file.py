@@ -10,7 +10,7 @@ from freshet.federation.settings import ServiceSettings
 from freshet.rdf.errors import FreshetError
 from freshet.runtime.metrics import Metrics
 from freshet.runtime.pipeline_file import PipelineErrors, read_pipeline
-from freshet.runtime.pipeline_model import SECTIONS, ConsoleSink, FilesSink, known_keys
+from freshet.runtime.pipeline_model import SECTIONS, ConsoleSinkSection, FileSinkSection, known_keys
 from freshet.runtime.progress import QuietProgress
 from freshet.runtime.run import PipelineRun
 from pipeline_text import PIPELINE, QUERY, problems, replaced
@@ -28,8 +28,8 @@ def test_a_good_file(folder: Path) -> None:
     assert (traffic.lateness_ms, traffic.absorb) == (2000, ())
     assert (parking.source.pattern, parking.source.files_per_batch, parking.lateness_ms) == ("*.tnt", 4, 0)
     assert pipeline.queries["slow"].text == QUERY
-    assert pipeline.queries["slow"].sinks == (ConsoleSink(), FilesSink(files=folder / "out/slow"))
-    assert pipeline.queries["full"].sinks == (ConsoleSink(),)
+    assert pipeline.queries["slow"].sinks == (ConsoleSinkSection(), FileSinkSection(files=folder / "out/slow"))
+    assert pipeline.queries["full"].sinks == (ConsoleSinkSection(),)
     assert pipeline.checkpoint is not None
     assert (pipeline.checkpoint.folder, pipeline.checkpoint.every_ms) == (folder / "checkpoint", 10_000)
     assert pipeline.rejects == folder / "rejects"

@@ -13,7 +13,7 @@ from freshet.spark import records
 from freshet.spark.functions import FunctionTable
 from freshet.spark.mapping import shapes_of
 from freshet.spark.nquads import LINES, with_lines
-from freshet.spark.term_columns import Renderer, Shape
+from freshet.spark.term_columns import ReferenceShape, Renderer
 
 HEAD = """
 @prefix rml: <http://w3id.org/rml/> . @prefix ex: <http://example.org/ns#> . @base <http://example.org/base/> .
@@ -48,7 +48,9 @@ def made(spark, tmp_path, maps, rows, *, form="CSV", many=frozenset(), users=Non
             value += [*found] if kinded else [found]
         values.append(value)
     frame = spark.createDataFrame(values, ", ".join(fields))
-    renderer = Renderer(shapes_of(mapping_slice, Shape(frozenset(many))), nquads=True, functions=FunctionTable(users))
+    renderer = Renderer(
+        shapes_of(mapping_slice, ReferenceShape(frozenset(many))), nquads=True, functions=FunctionTable(users)
+    )
     found = with_lines(frame, mapping_slice.triples, set(mapping_slice.triples), renderer).collect()
     return [(row[LINES].split("\n") if row[LINES] else [], row[records.REASON]) for row in found]
 

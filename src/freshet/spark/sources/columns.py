@@ -59,7 +59,7 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class RecordShape:
     """The columns of records."""
 
     references: tuple[str, ...]

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from freshet.rdf.errors import FreshetError, InputError
 from freshet.rml.sources import FileSource, LogicalSource
-from freshet.spark.sources.columns import Plan, Shape
+from freshet.spark.sources.columns import Plan, RecordShape
 from freshet.spark.sources.csv_text import CsvReader
 from freshet.spark.sources.file_ranges import FileRange, byte_blocks, csv_ranges, head_of, range_size
 from freshet.spark.sources.files import DAMAGED, contents, files_of, is_plain
@@ -38,9 +38,9 @@ class CsvTask:
             yield self.reader.shape.rejected(f"cannot be read: {error}", None, name)
 
 
-def csv_tasks(source: LogicalSource, given: FileSource, plan: Plan) -> tuple[Shape, Sequence[CsvTask]]:
+def csv_tasks(source: LogicalSource, given: FileSource, plan: Plan) -> tuple[RecordShape, Sequence[CsvTask]]:
     """The columns and the tasks. The header of the first file must have every column that is referred to."""
-    shape = Shape(plan.references)
+    shape = RecordShape(plan.references)
     reader = CsvReader(shape, given.dialect, source.nulls, plan.limits, given.encoding, plan.keep)
     files = files_of(given)
     size = range_size(files, plan.cores)

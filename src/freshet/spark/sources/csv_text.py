@@ -17,7 +17,7 @@ from freshet.kernels.csv_records import END, FIELDS, SEVERAL, START, TOO_LONG, U
 from freshet.rdf.arrow import Ranges, numbers, strings
 from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.rml.sources import CsvDialect
-from freshet.spark.sources.columns import DEFAULT_LIMITS, ROWS, Column, Found, Limits, Shape
+from freshet.spark.sources.columns import DEFAULT_LIMITS, ROWS, Column, Found, Limits, RecordShape
 from freshet.spark.sources.texts import as_bytes, broken_pieces, pieces, where, with_broken, with_last
 
 _NOTHING_WANTED = np.empty(0, np.int64)
@@ -28,7 +28,7 @@ _PROBE = np.empty((0, 1), np.int64), np.empty((0, 1), np.int64), np.empty((0, 1)
 class CsvReader:
     """How CSV text is read. `keep` asks for the text and the file of every record, not of rejected ones only."""
 
-    shape: Shape
+    shape: RecordShape
     dialect: CsvDialect
     nulls: frozenset[str] = frozenset()
     limits: Limits = DEFAULT_LIMITS

@@ -19,7 +19,7 @@ from freshet.rdf.errors import FreshetError, InputError, UnsupportedError
 from freshet.rml.json_paths import read_path
 from freshet.rml.sources import CsvDialect, FileSource, Formulation, LogicalSource
 from freshet.spark import records
-from freshet.spark.sources.columns import DEFAULT_LIMITS, Column, Found, Limits, Plan, Records, Shape, text_name
+from freshet.spark.sources.columns import DEFAULT_LIMITS, Column, Found, Limits, Plan, Records, RecordShape, text_name
 from freshet.spark.sources.csv_text import CsvReader
 from freshet.spark.sources.json_text import JsonReader, json_shape
 from freshet.spark.sources.xml_files import xml_reader
@@ -56,7 +56,7 @@ def parse_documents(
     return Records(needed.mapInArrow(run, shape.schema), shape.many)
 
 
-def parsed_batch(batch: pa.RecordBatch, shape: Shape, parse: Parse, keep: bool) -> pa.RecordBatch:
+def parsed_batch(batch: pa.RecordBatch, shape: RecordShape, parse: Parse, keep: bool) -> pa.RecordBatch:
     """The records of a batch of documents."""
     there = pc.not_equal(pc.ascii_trim_whitespace(pc.fill_null(batch.column(records.LINE), "")), "")
     batch = batch.filter(there) if there.false_count else batch
@@ -71,7 +71,7 @@ def parsed_batch(batch: pa.RecordBatch, shape: Shape, parse: Parse, keep: bool) 
     return shape.batch(Found(columns, reasons, lines, files, arrived))
 
 
-def _parsed(documents: pa.Array, shape: Shape, parse: Parse) -> Parsed:
+def _parsed(documents: pa.Array, shape: RecordShape, parse: Parse) -> Parsed:
     """What is found in documents; those that are no UTF-8, which Spark lets pass, are rejected."""
     broken = np.zeros(len(documents), np.bool_)
     try:
@@ -93,7 +93,7 @@ def _is_broken(document: bytes) -> bool:
     return False
 
 
-def parser_of(source: LogicalSource, plan: Plan, header: list[str] | None = None) -> tuple[Shape, Parse]:
+def parser_of(source: LogicalSource, plan: Plan, header: list[str] | None = None) -> tuple[RecordShape, Parse]:
     """The columns of a stream's records, and what parses its documents."""
     match source.formulation:
         case Formulation.JSON:
@@ -106,10 +106,10 @@ def parser_of(source: LogicalSource, plan: Plan, header: list[str] | None = None
             return reader.shape, _XmlParser(reader)
         case Formulation.CSV:
             dialect = source.source.dialect if isinstance(source.source, FileSource) else CsvDialect()
-            rows = CsvReader(Shape(plan.references), dialect, source.nulls, plan.limits)
+            rows = CsvReader(RecordShape(plan.references), dialect, source.nulls, plan.limits)
             if header is not None and (problem := rows.wanted(header)[1]) is not None:
                 raise InputError(problem)
-            return Shape(plan.references, arrived=True), _CsvParser(rows, header)
+            return RecordShape(plan.references, arrived=True), _CsvParser(rows, header)
     raise UnsupportedError(f"the reference formulation {source.formulation.value} in a stream")
 
 
@@ -202,7 +202,7 @@ def _whole(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _with_rejected(
-    shape: Shape,
+    shape: RecordShape,
     columns: list[Column],
     owners: NDArray[np.int64],
     rejected: dict[int, str],

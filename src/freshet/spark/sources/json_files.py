@@ -11,7 +11,7 @@ import pyarrow as pa
 from freshet.rdf.errors import FreshetError, InputError
 from freshet.rml.json_paths import read_path
 from freshet.rml.sources import FileSource, LogicalSource
-from freshet.spark.sources.columns import Limits, Plan, Shape
+from freshet.spark.sources.columns import Limits, Plan, RecordShape
 from freshet.spark.sources.file_ranges import FileRange, first_line, head_of, line_blocks, line_ranges, range_size
 from freshet.spark.sources.files import DAMAGED, contents, files_of, is_plain
 from freshet.spark.sources.json_documents import document_batches
@@ -58,7 +58,7 @@ def _tells(head: bytes) -> bool:
     return sum(1 for line in head.split(b"\n")[:-1] if line.strip()) >= 3
 
 
-def json_tasks(source: LogicalSource, given: FileSource, plan: Plan) -> tuple[Shape, Sequence[JsonTask]]:
+def json_tasks(source: LogicalSource, given: FileSource, plan: Plan) -> tuple[RecordShape, Sequence[JsonTask]]:
     """The columns and the tasks."""
     iterator = source.iterator or "$"
     read_path(iterator)

@@ -17,7 +17,7 @@ from freshet.kernels.json_paths import PathSteps
 from freshet.rdf.arrow import Ranges, numbers
 from freshet.rml.json_paths import deep_enough, read_path
 from freshet.rml.json_records import Column, JsonReferences, find, parsed, path_steps
-from freshet.spark.sources.columns import DEFAULT_LIMITS, ROWS, Found, Limits, Shape
+from freshet.spark.sources.columns import DEFAULT_LIMITS, ROWS, Found, Limits, RecordShape
 from freshet.spark.sources.texts import Places, as_bytes, broken_pieces, pieces, where, with_broken, with_last
 
 _NONE = np.empty(0, np.int64)
@@ -31,10 +31,10 @@ class Cut(NamedTuple):
     good: NDArray[np.bool_]
 
 
-def json_shape(references: tuple[str, ...], arrived: bool = False) -> Shape:
+def json_shape(references: tuple[str, ...], arrived: bool = False) -> RecordShape:
     """The columns of JSON records."""
     many = frozenset(each for each in references if read_path(each).many)
-    return Shape(references, many, kinds=True, arrived=arrived)
+    return RecordShape(references, many, kinds=True, arrived=arrived)
 
 
 def are_lines(head: bytes) -> bool:
@@ -64,7 +64,7 @@ def _references(references: tuple[str, ...], nulls: frozenset[str]) -> JsonRefer
 class JsonReader:
     """How JSON is read. `keep` asks for the text and the file of every record, not of rejected ones only."""
 
-    shape: Shape
+    shape: RecordShape
     iterator: str = "$"
     nulls: frozenset[str] = frozenset()
     limits: Limits = DEFAULT_LIMITS

@@ -17,7 +17,7 @@ from freshet.spark.sources.columns import (
     Limits,
     Plan,
     Records,
-    Shape,
+    RecordShape,
     Task,
     encoded_name,
     kind_name,
@@ -53,7 +53,7 @@ def open_records(
     return run_tasks(spark, *tasks_of(source, plan), frozenset(references), frozenset(encoded))
 
 
-_OF_FILES: dict[Formulation, Callable[[LogicalSource, FileSource, Plan], tuple[Shape, Sequence[Task]]]] = {
+_OF_FILES: dict[Formulation, Callable[[LogicalSource, FileSource, Plan], tuple[RecordShape, Sequence[Task]]]] = {
     Formulation.CSV: csv_tasks,
     Formulation.JSON: json_tasks,
     Formulation.XML: xml_tasks,
@@ -61,7 +61,7 @@ _OF_FILES: dict[Formulation, Callable[[LogicalSource, FileSource, Plan], tuple[S
 }
 
 
-def tasks_of(source: LogicalSource, plan: Plan) -> tuple[Shape, Sequence[Task]]:
+def tasks_of(source: LogicalSource, plan: Plan) -> tuple[RecordShape, Sequence[Task]]:
     """The columns of a source, and the tasks that read it."""
     given = source.source
     if isinstance(given, DatabaseSource) and source.formulation in (Formulation.TABLE, Formulation.QUERY):
@@ -73,7 +73,7 @@ def tasks_of(source: LogicalSource, plan: Plan) -> tuple[Shape, Sequence[Task]]:
 
 
 def run_tasks(
-    spark: SparkSession, shape: Shape, tasks: Sequence[Task], plain: frozenset[str], encoded: frozenset[str]
+    spark: SparkSession, shape: RecordShape, tasks: Sequence[Task], plain: frozenset[str], encoded: frozenset[str]
 ) -> Records:
     """Records of tasks that Spark runs, each in one of its own."""
     chosen = sorted(encoded - shape.many)

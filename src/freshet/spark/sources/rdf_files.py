@@ -15,7 +15,7 @@ from freshet.rdf.errors import InputError
 from freshet.rdf.terms import XSD
 from freshet.rml.kinds import DATATYPES, INTEGER, NOTHING, REAL, STRING
 from freshet.rml.sources import FileSource, LogicalSource
-from freshet.spark.sources.columns import ROWS, Limits, Plan, Shape
+from freshet.spark.sources.columns import ROWS, Limits, Plan, RecordShape
 from freshet.spark.sources.files import DAMAGED, contents, files_of
 from freshet.spark.sources.typed import Typed, batch_of, places_of
 
@@ -28,7 +28,7 @@ _KINDS |= {XSD + name: INTEGER for name in _INTEGERS} | {XSD + "float": REAL}
 class RdfTask:
     """Loads a file and asks it a query; the whole file is in memory."""
 
-    shape: Shape
+    shape: RecordShape
     source: FileSource
     file: Path
     query: str
@@ -50,7 +50,7 @@ class RdfTask:
             yield self.shape.rejected(f"cannot be read: {error}", None, name)
 
 
-def rdf_tasks(source: LogicalSource, given: FileSource, plan: Plan) -> tuple[Shape, list[RdfTask]]:
+def rdf_tasks(source: LogicalSource, given: FileSource, plan: Plan) -> tuple[RecordShape, list[RdfTask]]:
     """The columns and the tasks, one a file: the query is asked of each for itself."""
     query = source.iterator or ""
     try:
@@ -63,7 +63,7 @@ def rdf_tasks(source: LogicalSource, given: FileSource, plan: Plan) -> tuple[Sha
     places_of(plan.references, [variable.value for variable in found.variables], str(given.path))
     for file in files:
         _format(file.name)
-    shape = Shape(plan.references, kinds=True)
+    shape = RecordShape(plan.references, kinds=True)
     return shape, [RdfTask(shape, given, file, query, plan.limits, source.nulls, plan.keep) for file in files]
 
 

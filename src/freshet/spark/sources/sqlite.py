@@ -13,7 +13,7 @@ import pyarrow as pa
 from freshet.rdf.errors import InputError
 from freshet.rml.kinds import BOOLEAN, DATE, DATETIME, DECIMAL, TIME
 from freshet.rml.sources import DatabaseSource, Formulation, LogicalSource
-from freshet.spark.sources.columns import ROWS, Plan, Shape
+from freshet.spark.sources.columns import ROWS, Plan, RecordShape
 from freshet.spark.sources.typed import Typed, batch_of, places_of
 
 PREFIX = "jdbc:sqlite:"
@@ -23,7 +23,7 @@ PREFIX = "jdbc:sqlite:"
 class SqliteTask:
     """Runs a query in one task; rows are fetched as they are taken."""
 
-    shape: Shape
+    shape: RecordShape
     file: Path
     query: str
     places: tuple[int, ...]
@@ -40,7 +40,7 @@ class SqliteTask:
             yield self.shape.rejected(f"cannot be read: {error}", self.query, name)
 
 
-def sqlite_tasks(source: LogicalSource, given: DatabaseSource, plan: Plan) -> tuple[Shape, list[SqliteTask]]:
+def sqlite_tasks(source: LogicalSource, given: DatabaseSource, plan: Plan) -> tuple[RecordShape, list[SqliteTask]]:
     """The columns and the task. The query is tried before, so that what is wrong with it is known."""
     file = Path(given.url.removeprefix(PREFIX))
     if not file.is_file():
@@ -52,7 +52,7 @@ def sqlite_tasks(source: LogicalSource, given: DatabaseSource, plan: Plan) -> tu
     except sqlite3.Error as error:
         raise InputError(f"{query}: {error}", file=str(file)) from None
     places = places_of(plan.references, names, str(file))
-    shape = Shape(plan.references, kinds=True)
+    shape = RecordShape(plan.references, kinds=True)
     return shape, [SqliteTask(shape, file, query, tuple(places), source.nulls, plan.keep)]
 
 

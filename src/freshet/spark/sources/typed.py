@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from freshet.rdf.errors import InputError
 from freshet.rml.kinds import BINARY, BOOLEAN, INTEGER, NOTHING, REAL, STRING
-from freshet.spark.sources.columns import Column, Found, Shape
+from freshet.spark.sources.columns import Column, Found, RecordShape
 
 
 class Typed(NamedTuple):
@@ -53,7 +53,7 @@ def columns_of(rows: Sequence[Sequence[Any]], places: Iterable[int], nulls: froz
 
 
 def batch_of(
-    shape: Shape, rows: Sequence[Sequence[Any]], places: Sequence[int], nulls: frozenset[str], shown: str | None
+    shape: RecordShape, rows: Sequence[Sequence[Any]], places: Sequence[int], nulls: frozenset[str], shown: str | None
 ) -> pa.RecordBatch:
     """Rows as records."""
     nothing = pa.nulls(len(rows), pa.string())

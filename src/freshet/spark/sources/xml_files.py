@@ -11,7 +11,7 @@ import pyarrow as pa
 from freshet.rdf.errors import FreshetError
 from freshet.rml.sources import FileSource, LogicalSource
 from freshet.rml.xml_paths import xpath
-from freshet.spark.sources.columns import Plan, Shape
+from freshet.spark.sources.columns import Plan, RecordShape
 from freshet.spark.sources.files import DAMAGED, codec_of, contents, files_of
 from freshet.spark.sources.xml_text import XmlReader
 
@@ -35,7 +35,7 @@ class XmlTask:
             yield self.reader.shape.rejected(f"cannot be read: {error}", None, name)
 
 
-def xml_tasks(source: LogicalSource, given: FileSource, plan: Plan) -> tuple[Shape, Sequence[XmlTask]]:
+def xml_tasks(source: LogicalSource, given: FileSource, plan: Plan) -> tuple[RecordShape, Sequence[XmlTask]]:
     """The columns and the tasks. Every reference may find several values."""
     reader = xml_reader(source, plan)
     return reader.shape, [XmlTask(reader, given, file) for file in files_of(given)]
@@ -45,5 +45,5 @@ def xml_reader(source: LogicalSource, plan: Plan, arrived: bool = False) -> XmlR
     iterator = source.iterator or ROOT
     for each in (iterator, *plan.references):
         xpath(each, source.namespaces)
-    shape = Shape(plan.references, frozenset(plan.references), arrived=arrived)
+    shape = RecordShape(plan.references, frozenset(plan.references), arrived=arrived)
     return XmlReader(shape, iterator, source.namespaces, source.nulls, plan.limits, plan.keep)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from lxml import etree
 
 from freshet.rml.xml_paths import Namespaces, compiled, stays_inside, steps_of, xml_references
-from freshet.spark.sources.columns import DEFAULT_LIMITS, SHOWN, Column, Found, Limits, Shape
+from freshet.spark.sources.columns import DEFAULT_LIMITS, SHOWN, Column, Found, Limits, RecordShape
 from freshet.spark.sources.xml_stream import RefusedError, elements, parsed
 
 ROWS = 4096
@@ -23,7 +23,7 @@ Texts = list[list[list[str]]]  # by reference, by record
 class XmlReader:
     """How XML is read. `keep` asks for the text and the file of every record, not of rejected ones only."""
 
-    shape: Shape
+    shape: RecordShape
     iterator: str
     namespaces: Namespaces = ()
     nulls: frozenset[str] = frozenset()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.rml.sources import CsvDialect
-from freshet.spark.sources.columns import Limits, Shape
+from freshet.spark.sources.columns import Limits, RecordShape
 from freshet.spark.sources.csv_text import CsvReader
 from source_rows import values
 
@@ -22,7 +22,7 @@ USUAL = CsvDialect()
 def read(text, references, size=1 << 20, dialect=USUAL, **options):
     data = text if isinstance(text, bytes) else text.encode()
     blocks = iter([data[at : at + size] for at in range(0, len(data), size)])
-    return values(CsvReader(Shape(tuple(references)), dialect, **options).batches("f", blocks), references)
+    return values(CsvReader(RecordShape(tuple(references)), dialect, **options).batches("f", blocks), references)
 
 
 @settings(deadline=None, max_examples=400)
@@ -73,7 +73,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_name(tmp_path):
     from freshet.spark.sources.files import utf8_blocks
 
     blocks = utf8_blocks(io.BytesIO("\ufeffa,b\n1,2\n".encode()), "utf-8")
-    assert values(CsvReader(Shape(("a",)), CsvDialect()).batches("f", blocks), ["a"]) == ([("1",)], [])
+    assert values(CsvReader(RecordShape(("a",)), CsvDialect()).batches("f", blocks), ["a"]) == ([("1",)], [])
 
 
 def test_dialects():

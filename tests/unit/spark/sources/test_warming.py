@@ -3,7 +3,7 @@
 import pytest
 
 from freshet.rml.sources import CsvDialect
-from freshet.spark.sources.columns import Shape
+from freshet.spark.sources.columns import RecordShape
 from freshet.spark.sources.csv_text import CsvReader
 from freshet.spark.sources.json_text import JsonReader, json_shape
 from freshet.spark.sources.warming import warm_csv, warm_json
@@ -12,7 +12,7 @@ from freshet.spark.sources.warming import warm_csv, warm_json
 @pytest.mark.parametrize("references", [(), ("a",), ("a", "b")])
 @pytest.mark.parametrize("dialect", [CsvDialect(), CsvDialect(delimiter=";", header=False, trim=True)])
 def test_csv(references, dialect):
-    assert warm_csv(CsvReader(Shape(references), dialect)) == 1
+    assert warm_csv(CsvReader(RecordShape(references), dialect)) == 1
 
 
 @pytest.mark.parametrize("references", [(), ("a", "a.b"), ("a[*]", "$..b")])

@@ -7,7 +7,7 @@ from lxml import etree
 
 from freshet.rdf.errors import InputError
 from freshet.rml.xml_paths import stays_inside, steps_of, xpath
-from freshet.spark.sources.columns import Limits, Shape
+from freshet.spark.sources.columns import Limits, RecordShape
 from freshet.spark.sources.xml_stream import ENTITIES
 from freshet.spark.sources.xml_text import XmlReader
 from source_rows import values
@@ -20,7 +20,7 @@ SHOP = """<?xml version="1.0" encoding="ISO-8859-1"?>
 
 
 def read(text, references, iterator, size=1 << 20, encoding=None, streams=None, **options):
-    reader = XmlReader(Shape(tuple(references), frozenset(references)), iterator, SPACES, **options)
+    reader = XmlReader(RecordShape(tuple(references), frozenset(references)), iterator, SPACES, **options)
     assert streams in (None, reader.steps is not None)
     data = text if isinstance(text, bytes) else text.encode()
     blocks = iter([data[at : at + size] for at in range(0, len(data), size)])
@@ -114,7 +114,7 @@ def test_what_must_be_in_memory_has_a_limit():
 
 
 def test_texts_that_stand_for_nothing_and_texts_of_records():
-    reader = XmlReader(Shape(("a",), frozenset("a")), "/r", nulls=frozenset([""]), keep=True)
+    reader = XmlReader(RecordShape(("a",), frozenset("a")), "/r", nulls=frozenset([""]), keep=True)
     (batch,) = reader.batches("f", iter([b"<r><a/><a>1</a></r>"]), None)
     assert batch.to_pylist() == [{"line": "<r><a/><a>1</a></r>", "file": "f", "reason": None, "text of a": ["1"]}]
 

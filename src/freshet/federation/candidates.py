@@ -13,7 +13,7 @@ Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Moment:
+class Candidates:
     """The candidates of one evaluation, entry by entry.
 
     `lives` is the remaining life time L: how many evaluations from this one on the entry is certainly part of.
@@ -36,6 +36,6 @@ def remaining_lives(entered_ms: Ids, time_ms: int, width_ms: int, slide_ms: int)
     return np.maximum(0, -((time_ms - width_ms - entered_ms) // slide_ms))
 
 
-def one_to_one(time_ms: int, slide_ms: int, entries: Ids, lives: Ids) -> Moment:
-    """A moment of a join in which each entry serves one solution."""
-    return Moment(time_ms, slide_ms, entries, lives, np.ones(len(entries), np.int64))
+def one_to_one(time_ms: int, slide_ms: int, entries: Ids, lives: Ids) -> Candidates:
+    """Candidates of a join in which each entry serves one solution."""
+    return Candidates(time_ms, slide_ms, entries, lives, np.ones(len(entries), np.int64))
