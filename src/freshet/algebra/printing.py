@@ -129,7 +129,7 @@ def _tree(node: Node, short: IriText) -> Iterator[str]:
         first, *rest = _tree(pattern, short)
         yield f"  {{...}} is {first}"
         yield from (f"           {line}" for line in rest)
-    children = _chained(node)
+    children = _flatten_chain(node)
     if len(children) == 1:
         yield from _tree(children[0], short)
         return
@@ -139,12 +139,12 @@ def _tree(node: Node, short: IriText) -> Iterator[str]:
         yield from (f"{'│ ' if remaining else '  '} {line}" for line in rest)
 
 
-def _chained(node: Node) -> list[Node]:
+def _flatten_chain(node: Node) -> list[Node]:
     """The children, where a chain of joins or unions is one node with many: how it is bracketed means nothing."""
     if not isinstance(node, Join | Union):
         return list(describe(node).children)
     sides = [node.left, node.right]
-    return [part for side in sides for part in (_chained(side) if type(side) is type(node) else [side])]
+    return [part for side in sides for part in (_flatten_chain(side) if type(side) is type(node) else [side])]
 
 
 def _aligned(triples: Sequence[TriplePattern], short: IriText) -> list[str]:

@@ -79,10 +79,10 @@ def window_json(declaration: WindowDeclaration) -> dict[str, Any]:
     window = declaration.window
     kind = {} if isinstance(window, SlidingWindow) else {"kind": KINDS[type(window)]}
     facts = {field.name: getattr(window, field.name) for field in fields(window)}
-    return {"name": declaration.name.value, **kind, **{name: _plain(fact) for name, fact in facts.items()}}
+    return {"name": declaration.name.value, **kind, **{name: _to_json(fact) for name, fact in facts.items()}}
 
 
-def _plain(fact: object) -> object:
+def _to_json(fact: object) -> object:
     if isinstance(fact, Iri):
         return fact.value
     return fact if fact is None or isinstance(fact, int) else str(fact)

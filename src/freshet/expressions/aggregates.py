@@ -18,7 +18,7 @@ from freshet.kernels import term_text
 from freshet.kernels.groups import SumArrays, add_numbers, totals
 from freshet.rdf.arrow import key_ranges, large_strings
 from freshet.rdf.dictionary import Dictionary
-from freshet.rdf.values import Ids, number_ids, plain, values
+from freshet.rdf.values import Ids, as_kernel_ids, number_ids, values
 
 Groups = NDArray[np.int64]
 
@@ -87,7 +87,7 @@ def _samples(ids: Ids, groups: Groups, group_count: int) -> Ids:
 
 def _ends(greatest: bool, ids: Ids, groups: Groups, group_count: int, dictionary: Dictionary) -> Ids:
     """The least or greatest term of each group; numbers of equal value go by type and then by id."""
-    distinct, places = encode(plain(ids))
+    distinct, places = encode(as_kernel_ids(ids))
     ranks = term_ranks(distinct, dictionary)
     if ranks.max(initial=-1) + 1 < distinct.size:
         ascending = np.lexsort((distinct, values(dictionary, distinct).kinds, ranks))
@@ -105,7 +105,7 @@ def _ends(greatest: bool, ids: Ids, groups: Groups, group_count: int, dictionary
 
 def _concatenated(separator: str, ids: Ids, groups: Groups, group_count: int, dictionary: Dictionary) -> Ids:
     """The lexical forms and IRIs of each group in the order of its rows; a blank node makes it an error."""
-    distinct, places = encode(plain(ids))
+    distinct, places = encode(as_kernel_ids(ids))
     rows = np.argsort(groups, kind="stable")
     texts = _texts(distinct, dictionary).take(pa.array(places[rows]))
     ends = np.cumsum(np.bincount(groups, minlength=group_count))

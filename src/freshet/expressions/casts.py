@@ -159,7 +159,7 @@ def real_text(real: float | np.float32) -> str:
 def _to_string(batch: ColumnBatch, argument: Column) -> Keys:
     keys, places = distinct_keys(batch, argument)
     values = values_of_keys(pa.array(keys, pa.large_string()))
-    exact = number_ids(batch.dictionary, _only(values, (values.kinds == INTEGER) | (values.kinds == DECIMAL)))
+    exact = number_ids(batch.dictionary, _select_rows(values, (values.kinds == INTEGER) | (values.kinds == DECIMAL)))
     canonical = batch.dictionary.keys(exact).to_pylist()
     texts: list[str | None] = []
     for key, kind, real, number in zip(keys, values.kinds, values.reals, canonical, strict=True):
@@ -173,7 +173,7 @@ def _to_string(batch: ColumnBatch, argument: Column) -> Keys:
     return Keys([None if text is None else simple_key(text) for text in texts], places)
 
 
-def _only(values: Values, rows: NDArray[np.bool_]) -> Values:
+def _select_rows(values: Values, rows: NDArray[np.bool_]) -> Values:
     return values._replace(kinds=np.where(rows, values.kinds, NOTHING).astype(np.uint8))
 
 

@@ -20,7 +20,7 @@ from freshet.kernels.comparison import effective_truths
 from freshet.kernels.values import Values
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import Term
-from freshet.rdf.values import Ids, number_ids, plain, value_table, values_of_keys
+from freshet.rdf.values import Ids, as_kernel_ids, number_ids, value_table, values_of_keys
 
 
 class Truths(NamedTuple):
@@ -58,7 +58,7 @@ class ColumnBatch:
 
     def variable(self, name: str) -> Ids:
         column = self.columns.get(name)
-        return UNBOUND if column is None else plain(column)
+        return UNBOUND if column is None else as_kernel_ids(column)
 
     def constant(self, term: Term) -> Ids:
         return self.table.constant(self.dictionary, term)

@@ -57,7 +57,7 @@ def test(
     return passed if passed.size == count else np.full(count, passed[0])
 
 
-def unsupported(expression: Expression, context: Context | None = None) -> str | None:
+def unsupported_reason(expression: Expression, context: Context | None = None) -> str | None:
     """What the evaluator cannot do in an expression, in words for the user; None where it can do all.
 
     Without a context there is no EXISTS, and no function that gives something else each time: what is kept up to date
@@ -70,7 +70,7 @@ def unsupported(expression: Expression, context: Context | None = None) -> str |
             return f"the aggregate {function} inside an expression"
         case algebra.Call(function) if function not in FUNCTIONS or (context is None and function in VOLATILE):
             return f"the function {function}" if function.isupper() else f"the function <{function}>"
-    return next(filter(None, (unsupported(operand, context) for operand in _operands(expression))), None)
+    return next(filter(None, (unsupported_reason(operand, context) for operand in _operands(expression))), None)
 
 
 def _operands(expression: Expression) -> Iterator[Expression]:
@@ -90,7 +90,7 @@ def _operands(expression: Expression) -> Iterator[Expression]:
 @singledispatch
 def _column(expression: Expression, batch: ColumnBatch) -> Column:
     """The column of an expression's values, in the form in which it comes about."""
-    raise NotImplementedError(unsupported(expression))
+    raise NotImplementedError(unsupported_reason(expression))
 
 
 @_column.register
@@ -144,7 +144,7 @@ def _(expression: algebra.In, batch: ColumnBatch) -> Column:
     operand = _column(expression.operand, batch)
     if isinstance(operand, Keys) and not all(isinstance(choice, algebra.Constant) for choice in expression.choices):
         operand = batch.ids(operand)  # so that they enter the dictionary once
-    known = _known(operand, batch)
+    known = _value_mask(operand, batch)
     codes = np.where(known != 0, np.uint8(FALSE), np.uint8(ERROR))
     for choice in expression.choices:
         found = _compare("=", expression.operand, operand, choice, _column(choice, batch), batch)
@@ -155,19 +155,19 @@ def _(expression: algebra.In, batch: ColumnBatch) -> Column:
 @_column.register
 def _(expression: algebra.Call, batch: ColumnBatch) -> Column:
     if batch.context is None and expression.function in VOLATILE:
-        raise NotImplementedError(unsupported(expression))
+        raise NotImplementedError(unsupported_reason(expression))
     return FUNCTIONS[expression.function](batch, *(_column(argument, batch) for argument in expression.arguments))
 
 
 @_column.register
 def _(expression: algebra.Exists, batch: ColumnBatch) -> Column:
     if batch.context is None or batch.context.exists is None:
-        raise NotImplementedError(unsupported(expression))
+        raise NotImplementedError(unsupported_reason(expression))
     found = batch.context.exists(expression, batch.columns, batch.count)
     return Truths(np.where(found != expression.negated, np.uint8(TRUE), np.uint8(FALSE)))
 
 
-def _known(column: Column, batch: ColumnBatch) -> NDArray[np.generic]:
+def _value_mask(column: Column, batch: ColumnBatch) -> NDArray[np.generic]:
     """Not 0 where there is a value."""
     match column:
         case Values(kinds):

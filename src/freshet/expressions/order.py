@@ -16,7 +16,7 @@ from freshet.expressions.distinct import encode
 from freshet.kernels import values as kinds
 from freshet.kernels.values import Values
 from freshet.rdf.dictionary import Dictionary
-from freshet.rdf.values import Ids, plain, values
+from freshet.rdf.values import Ids, as_kernel_ids, values
 
 _EXACT = 2.0**53  # below, a float64 tells all integers apart
 _NUMBERS = 3
@@ -37,7 +37,7 @@ def order(columns: list[tuple[Ids, bool]], dictionary: Dictionary) -> Ids:
     """The rows in order, each condition as its ids and whether it is descending; equal rows stay as they are."""
     conditions = []
     for ids, descending in columns:
-        distinct, places = encode(plain(ids))
+        distinct, places = encode(as_kernel_ids(ids))
         ranks = term_ranks(distinct, dictionary)
         conditions.append((-ranks if descending else ranks)[places])
     if not conditions:

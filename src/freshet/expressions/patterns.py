@@ -19,7 +19,7 @@ Template = tuple[str | int, ...]
 
 
 @lru_cache(maxsize=512)
-def compiled(pattern: str, flags: str) -> TimedRegex | None:
+def compile_regex(pattern: str, flags: str) -> TimedRegex | None:
     """A regular expression, or None where the pattern or a flag is wrong."""
     if not set(flags) <= FLAGS:
         return None
@@ -30,7 +30,7 @@ def compiled(pattern: str, flags: str) -> TimedRegex | None:
 
 
 def _matches(check: Check, one: Text, pattern: str, flags: str = "") -> bool | None:
-    regex = compiled(pattern, flags)
+    regex = compile_regex(pattern, flags)
     return None if regex is None else regex.found_in(one.lexical, check)
 
 
@@ -62,8 +62,8 @@ def template(replacement: str, groups: int) -> Template | None:
     return tuple(part for part in parts if part != "")
 
 
-def _replaced(check: Check, one: Text, pattern: str, replacement: str, flags: str = "") -> str | None:
-    regex = compiled(pattern, flags)
+def _replace_text(check: Check, one: Text, pattern: str, replacement: str, flags: str = "") -> str | None:
+    regex = compile_regex(pattern, flags)
     if regex is None or regex.takes_nothing:  # what matches nothing could be replaced everywhere: an error
         return None
     parts = (replacement,) if "q" in flags else template(replacement, regex.groups)
@@ -81,7 +81,7 @@ def _replaced(check: Check, one: Text, pattern: str, replacement: str, flags: st
 
 def _replace(batch: ColumnBatch, source: Column, *rest: Column) -> Keys:
     arguments = (read(batch, argument, simple) for argument in rest)
-    return keys_of(apply(partial(_replaced, batch.check), read(batch, source, text), *arguments))
+    return keys_of(apply(partial(_replace_text, batch.check), read(batch, source, text), *arguments))
 
 
 FUNCTIONS: dict[str, Callable[..., Column]] = {"REGEX": _regex, "REPLACE": _replace}

@@ -83,16 +83,16 @@ def steps_of(pieces: Sequence[str]) -> Steps:
             outer.append((before, sequence.then(last)))
             before, sequence, last = None, Steps(), Steps()
         elif piece == ")":
-            last = _whole(before, sequence.then(last)).grouped()
+            last = _add_branch(before, sequence.then(last)).grouped()
             before, sequence = outer.pop()
         elif piece == "|":
-            before = _whole(before, sequence.then(last))
+            before = _add_branch(before, sequence.then(last))
             sequence, last = Steps(), Steps()
         elif times := _QUANTIFIER.fullmatch(piece):
             last = last.repeated(*_counts(times))
         else:
             sequence, last = sequence.then(last), _COMPARISON if _REFERENCE.match(piece) else _character(piece)
-    whole = _whole(before, sequence.then(last))
+    whole = _add_branch(before, sequence.then(last))
     # a search begins anywhere, but for a pattern that begins with the very beginning
     is_anchored = bool(pieces) and pieces[0] == r"\A" and "|" not in pieces
     return whole if is_anchored else whole.then(_ANYWHERE)
@@ -103,7 +103,7 @@ def _character(piece: str) -> Steps:
     return Steps(1, 0, 1 + len(piece) // _WEIGHT, 1)
 
 
-def _whole(before: Steps | None, branch: Steps) -> Steps:
+def _add_branch(before: Steps | None, branch: Steps) -> Steps:
     return branch if before is None else before.otherwise(branch)
 
 

@@ -17,7 +17,7 @@ from freshet.federation.endpoint import Endpoint
 from freshet.federation.errors import RejectedError, ServiceError
 from freshet.federation.http import Requests
 from freshet.federation.service_query import Row, ServiceQuery
-from freshet.federation.settings import ServiceSettings, shown
+from freshet.federation.settings import ServiceSettings, show_url
 from freshet.federation.timed_pool import TimedPool
 from freshet.rdf.dictionary import Dictionary
 from freshet.results.table import Table
@@ -126,7 +126,7 @@ class _Asking:
         for part, (_, row) in zip(parts, asked, strict=True):
             for name, term_id in zip(bindings.names, row.tolist(), strict=True):
                 part.ids[name] = np.full(part.count, term_id)
-        return stacked(parts, query.variables)
+        return stack_columns(parts, query.variables)
 
     def _gathered(self, texts: Sequence[str]) -> list[Table]:
         """The answers to some queries, in their order. Where one fails, what has not begun of the rest is not asked."""
@@ -147,14 +147,14 @@ class _Asking:
                 break
             self.check()
             if monotonic() > end:
-                raise ServiceError(f"{shown(self.endpoint.url)} took too long")
+                raise ServiceError(f"{show_url(self.endpoint.url)} took too long")
         for each in done:
             each.result()
 
 
 def columns(tables: Sequence[Table], names: Sequence[str], dictionary: Dictionary) -> Columns:
     """Answers as columns; variables that an answer does not have are unbound."""
-    return stacked([_columns(table, names, dictionary) for table in tables], names)
+    return stack_columns([_columns(table, names, dictionary) for table in tables], names)
 
 
 def _columns(table: Table, names: Sequence[str], dictionary: Dictionary) -> Columns:
@@ -165,7 +165,7 @@ def _columns(table: Table, names: Sequence[str], dictionary: Dictionary) -> Colu
     return Columns(ids, table.count)
 
 
-def stacked(parts: Sequence[Columns], names: Sequence[str]) -> Columns:
+def stack_columns(parts: Sequence[Columns], names: Sequence[str]) -> Columns:
     """Some solutions after others."""
     nothing = np.empty(0, np.int64)
     ids = {name: np.concatenate([nothing, *(part.ids[name] for part in parts)]) for name in names}

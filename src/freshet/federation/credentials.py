@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from ipaddress import IPv6Address
 
 from freshet.federation.errors import ServiceError
-from freshet.federation.settings import PORTS, ServiceSettings, address, shown, split
+from freshet.federation.settings import PORTS, ServiceSettings, address, show_url, split
 
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _LABEL = "[a-z0-9]([a-z0-9-]*[a-z0-9])?"
@@ -32,7 +32,9 @@ def authorization(url: str, settings: ServiceSettings, environment: Mapping[str,
         return None
     parts = split(url)
     if parts.scheme != "https" and parts.hostname not in _LOOPBACK:
-        raise ServiceError(f"there are credentials for {shown(url)}, which would be sent unencrypted", hint="use https")
+        raise ServiceError(
+            f"there are credentials for {show_url(url)}, which would be sent unencrypted", hint="use https"
+        )
     if token is not None:
         if not token.isascii():
             raise ServiceError(f"{name}_TOKEN has characters that no token has")

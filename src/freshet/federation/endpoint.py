@@ -10,7 +10,7 @@ from freshet.federation.breaker import Breaker
 from freshet.federation.daemon_threads import DaemonThreads
 from freshet.federation.errors import RejectedError, ServiceError
 from freshet.federation.http import Requests
-from freshet.federation.settings import shown
+from freshet.federation.settings import show_url
 from freshet.rdf.errors import InputError
 from freshet.results.read import READERS
 from freshet.results.table import Table, TermKeys
@@ -76,7 +76,7 @@ class Endpoint:
 
     def _ask(self, query: str, blank_scope: str, seconds: float | None) -> Table:
         if not self.breaker.allows():
-            raise ServiceError(f"{shown(self.url)} has failed too often and is left alone for a while")
+            raise ServiceError(f"{show_url(self.url)} has failed too often and is left alone for a while")
         start = monotonic()
         try:
             table = self._read(query, blank_scope, seconds)
@@ -90,7 +90,7 @@ class Endpoint:
             raise
         except Exception as error:  # what it says may have the headers in it: only its kind is told
             self.breaker.failed()
-            told = ServiceError(f"asking {shown(self.url)} failed: {type(error).__name__}")
+            told = ServiceError(f"asking {show_url(self.url)} failed: {type(error).__name__}")
             self._note(None, told)
             raise told from None
         except BaseException:
@@ -105,9 +105,9 @@ class Endpoint:
         try:
             found = READERS[body.format](body.data, TermKeys(blank_scope), None)
         except InputError as error:
-            raise ServiceError(f"{shown(self.url)} answers with what is no SPARQL result: {error}") from None
+            raise ServiceError(f"{show_url(self.url)} answers with what is no SPARQL result: {error}") from None
         if isinstance(found, bool):
-            raise ServiceError(f"{shown(self.url)} answers SELECT as if it were ASK")
+            raise ServiceError(f"{show_url(self.url)} answers SELECT as if it were ASK")
         return found
 
     def _troubled(self, message: str) -> None:

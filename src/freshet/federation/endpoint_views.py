@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from freshet.federation.candidates import Ids
-from freshet.federation.client import Columns, stacked
+from freshet.federation.client import Columns, stack_columns
 from freshet.federation.errors import ServiceError
 from freshet.federation.local_view import Needed, Refreshed, Resting, wait_until
 from freshet.federation.named_view import AnyView
@@ -102,7 +102,7 @@ class EndpointViews:
             done.append(Refreshed(0.0, left_out.uses, 0, 0, told))
             parts += [self._alone(left_out.endpoints)] if silent else []
         self._forget()
-        return _together(done), stacked(parts, self._names)
+        return _together(done), stack_columns(parts, self._names)
 
     def _view(self, endpoint: int) -> AnyView | str:
         """The view of an endpoint, or why there is none."""

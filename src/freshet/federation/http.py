@@ -15,7 +15,7 @@ from urllib3.exceptions import HTTPError, SSLError
 
 from freshet.federation.credentials import authorization
 from freshet.federation.errors import RejectedError, ServiceError
-from freshet.federation.settings import ServiceSettings, shown, split
+from freshet.federation.settings import ServiceSettings, show_url, split
 from freshet.federation.timed_pool import TimedPool
 
 ACCEPT = "application/sparql-results+json, application/sparql-results+xml;q=0.9, application/json;q=0.5"
@@ -99,7 +99,7 @@ class Requests:
                 at, method = self._redirected(at, response), "GET" if response.status == 303 else method
             finally:
                 response.close()  # what is left of a body is not waited for
-        raise ServiceError(f"{shown(url)} redirects too often")
+        raise ServiceError(f"{show_url(url)} redirects too often")
 
     def _response(self, url: str, query: str, method: str, end: float) -> urllib3.BaseHTTPResponse:
         headers = {"Accept": ACCEPT, "Accept-Encoding": "identity", "User-Agent": "freshet"}
@@ -121,30 +121,30 @@ class Requests:
                 timeout=urllib3.Timeout(total=left, connect=min(self.settings.connect_seconds, left)),
             )
         except SSLError as error:
-            raise ServiceError(f"{shown(url)}: TLS failed: {_reason(error)}") from None
+            raise ServiceError(f"{show_url(url)}: TLS failed: {_reason(error)}") from None
         except HTTPError as error:
-            raise _PassingError(f"{shown(url)} cannot be reached: {_reason(error)}") from None
+            raise _PassingError(f"{show_url(url)} cannot be reached: {_reason(error)}") from None
 
     def _redirected(self, url: str, response: urllib3.BaseHTTPResponse) -> str:
         location = response.headers.get("Location")
         if not location:
-            raise ServiceError(f"{shown(url)} redirects nowhere")
+            raise ServiceError(f"{show_url(url)} redirects nowhere")
         target = urljoin(url, location)
         if split(url).scheme == "https" and split(target).scheme != "https":
-            raise ServiceError(f"{shown(url)} redirects from https to {shown(target)}")
+            raise ServiceError(f"{show_url(url)} redirects from https to {show_url(target)}")
         self.settings.check(target)
         return target
 
     def _body(self, url: str, response: urllib3.BaseHTTPResponse, end: float) -> Body:
         if response.status in _PASSING:
-            raise _PassingError(f"{shown(url)} answers with status {response.status}")
+            raise _PassingError(f"{show_url(url)} answers with status {response.status}")
         if 400 <= response.status < 500 or response.status == 501:
-            raise RejectedError(f"{shown(url)} answers with status {response.status}", response.status)
+            raise RejectedError(f"{show_url(url)} answers with status {response.status}", response.status)
         if response.status != 200:
-            raise ServiceError(f"{shown(url)} answers with status {response.status}")
+            raise ServiceError(f"{show_url(url)} answers with status {response.status}")
         kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         if kind not in _FORMATS:
-            raise ServiceError(f"{shown(url)} answers with {kind[:80]!r}, which is no SPARQL result")
+            raise ServiceError(f"{show_url(url)} answers with {kind[:80]!r}, which is no SPARQL result")
         return Body(self._read(url, response, end), _FORMATS[kind])
 
     def _read(self, url: str, response: urllib3.BaseHTTPResponse, end: float) -> bytes:
@@ -155,10 +155,10 @@ class Requests:
                 parts.append(part)
                 size += len(part)
                 if size > self.settings.most_bytes:
-                    raise ServiceError(f"{shown(url)} answers with more than {self.settings.most_bytes} bytes")
+                    raise ServiceError(f"{show_url(url)} answers with more than {self.settings.most_bytes} bytes")
                 _left(url, end)
         except HTTPError as error:
-            raise _PassingError(f"{shown(url)} stopped in the middle of its answer: {_reason(error)}") from None
+            raise _PassingError(f"{show_url(url)} stopped in the middle of its answer: {_reason(error)}") from None
         return b"".join(parts)
 
 
@@ -166,7 +166,7 @@ def _left(url: str, end: float) -> float:
     """The seconds that are left; none is an error."""
     left = end - monotonic()
     if left <= 0:
-        raise ServiceError(f"{shown(url)} took too long")
+        raise ServiceError(f"{show_url(url)} took too long")
     return left
 
 

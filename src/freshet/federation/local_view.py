@@ -18,13 +18,13 @@ from typing import NamedTuple
 import numpy as np
 
 from freshet.federation.candidates import Candidates, Flags, Ids
-from freshet.federation.client import Columns, ServiceClient, columns, rows_of_terms, stacked
+from freshet.federation.client import Columns, ServiceClient, columns, rows_of_terms, stack_columns
 from freshet.federation.entry_index import EntryIndex
 from freshet.federation.errors import ServiceError
 from freshet.federation.learnt import Learnt, nothing_learnt
 from freshet.federation.refresh_policy import RefreshPolicy
 from freshet.federation.service_query import ServiceQuery
-from freshet.federation.settings import shown
+from freshet.federation.settings import show_url
 from freshet.federation.view_entries import ViewEntry
 from freshet.federation.view_rows import ViewRows, without_blanks
 from freshet.kernels.joins import number_rows
@@ -178,7 +178,7 @@ class LocalView:
             counts = self._rows.counts(known).tolist()
             best_before_ms = self._ranker.best_before_ms(known).astype(np.int64).tolist()
             about = zip(keys, counts, self._fetched_ms[known].tolist(), best_before_ms, strict=True)
-            where = shown(self.endpoint.url)
+            where = show_url(self.endpoint.url)
             return [ViewEntry(where, dict(zip(self.keys, key, strict=True)), *rest) for key, *rest in about]
 
     @property
@@ -323,7 +323,7 @@ class LocalView:
         if not answered:
             return
         self.failing = None
-        found = stacked([columns for _, columns in answered], self.query.variables)
+        found = stack_columns([columns for _, columns in answered], self.query.variables)
         requests = [request for request, _ in answered]
         if self.keys and not len(requests[0].entries):
             requests = [replace(requests[0], entries=self._entries(self._keys_of(found)))]
@@ -337,7 +337,7 @@ class LocalView:
         if isinstance(error, ServiceError):
             self.failing = error.message
         else:
-            where = shown(self.endpoint.url)
+            where = show_url(self.endpoint.url)
             self.failing = f"an answer of {where} could not be taken in: {type(error).__name__}"
             _log.error("an answer of %s could not be taken in", where, exc_info=error)
 

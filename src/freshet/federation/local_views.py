@@ -11,7 +11,7 @@ from freshet.federation.client import ServiceClient
 from freshet.federation.endpoint_views import EndpointViews, Pattern
 from freshet.federation.learnt import LearntBefore
 from freshet.federation.local_view import LocalView
-from freshet.federation.named_view import AnyView, NamedView, numbered
+from freshet.federation.named_view import AnyView, NamedView, number_endpoints
 from freshet.federation.service_query import ServiceQuery
 from freshet.federation.view_entries import ViewEntry
 from freshet.rdf.dictionary import Dictionary
@@ -31,7 +31,7 @@ class LocalViews:
 
     def view(self, iri: str, query: ServiceQuery, keys: tuple[str, ...], slide_ms: int) -> AnyView:
         """The view of a pattern at an endpoint; RefusedError where that may not be asked."""
-        pattern, names = numbered(query.pattern)
+        pattern, names = number_endpoints(query.pattern)
         key = (self._client.settings.url(iri), pattern, tuple(names.index(name) for name in keys))
         with self._lock:
             found = self._views.get(key)
@@ -40,7 +40,7 @@ class LocalViews:
                 found = LocalView(self._client, iri, query, keys, self._dictionary, slide_ms, before)
                 self._views[key] = found
                 self._learnt.keep((key, slide_ms), found.learnt, lambda each: each[0] in self._views)
-        _, known_as = numbered(found.query.pattern)
+        _, known_as = number_endpoints(found.query.pattern)
         return found if known_as == names else NamedView(found, dict(zip(known_as, names, strict=True)))
 
     def entries(self) -> list[ViewEntry]:

@@ -14,7 +14,7 @@ from freshet.federation.local_view import Asked, LocalView, Needed, Refreshed, R
 from freshet.rdf.terms import BlankNode, Iri, Literal
 
 
-def numbered(pattern: Node) -> tuple[Node, tuple[str, ...]]:
+def number_endpoints(pattern: Node) -> tuple[Node, tuple[str, ...]]:
     """A pattern with its variables named by numbers, and the names that they had, in the order of the numbers.
 
     What has no name of a user's (it begins with a dot) is left as it is.

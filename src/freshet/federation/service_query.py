@@ -52,7 +52,7 @@ class ServiceQuery:
             return None
         if isinstance(self.pattern, BGP):
             rest = tuple(name for name in self.variables if name not in names)
-            return self._select(rest, pattern_text(_filled(self.pattern, dict(zip(names, row, strict=True)))))
+            return self._select(rest, pattern_text(_fill_pattern(self.pattern, dict(zip(names, row, strict=True)))))
         fits = " && ".join(
             f"sameTerm({plain_text(Variable(name))}, {plain_text(term)})" for name, term in zip(names, row, strict=True)
         )
@@ -64,7 +64,7 @@ class ServiceQuery:
         return f"SELECT {selected} WHERE {group}"
 
 
-def _filled(pattern: BGP, terms: dict[str, Term]) -> BGP:
+def _fill_pattern(pattern: BGP, terms: dict[str, Term]) -> BGP:
     def fill(term: PatternTerm) -> PatternTerm:
         return terms.get(term.name, term) if isinstance(term, Variable) else term
 

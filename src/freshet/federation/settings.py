@@ -98,9 +98,9 @@ class ServiceSettings:
     def check(self, url: str) -> None:
         """RefusedError unless the host of a URL is allowed."""
         if not self.names(url) and EVERY_HOST not in self.hosts:
-            host = _shown_host(split(url).hostname or "")
+            host = _show_host(split(url).hostname or "")
             hint = f"`services` of the session or the pipeline file, or --service {host}, would allow it"
-            raise RefusedError(f"SERVICE may not ask {shown(url)}", hint=hint)
+            raise RefusedError(f"SERVICE may not ask {show_url(url)}", hint=hint)
 
     def names(self, url: str) -> bool:
         """Whether the allow-list has the host of a URL by its name."""
@@ -126,7 +126,7 @@ def split(url: str) -> SplitResult:
     except ValueError:
         raise ServiceError("an endpoint of SERVICE is no URL") from None
     if parts.scheme not in PORTS:
-        host = f"//{_shown_host(parts.hostname)}" if parts.hostname else ""
+        host = f"//{_show_host(parts.hostname)}" if parts.hostname else ""
         raise ServiceError(f"SERVICE asks http and https endpoints, not <{parts.scheme}:{host}>")
     if not parts.hostname:
         raise ServiceError("the URL of an endpoint has no host")
@@ -154,7 +154,7 @@ def _check_host(written: str) -> None:
 def _is_among(url: str, entries: Sequence[str]) -> bool:
     """Whether a URL's host is in a list of hosts, some with a port."""
     parts = split(url)
-    host = _shown_host(parts.hostname or "")
+    host = _show_host(parts.hostname or "")
     return not {host, f"{host}:{parts.port or PORTS[parts.scheme]}"}.isdisjoint(map(_entry, entries))
 
 
@@ -162,17 +162,17 @@ def _entry(written: str) -> str:
     """An entry of a list of hosts in the one form that all its spellings have."""
     host, colon, port = written.lower().rpartition(":")
     if colon and port.isdecimal() and host.startswith("["):
-        return f"{_shown_host(host)}:{port}"
-    return _shown_host(written.lower())
+        return f"{_show_host(host)}:{port}"
+    return _show_host(written.lower())
 
 
-def _shown_host(host: str) -> str:
+def _show_host(host: str) -> str:
     """A host as it stands in a URL: IPv6 addresses in brackets, and as short as they can be."""
     found = address(host)
     return host if found is None else f"[{found.compressed}]"
 
 
-def shown(url: str) -> str:
+def show_url(url: str) -> str:
     """A URL as logs and errors show it: without what stands after a question mark."""
     parts = urlsplit(url)
     return f"<{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}>"

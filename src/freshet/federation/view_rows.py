@@ -58,7 +58,7 @@ class ViewRows:
         counts = self.counts(entries)
         mine = _sorted(np.repeat(np.arange(len(entries)), counts), comparable(self._values[self._places(entries)]))
         order = np.argsort(entries, kind="stable")
-        answer = _only(answer, entries)
+        answer = _select_entries(answer, entries)
         yours = _sorted(order[np.searchsorted(entries[order], answer.owners)], comparable(answer.values))
         result: Flags = counts != np.bincount(yours[:, 0], minlength=len(entries))
         same = ~result
@@ -70,7 +70,7 @@ class ViewRows:
         """The solutions of these entries are those that came."""
         self._dead += int(self.counts(entries).sum())
         self._counts[entries] = 0
-        answer = _only(answer, entries)
+        answer = _select_entries(answer, entries)
         order = np.argsort(answer.owners, kind="stable")
         named, firsts, counts = np.unique(answer.owners[order], return_index=True, return_counts=True)
         self._starts[named], self._counts[named] = self._filled + firsts, counts
@@ -111,7 +111,7 @@ class ViewRows:
         self._filled = end
 
 
-def _only(answer: AnswerRows, entries: Ids) -> AnswerRows:
+def _select_entries(answer: AnswerRows, entries: Ids) -> AnswerRows:
     """The rows of some entries."""
     some = np.isin(answer.owners, entries)
     return AnswerRows(answer.owners[some], answer.values[some])

@@ -20,7 +20,7 @@ from freshet.kernels.comparison import TRUE, compare_few
 from freshet.native.direct_call import DirectCall
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import Literal
-from freshet.rdf.values import Ids, ValueTable, plain, value_table
+from freshet.rdf.values import Ids, ValueTable, as_kernel_ids, value_table
 
 Mask = NDArray[np.bool_]
 
@@ -78,7 +78,7 @@ class Condition:
             column = columns.get(side.name) if isinstance(side, Variable) else constant
             if column is None:
                 return -1
-            sides.append(column if len(column) == 1 else plain(column))
+            sides.append(column if len(column) == 1 else as_kernel_ids(column))
         left, right = sides
         if len(left) != count and len(right) != count:
             return -1

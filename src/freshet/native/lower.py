@@ -14,7 +14,7 @@ from freshet.algebra.free_variables import variables_of
 from freshet.algebra.rewrite.compare_nodes import compare_nodes
 from freshet.algebra.rewrite.walk import bottom_up
 from freshet.algebra.scope import variables_in_scope, visible_variables
-from freshet.expressions.evaluate import unsupported
+from freshet.expressions.evaluate import unsupported_reason
 from freshet.native.again import Reading, again
 from freshet.native.expand import expand_windows
 from freshet.native.plan import (
@@ -116,7 +116,7 @@ def _scope(node: nodes.Node) -> tuple[Names, Names]:
 
 
 def _check(expression: Expression) -> None:
-    if what := unsupported(expression):
+    if what := unsupported_reason(expression):
         raise refuse(what)
 
 

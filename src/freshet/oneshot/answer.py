@@ -17,7 +17,7 @@ from freshet.oneshot.dataset import ANY, DEFAULT_GRAPH, Dataset, GraphReader, Id
 from freshet.oneshot.deadline import Deadline
 from freshet.oneshot.describe import describe
 from freshet.oneshot.evaluate import evaluate
-from freshet.oneshot.operators.slice import some
+from freshet.oneshot.operators.slice import first_solutions
 from freshet.oneshot.scope import NO_SERVICES, Scope, Services
 from freshet.oneshot.table import Table, empty
 from freshet.oneshot.view import DatasetView, WindowedDataset
@@ -64,7 +64,7 @@ def answer(
     # Where all windows are empty the answer is, whatever the stored graph has.
     is_empty = bool(windows) and not any(content.count(ANY, ANY, ANY) for content in (windows or {}).values())
     if query.form is QueryForm.ASK:
-        return BooleanAnswer(not is_empty and some(query.root, scope, 1).count > 0)
+        return BooleanAnswer(not is_empty and first_solutions(query.root, scope, 1).count > 0)
     table = evaluate(query.root, scope)
     if is_empty:
         table = empty(table.columns)

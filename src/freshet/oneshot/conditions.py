@@ -31,6 +31,6 @@ def holds(condition: Expression, table: Table, scope: Scope) -> NDArray[np.bool_
 
 def _context(expression: Expression, scope: Scope) -> Context:
     context = replace(scope.context, exists=partial(exists, scope))
-    if what := expressions.unsupported(expression, context):
+    if what := expressions.unsupported_reason(expression, context):
         raise UnsupportedError(f"{what} is not supported yet in one-shot queries")
     return context

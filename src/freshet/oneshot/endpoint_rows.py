@@ -32,9 +32,9 @@ def without_endpoint(node: Node, table: Table) -> tuple[Table, Table | None]:
     return table.where(bound), table.where(~bound)
 
 
-def passed_over(node: Node, table: Table, scope: Scope) -> Table:
+def join_with_empty(node: Node, table: Table, scope: Scope) -> Table:
     """Rows joined with the solution that binds nothing, if the filters in which the SERVICE stands let it pass."""
-    return join(table, evaluate(_emptied(node), scope.hinted(None)), scope.deadline)
+    return join(table, evaluate(_empty_services(node), scope.hinted(None)), scope.deadline)
 
 
 def without_passed_over(node: Node, names: Collection[str]) -> Node:
@@ -43,7 +43,7 @@ def without_passed_over(node: Node, names: Collection[str]) -> Node:
     """
     match _inner(node):
         case Service(endpoint=Variable(name), silent=True) if name in names:
-            return _emptied(node)
+            return _empty_services(node)
     return node
 
 
@@ -54,5 +54,5 @@ def _inner(node: Node) -> Node:
     return node
 
 
-def _emptied(node: Node) -> Node:
-    return replace(node, child=_emptied(node.child)) if isinstance(node, Filter | Project) else BGP(())
+def _empty_services(node: Node) -> Node:
+    return replace(node, child=_empty_services(node.child)) if isinstance(node, Filter | Project) else BGP(())

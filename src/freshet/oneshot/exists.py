@@ -21,7 +21,7 @@ from freshet.oneshot.endpoint_rows import without_passed_over
 from freshet.oneshot.evaluate import evaluate
 from freshet.oneshot.joining import have_compatible
 from freshet.oneshot.scope import Scope
-from freshet.oneshot.table import Rows, Table, numbered
+from freshet.oneshot.table import Rows, Table, number_groups
 
 
 def exists(scope: Scope, expression: Exists, columns: Mapping[str, Ids], count: int) -> NDArray[np.bool_]:
@@ -31,7 +31,7 @@ def exists(scope: Scope, expression: Exists, columns: Mapping[str, Ids], count: 
     result = np.zeros(count, np.bool_)
     for rows in _rows_by_bound(outer):
         some = outer.take(rows).bound()
-        numbers, firsts = numbered(some, tuple(some.columns))
+        numbers, firsts = number_groups(some, tuple(some.columns))
         pattern = without_passed_over(expression.pattern, outer.columns.keys() - some.columns.keys())
         result[rows] = _have_solutions(some.take(firsts), pattern, scope)[numbers]
     return result
@@ -42,7 +42,7 @@ def _rows_by_bound(table: Table) -> list[Rows]:
     unbound = [name for name, ids in table.columns.items() if not ids.all()]
     if not unbound:
         return [np.arange(table.count)]
-    masks, firsts = numbered(
+    masks, firsts = number_groups(
         Table({name: (table.columns[name] != 0).astype(np.int64) for name in unbound}, table.count), unbound
     )
     return [np.flatnonzero(masks == number) for number in range(len(firsts))]

@@ -29,15 +29,15 @@ def join(left: Table, right: Table, deadline: Deadline) -> Table:
         return right
     if not right.columns and right.count == 1:
         return left
-    return merged(left, right, *_together(list(pairs(left, right, shared(left, right), deadline))))
+    return merge_rows(left, right, *_together(list(pairs(left, right, shared_variables(left, right), deadline))))
 
 
-def shared(left: Table, right: Table) -> tuple[str, ...]:
+def shared_variables(left: Table, right: Table) -> tuple[str, ...]:
     """The variables that both tables have."""
     return tuple(name for name in left.columns if name in right.columns)
 
 
-def merged(left: Table, right: Table, left_rows: Rows, right_rows: Rows) -> Table:
+def merge_rows(left: Table, right: Table, left_rows: Rows, right_rows: Rows) -> Table:
     """Pairs of compatible rows as one row each."""
     columns = {name: ids[left_rows] for name, ids in left.columns.items()}
     for name, ids in right.columns.items():

@@ -49,12 +49,12 @@ class Walker:
                 more, reached = self.walk(second, middle, backward)
                 return rows[more], reached
             case Alternative(left, right):
-                return _both(self.walk(left, nodes, backward), self.walk(right, nodes, backward))
+                return _concatenate_ends(self.walk(left, nodes, backward), self.walk(right, nodes, backward))
             case NegatedPropertySet():
                 return self._avoid(path, nodes, backward)
             case Repeat(inner, least, True):
                 steps = self.walk(inner, nodes, backward)
-                return _distinct(steps if least else _both((np.arange(len(nodes)), nodes), steps))
+                return _distinct(steps if least else _concatenate_ends((np.arange(len(nodes)), nodes), steps))
             case Repeat(inner, least, False):
                 return self._repeat(inner, least, nodes, backward)
         raise TypeError(f"no walk is defined for {type(path).__name__}")
@@ -70,7 +70,7 @@ class Walker:
                 starts, ends = self.ends(inner)
                 return ends, starts
             case Alternative(left, right):
-                return _both(self.ends(left), self.ends(right))
+                return _concatenate_ends(self.ends(left), self.ends(right))
             case Sequence(left, right) if isinstance(left, Repeat) and not isinstance(right, Repeat):
                 middle, ends = self.ends(right)
                 rows, starts = self.walk(left, middle, backward=True)
@@ -113,7 +113,7 @@ class Walker:
             parts.append(self._others(path.forward, nodes, backward))
         if path.backward:
             parts.append(self._others(path.backward, nodes, not backward))
-        return parts[0] if len(parts) == 1 else _both(*parts)
+        return parts[0] if len(parts) == 1 else _concatenate_ends(*parts)
 
     def _others(self, avoided: tuple[Iri, ...], nodes: Ids, backward: bool) -> Steps:
         """Steps over any predicate but some."""
@@ -183,7 +183,7 @@ def _nothing() -> Triples:
     return Triples(nothing, nothing, nothing)
 
 
-def _both(left: Ends, right: Ends) -> Ends:
+def _concatenate_ends(left: Ends, right: Ends) -> Ends:
     return np.concatenate([left[0], right[0]]), np.concatenate([left[1], right[1]])
 
 

@@ -69,7 +69,7 @@ class Scope:
         """What stands inside a SELECT sees of the outside: the variables that it selects."""
         if self.outer is None and self.hint is None:
             return self
-        return replace(self, outer=_only(self.outer, names), hint=_only(self.hint, names))
+        return replace(self, outer=_select_columns(self.outer, names), hint=_select_columns(self.hint, names))
 
     def outer_names(self, table: Table) -> list[str]:
         """The outer variables that a table has columns of."""
@@ -87,7 +87,7 @@ class Scope:
         return join(table, outer, self.deadline)
 
 
-def _only(table: Table | None, names: Collection[str]) -> Table | None:
+def _select_columns(table: Table | None, names: Collection[str]) -> Table | None:
     if table is None:
         return None
     found = table.only(name for name in table.columns if name in names)

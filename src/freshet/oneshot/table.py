@@ -44,7 +44,7 @@ class Table:
 
     def distinct(self) -> Table:
         """No row twice."""
-        return self.take(numbered(self, tuple(self.columns))[1])
+        return self.take(number_groups(self, tuple(self.columns))[1])
 
     def bound(self) -> Table:
         """The columns that are bound in every row."""
@@ -69,7 +69,7 @@ def keys(table: Table, names: Sequence[str]) -> Ids:
     return read_only(rows)
 
 
-def numbered(table: Table, names: Sequence[str]) -> tuple[Rows, Rows]:
+def number_groups(table: Table, names: Sequence[str]) -> tuple[Rows, Rows]:
     """A number for each row, equal where the columns are, in order of appearance; and the first row of each number."""
     if not names:
         return np.zeros(table.count, np.int64), np.zeros(min(table.count, 1), np.int64)
@@ -77,7 +77,7 @@ def numbered(table: Table, names: Sequence[str]) -> tuple[Rows, Rows]:
     return numbers, firsts
 
 
-def stacked(tables: Sequence[Table]) -> Table:
+def stack_tables(tables: Sequence[Table]) -> Table:
     """The rows of all tables, one after another."""
     if len(tables) == 1:
         return tables[0]

@@ -52,15 +52,17 @@ def elements_of(table: pa.Table, layout: Layout, dictionary: Dictionary) -> Elem
     for triple in layout.triples:
         for slot in triple:
             if isinstance(slot, int) and slot not in columns:
-                columns[slot] = _interned(table.column(f"text_{slot}"), layout.frames[slot], dictionary)
-        parts.append(_made(times, [columns[slot] if isinstance(slot, int) else slot for slot in triple], dictionary))
+                columns[slot] = _intern(table.column(f"text_{slot}"), layout.frames[slot], dictionary)
+        parts.append(
+            _triple_columns(times, [columns[slot] if isinstance(slot, int) else slot for slot in triple], dictionary)
+        )
     if not parts:
         nothing = np.empty(0, np.int64)
         return Elements(nothing, nothing, nothing, nothing)
     return Elements(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def _interned(texts: pa.ChunkedArray, frame: Frame, dictionary: Dictionary) -> _Column:
+def _intern(texts: pa.ChunkedArray, frame: Frame, dictionary: Dictionary) -> _Column:
     if not pa.types.is_list(texts.type):
         return _Column(dictionary.intern_texts(texts, *frame))
     whole = texts.combine_chunks()
@@ -70,7 +72,9 @@ def _interned(texts: pa.ChunkedArray, frame: Frame, dictionary: Dictionary) -> _
     return _Column(ids, np.cumsum(counts) - counts, counts)
 
 
-def _made(times: NDArray[np.int64], slots: list[_Column | Term], dictionary: Dictionary) -> list[NDArray[np.int64]]:
+def _triple_columns(
+    times: NDArray[np.int64], slots: list[_Column | Term], dictionary: Dictionary
+) -> list[NDArray[np.int64]]:
     """The times and the three terms of one pattern's triples."""
     rows: NDArray[np.int64] | None = None  # of which record each triple is; None: one of each
     ends: list[NDArray[np.int64]] = []

@@ -21,8 +21,8 @@ from freshet.rdf.reading import (
     is_line_format,
     line_pieces,
     nquads_pieces,
-    opened,
-    placed,
+    open_input,
+    place_error,
     rdf_format,
     scan_nquads,
 )
@@ -64,7 +64,7 @@ def _line_blocks(stretch: Stretch, quads: bool, hash_bits: int, block_bytes: int
     lines = taken = 0
     scan: StatementScan | None = None
     dictionary = Dictionary(hash_bits)
-    with opened(Path(stretch.path)) as file:
+    with open_input(Path(stretch.path)) as file:
         if stretch.start:
             file.seek(stretch.start - 1)
             file.readline()  # the line that the byte before belongs to is another's
@@ -95,7 +95,7 @@ def _document_blocks(
     dictionary, taken = Dictionary(hash_bits), 0
     columns: list[tuple[np.ndarray[tuple[int], np.dtype[np.int64]], ...]] = []
     try:
-        with opened(path) as file:
+        with open_input(path) as file:
             for text in nquads_pieces(file, form, stretch.path, path.absolute().as_uri()):
                 columns.append(scan_nquads(text, dictionary, stretch.path, stretch.scope))
                 taken += len(text)
@@ -104,8 +104,8 @@ def _document_blocks(
                     dictionary, taken, columns = Dictionary(hash_bits), 0, []
     except InputError as error:
         if error.line is None and form == pyoxigraph.RdfFormat.RDF_XML:
-            with opened(path) as file:
-                raise placed(error, file.read(), form) from None
+            with open_input(path) as file:
+                raise place_error(error, file.read(), form) from None
         raise
     if columns:
         yield _joined(columns, dictionary)

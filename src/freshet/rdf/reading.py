@@ -62,7 +62,7 @@ def read_rdf(path: str | Path, dictionary: Dictionary, *, blank_scope: str | Non
     if is_line_format(form):
         quads = form == pyoxigraph.RdfFormat.N_QUADS
         return _scan(path, StatementScan(dictionary, LineParser(str(path), 1, scope, timed=False, quads=quads)))
-    with opened(path) as file:
+    with open_input(path) as file:
         base = path.absolute().as_uri()
         return parse_rdf(file.read(), form, dictionary, str(path), blank_scope=scope, base=base)
 
@@ -90,11 +90,11 @@ def is_compressed(path: str | Path) -> bool:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
+def open_input(path: Path) -> Iterator[BinaryIO]:
     """A file to read, decompressed where its name says so; what goes wrong with it is the user's to mend."""
     try:
         with path.open("rb") as file:
-            yield _decompressed(file, path.suffix.lower())
+            yield _decompress(file, path.suffix.lower())
     except FileNotFoundError:
         raise InputError("there is no such file", file=str(path)) from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
@@ -105,7 +105,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         raise InputError(f"cannot be read: {error.strerror}", file=str(path)) from None
 
 
-def _decompressed(file: BinaryIO, suffix: str) -> BinaryIO:
+def _decompress(file: BinaryIO, suffix: str) -> BinaryIO:
     if suffix == ".gz":
         return BufferedReader(gzip.GzipFile(fileobj=file))
     if suffix == ".bz2":
@@ -143,7 +143,7 @@ def line_pieces(file: BinaryIO, size: int | None = None) -> Iterator[memoryview]
 
 
 def _scan(path: Path, scan: StatementScan) -> Quads:
-    with opened(path) as file:
+    with open_input(path) as file:
         for piece in line_pieces(file):
             scan.feed(piece)
             if scan.errors:
@@ -169,7 +169,7 @@ def parse_rdf(
         for text in nquads_pieces(data, form, file, base):
             blocks.append(scan_nquads(text, dictionary, file, blank_scope))
     except InputError as error:
-        raise placed(error, data, form) from None
+        raise place_error(error, data, form) from None
     subjects, predicates, objects, graphs = (np.concatenate(column) for column in zip(*blocks, strict=True))
     return Quads(subjects, predicates, objects, graphs)
 
@@ -194,7 +194,7 @@ def scan_nquads(
     return columns
 
 
-def placed(error: InputError, data: bytes, form: pyoxigraph.RdfFormat) -> InputError:
+def place_error(error: InputError, data: bytes, form: pyoxigraph.RdfFormat) -> InputError:
     """The error with its place. For XML that is not well-formed, pyoxigraph has none, but expat has."""
     if error.line is None and form == pyoxigraph.RdfFormat.RDF_XML:
         try:

@@ -21,7 +21,7 @@ class Triples(NamedTuple):
     objects: Ids
 
 
-def renamed(column: Ids, names: Ids) -> Ids:
+def rename_ids(column: Ids, names: Ids) -> Ids:
     """A column with other ids in place of some: `names` has two rows, what is replaced, in order, and by what."""
     old, new = names
     if not old.size:

@@ -138,7 +138,7 @@ def value_table(dictionary: Dictionary) -> ValueTable:
     return table
 
 
-def plain(ids: Ids) -> Ids:
+def as_kernel_ids(ids: Ids) -> Ids:
     """Ids as kernels take them: contiguous and writable, so that each kernel is compiled once."""
     if ids.flags.c_contiguous and ids.flags.writeable:
         return ids
@@ -147,7 +147,7 @@ def plain(ids: Ids) -> Ids:
 
 def values(dictionary: Dictionary, ids: Ids) -> Values:
     """Kinds and values of ids, one row each."""
-    return value_table(dictionary).values(dictionary, plain(ids))
+    return value_table(dictionary).values(dictionary, as_kernel_ids(ids))
 
 
 def numbers(dictionary: Dictionary, ids: Ids) -> Numbers:

@@ -57,12 +57,12 @@ def _terms(keys: pa.Array) -> pa.Array:
     fields = [
         kind.cast(pa.large_string()),
         pc.if_else(is_literal, pc.struct_field(literals, "value"), name),
-        _given(pc.struct_field(literals, "datatype")),
-        _given(pc.struct_field(literals, "language")),
+        _empty_to_null(pc.struct_field(literals, "datatype")),
+        _empty_to_null(pc.struct_field(literals, "language")),
     ]
     return pa.StructArray.from_arrays(fields, fields=list(TERM), mask=keys.is_null())
 
 
-def _given(column: pa.Array) -> pa.Array:
+def _empty_to_null(column: pa.Array) -> pa.Array:
     """A part that did not match is empty; that is none."""
     return pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)

@@ -6,7 +6,7 @@ from typing import NoReturn
 from xml.parsers import expat
 
 from freshet.rdf.errors import InputError
-from freshet.results.table import Table, TermKeys, checked_variables
+from freshet.results.table import Table, TermKeys, check_variables
 
 _NAMESPACE = "http://www.w3.org/2005/sparql-results#"
 _LANGUAGE = "http://www.w3.org/XML/1998/namespace lang"
@@ -79,7 +79,7 @@ class _Reader:
         if local == "variable":
             self.names.append(self.attribute("name"))
         elif local == "results":
-            names = checked_variables(self.names, self.file, self.parser.CurrentLineNumber)
+            names = check_variables(self.names, self.file, self.parser.CurrentLineNumber)
             self.table = Table(names)
         elif local == "result":
             self.row = {}

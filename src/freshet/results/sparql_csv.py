@@ -9,7 +9,7 @@ from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
 from freshet.results.report import BooleanAnswer, Solutions
 from freshet.results.rows import Frame, literal_parts, write_rows
-from freshet.results.table import Table, TermKeys, checked_variables, decoded
+from freshet.results.table import Table, TermKeys, check_variables, decode_text
 
 _NEEDS_QUOTES = re.compile(r'[",\r\n]')
 _FIELD = re.compile(r'(?:"([^"]*(?:""[^"]*)*)"|([^",\r\n]*))(,|\r\n|\n|\r|\Z)')
@@ -29,11 +29,11 @@ def write_csv(answer: Solutions | BooleanAnswer, dictionary: Dictionary) -> byte
 
 
 def _field(key: str) -> str:
-    text = _plain(key)
+    text = _csv_text(key)
     return '"' + text.replace('"', '""') + '"' if not text or _NEEDS_QUOTES.search(text) else text
 
 
-def _plain(key: str) -> str:
+def _csv_text(key: str) -> str:
     if key.startswith("<"):
         return key[1:-1]
     return key if key.startswith("_") else literal_parts(key)[0]
@@ -44,14 +44,14 @@ def read_csv(data: bytes, keys: TermKeys, file: str | None) -> Table | bool:
 
     A file of one line `true` or `false` is the answer to ASK.
     """
-    text = decoded(data, file)
+    text = decode_text(data, file)
     if text.strip() in ("true", "false"):
         return text.strip() == "true"
     records = _records(text, file)
     _, header = next(records, (0, []))
     if not header:
         raise InputError("is empty: a line with the names of the variables is missing", file=file)
-    table = Table(checked_variables([name or "" for name in header] if header != [None] else [], file, 1))
+    table = Table(check_variables([name or "" for name in header] if header != [None] else [], file, 1))
     width = len(table.variables)
     for start, fields in records:
         if len(fields) != max(width, 1) or (width == 0 and fields != [None]):

@@ -13,7 +13,7 @@ from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
 from freshet.results.report import BooleanAnswer, Solutions
 from freshet.results.rows import Frame, literal_parts, write_rows
-from freshet.results.table import Table, TermKeys, checked_variables
+from freshet.results.table import Table, TermKeys, check_variables
 
 _MAYBE_TEXT = (str, NoneType)
 
@@ -62,7 +62,7 @@ def read_json(data: bytes, keys: TermKeys, file: str | None) -> Table | bool:
         case {"head": {"vars": [*names]}, "results": {"bindings": [*bindings]}}:
             if not all(isinstance(name, str) for name in names):
                 raise InputError('not all of "vars" are strings', file=file)
-            return _read_bindings(checked_variables(names, file), bindings, keys, file)
+            return _read_bindings(check_variables(names, file), bindings, keys, file)
     message = 'is no SPARQL result: it has neither "boolean" nor "head" with "vars" and "results" with "bindings"'
     raise InputError(message, file=file)
 

@@ -10,7 +10,7 @@ from freshet.rdf.ids import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from freshet.results.graphs import term_text
 from freshet.results.report import BooleanAnswer, Solutions
 from freshet.results.rows import Frame, literal_parts, write_rows
-from freshet.results.table import Table, TermKeys, checked_variables, decoded
+from freshet.results.table import Table, TermKeys, check_variables, decode_text
 
 # how Turtle abbreviates numbers
 _NUMBERS = {
@@ -49,7 +49,7 @@ def _field(key: str) -> str:
 
 def read_tsv(data: bytes, keys: TermKeys, file: str | None) -> Table | bool:
     """What a file says. Lines end in LF or CR LF; one line `true` or `false` is the answer to ASK."""
-    text = decoded(data, file)
+    text = decode_text(data, file)
     if text.strip() in ("true", "false"):
         return text.strip() == "true"
     lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
@@ -76,7 +76,7 @@ def _header(line: str, file: str | None) -> tuple[str, ...]:
     for name in names:
         if name[:1] not in ("?", "$"):
             raise InputError(f"a variable in the header starts with `?`, not {name!r}", file=file, line=1)
-    return checked_variables([name[1:] for name in names], file, 1)
+    return check_variables([name[1:] for name in names], file, 1)
 
 
 def _key(text: str, keys: TermKeys) -> str | None:

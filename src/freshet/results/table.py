@@ -77,7 +77,7 @@ def safe_label(label: str) -> str:
     return "b" + _NOT_SAFE.sub(lambda found: f"·{ord(found[0]):x}·", label)
 
 
-def checked_variables(names: list[str], file: str | None, line: int | None = None) -> tuple[str, ...]:
+def check_variables(names: list[str], file: str | None, line: int | None = None) -> tuple[str, ...]:
     """The variables of a result, where each has a name of its own."""
     for place, name in enumerate(names):
         if not name:
@@ -87,7 +87,7 @@ def checked_variables(names: list[str], file: str | None, line: int | None = Non
     return tuple(names)
 
 
-def decoded(data: bytes, file: str | None) -> str:
+def decode_text(data: bytes, file: str | None) -> str:
     """The text of a UTF-8 file, a byte order mark left out."""
     try:
         return data.decode("utf-8-sig")

@@ -62,7 +62,7 @@ def whole_records(table: pa.Table, rows: Ids, side: int, store: ColdStore) -> pa
     return pa.concat_tables([own, *parts]).take(pa.array(np.where(blocks == HOT, rows, begins + places)))
 
 
-def cooled(table: pa.Table, staying: Staying, side: int, store: ColdStore, carried: Sequence[str]) -> pa.Table:
+def cool_records(table: pa.Table, staying: Staying, side: int, store: ColdStore, carried: Sequence[str]) -> pa.Table:
     """The rows that stay. Of those that are newly cold, the carried columns go to a new block; blocks nobody refers to
     are removed."""
     blocks = blocks_of(table)
@@ -77,13 +77,13 @@ def cooled(table: pa.Table, staying: Staying, side: int, store: ColdStore, carri
     for gone in np.setdiff1d(before, blocks[kept_cold]).tolist():
         store.remove(side, gone)
     cold = table.take(pa.array(np.concatenate((kept_cold, cooling))))
-    cold = _replaced(cold, BLOCK, np.concatenate((blocks[kept_cold], np.full(len(cooling), number))))
-    cold = _replaced(cold, ROW, np.concatenate((_numbers(table, ROW)[kept_cold], np.arange(len(cooling)))))
+    cold = _replace_column(cold, BLOCK, np.concatenate((blocks[kept_cold], np.full(len(cooling), number))))
+    cold = _replace_column(cold, ROW, np.concatenate((_numbers(table, ROW)[kept_cold], np.arange(len(cooling)))))
     for name in carried:
         at = cold.column_names.index(name)
         cold = cold.set_column(at, cold.schema.field(at), pa.nulls(len(cold), cold.schema.field(at).type))
     return pa.concat_tables([hot, cold])
 
 
-def _replaced(table: pa.Table, name: str, values: Ids) -> pa.Table:
+def _replace_column(table: pa.Table, name: str, values: Ids) -> pa.Table:
     return table.set_column(table.column_names.index(name), name, pa.array(values.astype(np.int64)))

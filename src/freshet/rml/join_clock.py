@@ -43,7 +43,7 @@ class JoinClock(NamedTuple):
         return NEVER if self.reached == NEVER else self.reached - lateness_ms
 
 
-def moved(clock: JoinClock, batch: Times, lateness_ms: int, silent_ms: int) -> JoinClock:
+def advance_clock(clock: JoinClock, batch: Times, lateness_ms: int, silent_ms: int) -> JoinClock:
     """The clock after a batch whose largest times are these.
 
     A side that brings late records only is as good as silent: else it would hold the other back without meeting it.

@@ -73,7 +73,7 @@ class JsonReferences:
         self._paths = paths
         self._nulls = frozenset(nulls)
         named = sorted({path.names for path in paths if path.names is not None})
-        groups = _apart(named) or [[]]
+        groups = _group_paths(named) or [[]]
         self._trees = [path_tree(group) for group in groups]
         self._named = {names: (at, number) for at, group in enumerate(groups) for number, names in enumerate(group)}
         self._steps = {path: path_steps(path.steps) for path in paths if path.names is None and path.steps is not None}
@@ -86,18 +86,18 @@ class JsonReferences:
         """
         read = [read_ranges(records, tree) for tree in self._trees]
         objects = read[0].good
-        sound = _only(records, objects) if objects_only and objects.false_count else records
-        loaded = list(parsed(sound)) if self._compiled else []
+        sound = _blank_bad_records(records, objects) if objects_only and objects.false_count else records
+        loaded = list(parse_records(sound)) if self._compiled else []
         columns = []
         for path in self._paths:
             if path.names is not None:
                 tree, number = self._named[path.names]
                 columns.append(self._without_nulls((read[tree].texts[number], read[tree].kinds[number])))
             elif path.steps is not None:
-                firsts, values = _walked(self._steps[path], sound)
+                firsts, values = _walk_steps(self._steps[path], sound)
                 columns.append(self._gathered(path, firsts, values))
             else:
-                columns.append(self._gathered(path, *_found(path, self._compiled[path], loaded)))
+                columns.append(self._gathered(path, *_find_values(path, self._compiled[path], loaded)))
         return JsonValues(objects, columns)
 
     def _without_nulls(self, column: Column) -> Column:
@@ -123,7 +123,7 @@ class JsonReferences:
         return texts.take(places), pc.fill_null(kinds.take(places), NOTHING)
 
 
-def _apart(paths: Iterable[tuple[str, ...]]) -> list[list[tuple[str, ...]]]:
+def _group_paths(paths: Iterable[tuple[str, ...]]) -> list[list[tuple[str, ...]]]:
     """Paths in groups in which none goes into what another takes as a value."""
     groups: list[list[tuple[str, ...]]] = []
     for path in paths:
@@ -136,7 +136,7 @@ def _apart(paths: Iterable[tuple[str, ...]]) -> list[list[tuple[str, ...]]]:
     return groups
 
 
-def _only(records: Ranges, good: pa.Array) -> Ranges:
+def _blank_bad_records(records: Ranges, good: pa.Array) -> Ranges:
     """The same records, null in place of those that are not good."""
     data, starts, ends = records
     nothing = ~good.to_numpy(zero_copy_only=False)
@@ -161,7 +161,7 @@ def find(steps: PathSteps, documents: Ranges) -> Places:
         capacity *= 4
 
 
-def _walked(steps: PathSteps, records: Ranges) -> tuple[NDArray[np.int64], Column]:
+def _walk_steps(steps: PathSteps, records: Ranges) -> tuple[NDArray[np.int64], Column]:
     firsts, starts, ends, kinds, _ = find(steps, records)
     quoted = (kinds == STRING) | (kinds == ESCAPED)
     starts, ends = starts + quoted, ends - quoted
@@ -171,7 +171,7 @@ def _walked(steps: PathSteps, records: Ranges) -> tuple[NDArray[np.int64], Colum
     return firsts, (strings(out, offsets, found), numbers(kinds))
 
 
-def parsed(records: Ranges) -> Iterator[Any]:
+def parse_records(records: Ranges) -> Iterator[Any]:
     """Records as Python values; None where there is none."""
     data, starts, ends = records
     text = data.tobytes()
@@ -179,7 +179,7 @@ def parsed(records: Ranges) -> Iterator[Any]:
         yield json.loads(text[start:end], parse_float=Real) if end > start else None
 
 
-def _found(path: JsonPath, compiled: Any, records: list[Any]) -> tuple[NDArray[np.int64], Column]:
+def _find_values(path: JsonPath, compiled: Any, records: list[Any]) -> tuple[NDArray[np.int64], Column]:
     with deep_enough():
         found = [[] if record is None else compiled.findall(record) for record in records]
     firsts = np.concatenate([[0], np.cumsum([len(values) for values in found], dtype=np.int64)])

@@ -23,7 +23,7 @@ from freshet.rml.model import (
     TriplesMap,
 )
 from freshet.rml.reader_terms import DEFAULT_GRAPHS
-from freshet.rml.sources import DatabaseSource, LogicalSource, called
+from freshet.rml.sources import DatabaseSource, LogicalSource, source_name
 from freshet.rml.windows import JoinWindow
 
 CHILD, PARENT = "child", "parent"
@@ -79,16 +79,16 @@ def _column(side: Expression) -> str:
 
 def join_name(join: JoinSlice) -> str:
     """A join as people know it: its two sources, and what is compared."""
-    compared = [_compared(each.child, each.parent) for each in join.conditions]
+    compared = [_condition_text(each.child, each.parent) for each in join.conditions]
     return f"{_source_name(join.child)} with {_source_name(join.parent)} by {', '.join(compared)}"
 
 
 def _source_name(source: LogicalSource) -> str:
     """Of a database the table or query: its address may hold a password."""
-    return f"'{source.iterator}'" if isinstance(source.source, DatabaseSource) else called(source.source)
+    return f"'{source.iterator}'" if isinstance(source.source, DatabaseSource) else source_name(source.source)
 
 
-def _compared(child: Expression, parent: Expression) -> str:
+def _condition_text(child: Expression, parent: Expression) -> str:
     left, right = (str(side) if isinstance(side, Reference) else "an expression" for side in (child, parent))
     return left if left == right else f"{left} = {right}"
 
@@ -160,25 +160,25 @@ def on_side(term: TermMap, side: str) -> TermMap:
     """A term map whose references are to one side of joined records."""
     return replace(
         term,
-        expression=_sided(term.expression, side),
+        expression=_set_side(term.expression, side),
         datatype=on_side(term.datatype, side) if isinstance(term.datatype, TermMap) else term.datatype,
         language=on_side(term.language, side) if isinstance(term.language, TermMap) else term.language,
-        condition=None if term.condition is None else _sided_call(term.condition, side),
+        condition=None if term.condition is None else _set_call_side(term.condition, side),
     )
 
 
-def _sided(expression: Expression, side: str) -> Expression:
+def _set_side(expression: Expression, side: str) -> Expression:
     match expression:
         case Reference() | EachRecord():
             return replace(expression, side=side)
         case Template(parts):
             return Template(tuple(replace(part, side=side) if isinstance(part, Reference) else part for part in parts))
         case Call():
-            return _sided_call(expression, side)
+            return _set_call_side(expression, side)
     return expression
 
 
-def _sided_call(call: Call, side: str) -> Call:
+def _set_call_side(call: Call, side: str) -> Call:
     return replace(call, inputs=tuple((parameter, on_side(value, side)) for parameter, value in call.inputs))
 
 

@@ -78,7 +78,7 @@ def load_policy(name: str) -> SizingPolicy:
     return policy  # type: ignore[no-any-return]
 
 
-def checked_sizes(policy: SizingPolicy, ended: Ended, window: JoinWindow, memory: Floats) -> Sizes:
+def check_sizes(policy: SizingPolicy, ended: Ended, window: JoinWindow, memory: Floats) -> Sizes:
     """What a policy answers, brought between the limits of the window."""
     first, sizes, kept = policy(ended, window, memory)
     sizes = np.asarray(sizes, np.int64)

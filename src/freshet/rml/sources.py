@@ -115,7 +115,7 @@ StreamSource = KafkaSource | SocketSource | MqttSource | FolderSource | UnreadSt
 Source = FileSource | DatabaseSource | StreamSource
 
 
-def called(source: Source) -> str:
+def source_name(source: Source) -> str:
     """The name by which people know a source."""
     match source:
         case KafkaSource(topic=topic) | MqttSource(topic=topic):

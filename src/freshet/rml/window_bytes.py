@@ -39,7 +39,7 @@ def read_table(data: Any, schema: pa.Schema | None = None) -> pa.Table:
     return table if schema is None else table.cast(schema)
 
 
-def packed(batch: pa.RecordBatch, side: int, numbers: Sequence[int]) -> pa.RecordBatch:
+def pack_batch(batch: pa.RecordBatch, side: int, numbers: Sequence[int]) -> pa.RecordBatch:
     """A batch of records, whose first column says in which bucket each belongs, as one row a bucket.
 
     A row also has the largest time of the batch and, in one of the buckets, how many records have none, and how many

@@ -32,11 +32,11 @@ from freshet.rml.cold_records import (
     Staying,
     blocks_of,
     cold_count,
-    cooled,
+    cool_records,
     whole_records,
 )
-from freshet.rml.join_clock import JoinClock, Times, moved
-from freshet.rml.sizing import checked_sizes, load_policy
+from freshet.rml.join_clock import JoinClock, Times, advance_clock
+from freshet.rml.sizing import check_sizes, load_policy
 from freshet.rml.windows import FIXED, JoinWindow, WindowKind, default_window
 
 # The columns of records that are to be joined; those that are carried along stand behind them.
@@ -109,7 +109,7 @@ def take(
     children = _joined(state.children, children, numbers[:new_children])
     parents = _joined(state.parents, parents, numbers[new_children:])
     batch = _arrivals(children, len(state.children), parents, len(state.parents))
-    after = moved(state.clock, newest, lateness_ms, window.silent_limit_ms)
+    after = advance_clock(state.clock, newest, lateness_ms, window.silent_limit_ms)
     limit = window.most_waiting if most is None else most
     clock = _Clock(state.clock.watermark(lateness_ms), lateness_ms, after.reached)
     if window.kind in FIXED:
@@ -256,7 +256,7 @@ def _adaptive(
     pairs, ended = adaptive_pairs(*rows, windows, _sizing(window, state.first), *clock)
     if not window.policy:
         return pairs, _Learned(windows, state.first, state.memory)
-    first, sizes, memory = checked_sizes(load_policy(window.policy), ended, window, state.memory)
+    first, sizes, memory = check_sizes(load_policy(window.policy), ended, window, state.memory)
     windows.sizes[ended.keys] = sizes
     return pairs, _Learned(windows, first, memory)
 
@@ -327,7 +327,7 @@ def _cooled(
         rows = _rows(batch, waiting, side)
         cold = ~np.isin(rows, _rows(batch, waiting & stays_hot, side))
         carried = [name for name in table.column_names if name not in (*OWN, BLOCK, ROW)]
-        sides.append(cooled(table, Staying(rows, cold), side, store, carried))
+        sides.append(cool_records(table, Staying(rows, cold), side, store, carried))
     return sides
 
 

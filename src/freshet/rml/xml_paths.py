@@ -114,5 +114,5 @@ def xml_references(references: tuple[str, ...], namespaces: Namespaces) -> XmlRe
 
 
 @lru_cache(maxsize=64)
-def compiled(text: str, namespaces: Namespaces) -> etree.XPath:
+def compile_path(text: str, namespaces: Namespaces) -> etree.XPath:
     return xpath(text, namespaces)

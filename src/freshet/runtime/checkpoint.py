@@ -23,7 +23,7 @@ from freshet.native.timing import Counted
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import FreshetError, InputError
 from freshet.runtime.checkpoint_manifest import Manifest, Manifests, Segment, State
-from freshet.runtime.checkpoint_segments import GraphRows, merged, read_segment, to_merge, write_segments
+from freshet.runtime.checkpoint_segments import GraphRows, merge_segments, read_segment, to_merge, write_segments
 from freshet.runtime.durable_files import DamagedError, FolderLock, make_folder
 from freshet.runtime.journal import Header, Journal, JournalEntry, Piece
 from freshet.runtime.recorded_dataset import RecordedDataset
@@ -315,7 +315,7 @@ class Checkpoint:
                 self._next_segment += len(written)
                 segments += written
             if count := to_merge(tuple(segments)):
-                whole = merged(self._graph_folder, self._next_segment, segments[-count:], self._dictionary)
+                whole = merge_segments(self._graph_folder, self._next_segment, segments[-count:], self._dictionary)
                 self._next_segment += len(whole)
                 segments[-count:] = whole
             number = 0 if newest is None else newest.number + 1

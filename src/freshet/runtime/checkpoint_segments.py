@@ -65,8 +65,8 @@ def write_segments(folder: Path, first_number: int, rows: GraphRows, dictionary:
     for number, start in enumerate(range(0, len(rows.times), _MOST_ROWS), first_number):
         some = GraphRows(*(column[start : start + _MOST_ROWS] for column in rows))
         ids = term_ids(some.graphs, some.subjects, some.predicates, some.objects)
-        triples = _written(folder, f"{number:08d}-triples.parquet", dict(zip(_COLUMNS, some, strict=True)))
-        terms = _written(folder, f"{number:08d}-terms.parquet", {"id": ids, "key": dictionary.keys(ids)})
+        triples = _write_columns(folder, f"{number:08d}-triples.parquet", dict(zip(_COLUMNS, some, strict=True)))
+        terms = _write_columns(folder, f"{number:08d}-terms.parquet", {"id": ids, "key": dictionary.keys(ids)})
         segments.append(Segment(number, len(some.times), triples, terms))
     return segments
 
@@ -80,7 +80,7 @@ def read_segment(folder: Path, segment: Segment, dictionary: Dictionary) -> Grap
     given = dictionary.intern_arrow(terms.column("key"))
     columns = (triples.column(name).to_numpy() for name in _COLUMNS)
     graphs, times, *ends = columns
-    return GraphRows(renamed(graphs, known, given), times, *(renamed(column, known, given) for column in ends))
+    return GraphRows(rename_ids(graphs, known, given), times, *(rename_ids(column, known, given) for column in ends))
 
 
 def term_ids(*columns: Ids) -> Ids:
@@ -91,7 +91,7 @@ def term_ids(*columns: Ids) -> Ids:
     return distinct[distinct > 0]
 
 
-def renamed(column: Ids, known: Ids, given: Ids) -> Ids:
+def rename_ids(column: Ids, known: Ids, given: Ids) -> Ids:
     """A column whose ids `known`, in order, have become those in `given`."""
     if np.array_equal(known, given):
         return column
@@ -101,7 +101,7 @@ def renamed(column: Ids, known: Ids, given: Ids) -> Ids:
     return result
 
 
-def merged(folder: Path, number: int, segments: list[Segment], dictionary: Dictionary) -> list[Segment]:
+def merge_segments(folder: Path, number: int, segments: list[Segment], dictionary: Dictionary) -> list[Segment]:
     """Segments as one, each triple once. The caller holds a pin on the dictionary."""
     rows = GraphRows.joined([read_segment(folder, segment, dictionary) for segment in segments])
     return write_segments(folder, number, rows.once(), dictionary)
@@ -130,7 +130,7 @@ _MOST_ALIKE = 3
 _COLUMNS = ("graph", "time", "subject", "predicate", "object")
 
 
-def _written(folder: Path, name: str, columns: dict[str, Ids | pa.Array]) -> StoredFile:
+def _write_columns(folder: Path, name: str, columns: dict[str, Ids | pa.Array]) -> StoredFile:
     table = pa.table({key: numbers(each) if isinstance(each, np.ndarray) else each for key, each in columns.items()})
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, compression="zstd", use_dictionary=["graph", "predicate"])

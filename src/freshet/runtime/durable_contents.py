@@ -30,7 +30,7 @@ from freshet.runtime.durable_records import (
 )
 from freshet.runtime.durable_reports import DurableReports
 from freshet.runtime.journal import JournalEntry
-from freshet.runtime.packed_elements import unpacked
+from freshet.runtime.packed_elements import unpack_elements
 
 OpenGraph = Callable[[str, str | None], int]
 
@@ -61,7 +61,7 @@ class DurableContents:
         header = entry.header
         match header["kind"]:
             case "push":
-                self.push(header["stream"], unpacked(header, entry.body, self._dictionary))
+                self.push(header["stream"], unpack_elements(header, entry.body, self._dictionary))
             case "advance":
                 self._engine.advance(header["stream"], header["to"])
             case "finish":

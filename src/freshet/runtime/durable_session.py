@@ -39,7 +39,7 @@ from freshet.runtime.durable_records import (
 )
 from freshet.runtime.durable_reports import DurableReports
 from freshet.runtime.journal import Header, Piece
-from freshet.runtime.packed_elements import packed
+from freshet.runtime.packed_elements import pack_elements
 from freshet.runtime.registered_query import RegisteredQuery
 
 _FEW_QUERIES = 64  # so many are asked at every entry which reports have been received
@@ -179,7 +179,7 @@ class DurableSession:
 
     def push(self, stream: str, elements: Elements) -> None:
         """Columns that have been checked; the caller holds a pin on the dictionary."""
-        header, body = packed(elements, self._dictionary)
+        header, body = pack_elements(elements, self._dictionary)
         latest_ms = int(elements.times.max()) if len(elements.times) else BEFORE_ALL_TIME
         with self._order:
             self._engine.check_room(stream, elements)  # what is refused is not in the journal

@@ -40,7 +40,7 @@ def did_you_mean(word: str, choices: list[str]) -> str:
 def form_problems(error: ValidationError, document: Document, below: KeyPath = ()) -> Iterator[InputError]:
     """One error with its place for each of pydantic's. `below` is the path of the section that was validated."""
     details = error.errors(include_url=False)
-    explained = {place for detail in details for place in _meant(detail, document, below)}
+    explained = {place for detail in details for place in _meant_keys(detail, document, below)}
     for detail in details:
         path, rest = _split(document, (*below, *detail["loc"]))
         kind, ctx = detail["type"], detail.get("ctx", {})
@@ -48,7 +48,7 @@ def form_problems(error: ValidationError, document: Document, below: KeyPath = (
             yield document.key_error(path, f"unknown key '{path[-1]}'" + _choices(path))
         elif kind == "missing":
             if (path, rest[-1]) not in explained:
-                yield document.key_error(path, f"'{rest[-1]}' is missing{_of(path)}")
+                yield document.key_error(path, f"'{rest[-1]}' is missing{_in_section(path)}")
         elif "[key]" in detail["loc"]:
             yield document.key_error(path, str(ctx.get("error", detail["msg"])))
         elif kind == "value_error":
@@ -75,7 +75,7 @@ def _split(document: Document, loc: tuple[Any, ...]) -> tuple[KeyPath, list[str]
     return path, rest
 
 
-def _meant(detail: Any, document: Document, below: KeyPath) -> Iterator[tuple[KeyPath, str]]:
+def _meant_keys(detail: Any, document: Document, below: KeyPath) -> Iterator[tuple[KeyPath, str]]:
     """Keys that an unknown key was probably meant to be: saying that they are missing would be noise."""
     if detail["type"] == "extra_forbidden":
         path, _ = _split(document, (*below, *detail["loc"]))
@@ -89,6 +89,6 @@ def _choices(path: KeyPath) -> str:
     return did_you_mean(str(path[-1]), known_keys(section)) if section else ""
 
 
-def _of(path: KeyPath) -> str:
+def _in_section(path: KeyPath) -> str:
     named = [part for part in path if isinstance(part, str)]
     return f" in '{named[-1]}'" if named else ""

@@ -6,7 +6,7 @@ import numpy as np
 
 from freshet.native.coordinator import Engine
 from freshet.rdf.dictionary import Dictionary
-from freshet.rdf.triples import DEFAULT_GRAPH, Ids, renamed
+from freshet.rdf.triples import DEFAULT_GRAPH, Ids, rename_ids
 from freshet.store.dataset import StoredDataset
 from freshet.store.graph_directory import GraphDirectory
 
@@ -26,9 +26,9 @@ def open_graph(
         changed = _enter_terms(directory, dictionary)
     with engine.loading(), stored.changing:  # a snapshot has all of it or nothing
         for name, index in directory.graphs():
-            graph = home if name == DEFAULT_GRAPH else int(renamed(np.array([name], np.int64), changed)[0])
+            graph = home if name == DEFAULT_GRAPH else int(rename_ids(np.array([name], np.int64), changed)[0])
             if changed.size or engine.names or not _is_empty(stored, graph):
-                subjects, predicates, objects = (renamed(column, changed) for column in index.triples())
+                subjects, predicates, objects = (rename_ids(column, changed) for column in index.triples())
                 engine.load(subjects, predicates, objects, graph)
             else:
                 stored.mount(index, graph)

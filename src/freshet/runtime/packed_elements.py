@@ -9,11 +9,11 @@ from freshet.rdf.arrow import key_ranges
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import InputError
-from freshet.runtime.checkpoint_segments import renamed, term_ids
+from freshet.runtime.checkpoint_segments import rename_ids, term_ids
 from freshet.runtime.journal import Header, Piece
 
 
-def packed(elements: Elements, dictionary: Dictionary) -> tuple[Header, list[Piece]]:
+def pack_elements(elements: Elements, dictionary: Dictionary) -> tuple[Header, list[Piece]]:
     """The elements' columns, then the ids of their terms, where each key ends, and the keys."""
     ids = term_ids(*elements[1:])
     try:
@@ -25,7 +25,7 @@ def packed(elements: Elements, dictionary: Dictionary) -> tuple[Header, list[Pie
     return {"rows": len(elements.times), "terms": len(ids)}, [*pieces, data[:size].tobytes()]
 
 
-def unpacked(header: Header, body: bytes, dictionary: Dictionary) -> Elements:
+def unpack_elements(header: Header, body: bytes, dictionary: Dictionary) -> Elements:
     """The elements again, in ids of the dictionary. The caller holds a pin on it."""
     rows, terms = header["rows"], header["terms"]
     whole: NDArray[np.int64] = np.frombuffer(body, np.int64, 4 * rows + 2 * terms).copy()
@@ -33,4 +33,4 @@ def unpacked(header: Header, body: bytes, dictionary: Dictionary) -> Elements:
     starts = np.concatenate((np.zeros(1, np.int64), ends))[:terms]
     given = dictionary.intern_keys(np.frombuffer(body, np.uint8, offset=whole.nbytes), starts, ends)
     times, *columns = whole[: 4 * rows].reshape(4, rows)
-    return Elements(times, *(renamed(column, ids, given) for column in columns))
+    return Elements(times, *(rename_ids(column, ids, given) for column in columns))

@@ -8,7 +8,7 @@ from pathlib import Path
 from freshet.rdf.errors import FreshetError, InputError
 from freshet.runtime.pipeline_model import FileSinkSection, Pipeline, QuerySection, Stream
 from freshet.runtime.source_sections import TIMED, SourceSection, time_problems
-from freshet.runtime.text_file import shown
+from freshet.runtime.text_file import show_path
 from freshet.runtime.yaml_positions import Document, KeyPath
 
 
@@ -24,7 +24,7 @@ def check_files(document: Document, pipeline: Pipeline | None, streams: Mapping[
         for place, folder in _folders(name, stream):
             if not folder.is_dir():
                 hint = "it is a file" if folder.exists() else None
-                yield document.value_error(place, f"there is no folder {shown(folder)}", hint)
+                yield document.value_error(place, f"there is no folder {show_path(folder)}", hint)
         if stream.mapping is not None:
             yield from _absent_file(document, ("streams", name, "mapping"), stream.mapping)
         if stream.functions is not None:
@@ -49,7 +49,7 @@ def _absent_file(document: Document, place: KeyPath, path: Path) -> list[InputEr
     if path.is_file():
         return []
     hint = "it is a folder" if path.is_dir() else None
-    return [document.value_error(place, f"there is no file {shown(path)}", hint)]
+    return [document.value_error(place, f"there is no file {show_path(path)}", hint)]
 
 
 def _no_graph(document: Document, place: KeyPath, path: Path) -> list[InputError]:
@@ -58,7 +58,7 @@ def _no_graph(document: Document, place: KeyPath, path: Path) -> list[InputError
     try:
         GraphDirectory(path)
     except InputError as error:
-        return [document.value_error(place, f"{shown(Path(error.place))}: {error.message}", error.hint)]
+        return [document.value_error(place, f"{show_path(Path(error.place))}: {error.message}", error.hint)]
     return []
 
 
@@ -82,14 +82,14 @@ def check_outputs(
     taken: dict[Path, str] = {}
     for place, folder, what in _outputs(document, pipeline, queries):
         if folder in taken:
-            yield document.value_error(place, f"{what} goes to the same place as {taken[folder]}: {shown(folder)}")
+            yield document.value_error(place, f"{what} goes to the same place as {taken[folder]}: {show_path(folder)}")
         elif folder.exists() and not folder.is_dir():
-            yield document.value_error(place, f"{shown(folder)} is a file, not a folder")
+            yield document.value_error(place, f"{show_path(folder)} is a file, not a folder")
         taken.setdefault(folder, what)
         for name, stream in streams.items():
             if any(read in (folder, *folder.parents) for _, read in _folders(name, stream)):
                 yield document.value_error(
-                    place, f"{what} goes to where the stream '{name}' is read from: {shown(folder)}"
+                    place, f"{what} goes to where the stream '{name}' is read from: {show_path(folder)}"
                 )
 
 
@@ -162,7 +162,7 @@ def _check_mapping(document: Document, name: str, stream: Stream) -> Iterator[Fr
     except StreamProblem as problem:
         yield document.key_error(("streams", name, *problem.path), problem.message)
     except FreshetError as error:
-        error.file = shown(Path(error.file)) if error.file else error.file
+        error.file = show_path(Path(error.file)) if error.file else error.file
         yield error
 
 

@@ -11,7 +11,7 @@ from freshet.rdf.errors import FreshetError, InputError
 from freshet.rdf.terms import Iri
 from freshet.runtime.form_problems import did_you_mean
 from freshet.runtime.pipeline_model import QuerySection, Stream
-from freshet.runtime.text_file import read_text, shown
+from freshet.runtime.text_file import read_text, show_path
 from freshet.runtime.yaml_positions import Document, KeyPath
 
 # Strings, IRIs and comments are matched so as to be stepped over.
@@ -92,8 +92,8 @@ def _text(document: Document, key: str, query: QuerySection) -> QueryText:
     path: KeyPath = ("queries", key, "file")
     assert query.file is not None, "one of the two is there"
     if not query.file.is_file():
-        raise document.value_error(path, f"there is no file {shown(query.file)}")
-    return QueryText(document, path, read_text(query.file), shown(query.file))
+        raise document.value_error(path, f"there is no file {show_path(query.file)}")
+    return QueryText(document, path, read_text(query.file), show_path(query.file))
 
 
 def _parse(source: QueryText) -> Query:

@@ -21,7 +21,7 @@ class QueryFailure:
 OnFailure = Callable[[QueryFailure], None]
 
 
-def tell(on_failure: OnFailure, failure: QueryFailure) -> None:
+def report_failure(on_failure: OnFailure, failure: QueryFailure) -> None:
     """What the callback raises is a warning: this is the middle of a push, which others have a part in."""
     try:
         on_failure(failure)

@@ -97,7 +97,7 @@ class PipelineRun:
         self._sub_streams = {name: split_stream(stream) for name, stream in pipeline.streams.items()}
         for name, stream in pipeline.streams.items():
             held = len(self._sub_streams[name]) > 1
-            session.stream(stream.iri, lateness_ms=stream.lateness_ms, absorb=_absorbed(stream), held=held)
+            session.stream(stream.iri, lateness_ms=stream.lateness_ms, absorb=_absorb_option(stream), held=held)
         resume = checkpoint is not None and not checkpoint.is_new
         self.ingest = Ingest(session.engine, metrics, checkpoint)
         session.engine.on_untold = self.ingest.untold
@@ -341,7 +341,7 @@ class ViewSink:
         """The view closes itself."""
 
 
-def _absorbed(stream: Stream) -> bool | tuple[str, ...]:
+def _absorb_option(stream: Stream) -> bool | tuple[str, ...]:
     return True if stream.absorb == "all" else stream.absorb or False
 
 

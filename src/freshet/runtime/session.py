@@ -36,16 +36,16 @@ from freshet.runtime.durable_records import DurableRegistration, Position, Strea
 from freshet.runtime.durable_session import DurableSession
 from freshet.runtime.open_graph import open_graph
 from freshet.runtime.pushing import Pushed, Pushing
-from freshet.runtime.query_failure import OnFailure, QueryFailure, tell
+from freshet.runtime.query_failure import OnFailure, QueryFailure, report_failure
 from freshet.runtime.registered_query import RegisteredQuery
 from freshet.runtime.session_checks import (
-    absorbed,
     check_columns,
     check_ids,
-    checked_options,
-    checked_registration,
+    check_options,
+    check_registration,
+    check_whole_number,
+    parse_absorb,
     seconds,
-    whole_number,
 )
 from freshet.runtime.window_contents import window_contents
 from freshet.store.dataset import DatasetSnapshot, StoredDataset
@@ -175,7 +175,7 @@ class Session:
         then, and a push for which there is no room is refused with a BufferFullError.
         """
         kept_bytes = keep_bytes if keep_ms else 0
-        options = checked_options(StreamOptions(iri, lateness_ms, absorbed(absorb), held, keep_ms, kept_bytes))
+        options = check_options(StreamOptions(iri, lateness_ms, parse_absorb(absorb), held, keep_ms, kept_bytes))
         with self.dictionary.pins:
             if self._durable is None:
                 declare_stream(self.engine, options)
@@ -221,7 +221,7 @@ class Session:
         asked = DurableRegistration(
             chosen, text, file, dialect, conditions, every_ms, limit_seconds, 0, accuracy, latency_ms
         )
-        asked = checked_registration(asked)
+        asked = check_registration(asked)
         if self._durable is not None:
             return self._durable.register(asked, on_report)
         waiting: deque[Report] = deque()
@@ -317,7 +317,7 @@ class Session:
 
     def advance(self, stream: str, watermark_ms: int) -> None:
         """Say that all of a stream's elements before a time have come."""
-        watermark_ms = whole_number(watermark_ms, "a watermark in milliseconds")
+        watermark_ms = check_whole_number(watermark_ms, "a watermark in milliseconds")
         if self._durable is None:
             self.engine.advance(stream, watermark_ms)
         else:
@@ -383,7 +383,7 @@ class Session:
         failure = QueryFailure(query, reason)
         self.failures.append(failure)
         if self._on_failure is not None:
-            tell(self._on_failure, failure)
+            report_failure(self._on_failure, failure)
 
     def ndjson(self, report: Report) -> bytes:
         """A report as one line of JSON."""

@@ -29,7 +29,9 @@ _ROLES = ("subject", "predicate", "object")
 _FIRST_UNKNOWN = DirectCall(first_unknown)
 
 
-def whole_number(given: SupportsIndex, what: str, least: int = BEFORE_ALL_TIME, most: int = AFTER_ALL_TIME) -> int:
+def check_whole_number(
+    given: SupportsIndex, what: str, least: int = BEFORE_ALL_TIME, most: int = AFTER_ALL_TIME
+) -> int:
     """The number, of whatever integer type it is, within what times can be, or within other bounds."""
     try:
         number = operator.index(given)
@@ -48,11 +50,11 @@ def seconds(given: float, what: str) -> float:
     return number
 
 
-def absorbed(absorb: bool | str | Iterable[str]) -> tuple[str, ...] | None:
+def parse_absorb(absorb: bool | str | Iterable[str]) -> tuple[str, ...] | None:
     """What a stream leaves in the graph, as its options say it.
 
-    >>> absorbed(["http://e/b", "http://e/a"]), absorbed("all"), absorbed(True), absorbed("none"), absorbed([])
-    (('http://e/a', 'http://e/b'), (), (), None, None)
+    >>> parse_absorb(["http://e/b", "http://e/a"]), parse_absorb("all"), parse_absorb(True)
+    (('http://e/a', 'http://e/b'), (), ())
     """
     if isinstance(absorb, bool | str):
         if absorb not in (True, False, "all", "none"):  # letters of a string are no predicates
@@ -68,19 +70,19 @@ def absorbed(absorb: bool | str | Iterable[str]) -> tuple[str, ...] | None:
     return tuple(sorted(set(iris))) or None
 
 
-def checked_options(options: StreamOptions) -> StreamOptions:
+def check_options(options: StreamOptions) -> StreamOptions:
     """A stream's options in plain types."""
     return replace(
         options,
         iri=_text(options.iri, "the name of a stream"),
-        lateness_ms=whole_number(options.lateness_ms, "the lateness in milliseconds", 0, FURTHEST_MS),
+        lateness_ms=check_whole_number(options.lateness_ms, "the lateness in milliseconds", 0, FURTHEST_MS),
         held=bool(options.held),
-        keep_ms=whole_number(options.keep_ms, "what is kept of a stream, in milliseconds,", 0, FURTHEST_MS),
-        keep_bytes=whole_number(options.keep_bytes, "what is kept of a stream, in bytes,", 0),
+        keep_ms=check_whole_number(options.keep_ms, "what is kept of a stream, in milliseconds,", 0, FURTHEST_MS),
+        keep_bytes=check_whole_number(options.keep_bytes, "what is kept of a stream, in bytes,", 0),
     )
 
 
-def checked_registration(registration: DurableRegistration) -> DurableRegistration:
+def check_registration(registration: DurableRegistration) -> DurableRegistration:
     """A registration in plain types."""
     one = registration
     if one.limit_seconds is not None and not (_number(one.limit_seconds, _LIMIT) or 0) > 0:
@@ -89,7 +91,7 @@ def checked_registration(registration: DurableRegistration) -> DurableRegistrati
         one,
         name=_text(one.name, "the name of a query"),
         file=None if one.file is None else str(one.file),
-        every_ms=None if one.every_ms is None else whole_number(one.every_ms, "a period in milliseconds"),
+        every_ms=None if one.every_ms is None else check_whole_number(one.every_ms, "a period in milliseconds"),
         limit_seconds=_number(one.limit_seconds, _LIMIT),
         accuracy=_number(one.accuracy, "the accuracy of a query must be a number"),
         latency_ms=_number(one.latency_ms, "the latency of a query must be a number of milliseconds"),

@@ -15,10 +15,10 @@ from freshet.runtime.durable_files import writing
 
 def go_back(folder: Path, batch: int) -> bool:
     """Have Spark go on after a batch, if it believes that later ones were taken; says whether it did."""
-    committed = _numbered(folder / "commits")
+    committed = _numbered_files(folder / "commits")
     if max(committed, default=-1) <= batch:
         return False
-    planned = _numbered(folder / "offsets")
+    planned = _numbered_files(folder / "offsets")
     for needed in (number for number in (batch, batch + 1) if number >= 0):  # from where to where the next one goes
         if needed not in planned:
             raise InputError(
@@ -35,7 +35,7 @@ def go_back(folder: Path, batch: int) -> bool:
     return True
 
 
-def _numbered(folder: Path) -> dict[int, Path]:
+def _numbered_files(folder: Path) -> dict[int, Path]:
     files = folder.iterdir() if folder.is_dir() else ()
     return {int(file.name): file for file in files if file.name.isdigit()}
 

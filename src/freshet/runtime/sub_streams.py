@@ -21,7 +21,7 @@ from freshet.rml.sources import (
     SocketSource,
     StreamSource,
     UnreadStream,
-    called,
+    source_name,
 )
 from freshet.rml.stream_inputs import RECORDS_PER_BATCH, StreamInput
 from freshet.rml.user_functions import UserFunction, load_functions
@@ -143,7 +143,7 @@ def _live(stream: Stream, triples_map: TriplesMap, section: SourceSection | None
         message = f"the mapping's source of {triples_map.name} cannot be read: {described.what}"
         raise StreamProblem((), f"{message}; say in 'source' or 'sources' where else it is")
     if isinstance(described, FileSource | DatabaseSource):
-        message = f"the mapping's source of {triples_map.name} is no stream: '{called(described)}'"
+        message = f"the mapping's source of {triples_map.name} is no stream: '{source_name(described)}'"
         raise StreamProblem((), f"{message}; say in 'source' or 'sources' where its records come from")
     if isinstance(described, SocketSource) and formulation is Formulation.CSV:
         return replace(described, delimiter="\n\n")  # each document has its header
@@ -180,4 +180,4 @@ def _names(triples_map: TriplesMap) -> list[str]:
     """What a triples map's source may be called in the pipeline file."""
     name = triples_map.name
     short = name.rpartition("/")[2].rpartition("#")[2]
-    return list(dict.fromkeys([name, short, called(triples_map.source.source)]))
+    return list(dict.fromkeys([name, short, source_name(triples_map.source.source)]))

@@ -14,12 +14,12 @@ def read_text(path: Path) -> str:
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        raise InputError("not UTF-8 text", file=shown(path), line=line, column=1) from None
+        raise InputError("not UTF-8 text", file=show_path(path), line=line, column=1) from None
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", file=shown(path)) from None
+        raise InputError(f"cannot be read: {error.strerror or error}", file=show_path(path)) from None
 
 
-def shown(path: Path) -> str:
+def show_path(path: Path) -> str:
     """A path as a person would type it: relative where it lies below the working folder."""
     relative = os.path.relpath(path)
     return str(path) if relative.startswith(os.pardir) else relative

@@ -83,7 +83,7 @@ def read_yaml(text: str, file: str) -> Document:
     except YAMLError as error:
         raise InputError("not YAML: " + str(error).splitlines()[0], file=file) from None
     if root is not None:
-        document.data = _plain(document, root, (), ())
+        document.data = _read_node(document, root, (), ())
     return document
 
 
@@ -99,7 +99,7 @@ def _place(node: Node) -> Place:
     return node.start_mark.line + 1, node.start_mark.column + 1
 
 
-def _plain(document: Document, node: Node, path: KeyPath, inside: tuple[int, ...]) -> Any:
+def _read_node(document: Document, node: Node, path: KeyPath, inside: tuple[int, ...]) -> Any:
     """The data of a node; `inside` are the nodes around it, since an alias may lead back to one of them."""
     document.values[path] = node
     if id(node) in inside:
@@ -107,9 +107,9 @@ def _plain(document: Document, node: Node, path: KeyPath, inside: tuple[int, ...
         return None
     inside = (*inside, id(node))
     if isinstance(node, MappingNode):
-        return {key: _plain(document, value, (*path, key), inside) for key, value in _pairs(document, node, path)}
+        return {key: _read_node(document, value, (*path, key), inside) for key, value in _pairs(document, node, path)}
     if isinstance(node, SequenceNode):
-        return [_plain(document, item, (*path, index), inside) for index, item in enumerate(node.value)]
+        return [_read_node(document, item, (*path, index), inside) for index, item in enumerate(node.value)]
     return _scalar(node) if isinstance(node, ScalarNode) else None
 
 

@@ -17,9 +17,9 @@ from pyspark.sql import SparkSession
 
 from freshet.kernels.dictionary import next_id
 from freshet.rdf.arrow import numbers
-from freshet.rdf.triples import Ids, renamed
+from freshet.rdf.triples import Ids, rename_ids
 from freshet.spark.bulk_blocks import StagedBlock, read_rows, read_terms, stage_rows
-from freshet.spark.bulk_terms import wanted
+from freshet.spark.bulk_terms import assign_ids
 
 
 def resolve(
@@ -32,7 +32,7 @@ def resolve(
     place, names = str(folder), [block.name for block in blocks if block.terms]
     known = set(keys)
     while True:
-        found = _resolved(known, hash_bits)
+        found = _resolve(known, hash_bits)
         taken = np.sort(np.array(list(found.values()), np.int64))
 
         def others(name: str, taken: Ids = taken, known: set[str] = known) -> list[str]:
@@ -46,12 +46,12 @@ def resolve(
         known = known.union(*more)
 
 
-def _resolved(keys: Iterable[str], hash_bits: int) -> dict[str, int]:
+def _resolve(keys: Iterable[str], hash_bits: int) -> dict[str, int]:
     """The first id in the sequence of each term that none before it has."""
     ordered = sorted(keys)
     taken: set[int] = set()
     found: dict[str, int] = {}
-    asked = wanted(pa.array(ordered, pa.large_string()), hash_bits, {})
+    asked = assign_ids(pa.array(ordered, pa.large_string()), hash_bits, {})
     for key, term_id in zip(ordered, asked.tolist(), strict=True):
         while term_id in taken:
             term_id = int(next_id(np.int64(term_id)))
@@ -81,14 +81,14 @@ def rewrite_blocks(
     changes: dict[str, list[Ids]] = {}
     for block, some in zip(blocks, found, strict=True):
         changes.setdefault(block.family, []).append(some)
-    merged = {family: _merged(some) for family, some in changes.items()}
+    merged = {family: _merge_changes(some) for family, some in changes.items()}
     work = [(block, merged[block.family]) for block in blocks if merged[block.family].size]
     rewritten = context.parallelize(work, max(1, len(work))).map(change).collect()
     done = {block.name: new for (block, _), new in zip(work, rewritten, strict=True)}
     return [done.get(block.name, block) for block in blocks]
 
 
-def _merged(changes: Sequence[Ids]) -> Ids:
+def _merge_changes(changes: Sequence[Ids]) -> Ids:
     both = np.concatenate(changes, axis=1)
     return both[:, np.argsort(both[0])]
 
@@ -105,6 +105,6 @@ def _changes(terms: pa.Table, resolved: Mapping[str, int]) -> Ids:
 
 def _rewritten(block: StagedBlock, changes: Ids, folder: Path, name: str) -> StagedBlock:
     terms = read_terms(folder, block.name)
-    ids = renamed(terms.column("id").to_numpy(), changes)
+    ids = rename_ids(terms.column("id").to_numpy(), changes)
     terms = pa.table([numbers(ids), terms.column("key")], names=["id", "key"])
-    return stage_rows(renamed(read_rows(folder, block.name), changes), terms, folder, name, block.family)
+    return stage_rows(rename_ids(read_rows(folder, block.name), changes), terms, folder, name, block.family)

@@ -20,7 +20,7 @@ from freshet.rdf.arrow import numbers
 from freshet.rdf.triples import Ids
 from freshet.spark.bulk_blocks import SplitBlock, StagedBlock, read_range, split_block, splitters
 from freshet.store.graph_layout import ORDERS, Groups, groups_of
-from freshet.store.sorting import sorted_columns
+from freshet.store.sorting import sort_columns
 
 _NAMES = ("graph", "subject", "predicate", "object")
 TABLE = pa.schema([pa.field(name, pa.int64(), nullable=False) for name in _NAMES])
@@ -94,7 +94,7 @@ def _slices(blocks: Sequence[SplitBlock], order: str, number: int) -> list[tuple
 
 def _sort_range(one: _Range, folder: Path, table: Path) -> OrderPart:
     graphs, predicates, keys, seconds = read_range(folder, one.order, one.blocks)
-    groups, bounds, keys, seconds = sorted_columns(keys, _group_numbers(graphs, predicates), seconds)
+    groups, bounds, keys, seconds = sort_columns(keys, _group_numbers(graphs, predicates), seconds)
     graphs, predicates = _pairs(graphs, predicates, groups)
     keys.tofile(key_part(folder, one.order, one.number))
     seconds.tofile(second_part(folder, one.order, one.number))

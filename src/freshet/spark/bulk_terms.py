@@ -77,7 +77,7 @@ def write_part(
     kept = terms.filter(pa.array(~(same_id & same_key))).combine_chunks()
     clashing, _ = _same_as_before(kept)
     clashing[:-1] |= clashing[1:]
-    clashing |= kept.column("id").to_numpy() != wanted(kept.column("key").combine_chunks(), hash_bits, resolved)
+    clashing |= kept.column("id").to_numpy() != assign_ids(kept.column("key").combine_chunks(), hash_bits, resolved)
     clashes = kept.filter(pa.array(clashing))
     kept = kept.cast(TABLE)
     pq.write_table(kept, table / f"{number:05}.parquet", compression="zstd", use_dictionary=False)
@@ -116,7 +116,7 @@ def _same_as_before(terms: pa.Table) -> tuple[NDArray[np.bool_], NDArray[np.bool
     return same_id, same_key
 
 
-def wanted(keys: pa.Array, hash_bits: int, resolved: Mapping[str, int]) -> Ids:
+def assign_ids(keys: pa.Array, hash_bits: int, resolved: Mapping[str, int]) -> Ids:
     """The ids that keys should have: their hashes, or what they have been given in their place."""
     data, starts, ends = key_ranges(keys)
     ids = np.empty(starts.size, np.int64)

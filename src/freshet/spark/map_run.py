@@ -44,7 +44,7 @@ from freshet.spark.rejects import remove_map_rejects, write_map_rejects
 from freshet.spark.source_checks import check_sources
 from freshet.spark.sources.columns import Records
 from freshet.spark.sources.open import open_records
-from freshet.spark.term_columns import RECORD_NUMBER, ReferenceShape, Renderer, joined
+from freshet.spark.term_columns import RECORD_NUMBER, ReferenceShape, Renderer, join_pieces
 
 _ORDER = "order"
 _KEY = "key"
@@ -114,7 +114,7 @@ class _Run:
         self._spark = spark
         self._options = options
         self._functions = functions
-        self._slices = _counted(slice_mapping(mapping))
+        self._slices = _with_uncounted_sources(slice_mapping(mapping))
         self._sources = list(dict.fromkeys(triples_map.source for triples_map in mapping.triples_maps))
         self._outputs: dict[Target | None, list[Path]] = {None: []}
 
@@ -215,7 +215,7 @@ class _Run:
             for number, condition in enumerate(join.conditions):
                 written = condition.child if side == CHILD else condition.parent
                 key = renderer.texts(on_side(_literal(written), side).expression)
-                value = F.explode(joined(key.pieces)) if key.many else joined(key.pieces)
+                value = F.explode(join_pieces(key.pieces)) if key.many else join_pieces(key.pieces)
                 sides[side] = sides[side].withColumn(f"{side} {_KEY} {number}", value)
         on = [
             F.col(f"`{CHILD} {_KEY} {number}`") == F.col(f"`{PARENT} {_KEY} {number}`")
@@ -242,7 +242,7 @@ def _count(frame: DataFrame) -> _Counts:
     return _Counts(row[0], row[1])
 
 
-def _counted(slices: list[MappingSlice | JoinSlice]) -> list[MappingSlice | JoinSlice]:
+def _with_uncounted_sources(slices: list[MappingSlice | JoinSlice]) -> list[MappingSlice | JoinSlice]:
     """The slices, with one of its own for each source that only joins read: its rejects count too."""
     own = {each.source for each in slices if isinstance(each, MappingSlice)}
     both = [source for each in slices if isinstance(each, JoinSlice) for source in (each.child, each.parent)]

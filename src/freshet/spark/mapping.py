@@ -24,7 +24,7 @@ from freshet.rml.model import Mapping as RmlMapping
 from freshet.rml.sources import Formulation
 from freshet.spark import records
 from freshet.spark.functions import FunctionTable
-from freshet.spark.term_columns import ReferenceShape, Rendered, Renderer, fused, joined
+from freshet.spark.term_columns import ReferenceShape, Rendered, Renderer, fuse_pieces, join_pieces
 
 _UNKNOWN = ReferenceShape()
 _JSON_KINDS = (kinds.INTEGER, kinds.REAL, kinds.BOOLEAN)
@@ -82,7 +82,7 @@ def compile_mapping(
             raise UnsupportedError("a join with another source has no place in a single stream", file=mapping.file)
     formulation = mapping.triples_maps[0].source.formulation
     statements = [statement for each in slices for statement in each.triples]
-    return _compiled(
+    return _compile_statements(
         statements, wanted, blank_scope, formulation, {"": ReferenceShape(kinds=_KINDS.get(formulation, ()))}, functions
     )
 
@@ -95,7 +95,7 @@ def compile_slice(
 ) -> CompiledMapping:
     """The columns for a slice of a mapping. References of a join name their side, and so do their columns."""
     source = mapping_slice.child if isinstance(mapping_slice, JoinSlice) else mapping_slice.source
-    return _compiled(
+    return _compile_statements(
         mapping_slice.triples, wanted, blank_scope, source.formulation, shapes_of(mapping_slice), functions
     )
 
@@ -112,7 +112,7 @@ def shapes_of(
     }
 
 
-def _compiled(
+def _compile_statements(
     statements: Iterable[Statement],
     wanted: frozenset[str] | None,
     blank_scope: str,
@@ -177,7 +177,7 @@ def _text(rendered: Rendered, frame: Frame) -> Column:
         (whole,) = rendered.pieces
         assert isinstance(whole, Column)
         return F.transform(whole, lambda key: F.substring(key, len(before) + 1, F.length(key) - len(before + after)))
-    first, *rest = fused(rendered.pieces)
+    first, *rest = fuse_pieces(rendered.pieces)
     if before:
         assert isinstance(first, str)
         assert first.startswith(before)
@@ -187,7 +187,7 @@ def _text(rendered: Rendered, frame: Frame) -> Column:
         assert isinstance(last, str)
         assert last.endswith(after)
         last = last.removesuffix(after)
-    return joined((*most, last))
+    return join_pieces((*most, last))
 
 
 def _with_many(shapes: Mapping[str, ReferenceShape], many: Mapping[str, frozenset[str]]) -> dict[str, ReferenceShape]:

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from freshet.rml.mapping_slices import Statement
 from freshet.rml.model import TermMap
 from freshet.spark import records
-from freshet.spark.term_columns import Piece, Rendered, Renderer, fused, joined
+from freshet.spark.term_columns import Piece, Rendered, Renderer, fuse_pieces, join_pieces
 
 LINES = "lines"
 
@@ -41,7 +41,7 @@ class _Terms:
     """The terms of some statements. One that stands in several statements has a column of its own."""
 
     def __init__(self, statements: Iterable[Statement], renderer: Renderer) -> None:
-        used = Counter(_plain(term) for statement in statements for term in statement if term is not None)
+        used = Counter(_without_targets(term) for statement in statements for term in statement if term is not None)
         self.columns: dict[str, Column] = {}
         self.reasons: list[Column] = []
         self._rendered: dict[TermMap, Rendered] = {}
@@ -51,24 +51,24 @@ class _Terms:
                 self.reasons.append(made.reason)
             if times > 1 and any(not isinstance(piece, str) for piece in made.pieces):
                 name = f"term {len(self.columns)}"
-                self.columns[name] = joined(made.pieces)
+                self.columns[name] = join_pieces(made.pieces)
                 made = Rendered((F.col(f"`{name}`"),), made.many)
             self._rendered[term] = made
 
     def lines(self, statement: Statement) -> Column:
         """The lines of a statement: a text, or an array where a term of it is many; null where a term is missing."""
-        terms = [self._rendered[_plain(term)] for term in statement if term is not None]
+        terms = [self._rendered[_without_targets(term)] for term in statement if term is not None]
         between: list[Rendered] = []
         for term in terms:
             between += [term, Rendered((" ",))]
-        return _each_of([*between, Rendered((".",))], joined)
+        return _each_of([*between, Rendered((".",))], join_pieces)
 
 
 def _each_of(terms: list[Rendered], make: Callable[[tuple[Piece, ...]], Column]) -> Column:
     """What is made with every choice of one value of each term."""
     at = next((at for at, term in enumerate(terms) if term.many), None)
     if at is None:
-        return make(fused(tuple(piece for term in terms for piece in term.pieces)))
+        return make(fuse_pieces(tuple(piece for term in terms for piece in term.pieces)))
     (values,) = terms[at].pieces
     assert isinstance(values, Column)
     several = sum(term.many for term in terms) > 1
@@ -80,6 +80,6 @@ def _each_of(terms: list[Rendered], make: Callable[[tuple[Piece, ...]], Column])
     return F.flatten(made) if several else made
 
 
-def _plain(term: TermMap) -> TermMap:
+def _without_targets(term: TermMap) -> TermMap:
     """A term map without where its triples go."""
     return replace(term, targets=()) if term.targets else term

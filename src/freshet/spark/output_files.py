@@ -48,7 +48,7 @@ def write_output(folders: Iterable[Path], target: Target | None, format_name: st
     path = Path(target.path)
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f"{path.name}.unfinished")
-    with _packed(unfinished, path, target.compression) as packed:
+    with _open_packed(unfinished, path, target.compression) as packed:
         if codecs.lookup(target.encoding).name == "utf-8":
             _write(parts, packed, target.format)
         else:
@@ -87,7 +87,7 @@ def _write_encoded(parts: list[Path], out: IO[bytes], target: Target) -> None:
 
 
 @contextmanager
-def _packed(unfinished: Path, path: Path, compression: str) -> Iterator[IO[bytes]]:
+def _open_packed(unfinished: Path, path: Path, compression: str) -> Iterator[IO[bytes]]:
     """A file to write to that packs what is written. The same content gives the same bytes: no times, no names."""
     if compression == "none":
         with unfinished.open("wb") as out:

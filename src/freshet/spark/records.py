@@ -59,8 +59,8 @@ def json_records(
     kinded = [each for each in chosen if each in frozenset(kinds)]
     tree = path_tree([_names(each) for each in chosen])
     moment = None if time is None else TimeReference(chosen.index(time), time in wanted)
-    fields = [f"{quoted(column_name(each))} STRING" for each in chosen]
-    fields += [f"{quoted(kind_name(each))} TINYINT" for each in kinded]
+    fields = [f"{quote_name(column_name(each))} STRING" for each in chosen]
+    fields += [f"{quote_name(kind_name(each))} TINYINT" for each in kinded]
     names = [LINE, FILE, ARRIVED, REASON, TIME, *map(column_name, chosen), *map(kind_name, kinded)]
 
     def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -92,7 +92,7 @@ def _not_blank(lines: pa.Array) -> pa.Array:
     return pc.not_equal(pc.ascii_trim(lines, " "), "")
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """A column's name as it stands in SQL."""
     return "`" + name.replace("`", "``") + "`"
 
@@ -102,7 +102,7 @@ def csv_records(records: DataFrame, header: str, columns: list[str], nulls: Iter
 
     An empty field is an empty text, unless the empty text is one of those that stand for nothing.
     """
-    schema = ", ".join([f"{quoted(name)} STRING" for name in columns] + [f"{_CORRUPT} STRING"])
+    schema = ", ".join([f"{quote_name(name)} STRING" for name in columns] + [f"{_CORRUPT} STRING"])
     options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT, "escape": '"'}
     parsed = records.where(F.col(LINE) != header).withColumn(_PARSED, F.from_csv(F.col(LINE), F.lit(schema), options))
     ragged = F.when(F.col(_PARSED)[_CORRUPT].isNotNull(), F.lit(f"not a CSV record of {len(columns)} fields"))
@@ -144,16 +144,16 @@ def field(reference: Reference) -> Column:
     return F.col(field_name(reference))
 
 
-def encoded(reference: Reference) -> Column:
+def encoded_column(reference: Reference) -> Column:
     """The text of a reference as it stands in an IRI, where the records bring it."""
-    return F.col(quoted(f"{_side(reference)}encoded {reference}"))
+    return F.col(quote_name(f"{_side(reference)}encoded {reference}"))
 
 
 def field_name(reference: Reference) -> str:
     """The name of that column as it stands in SQL."""
-    return quoted(column_name(reference))
+    return quote_name(column_name(reference))
 
 
 def kind(reference: Reference) -> Column:
     """What kind of JSON value a reference has found."""
-    return F.col(quoted(kind_name(reference)))
+    return F.col(quote_name(kind_name(reference)))

@@ -51,7 +51,7 @@ SETTINGS = {
 
 
 @contextmanager
-def _filtered_errors() -> Iterator[None]:
+def _filter_errors() -> Iterator[None]:
     """What the JVM that is started here says on standard error, without stack traces and notes on its own start.
 
     FRESHET_TRACEBACK=1 lets everything through.
@@ -103,7 +103,7 @@ def spark_session(settings: Mapping[str, str] | None = None, *, master: str = "l
     builder = SparkSession.builder.master(master).appName("freshet")
     for key, value in {**SETTINGS, **given}.items():
         builder = builder.config(key, value)
-    with _filtered_errors():
+    with _filter_errors():
         spark = builder.getOrCreate()
     jvm = spark.sparkContext._jvm
     assert jvm is not None

@@ -19,7 +19,7 @@ def check_sources(spark: SparkSession, mapping: Mapping) -> None:
     sources = {each.name: each.source for each in mapping.triples_maps}
     for triples_map in mapping.triples_maps:
         asked: dict[LogicalSource, set[str]] = {triples_map.source: set()}
-        for source, reference in _asked(triples_map, sources):
+        for source, reference in _references_of_map(triples_map, sources):
             asked.setdefault(source, set()).add(reference)
         for source, references in asked.items():
             _check(spark, source, references, triples_map.name, mapping.file)
@@ -32,7 +32,9 @@ def _check(spark: SparkSession, source: LogicalSource, references: Collection[st
         raise InputError(f"the triples map {name} cannot be mapped: {error}", file=file) from None
 
 
-def _asked(triples_map: TriplesMap, sources: dict[str, LogicalSource]) -> Iterator[tuple[LogicalSource, str]]:
+def _references_of_map(
+    triples_map: TriplesMap, sources: dict[str, LogicalSource]
+) -> Iterator[tuple[LogicalSource, str]]:
     """The references of a triples map, each with the source that it is to. Subjects of parents are theirs to check."""
     own: list[TermMap] = [triples_map.subject, *triples_map.graphs]
     for pair in triples_map.pairs:
@@ -40,12 +42,12 @@ def _asked(triples_map: TriplesMap, sources: dict[str, LogicalSource]) -> Iterat
         for made in pair.objects:
             if isinstance(made, ParentObject):
                 for condition in made.conditions:
-                    yield from _in(condition.child, triples_map.source)
-                    yield from _in(condition.parent, sources[made.parent])
+                    yield from _references_of_expression(condition.child, triples_map.source)
+                    yield from _references_of_expression(condition.parent, sources[made.parent])
             else:
                 own.append(made)
     yield from ((triples_map.source, each.text) for term in own for each in references_of(term))
 
 
-def _in(expression: Expression, source: LogicalSource) -> Iterator[tuple[LogicalSource, str]]:
+def _references_of_expression(expression: Expression, source: LogicalSource) -> Iterator[tuple[LogicalSource, str]]:
     yield from ((source, each.text) for each in references_in(expression))

@@ -30,7 +30,7 @@ from freshet.spark.mapping import CompiledMapping, compile_slice
 from freshet.spark.rejects import write_rejects
 from freshet.spark.running import RunningStream
 from freshet.spark.stream_records import TimedRecords, Wanted, read_records
-from freshet.spark.term_columns import ReferenceShape, joined
+from freshet.spark.term_columns import ReferenceShape, join_pieces
 from freshet.spark.timed_lines import timed_records
 from freshet.spark.window_join import CHILD_PREFIX, PARENT_PREFIX, window_join
 
@@ -82,7 +82,7 @@ class EncodedStream:
 
         Where a source is (a folder, brokers, a host) may change; whoever moves it brings its data along.
         """
-        inputs = [_described(given) for given in self.spec.inputs]
+        inputs = [_describe_input(given) for given in self.spec.inputs]
         terms = () if self._mapping is None else self._mapping.terms
         mapping_slice = self.spec.mapping_slice
         calls = [call for term in terms for call in calls_of(term)]
@@ -236,17 +236,17 @@ class EncodedStream:
         renderer = replace(mapping.renderer, shapes={"": ReferenceShape(found.many)})  # of keys the kinds do not matter
         for number, key in enumerate(keys):
             made = renderer.texts(key)
-            text = joined(made.pieces)
+            text = join_pieces(made.pieces)
             if made.many:
                 text = F.explode_outer(F.array_distinct(text))  # a record without a key is there once, to be counted
             frame = frame.withColumn(_key_name(number), text)
         names = {records.column_name(each) for each in own} | {records.kind_name(each) for each in kinds}
-        kept = [records.quoted(name) for name in frame.columns if name in names]
+        kept = [records.quote_name(name) for name in frame.columns if name in names]
         places = [records.TIME, records.ARRIVED, records.FILE, *map(_key_name, range(len(keys)))]
         return TimedRecords(frame.select(*places, *kept), found.many & {each.text for each in own})
 
 
-def _described(given: StreamInput) -> tuple[object, ...]:
+def _describe_input(given: StreamInput) -> tuple[object, ...]:
     logical, source = given.logical_source, given.source
     topic = source.topic if isinstance(source, KafkaSource | MqttSource) else None
     cutting = None

@@ -70,10 +70,10 @@ def read_records(given: StreamInput, wanted: Wanted, reading: Reading, *, single
         documents = open_documents(given.source, reading._replace(whole_files=_takes_whole_files(given)))
         read = parse_documents(documents, given.logical_source, sorted(each.text for each in asked))
         parsed, many = read.frame, read.many
-    return TimedRecords(_timed(parsed, given, time, many), many, header)
+    return TimedRecords(_add_times(parsed, given, time, many), many, header)
 
 
-def _timed(parsed: DataFrame, given: StreamInput, time: Reference | None, many: frozenset[str]) -> DataFrame:
+def _add_times(parsed: DataFrame, given: StreamInput, time: Reference | None, many: frozenset[str]) -> DataFrame:
     """Add TIME, and the reason where there is none."""
     if time is None:
         moment: Column = F.col(records.ARRIVED)

@@ -20,7 +20,7 @@ from freshet.spark import records
 from freshet.spark.functions import LISTS, TAKES_LIST, FunctionTable
 from freshet.spark.terms import (
     IRI_PATTERN,
-    escaped,
+    escape_literal,
     percent_encoded,
     percent_encoded_ascii,
     percent_encoded_value,
@@ -85,7 +85,7 @@ class Renderer:
         several = self._several(term)
         if not several:
             return self._conditional(term, self._single(term))
-        whole = self._each(several, lambda inner: joined(inner._single(term).pieces))
+        whole = self._each(several, lambda inner: join_pieces(inner._single(term).pieces))
         wrong = self._each(several, lambda inner: _or_null(inner._single(term).reason))
         reason = F.element_at(F.filter(wrong, lambda reason: reason.isNotNull()), 1)
         safe = F.when(F.size(wrong) > 0, reason)
@@ -97,7 +97,7 @@ class Renderer:
             case Reference():
                 return self._reference(expression)
             case Template(parts):
-                return joined(tuple(part if isinstance(part, str) else self._reference(part) for part in parts))
+                return join_pieces(tuple(part if isinstance(part, str) else self._reference(part) for part in parts))
             case Call():
                 return self._call(expression)
             case Iri(value) | BlankNode(value):
@@ -161,7 +161,7 @@ class Renderer:
         if term.condition is None:
             return rendered
         holds = self._call(term.condition) == "true"
-        first, *rest = rendered.pieces if rendered.many else (joined(rendered.pieces),)
+        first, *rest = rendered.pieces if rendered.many else (join_pieces(rendered.pieces),)
         reason = None if rendered.reason is None else F.when(holds, rendered.reason)
         return Rendered((F.when(holds, first), *rest), rendered.many, reason)
 
@@ -181,24 +181,24 @@ class Renderer:
         return Rendered((before, label.otherwise(F.concat(F.lit("x"), F.hex(whole)))))
 
     def _iri(self, term: TermMap) -> Rendered:
-        pieces = fused(self._iri_pieces(term))
+        pieces = fuse_pieces(self._iri_pieces(term))
         encoded = term.type in _ENCODED and isinstance(term.expression, Template)
         absolute = isinstance(pieces[0], str) and re.match(_SCHEME, pieces[0]) is not None
         # Encoded, a colon of a value is none: before the first slash there is a scheme or there is never one.
         relative = not absolute and encoded and (not isinstance(pieces[0], str) or ":" not in pieces[0])
         if not absolute and term.base is not None:
             if relative:
-                pieces, absolute = fused((term.base, *pieces)), True
+                pieces, absolute = fuse_pieces((term.base, *pieces)), True
             else:
-                whole = joined(pieces)
+                whole = join_pieces(pieces)
                 pieces = (F.when(whole.rlike(_SCHEME), whole).otherwise(F.concat(F.lit(term.base), whole)),)
         reason = self._nested(term.expression)
         if not (absolute and encoded):
-            whole = joined(pieces)
+            whole = join_pieces(pieces)
             pattern = IRI_PATTERN if term.type in _ENCODED else _UNSAFE_PATTERN
             wrong = F.when(whole.isNotNull() & ~whole.rlike(pattern), F.concat(F.lit("not an absolute IRI: "), whole))
             reason = wrong if reason is None else F.coalesce(reason, wrong)
-        return Rendered(fused(("<", *pieces, ">")), reason=reason)
+        return Rendered(fuse_pieces(("<", *pieces, ">")), reason=reason)
 
     def _iri_pieces(self, term: TermMap) -> tuple[Piece, ...]:
         expression = term.expression
@@ -216,16 +216,16 @@ class Renderer:
                 language.isNotNull() & ~language.rlike(LANGUAGE_PATTERN), F.concat(F.lit("no language tag: "), language)
             )
             tag = language if self.nquads else F.lower(language)
-            return Rendered(fused(('"', *lexical, '"@', tag)), reason=wrong)
+            return Rendered(fuse_pieces(('"', *lexical, '"@', tag)), reason=wrong)
         if term.language is not None:
             tag_text = term.language if self.nquads else term.language.lower()
-            return Rendered(fused(('"', *lexical, f'"@{tag_text}')))
+            return Rendered(fuse_pieces(('"', *lexical, f'"@{tag_text}')))
         if isinstance(term.datatype, TermMap):
             made = self._iri(term.datatype)
-            whole = joined(made.pieces)
+            whole = join_pieces(made.pieces)
             plain = f"<{XSD}string>"
             suffix = F.when(whole == plain, F.lit("")).otherwise(F.concat(F.lit("^^"), whole))
-            return Rendered(fused(('"', *lexical, '"', suffix)), reason=made.reason)
+            return Rendered(fuse_pieces(('"', *lexical, '"', suffix)), reason=made.reason)
         datatype = term.datatype
         if datatype is None and isinstance(term.expression, Call):
             datatype = self.functions.declared(term.expression.function.value).result
@@ -234,23 +234,23 @@ class Renderer:
             return Rendered(('"', *lexical, '"', suffix), reason=self._nested(term.expression))
         reason = self._nested(term.expression)
         if datatype is None or datatype.value == XSD + "string":
-            return Rendered(fused(('"', *lexical, '"')), reason=reason)
+            return Rendered(fuse_pieces(('"', *lexical, '"')), reason=reason)
         if datatype.value == XSD + "double" and isinstance(term.expression, Reference):
             lexical = (self._double(term.expression, lexical),)
-        return Rendered(fused(('"', *lexical, f'"^^<{datatype.value}>')), reason=reason)
+        return Rendered(fuse_pieces(('"', *lexical, f'"^^<{datatype.value}>')), reason=reason)
 
     def _double(self, reference: Reference, lexical: tuple[Piece, ...]) -> Column:
         """A whole number as the canonical text of a double: 33 is 3.3E1. Other texts are as the record has them."""
         kind = self._kind(reference)
         if kind is None:
-            return joined(lexical)
+            return join_pieces(lexical)
         value = self._reference(reference)
         digits = F.ltrim(value, F.lit("-"))
         rest = F.rtrim(F.substring(digits, 2, 1 << 20), F.lit("0"))
         rest = F.when(rest == "", F.lit("0")).otherwise(rest)
         sign = F.when(value.startswith("-"), F.lit("-")).otherwise(F.lit(""))
         whole = F.concat(sign, F.left(digits, F.lit(1)), F.lit("."), rest, F.lit("E"), F.length(digits) - 1)
-        return F.when(kind == kinds.INTEGER, whole).otherwise(joined(lexical))
+        return F.when(kind == kinds.INTEGER, whole).otherwise(join_pieces(lexical))
 
     def _natural_suffix(self, reference: Reference) -> Column:
         """The type that a value of JSON or SQL has (RML's natural mapping)."""
@@ -283,8 +283,8 @@ class Renderer:
     def _escaped(self, part: Expression) -> Column:
         value = self.text(part)
         if isinstance(part, Reference) and (kind := self._kind(part)) is not None:
-            return F.when(kind.isin(*_NOT_ESCAPED), value).otherwise(escaped(value))
-        return escaped(value)
+            return F.when(kind.isin(*_NOT_ESCAPED), value).otherwise(escape_literal(value))
+        return escape_literal(value)
 
     def _reference(self, reference: Reference) -> Column:
         return self.bound[reference].text if reference in self.bound else records.field(reference)
@@ -296,7 +296,7 @@ class Renderer:
 
     def _encoded(self, reference: Reference) -> Column:
         if reference.text in self.shapes[reference.side].encoded:
-            return records.encoded(reference)
+            return records.encoded_column(reference)
         value = self._reference(reference)
         if reference in self.bound:
             encoded = percent_encoded_value(value)
@@ -324,7 +324,7 @@ class Renderer:
         return self.functions.column(call.function.value, given)
 
 
-def fused(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
+def fuse_pieces(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
     """The pieces with texts that stand beside each other as one."""
     made: list[Piece] = []
     for piece in pieces:
@@ -335,9 +335,9 @@ def fused(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
     return tuple(made) or ("",)
 
 
-def joined(pieces: tuple[Piece, ...]) -> Column:
+def join_pieces(pieces: tuple[Piece, ...]) -> Column:
     """The pieces as one text; null where one is null."""
-    columns = [F.lit(piece) if isinstance(piece, str) else piece for piece in fused(pieces)]
+    columns = [F.lit(piece) if isinstance(piece, str) else piece for piece in fuse_pieces(pieces)]
     return columns[0] if len(columns) == 1 else F.concat(*columns)
 
 

@@ -30,10 +30,10 @@ def percent_encoded(column: str) -> Column:
 
     The column is named as in SQL. Characters beyond ASCII stay. `kernels/percent.py` does the same to Arrow arrays.
     """
-    return _encoded(F.col(column), F.expr(_BY_CHARACTER.format(column)))
+    return _percent_encode(F.col(column), F.expr(_BY_CHARACTER.format(column)))
 
 
-def _encoded(value: Column, by_character: Column) -> Column:
+def _percent_encode(value: Column, by_character: Column) -> Column:
     return F.when(F.octet_length(value) == F.length(value), percent_encoded_ascii(value)).otherwise(by_character)
 
 
@@ -43,7 +43,7 @@ def percent_encoded_value(value: Column) -> Column:
     def one(character: Column) -> Column:
         return F.when(F.octet_length(character) > 1, character).otherwise(percent_encoded_ascii(character))
 
-    return _encoded(value, F.array_join(F.transform(F.split(value, F.lit("")), one), ""))
+    return _percent_encode(value, F.array_join(F.transform(F.split(value, F.lit("")), one), ""))
 
 
 def percent_encoded_ascii(value: Column) -> Column:
@@ -55,7 +55,7 @@ def percent_encoded_ascii(value: Column) -> Column:
     return encoded
 
 
-def escaped(value: Column) -> Column:
+def escape_literal(value: Column) -> Column:
     """The text of a literal as N-Triples and N-Quads write it between the quotation marks."""
     for character, escape in _ESCAPES.items():
         value = F.replace(value, F.lit(character), F.lit(escape))

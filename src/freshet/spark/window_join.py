@@ -23,7 +23,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 from freshet.rdf.errors import InputError
 from freshet.rml.join_clock import Times
 from freshet.rml.sizing import load_policy
-from freshet.rml.window_bytes import STATE_FIELDS, packed, read_table, state_of, table_bytes, values_of
+from freshet.rml.window_bytes import STATE_FIELDS, pack_batch, read_table, state_of, table_bytes, values_of
 from freshet.rml.window_state import KEY, OWN, TIE, TIME, WindowState, empty_state, take, warm
 from freshet.rml.windows import JoinWindow, WindowKind
 from freshet.spark.buckets import even_buckets
@@ -72,7 +72,7 @@ def window_join(
     share = max(window.most_waiting // buckets, 1)
     processor = _Processor(_schema(child), _schema(parent), window, lateness_ms, share)
     found = dealt.groupBy(_BUCKET).transformWithState(processor, _FOUND, "Append", "None")
-    return _unpacked(found, child, parent, time, name)
+    return _unpack_pairs(found, child, parent, time, name)
 
 
 def _check(
@@ -105,25 +105,25 @@ def _check(
 
 def _key_text(frame: DataFrame, columns: Sequence[str]) -> Column:
     """The texts of a key as one: each with its length before it, so that no two keys look the same."""
-    texts = [_quoted(frame, column).cast("string") for column in columns]
+    texts = [_quote_column(frame, column).cast("string") for column in columns]
     if len(texts) == 1:
         return texts[0]
     return F.concat(*(part for text in texts for part in (F.length(text).cast("string"), F.lit(":"), text)))
 
 
-def _quoted(frame: DataFrame, column: str) -> Column:
+def _quote_column(frame: DataFrame, column: str) -> Column:
     return F.col("`" + column.replace("`", "``") + "`")
 
 
 def _dealt(frame: DataFrame, key: Sequence[str], time: str, side: int, numbers: Sequence[int]) -> DataFrame:
     """The records of a side, packed: a row for each bucket and Arrow batch."""
     text = _key_text(frame, key)
-    columns = [_quoted(frame, column) for column in frame.columns]
+    columns = [_quote_column(frame, column) for column in frame.columns]
     bucket = F.pmod(F.xxhash64(text), F.lit(len(numbers))).cast("int")
     prepared = frame.select(
         bucket.alias(_BUCKET),
         text.alias(KEY),
-        _quoted(frame, time).cast("bigint").alias(TIME),
+        _quote_column(frame, time).cast("bigint").alias(TIME),
         F.xxhash64(*columns).alias(TIE),
         *(column.alias(f"{at}") for at, column in enumerate(columns)),
     )
@@ -131,7 +131,7 @@ def _dealt(frame: DataFrame, key: Sequence[str], time: str, side: int, numbers: 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             if len(batch):
-                yield packed(batch, side, numbers)
+                yield pack_batch(batch, side, numbers)
 
     return prepared.mapInArrow(pack, _PACKED)
 
@@ -216,7 +216,7 @@ def _beside(children: pa.Table, parents: pa.Table) -> pa.Table:
     return pa.Table.from_arrays([later, *columns], [f"{at}" for at in range(len(columns) + 1)])
 
 
-def _unpacked(found: DataFrame, child: DataFrame, parent: DataFrame, time: str, name: str) -> DataFrame:
+def _unpack_pairs(found: DataFrame, child: DataFrame, parent: DataFrame, time: str, name: str) -> DataFrame:
     """The pairs as rows; what was counted is observed on the way."""
     totals = [F.coalesce(F.sum(count), F.lit(0)).alias(count) for count in _COUNTS]
     packs = found.observe(name, *totals).where(F.col("packed").isNotNull()).select("packed")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from freshet.kernels.adjacency import enter_groups, refill, refill_filter
 from freshet.rdf.triples import Ids
-from freshet.store.mapped_files import reserved
+from freshet.store.mapped_files import reserve_array
 from freshet.store.tables_ahead import (
     SLOTS_A_WORD,
     GrowingTable,
@@ -122,8 +122,8 @@ def with_predicates(arrays: AppendedArrays, count: int, predicates: Ids) -> Appe
     """Arrays that know so many predicates and some new ones."""
     groups = arrays.groups
     if count + predicates.size > groups.known.size:
-        known = _copied(groups.known, np.zeros(_size(count + predicates.size), np.int64))
-        ends = _copied(groups.ends, np.zeros((known.size, 3), np.int64))
+        known = _copy(groups.known, np.zeros(_size(count + predicates.size), np.int64))
+        ends = _copy(groups.ends, np.zeros((known.size, 3), np.int64))
         groups = Groups(np.zeros(2 * known.size, np.int64), known, ends)
         enter_groups(known[:count].copy(), groups.slots, known, 0)
         arrays = arrays._replace(out=_with_groups(arrays.out, known.size), into=_with_groups(arrays.into, known.size))
@@ -195,13 +195,13 @@ def _grown(array: NDArray[Number], needed: int) -> NDArray[Number]:
         return array
     if needed >= _LONG:
         rows = max(_RESERVED, _size(needed))
-        room = reserved(rows * array[:1].size, array.dtype.type)
+        room = reserve_array(rows * array[:1].size, array.dtype.type)
         if room is not None:
-            return _copied(array, room.reshape(rows, *array.shape[1:]))
-    return _copied(array, np.zeros((_size(needed), *array.shape[1:]), array.dtype))
+            return _copy(array, room.reshape(rows, *array.shape[1:]))
+    return _copy(array, np.zeros((_size(needed), *array.shape[1:]), array.dtype))
 
 
-def _copied(array: NDArray[Number], longer: NDArray[Number]) -> NDArray[Number]:
+def _copy(array: NDArray[Number], longer: NDArray[Number]) -> NDArray[Number]:
     longer[: len(array)] = array
     return longer
 

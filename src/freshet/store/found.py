@@ -15,7 +15,7 @@ NO_TRIPLES = Triples(NO_IDS, NO_IDS, NO_IDS)
 NOTHING_FOUND: Found = (NO_IDS, NO_TRIPLES)
 
 
-def found_in_both(found: Found, more: Found) -> Found:
+def combine_found(found: Found, more: Found) -> Found:
     """What two parts have found that have no triple in common; of a pattern that of the first before the rest."""
     if not more[0].size:
         return found

@@ -12,7 +12,7 @@ from freshet.rdf.errors import InputError
 from freshet.rdf.triples import Ids
 from freshet.store.graph_layout import GROUPS, HEAP, ORDERS, SLOTS, Groups, read_groups
 from freshet.store.graph_manifest import Counts, Manifest, check_file, check_sizes, read_manifest
-from freshet.store.mapped_files import mapped
+from freshet.store.mapped_files import map_file
 from freshet.store.order_arrays import OrderArrays
 from freshet.store.triple_index import TripleIndex
 
@@ -58,14 +58,14 @@ class GraphDirectory:
         The files are kept open: a load that adds to the graph removes them, and they may be asked for after that.
         """
         sizes = np.array([self.counts.terms, self.counts.heap_bytes], np.int64)
-        slots = mapped(self._slots.fileno(), np.int64)
-        return DictionaryArrays(slots, mapped(self._heap.fileno(), np.uint8, _HEAP_ROOM), sizes)
+        slots = map_file(self._slots.fileno(), np.int64)
+        return DictionaryArrays(slots, map_file(self._heap.fileno(), np.uint8, _HEAP_ROOM), sizes)
 
     def graphs(self) -> Iterator[tuple[int, TripleIndex]]:
         """Each graph by the id of its name (0: the default graph) with its triples."""
         groups, directories = read_groups(self._data)
         columns = [
-            [mapped(self._data / f"{order}.{place}", np.int64) for place in ("keys", "seconds", "directory")]
+            [map_file(self._data / f"{order}.{place}", np.int64) for place in ("keys", "seconds", "directory")]
             for order in ORDERS
         ]
         for graph, first, end in groups.by_graph():

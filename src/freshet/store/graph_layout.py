@@ -28,7 +28,7 @@ from freshet.kernels.graph_files import fill_slots
 from freshet.kernels.sorted_triples import count_keys, fill_directory
 from freshet.rdf.errors import UnsupportedError
 from freshet.rdf.triples import Ids
-from freshet.store.mapped_files import mapped
+from freshet.store.mapped_files import map_file
 
 GROUPS = "groups"
 ORDERS = ("subject", "object")
@@ -80,7 +80,7 @@ def concatenate(parts: Sequence[Path], target: Path) -> None:
 
 def write_directory(folder: Path, order: str, groups: Groups) -> tuple[Ids, Ids]:
     """Make the directory of an order whose keys are there. Gives where each group's table begins, and its shift."""
-    keys = mapped(folder / f"{order}.keys", np.int64)
+    keys = map_file(folder / f"{order}.keys", np.int64)
     counts = count_keys(keys, groups.rows)
     # at least a quarter of the slots stays free, so that a search is short and comes to an end
     bits = np.array([max(1, (count + count // 3).bit_length()) for count in counts.tolist()], np.int64)
@@ -120,7 +120,7 @@ def write_slots(folder: Path, parts: Sequence[tuple[Path, Path]], heap_sizes: Se
     slots = new_file(folder / SLOTS, 2 * max(_LEAST_SLOTS, 1 << (count * 5 // 2).bit_length()))
     first = 0
     for (ids, records), size in zip(parts, heap_sizes, strict=True):
-        fill_slots(slots, mapped(ids, np.int64), mapped(records, np.int64), first)
+        fill_slots(slots, map_file(ids, np.int64), map_file(records, np.int64), first)
         first += size
         ids.unlink()
         records.unlink()

@@ -18,7 +18,7 @@ import orjson
 from freshet.kernels.graph_files import checksum
 from freshet.rdf.arrow import read_only
 from freshet.rdf.errors import InputError
-from freshet.store.mapped_files import mapped
+from freshet.store.mapped_files import map_file
 
 NAME = "manifest.json"
 FORMAT = "freshet graph"
@@ -56,7 +56,7 @@ class Manifest:
 
 def describe(path: Path) -> GraphFile:
     """A file as it is."""
-    data = mapped(path, np.uint8)
+    data = map_file(path, np.uint8)
     return GraphFile(data.size, _digits(data))
 
 

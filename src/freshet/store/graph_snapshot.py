@@ -7,7 +7,7 @@ import numpy as np
 from freshet.kernels.both_parts import find_both, probe_both
 from freshet.rdf.triples import ANY, Ids, Triples
 from freshet.store.appended_view import AppendedView
-from freshet.store.found import Column, Found, found_in_both
+from freshet.store.found import Column, Found, combine_found
 from freshet.store.triple_index import OBJECT, SUBJECT, TripleIndex
 
 _COUNT_MASK = 0xFFFFFFFF
@@ -72,7 +72,7 @@ class GraphSnapshot:
     def _probe_apart(self, subjects: Column, predicates: Column, objects: Column) -> Found:
         more = self.appended.probe(subjects, predicates, objects)
         found = self.base.probe(subjects, predicates, objects)
-        return found_in_both(found, more)
+        return combine_found(found, more)
 
     def _probe_keys(self, key: int, keys: Ids, predicate: int) -> Found:
         """The rows of many subjects or objects of a predicate."""

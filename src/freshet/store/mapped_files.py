@@ -25,7 +25,7 @@ _LIBC.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 _FAILED = ctypes.c_void_p(-1).value
 
 
-def mapped(file: Path | int, kind: type[AnyNumber], room: int = 0) -> NDArray[AnyNumber]:
+def map_file(file: Path | int, kind: type[AnyNumber], room: int = 0) -> NDArray[AnyNumber]:
     """A file's content, with room for so many bytes after it. Who writes gets a copy of the page; the file stays.
 
     Nobody should write to what is in the file; but read-only arrays are a type of their own to Numba, for which every
@@ -34,7 +34,7 @@ def mapped(file: Path | int, kind: type[AnyNumber], room: int = 0) -> NDArray[An
     """
     if isinstance(file, Path):
         with file.open("rb") as opened:
-            return mapped(opened.fileno(), kind, room)
+            return map_file(opened.fileno(), kind, room)
     size = os.fstat(file).st_size
     if not size + room:
         return np.empty(0, kind)
@@ -45,7 +45,7 @@ def mapped(file: Path | int, kind: type[AnyNumber], room: int = 0) -> NDArray[An
     return np.frombuffer(memoryview(memory), kind, count=(size + room) // np.dtype(kind).itemsize)
 
 
-def reserved(count: int, kind: type[AnyNumber]) -> NDArray[AnyNumber] | None:
+def reserve_array(count: int, kind: type[AnyNumber]) -> NDArray[AnyNumber] | None:
     """Room for so many numbers, all 0, which takes memory where it is written to; None where the system refuses."""
     size = count * np.dtype(kind).itemsize
     try:

@@ -40,7 +40,7 @@ class Repeated(NamedTuple):
         return Triples(*map(np.concatenate, zip(appended.at(rows), others, strict=True)))
 
 
-def repeated_in(elements: Elements, first_row: int, fresh_times: Ids, appended: AppendedView) -> Repeated:
+def find_repeated(elements: Elements, first_row: int, fresh_times: Ids, appended: AppendedView) -> Repeated:
     """Some elements, at least one, of a batch whose new rows begin at `first_row` and came at `fresh_times`."""
     triples = Triples(*(np.ascontiguousarray(column) for column in elements[1:]))
     rows = appended.rows_of(triples)

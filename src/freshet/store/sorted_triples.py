@@ -20,7 +20,7 @@ from freshet.kernels.sorted_triples import (
 from freshet.rdf.triples import ANY, Ids, Triples
 from freshet.store.directory import about_different, about_different_everywhere
 from freshet.store.order_arrays import OrderArrays
-from freshet.store.sorting import sorted_order
+from freshet.store.sorting import sort_order
 
 __all__ = ["OrderArrays", "SortedTriples"]
 
@@ -183,7 +183,7 @@ class SortedTriples:
                 places = np.flatnonzero(self.arrays.slots[::2])
                 groups = np.searchsorted(self.arrays.firsts >> 1, places, side="right")
                 keys = self.arrays.slots[2 * places]
-                order = sorted_order(keys, np.full(keys.size, _ALWAYS, np.int64), groups)
+                order = sort_order(keys, np.full(keys.size, _ALWAYS, np.int64), groups)
                 self._groups_of_keys = SortedTriples(order, SUBJECT)
         return self._groups_of_keys
 

@@ -21,12 +21,12 @@ from freshet.store.order_arrays import OrderArrays
 _ROWS_TOGETHER = 1 << 20
 
 
-def sorted_order(keys: Ids, predicates: Ids, seconds: Ids) -> OrderArrays:
+def sort_order(keys: Ids, predicates: Ids, seconds: Ids) -> OrderArrays:
     """Triples in the order of predicate, key, second place. A triple that stands twice in the columns counts once."""
-    return _with_directory(*sorted_columns(keys, predicates, seconds))
+    return _with_directory(*sort_columns(keys, predicates, seconds))
 
 
-def sorted_columns(keys: Ids, predicates: Ids, seconds: Ids) -> tuple[Ids, Ids, Ids, Ids]:
+def sort_columns(keys: Ids, predicates: Ids, seconds: Ids) -> tuple[Ids, Ids, Ids, Ids]:
     """The same without the directory: predicates, bounds, keys, seconds."""
     groups = _sorted_terms(predicates)
     numbers = _ranks(groups, predicates)

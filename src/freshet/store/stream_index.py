@@ -25,7 +25,7 @@ from freshet.kernels.window_rows import (
 from freshet.rdf.elements import Elements
 from freshet.rdf.triples import Ids
 from freshet.store.appended_view import OBJECT, SUBJECT, AppendedView
-from freshet.store.repeated import Repeated, repeated_in
+from freshet.store.repeated import Repeated, find_repeated
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -72,7 +72,7 @@ class StreamIndex:
         times = np.ascontiguousarray(elements.times[fresh])
         first = appended.rows - times.size
         if not fresh.all():
-            again = repeated_in(Elements(*(column[~fresh] for column in elements)), first, times, appended)
+            again = find_repeated(Elements(*(column[~fresh] for column in elements)), first, times, appended)
             repeated = (*repeated, again) if again else repeated
         for start in range(0, times.size, MOST_ROWS):
             self._enter(times[start : start + MOST_ROWS], first + start, appended)
@@ -136,13 +136,13 @@ class StreamIndex:
             return before
         batches = before.batches.copy()
         tables, lengths = 2 * batches[:, SIZE], batches[:, RUNS]
-        new_slots, batches[:, TABLES] = _packed(before.slots, batches[:, TABLES], tables, slots)
-        new_runs, batches[:, AT] = _packed(before.runs, batches[:, AT], lengths, runs)
+        new_slots, batches[:, TABLES] = _pack(before.slots, batches[:, TABLES], tables, slots)
+        new_runs, batches[:, AT] = _pack(before.runs, batches[:, AT], lengths, runs)
         self._slots_used, self._runs_used = int(tables.sum()), int(lengths.sum())
         return IndexedBatches(batches, new_slots, new_runs, before.repeated)
 
 
-def _packed(array: NDArray[Number], starts: Ids, lengths: Ids, more: int) -> tuple[NDArray[Number], Ids]:
+def _pack(array: NDArray[Number], starts: Ids, lengths: Ids, more: int) -> tuple[NDArray[Number], Ids]:
     """Pieces of an array side by side in a new one with room for twice as much, and where they begin there."""
     begins = np.cumsum(lengths) - lengths
     packed = np.zeros(2 * (int(lengths.sum()) + more), array.dtype)

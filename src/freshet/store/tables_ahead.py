@@ -13,7 +13,7 @@ import numpy as np
 
 from freshet.kernels.adjacency_ahead import enter_keys, enter_triples, move_slots
 from freshet.rdf.triples import Ids
-from freshet.store.mapped_files import reserved
+from freshet.store.mapped_files import reserve_array
 
 SLOTS_A_WORD = 16  # four bits of the filter a slot
 _SMALL = 1 << 14  # slots that are entered anew in no time
@@ -36,7 +36,7 @@ class TableAhead:
     def __init__(self, smaller: Ids, below: int, *, filtered: bool) -> None:
         """All numbers below one are in the smaller table, and stay where they are."""
         shards, size = smaller.shape
-        room = reserved(2 * smaller.size, np.int64)
+        room = reserve_array(2 * smaller.size, np.int64)
         self.table = (np.zeros(2 * smaller.size, np.int64) if room is None else room).reshape(shards, 2 * size)
         self.filter = np.zeros(self.table.size // SLOTS_A_WORD if filtered else 0, np.int64)
         self._smaller = smaller

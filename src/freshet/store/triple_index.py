@@ -11,7 +11,7 @@ from freshet.store.found import Column
 from freshet.store.order_arrays import OrderArrays
 from freshet.store.predicate_rows import PredicateRows
 from freshet.store.sorted_triples import SortedTriples
-from freshet.store.sorting import other_order, sorted_order
+from freshet.store.sorting import other_order, sort_order
 
 SUBJECT, PREDICATE, OBJECT = range(3)
 _COUNT_MASK = 0xFFFFFFFF
@@ -124,7 +124,7 @@ class TripleIndex:
         if self._given is None:
             return other_order(self._orders[OBJECT - key].arrays)
         given = _together(self._given)
-        return sorted_order(given[key], given.predicates, given[OBJECT - key])
+        return sort_order(given[key], given.predicates, given[OBJECT - key])
 
 
 def _together(parts: tuple[Triples, ...]) -> Triples:

@@ -7,7 +7,7 @@ import numpy as np
 from freshet.kernels.window_rows import IN, OUT, probe_window, rows_in_window, scan_window
 from freshet.rdf.triples import ANY, Ids, Triples
 from freshet.store.appended_view import OBJECT, SUBJECT, AppendedView
-from freshet.store.found import NO_IDS, NO_TRIPLES, Column, Found, found_in_both
+from freshet.store.found import NO_IDS, NO_TRIPLES, Column, Found, combine_found
 from freshet.store.stream_index import IndexedBatches
 from freshet.store.triple_index import TripleIndex
 
@@ -47,15 +47,15 @@ class WindowReader:
         """Every match of many patterns, with the number of the pattern, in the order of the patterns."""
         found = self._probe_rows(subjects, predicates, objects)
         more = self._others.probe(subjects, predicates, objects)
-        return found_in_both(found, more)
+        return combine_found(found, more)
 
     def _probe_rows(self, subjects: Column, predicates: Column, objects: Column) -> Found:
         if isinstance(subjects, np.ndarray):
             numbers, rows = self._probe_keys(SUBJECT, subjects, predicates)
-            return _only(objects, OBJECT, numbers, self._appended.at(rows))
+            return _select_wanted(objects, OBJECT, numbers, self._appended.at(rows))
         if isinstance(objects, np.ndarray):
             numbers, rows = self._probe_keys(OBJECT, objects, predicates)
-            return _only(subjects, SUBJECT, numbers, self._appended.at(rows))
+            return _select_wanted(subjects, SUBJECT, numbers, self._appended.at(rows))
         assert isinstance(predicates, np.ndarray), "one of the places is a column"
         if subjects != ANY:
             return self._probe_rows(np.full(predicates.size, subjects, np.int64), predicates, objects)
@@ -110,7 +110,7 @@ class WindowReader:
         return Triples(*(column[~indexed] for column in others))
 
 
-def _only(wanted: Column, place: int, numbers: Ids, found: Triples) -> Found:
+def _select_wanted(wanted: Column, place: int, numbers: Ids, found: Triples) -> Found:
     """The triples that have what is wanted at a place."""
     if not isinstance(wanted, np.ndarray) and wanted == ANY:
         return numbers, found

@@ -27,7 +27,7 @@ from freshet.algebra.expressions import (
 )
 from freshet.algebra.nodes import BGP
 from freshet.expressions import evaluate as native
-from freshet.expressions.evaluate import evaluate, unsupported
+from freshet.expressions.evaluate import evaluate, unsupported_reason
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import RDF_LANG_STRING, XSD, XSD_STRING, BlankNode, Iri, Literal, Term
 from freshet.rdf.values import numbers
@@ -367,15 +367,18 @@ def test_what_a_filter_computes_stays_out_of_the_dictionary(left: list[Term], ri
 
 def test_what_is_not_supported_is_named() -> None:
     unknown = Call("urn:f", (A,))
-    assert unsupported(unknown) == "the function <urn:f>"
-    assert unsupported(Not(And(A, Compare("=", unknown, B)))) == "the function <urn:f>"
-    assert unsupported(In(A, (B, Arithmetic("+", B, unknown)))) == "the function <urn:f>"
-    assert unsupported(Negate(Call(XSD + "integer", (A,)))) is None
-    assert unsupported(Call("STRLEN", (Call("NOW", ()),))) == "the function NOW"
-    assert unsupported(Or(A, Exists(BGP(())))) == "EXISTS"
-    assert unsupported(Call("IF", (Exists(BGP(()), negated=True), A, B))) == "NOT EXISTS"
-    assert unsupported(Aggregate("SUM", A)) == "the aggregate SUM inside an expression"
-    assert unsupported(And(Call("BOUND", (A,)), Compare("<", Arithmetic("*", A, B), Constant(Literal("x"))))) is None
+    assert unsupported_reason(unknown) == "the function <urn:f>"
+    assert unsupported_reason(Not(And(A, Compare("=", unknown, B)))) == "the function <urn:f>"
+    assert unsupported_reason(In(A, (B, Arithmetic("+", B, unknown)))) == "the function <urn:f>"
+    assert unsupported_reason(Negate(Call(XSD + "integer", (A,)))) is None
+    assert unsupported_reason(Call("STRLEN", (Call("NOW", ()),))) == "the function NOW"
+    assert unsupported_reason(Or(A, Exists(BGP(())))) == "EXISTS"
+    assert unsupported_reason(Call("IF", (Exists(BGP(()), negated=True), A, B))) == "NOT EXISTS"
+    assert unsupported_reason(Aggregate("SUM", A)) == "the aggregate SUM inside an expression"
+    assert (
+        unsupported_reason(And(Call("BOUND", (A,)), Compare("<", Arithmetic("*", A, B), Constant(Literal("x")))))
+        is None
+    )
 
 
 def test_ill_typed_booleans_are_false() -> None:

@@ -13,7 +13,7 @@ from expression_rows import CONTEXT, NOW, Row, agree, expression_of, freshet_val
 from freshet.algebra.expressions import Exists
 from freshet.algebra.nodes import BGP
 from freshet.expressions.context import Context
-from freshet.expressions.evaluate import evaluate, unsupported
+from freshet.expressions.evaluate import evaluate, unsupported_reason
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import RDF_LANG_STRING, BlankNode, Iri, Literal, Term
 from oxigraph_expressions import IRIS, STRINGS, TERMS, typed
@@ -149,8 +149,8 @@ def test_exists_asks_the_context() -> None:
     assert freshet_values(Exists(BGP(())), two, context) == [TRUE, FALSE]
     assert freshet_values(Exists(BGP(()), negated=True), two, context) == [FALSE, TRUE]
     assert asked == [(False, ["a"], 2), (True, ["a"], 2)]
-    assert unsupported(Exists(BGP(())), context) is None
-    assert unsupported(Exists(BGP(())), CONTEXT) == "EXISTS"
+    assert unsupported_reason(Exists(BGP(())), context) is None
+    assert unsupported_reason(Exists(BGP(())), CONTEXT) == "EXISTS"
     with pytest.raises(NotImplementedError):
         freshet_values(Exists(BGP(())), two)
 
@@ -158,7 +158,7 @@ def test_exists_asks_the_context() -> None:
 def test_what_changes_each_time_needs_a_context() -> None:
     for text in ("NOW()", "RAND()", "UUID()", "STRUUID()", "BNODE()", "BNODE('x')"):
         name = text.partition("(")[0]
-        assert unsupported(expression_of(f"STR({text})")) == f"the function {name}"
-        assert unsupported(expression_of(f"STR({text})"), CONTEXT) is None
+        assert unsupported_reason(expression_of(f"STR({text})")) == f"the function {name}"
+        assert unsupported_reason(expression_of(f"STR({text})"), CONTEXT) is None
         with pytest.raises(NotImplementedError):
             freshet_values(text, context=None)

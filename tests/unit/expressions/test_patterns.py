@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from expression_rows import agree, freshet_values, value
 from freshet.expressions.context import go_on
-from freshet.expressions.patterns import compiled
+from freshet.expressions.patterns import compile_regex
 from freshet.expressions.timed_regex import TimedRegex
 from freshet.rdf.terms import RDF_LANG_STRING, Literal, Term
 from oxigraph_expressions import typed
@@ -35,7 +35,7 @@ def test_regex_as_oxigraph(rows: list[tuple[Literal]], pattern: str, flags: str)
 def test_replace_as_oxigraph(rows: list[tuple[Literal]], pattern: str, replacement: str) -> None:
     """A pattern that may match nothing is an error, which oxigraph does not find."""
     call = f'REPLACE(?a, "{pattern}", "{replacement}")'
-    regex = compiled(pattern.replace("\\\\", "\\"), "")
+    regex = compile_regex(pattern.replace("\\\\", "\\"), "")
     assert regex is not None
     if regex.takes_nothing:
         assert freshet_values(call, rows) == [None] * len(rows)
@@ -78,7 +78,7 @@ def test_replace_as_oxigraph(rows: list[tuple[Literal]], pattern: str, replaceme
     ],
 )
 def test_patterns_of_xpath(pattern: str, flags: str, text: str, matches: bool) -> None:
-    regex = compiled(pattern, flags)
+    regex = compile_regex(pattern, flags)
     assert regex is not None
     assert regex.found_in(text, go_on) == matches
 
@@ -109,13 +109,13 @@ def test_patterns_of_xpath(pattern: str, flags: str, text: str, matches: bool) -
     ],
 )
 def test_what_is_no_pattern_is_an_error(pattern: str) -> None:
-    assert compiled(pattern, "") is None
+    assert compile_regex(pattern, "") is None
 
 
 @given(st.text("ab[](){}\\^$.|?*+-:=!<P123,dpiL ", max_size=12), st.sampled_from(["", "i", "x", "m", "s"]))
 @settings(max_examples=300, deadline=None)
 def test_no_pattern_raises(pattern: str, flags: str) -> None:
-    regex = compiled(pattern, flags)
+    regex = compile_regex(pattern, flags)
     assert regex is None or isinstance(regex, TimedRegex)
 
 

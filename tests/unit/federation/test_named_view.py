@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from freshet.algebra.nodes import Node, Service
-from freshet.federation.named_view import numbered
+from freshet.federation.named_view import number_endpoints
 from freshet.syntax.parser import parse_query
 
 
@@ -38,10 +38,10 @@ def pattern(text: str) -> Node:
     ],
 )
 def test_which_patterns_are_one(one: str, other: str, same: bool) -> None:
-    assert (numbered(pattern(one))[0] == numbered(pattern(other))[0]) is same
+    assert (number_endpoints(pattern(one))[0] == number_endpoints(pattern(other))[0]) is same
 
 
 def test_names_are_in_the_order_of_the_numbers() -> None:
-    found, names = numbered(pattern("?user <p:> ?n OPTIONAL { ?n <q:> ?user . ?n <r:> ?other }"))
+    found, names = number_endpoints(pattern("?user <p:> ?n OPTIONAL { ?n <q:> ?user . ?n <r:> ?other }"))
     assert names == ("user", "n", "other")
-    assert numbered(found) == (found, ("v0", "v1", "v2"))
+    assert number_endpoints(found) == (found, ("v0", "v1", "v2"))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from freshet.rml.join_clock import NEVER, JoinClock, Times, moved
+from freshet.rml.join_clock import NEVER, JoinClock, Times, advance_clock
 
 
 def after(*batches: tuple[int, int], lateness: int = 0, silent: int = 100) -> JoinClock:
     clock = JoinClock()
     for batch in batches:
-        clock = moved(clock, Times(*batch), lateness, silent)
+        clock = advance_clock(clock, Times(*batch), lateness, silent)
     return clock
 
 
@@ -45,4 +45,4 @@ def test_a_side_that_comes_back_is_waited_for_again_if_it_is_not_late() -> None:
 
 def test_it_never_goes_back() -> None:
     clock = after((100, 100))
-    assert moved(clock, Times(40, 50), 0, 100).reached == 100
+    assert advance_clock(clock, Times(40, 50), 0, 100).reached == 100

@@ -9,8 +9,8 @@ from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import InputError
 from freshet.rdf.terms import BlankNode, Iri, Literal, Term
-from freshet.runtime.checkpoint_segments import GraphRows, merged, read_segment, write_segments
-from freshet.runtime.packed_elements import packed, unpacked
+from freshet.runtime.checkpoint_segments import GraphRows, merge_segments, read_segment, write_segments
+from freshet.runtime.packed_elements import pack_elements, unpack_elements
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 
@@ -58,7 +58,7 @@ def test_merging_keeps_each_triple_once_at_its_earliest_time(tmp_path):
     random, dictionary = Random(5), Dictionary()
     parts = [rows(random, dictionary, 200) for _ in range(3)]
     segments = [each for at, part in enumerate(parts) for each in write_segments(tmp_path, at, part, dictionary)]
-    (whole,) = merged(tmp_path, 9, segments, dictionary)
+    (whole,) = merge_segments(tmp_path, 9, segments, dictionary)
     earliest: dict[tuple, int] = {}
     for time, *triple in (row for part in parts for row in decoded(part, dictionary)):
         earliest[tuple(triple)] = min(time, earliest.get(tuple(triple), time))
@@ -72,9 +72,9 @@ def test_merging_keeps_each_triple_once_at_its_earliest_time(tmp_path):
 def test_packed_elements_come_back(hash_bits, count):
     random, dictionary = Random(7), Dictionary(hash_bits)
     wanted = rows(random, dictionary, count)
-    header, body = packed(Elements(*wanted[1:]), dictionary)
+    header, body = pack_elements(Elements(*wanted[1:]), dictionary)
     other = crowded(hash_bits)
-    found = unpacked(header, b"".join(body), other)
+    found = unpack_elements(header, b"".join(body), other)
     columns = [other.decode_many(column) for column in found[1:]]
     assert found.times.tolist() == wanted.times.tolist()
     assert columns == [dictionary.decode_many(column) for column in wanted[2:]]
@@ -83,4 +83,4 @@ def test_packed_elements_come_back(hash_bits, count):
 def test_an_id_that_is_nobodys_is_refused():
     one = np.array([1], np.int64)
     with pytest.raises(InputError, match="the id 1, which no term has"):
-        packed(Elements(one, one, one, one), Dictionary())
+        pack_elements(Elements(one, one, one, one), Dictionary())

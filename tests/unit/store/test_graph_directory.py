@@ -14,7 +14,7 @@ from freshet.rdf.terms import Iri
 from freshet.runtime.session import Session
 from freshet.spark.bulk_load import load_files
 from freshet.store.graph_directory import GraphDirectory
-from freshet.store.mapped_files import is_mapped, mapped
+from freshet.store.mapped_files import is_mapped, map_file
 from tasks_here import TasksHere
 
 DATA = """<http://example.org/a> <http://example.org/knows> <http://example.org/b> .
@@ -159,11 +159,11 @@ def test_sweeping_keeps_the_terms_of_the_directory(graph):
 def test_what_is_written_to_a_map_stays_in_it(tmp_path):
     path = tmp_path / "numbers"
     np.arange(1_000).tofile(path)
-    array = mapped(path, np.int64, room=8_000)
+    array = map_file(path, np.int64, room=8_000)
     assert array.size == 2_000
     array[0] = array[-1] = 7
     assert np.fromfile(path, np.int64).tolist() == list(range(1_000))
     assert is_mapped(array[5:])
     assert not is_mapped(array.copy())
     (tmp_path / "empty").touch()
-    assert mapped(tmp_path / "empty", np.int64).size == 0
+    assert map_file(tmp_path / "empty", np.int64).size == 0

@@ -10,7 +10,7 @@ from freshet.rdf.elements import Elements
 from freshet.rdf.triples import ANY
 from freshet.store import appended_arrays, tables_ahead
 from freshet.store.dataset import DatasetSnapshot, StoredDataset
-from freshet.store.mapped_files import is_mapped, reserved
+from freshet.store.mapped_files import is_mapped, reserve_array
 from freshet.store.tables_ahead import GrowingTable, TableAhead
 from naive_triples import Triple, naive_match, rows
 
@@ -52,7 +52,7 @@ def test_growing(monkeypatch: pytest.MonkeyPatch, shards: int, sizes: tuple[int,
     monkeypatch.setattr(appended_arrays, "_RESERVED", 1 << 12)
     if refused:
         for module in (tables_ahead, appended_arrays):
-            monkeypatch.setattr(module, "reserved", lambda count, kind: None)
+            monkeypatch.setattr(module, "reserve_array", lambda count, kind: None)
     taken: list[TableAhead | None] = []
     real = GrowingTable.take
     monkeypatch.setattr(GrowingTable, "take", lambda *given: taken.append(real(*given)) or taken[-1])
@@ -95,7 +95,7 @@ def test_the_next_table_is_ready_in_time(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_what_is_reserved_is_empty_and_takes_part_in_no_sweep() -> None:
-    room = reserved(1 << 20, np.int64)
+    room = reserve_array(1 << 20, np.int64)
     assert room is not None
     assert not room.any()
     room[5] = 7

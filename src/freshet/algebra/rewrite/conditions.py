@@ -41,7 +41,7 @@ def conjunction(conditions: list[Expression]) -> Expression:
     return And(conjunction(conditions[:middle]), conjunction(conditions[middle:]))
 
 
-def mentioned(part: object) -> set[Variable]:
+def mentioned_variables(part: object) -> set[Variable]:
     """All variables in an expression or a pattern, those inside EXISTS and sub-selects too."""
     return {each for each in _parts(part) if isinstance(each, Variable)}
 

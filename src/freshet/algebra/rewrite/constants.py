@@ -54,7 +54,7 @@ def is_error(expression: Expression) -> bool:
             return False
 
 
-def compared(symbol: str, left: Term, right: Term) -> Constant | None:
+def fold_comparison(symbol: str, left: Term, right: Term) -> Constant | None:
     """A comparison of two constants (17.3), or None where it is an error or not known here."""
     if symbol in ("=", "!=") and (isinstance(left, Iri) or isinstance(right, Iri)):
         if not isinstance(left, BlankNode) and not isinstance(right, BlankNode):
@@ -68,7 +68,7 @@ def compared(symbol: str, left: Term, right: Term) -> Constant | None:
     return boolean(_COMPARISONS[symbol](one, other))
 
 
-def computed(symbol: str, left: Term, right: Term) -> Constant | None:
+def fold_arithmetic(symbol: str, left: Term, right: Term) -> Constant | None:
     """Sums, differences and products of whole numbers; quotients are decimals, whose form is left to the evaluator."""
     if symbol not in _ARITHMETIC or not isinstance(left, Literal) or not isinstance(right, Literal):
         return None
@@ -76,7 +76,7 @@ def computed(symbol: str, left: Term, right: Term) -> Constant | None:
     return None if one is None or other is None else whole_number(_ARITHMETIC[symbol](one, other))
 
 
-def negated(term: Term) -> Constant | None:
+def fold_negation(term: Term) -> Constant | None:
     """`-term` of a whole number."""
     value = _integer(term) if isinstance(term, Literal) else None
     return None if value is None else whole_number(-value)
@@ -87,7 +87,7 @@ def whole_number(value: int) -> Constant | None:
     return Constant(Literal(str(value), XSD_INTEGER)) if abs(value) < _GREATEST else None
 
 
-def called(call: Call, terms: tuple[Term, ...]) -> Constant | None:
+def fold_call(call: Call, terms: tuple[Term, ...]) -> Constant | None:
     """A function of constants: tests of terms, and functions of simple strings (17.4)."""
     match call.function, terms:
         case "SAMETERM", (left, right):

@@ -21,12 +21,12 @@ from freshet.algebra.rewrite.constants import (
     FALSE,
     TRUE,
     boolean,
-    called,
-    compared,
-    computed,
     effective_boolean_value,
+    fold_arithmetic,
+    fold_call,
+    fold_comparison,
+    fold_negation,
     is_error,
-    negated,
 )
 from freshet.algebra.rewrite.walk import with_expressions, with_operands
 from freshet.algebra.scope import variables_in_scope
@@ -86,11 +86,11 @@ def _fold(expression: Expression) -> Expression:
     expression = with_operands(expression, _fold)
     match expression:
         case Compare(symbol, Constant(left), Constant(right)):
-            return compared(symbol, left, right) or expression
+            return fold_comparison(symbol, left, right) or expression
         case Arithmetic(symbol, Constant(left), Constant(right)):
-            return computed(symbol, left, right) or expression
+            return fold_arithmetic(symbol, left, right) or expression
         case Negate(Constant(term)):
-            return negated(term) or expression
+            return fold_negation(term) or expression
         case Not(operand):
             value = effective_boolean_value(operand)
             return expression if value is None else boolean(not value)
@@ -109,7 +109,7 @@ def _fold(expression: Expression) -> Expression:
             return first
         case Call(_, arguments) if arguments:
             terms = tuple(each.term for each in arguments if isinstance(each, Constant))
-            return (len(terms) == len(arguments) and called(expression, terms)) or expression
+            return (len(terms) == len(arguments) and fold_call(expression, terms)) or expression
         case Exists(Values(_, ()), is_negated):
             return boolean(is_negated)
         case Exists(BGP(()), is_negated):
@@ -134,7 +134,9 @@ def _fold_logic(expression: Expression, left: Expression, right: Expression, *, 
 
 def _fold_in(expression: In, term: Term) -> Expression:
     """`IN` is a chain of `=` with `||`: one that is true decides, all must be known to be false."""
-    equal = [compared("=", term, each.term) if isinstance(each, Constant) else None for each in expression.choices]
+    equal = [
+        fold_comparison("=", term, each.term) if isinstance(each, Constant) else None for each in expression.choices
+    ]
     if TRUE in equal:
         return boolean(not expression.negated)
     return boolean(expression.negated) if all(each == FALSE for each in equal) else expression

@@ -26,7 +26,7 @@ def merge_patterns(node: Node) -> Node:
     """
     if not isinstance(node, Join) or not isinstance(node.right, Join | BGP | Graph | Window):
         return node
-    parts = joined_parts(node)
+    parts = join_operands(node)
     merged = merge_parts(parts)
     return node if len(merged) == len(parts) else join_parts(merged)
 
@@ -44,7 +44,7 @@ def merge_parts(parts: list[Node]) -> list[Node]:
     return merged
 
 
-def joined_parts(node: Node) -> list[Node]:
+def join_operands(node: Node) -> list[Node]:
     """The parts of a chain of joins, from left to right."""
     parts: list[Node] = []
     waiting = [node]

@@ -21,7 +21,7 @@ from freshet.algebra.nodes import (
     Union,
     Window,
 )
-from freshet.algebra.rewrite.conditions import conjunction, conjuncts, has_exists, is_volatile, mentioned
+from freshet.algebra.rewrite.conditions import conjunction, conjuncts, has_exists, is_volatile, mentioned_variables
 from freshet.algebra.scope import variables_in_scope
 
 
@@ -72,7 +72,7 @@ def _negated(optional: LeftJoin, variable: Variable) -> Node | None:
     if condition is not None and (has_exists(condition) or is_volatile(condition)):
         return None
     matched = right if condition is None else Filter(condition, right)
-    decided = condition is None or not (mentioned(condition) - certain) & within
+    decided = condition is None or not (mentioned_variables(condition) - certain) & within
     if decided and not certain.isdisjoint(certainly_bound(left)):
         return Minus(left, matched)
     return Filter(Exists(matched, negated=True), left) if _takes_solutions(right) else None
@@ -90,7 +90,7 @@ def _takes_solutions(node: Node) -> bool:
         case Graph(_, child) | Window(_, child):
             return _takes_solutions(child)
         case Filter(condition, child):
-            closed = not has_exists(condition) and mentioned(condition) <= certainly_bound(child)
+            closed = not has_exists(condition) and mentioned_variables(condition) <= certainly_bound(child)
             return closed and _takes_solutions(child)
         case _:
             return False

@@ -21,7 +21,7 @@ from freshet.algebra.nodes import (
     Union,
     Values,
 )
-from freshet.algebra.rewrite.merge_patterns import LONGEST_CHAIN, join_parts, joined_parts
+from freshet.algebra.rewrite.merge_patterns import LONGEST_CHAIN, join_operands, join_parts
 from freshet.algebra.rewrite.walk import with_children
 from freshet.algebra.scope import variables_in_scope
 from freshet.algebra.statistics import Place, Statistics
@@ -51,7 +51,7 @@ def order_joins(node: Node, statistics: Statistics) -> Node:
         return _order_triples(node, statistics)
     if not isinstance(node, Join):
         return with_children(node, lambda child: order_joins(child, statistics))
-    parts = [order_joins(part, statistics) for part in joined_parts(node)]
+    parts = [order_joins(part, statistics) for part in join_operands(node)]
     if len(parts) > LONGEST_CHAIN:
         return join_parts(parts)
     scopes = [set(variables_in_scope(part)) for part in parts]

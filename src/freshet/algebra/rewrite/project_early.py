@@ -25,7 +25,7 @@ from freshet.algebra.nodes import (
     Values,
     Window,
 )
-from freshet.algebra.rewrite.conditions import mentioned
+from freshet.algebra.rewrite.conditions import mentioned_variables
 from freshet.algebra.scope import variables_in_scope
 
 _BARE = (BGP, PathPattern, Values)
@@ -54,19 +54,19 @@ def project_early(node: Node, needed: set[Variable]) -> Node:
         case Slice(child):
             return _below(node, child, needed)
         case OrderBy(child, conditions):
-            return _below(node, child, needed | mentioned(conditions))
+            return _below(node, child, needed | mentioned_variables(conditions))
         case Filter(condition, child):
-            return _below(node, child, needed | mentioned(condition))
+            return _below(node, child, needed | mentioned_variables(condition))
         case Extend(child, variable, expression):
             if variable not in needed:
                 return project_early(child, needed)
-            return _below(node, child, needed | mentioned(expression))
+            return _below(node, child, needed | mentioned_variables(expression))
         case Group(child, keys):
             return _group(node, child, keys, needed)
         case Graph(name, child):
-            return _below(node, child, needed | mentioned(name))
+            return _below(node, child, needed | mentioned_variables(name))
         case Window(name, child, stream):
-            return _below(node, child, needed | mentioned((name, stream)))
+            return _below(node, child, needed | mentioned_variables((name, stream)))
         case Union(left, right):
             return _sides(node, project_early(left, needed), project_early(right, needed))
         case Join(left, right) | LeftJoin(left, right) | Minus(left, right):
@@ -97,7 +97,11 @@ def _group(node: Group, child: Node, keys: tuple[Variable, ...], needed: set[Var
     used = tuple(pair for pair in node.aggregates if pair[0] in needed)
     aggregates = used if used or keys else node.aggregates[:1]  # a group of everything is there for its one row
     whole = any(each.operand is None and each.distinct for _, each in aggregates)
-    asked = set(variables_in_scope(child)) if whole else {*keys, *mentioned(tuple(each for _, each in aggregates))}
+    asked = (
+        set(variables_in_scope(child))
+        if whole
+        else {*keys, *mentioned_variables(tuple(each for _, each in aggregates))}
+    )
     narrowed = _narrowed(project_early(child, asked), asked)
     same = narrowed is child and len(aggregates) == len(node.aggregates)
     return node if same else Group(narrowed, keys, aggregates)
@@ -108,7 +112,7 @@ def _joined(node: Join | LeftJoin | Minus, left: Node, right: Node, needed: set[
     shared = left_scope & right_scope
     asked = needed | shared
     if isinstance(node, LeftJoin) and node.condition is not None:
-        asked = asked | mentioned(node.condition)
+        asked = asked | mentioned_variables(node.condition)
     return _sides(
         node,
         _side(left, left_scope & asked),

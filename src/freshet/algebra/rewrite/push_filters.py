@@ -24,7 +24,7 @@ from freshet.algebra.nodes import (
     Union,
     Window,
 )
-from freshet.algebra.rewrite.conditions import conjunction, conjuncts, has_exists, is_volatile, mentioned
+from freshet.algebra.rewrite.conditions import conjunction, conjuncts, has_exists, is_volatile, mentioned_variables
 from freshet.algebra.scope import variables_in_scope
 
 
@@ -50,11 +50,11 @@ def push_filters(node: Node) -> Node:
     """
     match node:
         case Filter(condition, child):
-            return _filtered([_Condition.of(each) for each in conjuncts(condition)], child)
+            return _add_filters([_Condition.of(each) for each in conjuncts(condition)], child)
         case LeftJoin(left, right, Expression() as condition):
             conditions = [_Condition.of(each) for each in conjuncts(condition)]
-            pushed, kept = _parted(conditions, _deciding(right, left))
-            return LeftJoin(left, _filtered(pushed, right), _all(kept)) if pushed else node
+            pushed, kept = _partition(conditions, _deciding(right, left))
+            return LeftJoin(left, _add_filters(pushed, right), _all(kept)) if pushed else node
         case _:
             return node
 
@@ -69,36 +69,36 @@ class _Condition(NamedTuple):
 
     @classmethod
     def of(cls, expression: Expression) -> _Condition:
-        return cls(expression, mentioned(expression), has_exists(expression), is_volatile(expression))
+        return cls(expression, mentioned_variables(expression), has_exists(expression), is_volatile(expression))
 
 
-def _filtered(conditions: list[_Condition], node: Node) -> Node:
+def _add_filters(conditions: list[_Condition], node: Node) -> Node:
     """The node under the conditions, each as far below as it may go."""
     if not conditions:
         return node
     kept: list[_Condition]
     match node:
         case Filter(condition, child):
-            return _filtered([*map(_Condition.of, conjuncts(condition)), *conditions], child)
+            return _add_filters([*map(_Condition.of, conjuncts(condition)), *conditions], child)
         case Join(left, right):
             in_left, in_right = _deciding(left, right), _deciding(right, left)
-            to_left, _ = _parted(conditions, in_left)
+            to_left, _ = _partition(conditions, in_left)
             # a dear or constant condition on one side is enough
-            to_right, _ = _parted(conditions, lambda each: in_right(each) and not (_is_once(each) and in_left(each)))
-            _, kept = _parted(conditions, lambda each: in_left(each) or in_right(each))
-            node = Join(_filtered(to_left, left), _filtered(to_right, right))
+            to_right, _ = _partition(conditions, lambda each: in_right(each) and not (_is_once(each) and in_left(each)))
+            _, kept = _partition(conditions, lambda each: in_left(each) or in_right(each))
+            node = Join(_add_filters(to_left, left), _add_filters(to_right, right))
         case LeftJoin(left, right, test):
-            pushed, kept = _parted(conditions, _deciding(left, right))
-            node = LeftJoin(_filtered(pushed, left), right, test)
+            pushed, kept = _partition(conditions, _deciding(left, right))
+            node = LeftJoin(_add_filters(pushed, left), right, test)
         case Union(left, right):
-            pushed, kept = _parted(conditions, _anywhere)
-            node = Union(_filtered(pushed, left), _filtered(pushed, right))
+            pushed, kept = _partition(conditions, _anywhere)
+            node = Union(_add_filters(pushed, left), _add_filters(pushed, right))
         case Minus(left, right):
-            pushed, kept = _parted(conditions, _anywhere)
-            node = Minus(_filtered(pushed, left), right)
+            pushed, kept = _partition(conditions, _anywhere)
+            node = Minus(_add_filters(pushed, left), right)
         case Extend() | Graph() | Window() | Project() | Distinct() | Reduced() | OrderBy() | Group():
-            pushed, kept = _parted(conditions, _passing(node))
-            node = replace(node, child=_filtered(pushed, node.child)) if pushed else node
+            pushed, kept = _partition(conditions, _passing(node))
+            node = replace(node, child=_add_filters(pushed, node.child)) if pushed else node
         case _:
             kept = conditions
     return Filter(conjunction([each.expression for each in kept]), node) if kept else node
@@ -136,7 +136,7 @@ def _anywhere(condition: _Condition) -> bool:
     return True
 
 
-def _parted(
+def _partition(
     conditions: list[_Condition], may_go: Callable[[_Condition], bool]
 ) -> tuple[list[_Condition], list[_Condition]]:
     """Those that may go and those that stay."""

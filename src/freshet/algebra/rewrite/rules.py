@@ -7,7 +7,7 @@ from dataclasses import replace
 from freshet.algebra.expressions import Variable
 from freshet.algebra.nodes import Query, QueryForm
 from freshet.algebra.rewrite.compare_nodes import compare_nodes
-from freshet.algebra.rewrite.conditions import mentioned
+from freshet.algebra.rewrite.conditions import mentioned_variables
 from freshet.algebra.rewrite.fold_constants import fold_constants
 from freshet.algebra.rewrite.merge_patterns import merge_patterns
 from freshet.algebra.rewrite.negate_optional import negate_optional
@@ -52,4 +52,4 @@ def _asked_for(query: Query) -> set[Variable]:
         case QueryForm.ASK:
             return set()
         case _:
-            return mentioned((query.template, query.resources))
+            return mentioned_variables((query.template, query.resources))

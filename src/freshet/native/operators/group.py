@@ -29,7 +29,7 @@ from freshet.native.accumulators import BoundCounts, DistinctRows, Members, Sequ
 from freshet.native.one_way_index import Ids, OneWayIndex, Rows
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import UnsupportedError
-from freshet.rdf.values import plain, value_table
+from freshet.rdf.values import as_kernel_ids, value_table
 
 FUNCTIONS = ("COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE", "GROUP_CONCAT")
 
@@ -80,8 +80,8 @@ class GroupOp:
         An argument is a column of ids; for COUNT(DISTINCT *) it has a column for each visible variable. A row enters
         before it leaves.
         """
-        keys = plain(keys)
-        columns = [plain(column) for _, at in self._arguments if (column := arguments[at]) is not None]
+        keys = as_kernel_ids(keys)
+        columns = [as_kernel_ids(column) for _, at in self._arguments if (column := arguments[at]) is not None]
         for first in range(0, len(keys), _SLICE_ROWS):
             rows = slice(first, first + _SLICE_ROWS)
             self._update(keys[rows], [column[rows] for column in columns], sign)

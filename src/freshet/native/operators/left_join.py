@@ -15,7 +15,7 @@ from freshet.native.change import Change
 from freshet.native.one_way_index import Rows
 from freshet.native.operators.matching import LEFT, Matching
 from freshet.native.operators.multiway_join import MultiwayJoinOp
-from freshet.oneshot.table import Table, stacked
+from freshet.oneshot.table import Table, stack_tables
 
 
 class LeftJoinOp:
@@ -31,12 +31,12 @@ class LeftJoinOp:
     def changes(self, number: int) -> Change:
         change = self._alone.step(number)
         return Change(
-            stacked([self._join.table(change.pairs_came), self._table(change.rows_came)]),
-            stacked([self._join.table(change.pairs_went), self._table(change.rows_went)]),
+            stack_tables([self._join.table(change.pairs_came), self._table(change.rows_came)]),
+            stack_tables([self._join.table(change.pairs_went), self._table(change.rows_went)]),
         )
 
     def rows(self) -> Table:
-        return stacked([self._join.rows(), self._table(self._alone.chosen())])
+        return stack_tables([self._join.rows(), self._table(self._alone.chosen())])
 
     def _table(self, rows: Rows) -> Table:
         values = self._buffer.values

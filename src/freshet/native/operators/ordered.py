@@ -10,7 +10,7 @@ from freshet.expressions.order import order
 from freshet.native.change import Change, Operator
 from freshet.native.plan import PlanOrdered
 from freshet.native.r2s.bags import table_difference
-from freshet.oneshot.operators.project import projected
+from freshet.oneshot.operators.project import project_table
 from freshet.oneshot.table import Table
 from freshet.rdf.dictionary import Dictionary
 
@@ -56,7 +56,7 @@ class OrderedOp:
                 for each in self._plan.conditions
             ]
             table = table.take(order(keys, self._dictionary))
-        table = projected(table, list(self._plan.variables))
+        table = project_table(table, list(self._plan.variables))
         if self._plan.distinct:
             table = table.distinct()
         first = self._plan.offset

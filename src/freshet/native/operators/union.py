@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from freshet.native.change import Change, Operator
-from freshet.oneshot.table import Table, stacked
+from freshet.oneshot.table import Table, stack_tables
 
 
 class UnionOp:
@@ -23,7 +23,7 @@ class UnionOp:
         for child in self._children:
             self._found.append(child.changes(number))
         changes, self._found = self._found, []
-        return Change(stacked([each.came for each in changes]), stacked([each.went for each in changes]))
+        return Change(stack_tables([each.came for each in changes]), stack_tables([each.went for each in changes]))
 
     def rows(self) -> Table:
-        return stacked([child.rows() for child in self._children])
+        return stack_tables([child.rows() for child in self._children])

@@ -20,7 +20,7 @@ from freshet.oneshot.evaluate import evaluate
 from freshet.oneshot.joining import PAIRS_AT_ONCE, join
 from freshet.oneshot.patterns import Pattern, Place
 from freshet.oneshot.scope import Scope
-from freshet.oneshot.table import UNIT, Table, empty, stacked
+from freshet.oneshot.table import UNIT, Table, empty, stack_tables
 
 _SLICE = 1 << 10  # rows at a time at least
 
@@ -40,16 +40,16 @@ def match(node: BGP, scope: Scope, limit: int | None = None) -> Table:
                 return empty(names)
     elif remaining and not remaining[0].possible:
         return empty(names)
-    return _extended(_seed(remaining, names, scope), remaining, names, scope, limit)
+    return _extend(_seed(remaining, names, scope), remaining, names, scope, limit)
 
 
-def _extended(table: Table, patterns: list[Pattern], names: dict[str, None], scope: Scope, limit: int | None) -> Table:
+def _extend(table: Table, patterns: list[Pattern], names: dict[str, None], scope: Scope, limit: int | None) -> Table:
     """The table joined with patterns."""
     remaining = list(patterns)
     while remaining:
         scope.deadline.check()
         if limit is not None and table.count > max(_SLICE, limit):
-            return stacked(list(_some(table, remaining, names, scope, limit)))
+            return stack_tables(list(_extend_in_slices(table, remaining, names, scope, limit)))
         pattern = _next(remaining, table, scope)
         remaining.remove(pattern)
         table = _with_pattern(table, pattern, scope)
@@ -58,11 +58,13 @@ def _extended(table: Table, patterns: list[Pattern], names: dict[str, None], sco
     return table
 
 
-def _some(table: Table, patterns: list[Pattern], names: dict[str, None], scope: Scope, limit: int) -> Iterator[Table]:
-    """As `_extended`, for some rows after others, until there are enough solutions."""
+def _extend_in_slices(
+    table: Table, patterns: list[Pattern], names: dict[str, None], scope: Scope, limit: int
+) -> Iterator[Table]:
+    """As `_extend`, for some rows after others, until there are enough solutions."""
     first, found, step = 0, 0, max(_SLICE, limit)
     while first < table.count and found < limit:
-        part = _extended(_slice(table, first, step), patterns, names, scope, limit)
+        part = _extend(_slice(table, first, step), patterns, names, scope, limit)
         yield part
         first, found = first + step, found + part.count
 
@@ -100,7 +102,7 @@ def _with_pattern(table: Table, pattern: Pattern, scope: Scope) -> Table:
     for first in range(0, table.count, step):
         scope.deadline.check()
         parts.append(_probe(_slice(table, first, step), pattern, scope))
-    return stacked(parts)
+    return stack_tables(parts)
 
 
 def _slice(table: Table, first: int, step: int) -> Table:
@@ -112,11 +114,13 @@ def _probe(table: Table, pattern: Pattern, scope: Scope) -> Table:
     """The rows of the table, each with the triples that match it."""
     subject, predicate, object_ = pattern.places
     columns = table.columns
-    rows, triples = scope.graph.probe(_probed(columns, subject), _probed(columns, predicate), _probed(columns, object_))
+    rows, triples = scope.graph.probe(
+        _probe_column(columns, subject), _probe_column(columns, predicate), _probe_column(columns, object_)
+    )
     return _bind(triples, pattern, table, rows)
 
 
-def _probed(columns: Mapping[str, Ids], place: Place) -> Ids | int:
+def _probe_column(columns: Mapping[str, Ids], place: Place) -> Ids | int:
     return columns.get(place, ANY) if isinstance(place, str) else place
 
 

@@ -18,10 +18,10 @@ def _(node: Extend, scope: Scope) -> Table:
     if hint is not None and node.variable.name in hint.columns:
         hint = hint.only(name for name in hint.columns if name != node.variable.name)
     child = evaluate(node.child, scope.hinted(hint if hint is not None and hint.columns else None))
-    return extended(child, node, scope)
+    return extend_table(child, node, scope)
 
 
-def extended(child: Table, node: Extend, scope: Scope) -> Table:
+def extend_table(child: Table, node: Extend, scope: Scope) -> Table:
     """The table with the variable that the node adds."""
     name = node.variable.name
     if scope.outer is not None:

@@ -12,10 +12,10 @@ from freshet.oneshot.table import Table
 
 @evaluate.register
 def _(node: Filter, scope: Scope) -> Table:
-    return filtered(evaluate(node.child, scope), node, scope)
+    return filter_table(evaluate(node.child, scope), node, scope)
 
 
-def filtered(table: Table, node: Filter, scope: Scope) -> Table:
+def filter_table(table: Table, node: Filter, scope: Scope) -> Table:
     """The rows of a table for which the node's condition is true."""
     if scope.outer is not None:
         table = scope.correlated(table, variables_of(node.condition))

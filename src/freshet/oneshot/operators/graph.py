@@ -13,7 +13,7 @@ from freshet.oneshot.constants import known_id
 from freshet.oneshot.evaluate import evaluate
 from freshet.oneshot.joining import join
 from freshet.oneshot.scope import Scope
-from freshet.oneshot.table import Table, empty, stacked
+from freshet.oneshot.table import Table, empty, stack_tables
 
 
 @evaluate.register
@@ -33,7 +33,7 @@ def _(node: Graph, scope: Scope) -> Table:
         scope.deadline.check()
         found = evaluate(node.child, replace(scope, graph=scope.dataset.graph(name)))
         parts.append(join(found, Table({variable: np.array([name], np.int64)}, 1), scope.deadline))
-    return stacked(_alike(parts, scope)) if parts else empty(in_scope)
+    return stack_tables(_alike(parts, scope)) if parts else empty(in_scope)
 
 
 def _alike(parts: list[Table], scope: Scope) -> list[Table]:

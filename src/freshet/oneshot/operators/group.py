@@ -18,7 +18,7 @@ from freshet.oneshot.dataset import Ids
 from freshet.oneshot.evaluate import evaluate
 from freshet.oneshot.joining import have_compatible
 from freshet.oneshot.scope import Scope
-from freshet.oneshot.table import Rows, Table, numbered, stacked
+from freshet.oneshot.table import Rows, Table, number_groups, stack_tables
 
 
 @evaluate.register
@@ -31,7 +31,7 @@ def _(node: Group, scope: Scope) -> Table:
     outer_names = scope.outer_names(child)
     names = list(dict.fromkeys([*outer_names, *key_names]))
     keyed = Table({**child.columns, **{name: child.column(name) for name in names}}, child.count)
-    groups, firsts = numbered(keyed, names)
+    groups, firsts = number_groups(keyed, names)
     result = keyed.only(names).take(firsts)
     if not node.keys:
         result = _with_empty_groups(result, outer_names, scope)
@@ -52,14 +52,14 @@ def _with_empty_groups(groups: Table, outer_names: list[str], scope: Scope) -> T
         return Table({}, 1)
     assert scope.outer is not None
     outer = scope.outer.only(outer_names).distinct()
-    return stacked([groups, outer.where(~have_compatible(outer, groups, outer_names, ()))])
+    return stack_tables([groups, outer.where(~have_compatible(outer, groups, outer_names, ()))])
 
 
 def _aggregate(function: Aggregate, child: Table, groups: Rows, count: int, scope: Scope) -> Ids:
     if function.operand is None and function.distinct:  # COUNT(DISTINCT *) counts rows, of which only we know
         visible = [name for name in child.columns if not name.startswith(".")]
         rows = Table({**child.only(visible).columns, ".group": groups}, child.count)
-        _, firsts = numbered(rows, tuple(rows.columns))
+        _, firsts = number_groups(rows, tuple(rows.columns))
         return aggregate(Aggregate("COUNT", None), None, groups[firsts], count, scope.dictionary)
     ids = None if function.operand is None else value(function.operand, child, scope)
     return np.asarray(aggregate(function, ids, groups, count, scope.dictionary))

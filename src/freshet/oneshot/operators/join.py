@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from freshet.algebra.nodes import BGP, Join, Node
 from freshet.algebra.scope import variables_in_scope
-from freshet.oneshot.endpoint_rows import passed_over, without_endpoint
+from freshet.oneshot.endpoint_rows import join_with_empty, without_endpoint
 from freshet.oneshot.estimates import estimate
 from freshet.oneshot.evaluate import evaluate
 from freshet.oneshot.joining import join
 from freshet.oneshot.scope import Scope
-from freshet.oneshot.table import UNIT, Table, empty, stacked
+from freshet.oneshot.table import UNIT, Table, empty, stack_tables
 
 
 @evaluate.register
@@ -39,7 +39,7 @@ def _(node: Join, scope: Scope) -> Table:
         found = evaluate(operands[at], scope.hinted(hint if hint.columns else scope.hint))
         table = join(table, found, scope.deadline)
         if alone is not None:
-            table = stacked([table, passed_over(operands[at], alone, scope)])
+            table = stack_tables([table, join_with_empty(operands[at], alone, scope)])
         if table.count == 0:
             return empty(dict.fromkeys([*table.columns, *(name for each in names for name in each)]))
     return table

@@ -14,17 +14,17 @@ from freshet.algebra.nodes import LeftJoin
 from freshet.oneshot.conditions import holds
 from freshet.oneshot.endpoint_rows import without_endpoint
 from freshet.oneshot.evaluate import evaluate
-from freshet.oneshot.joining import merged, pairs, shared
+from freshet.oneshot.joining import merge_rows, pairs, shared_variables
 from freshet.oneshot.scope import Scope
-from freshet.oneshot.table import Table, stacked
+from freshet.oneshot.table import Table, stack_tables
 
 
 @evaluate.register
 def _(node: LeftJoin, scope: Scope) -> Table:
-    return left_joined(evaluate(node.left, scope), node, scope)
+    return left_join_table(evaluate(node.left, scope), node, scope)
 
 
-def left_joined(left: Table, node: LeftJoin, scope: Scope) -> Table:
+def left_join_table(left: Table, node: LeftJoin, scope: Scope) -> Table:
     """The solutions for some of left."""
     left, unasked = without_endpoint(node.right, left)
     hint = left.bound()
@@ -32,8 +32,8 @@ def left_joined(left: Table, node: LeftJoin, scope: Scope) -> Table:
     left = scope.correlated(left, [*right.columns, *(variables_of(node.condition) if node.condition else ())])
     parts: list[Table] = []
     alone = np.ones(left.count, np.bool_)
-    for left_rows, right_rows in pairs(left, right, shared(left, right), scope.deadline):
-        joined = merged(left, right, left_rows, right_rows)
+    for left_rows, right_rows in pairs(left, right, shared_variables(left, right), scope.deadline):
+        joined = merge_rows(left, right, left_rows, right_rows)
         if node.condition is not None:
             passed = holds(node.condition, joined, scope)
             joined, left_rows = joined.where(passed), left_rows[passed]
@@ -41,4 +41,6 @@ def left_joined(left: Table, node: LeftJoin, scope: Scope) -> Table:
         parts.append(joined)
     rest = left.where(alone)
     nothing = {name: np.zeros(rest.count, np.int64) for name in right.columns if name not in left.columns}
-    return stacked([*parts, Table({**rest.columns, **nothing}, rest.count), *([] if unasked is None else [unasked])])
+    return stack_tables(
+        [*parts, Table({**rest.columns, **nothing}, rest.count), *([] if unasked is None else [unasked])]
+    )

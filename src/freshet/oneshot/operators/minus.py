@@ -10,9 +10,9 @@ from __future__ import annotations
 from freshet.algebra.nodes import Minus
 from freshet.oneshot.endpoint_rows import without_endpoint
 from freshet.oneshot.evaluate import evaluate
-from freshet.oneshot.joining import have_compatible, shared
+from freshet.oneshot.joining import have_compatible, shared_variables
 from freshet.oneshot.scope import Scope
-from freshet.oneshot.table import Table, stacked
+from freshet.oneshot.table import Table, stack_tables
 
 
 @evaluate.register
@@ -22,8 +22,8 @@ def _(node: Minus, scope: Scope) -> Table:
     hint = left.bound()
     right = evaluate(node.right, scope.hinted(hint if hint.columns else None))
     left = scope.correlated(left, right.columns)
-    names = shared(left, right)
+    names = shared_variables(left, right)
     constants = scope.outer_names(left)  # which stand for terms here, and are in no solution's domain
     domain = [name for name in names if name not in constants]
     kept = left.where(~have_compatible(left, right, names, domain)) if domain else left
-    return kept if unasked is None else stacked([kept, scope.correlated(unasked, right.columns)])
+    return kept if unasked is None else stack_tables([kept, scope.correlated(unasked, right.columns)])

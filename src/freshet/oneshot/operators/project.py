@@ -11,9 +11,9 @@ from freshet.oneshot.table import Table
 @evaluate.register
 def _(node: Project, scope: Scope) -> Table:
     names = [variable.name for variable in node.variables]
-    return projected(evaluate(node.child, scope.only(names)), names)
+    return project_table(evaluate(node.child, scope.only(names)), names)
 
 
-def projected(table: Table, names: list[str]) -> Table:
+def project_table(table: Table, names: list[str]) -> Table:
     """The table with just these columns."""
     return Table({name: table.column(name) for name in names}, table.count)

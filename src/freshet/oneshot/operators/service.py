@@ -20,7 +20,7 @@ from freshet.federation.service_query import ServiceQuery
 from freshet.oneshot.evaluate import evaluate
 from freshet.oneshot.joining import join
 from freshet.oneshot.scope import Scope
-from freshet.oneshot.table import UNIT, Table, empty, keys, stacked
+from freshet.oneshot.table import UNIT, Table, empty, keys, stack_tables
 from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.rdf.terms import Iri
 
@@ -32,7 +32,7 @@ def _(node: Service, scope: Scope) -> Table:
     query = ServiceQuery(node.child)
     _check_outer(node, query, scope)
     if isinstance(node.endpoint, Iri):
-        return _asked(node, node.endpoint.value, query, scope.hint, scope)
+        return _ask(node, node.endpoint.value, query, scope.hint, scope)
     variable = node.endpoint
     hint = scope.correlated(UNIT if scope.hint is None else scope.hint, [variable.name])
     if variable.name not in hint.columns:
@@ -43,16 +43,16 @@ def _(node: Service, scope: Scope) -> Table:
         term = scope.dictionary.decode(endpoint)
         rows = hint.where(hint.columns[variable.name] == endpoint)
         if isinstance(term, Iri):
-            found = _asked(node, term.value, query, rows, scope)
+            found = _ask(node, term.value, query, rows, scope)
         elif node.silent:
             found = UNIT
         else:
             raise ServiceError(f"SERVICE {variable} is {term}, which is no endpoint")
         parts.append(join(found, Table({variable.name: np.array([endpoint])}, 1), scope.deadline))
-    return stacked(parts) if parts else empty(each.name for each in variables_in_scope(node))
+    return stack_tables(parts) if parts else empty(each.name for each in variables_in_scope(node))
 
 
-def _asked(node: Service, endpoint: str, query: ServiceQuery, hint: Table | None, scope: Scope) -> Table:
+def _ask(node: Service, endpoint: str, query: ServiceQuery, hint: Table | None, scope: Scope) -> Table:
     bindings = _bindings(query, hint)
     if bindings is not None and len(bindings.rows) == 0:
         return empty(query.variables)

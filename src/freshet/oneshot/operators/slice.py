@@ -10,12 +10,12 @@ import numpy as np
 from freshet.algebra.nodes import BGP, Extend, Filter, LeftJoin, Node, Project, Slice, Union
 from freshet.oneshot.evaluate import evaluate
 from freshet.oneshot.operators.bgp import match
-from freshet.oneshot.operators.extend import extended
-from freshet.oneshot.operators.filter import filtered
-from freshet.oneshot.operators.left_join import left_joined
-from freshet.oneshot.operators.project import projected
+from freshet.oneshot.operators.extend import extend_table
+from freshet.oneshot.operators.filter import filter_table
+from freshet.oneshot.operators.left_join import left_join_table
+from freshet.oneshot.operators.project import project_table
 from freshet.oneshot.scope import Scope
-from freshet.oneshot.table import Rows, Table, numbered, stacked
+from freshet.oneshot.table import Rows, Table, number_groups, stack_tables
 
 _FIRST_TRY = 1 << 10  # solutions of what a filter stands on
 _MORE = 16  # times as many, where they were not enough
@@ -25,11 +25,15 @@ _MORE = 16  # times as many, where they were not enough
 def _(node: Slice, scope: Scope) -> Table:
     whole = replace(scope, hint=None)
     end = None if node.limit is None else node.offset + node.limit
-    table = evaluate(node.child, whole) if end is None or scope.outer is not None else some(node.child, whole, end)
+    table = (
+        evaluate(node.child, whole)
+        if end is None or scope.outer is not None
+        else first_solutions(node.child, whole, end)
+    )
     outer_names = scope.outer_names(table)
     if not outer_names:
         return _rows(table, node.offset, table.count if end is None else min(end, table.count))
-    groups, _ = numbered(table, outer_names)
+    groups, _ = number_groups(table, outer_names)
     places = _places_in_groups(groups)
     return table.where((places >= node.offset) & (places < (table.count if end is None else end)))
 
@@ -50,40 +54,42 @@ def _places_in_groups(groups: Rows) -> Rows:
 
 
 @singledispatch
-def some(node: Node, scope: Scope, limit: int) -> Table:
+def first_solutions(node: Node, scope: Scope, limit: int) -> Table:
     """At least `limit` solutions of a node where it has so many, perhaps not all."""
     return evaluate(node, scope)
 
 
-@some.register
+@first_solutions.register
 def _(node: BGP, scope: Scope, limit: int) -> Table:
     return match(node, scope, limit)
 
 
-@some.register
+@first_solutions.register
 def _(node: Project, scope: Scope, limit: int) -> Table:
     names = [variable.name for variable in node.variables]
-    return projected(some(node.child, scope.only(names), limit), names)
+    return project_table(first_solutions(node.child, scope.only(names), limit), names)
 
 
-@some.register
+@first_solutions.register
 def _(node: Extend, scope: Scope, limit: int) -> Table:
-    return extended(some(node.child, scope, limit), node, scope)
+    return extend_table(first_solutions(node.child, scope, limit), node, scope)
 
 
-@some.register
+@first_solutions.register
 def _(node: LeftJoin, scope: Scope, limit: int) -> Table:
-    return left_joined(some(node.left, scope, limit), node, scope)  # which leaves at least one row of each
+    return left_join_table(
+        first_solutions(node.left, scope, limit), node, scope
+    )  # which leaves at least one row of each
 
 
-@some.register
+@first_solutions.register
 def _(node: Filter, scope: Scope, limit: int) -> Table:
     if not _stops_early(node.child):
         return evaluate(node, scope)
     tried = max(limit, _FIRST_TRY)
     while True:
-        child = some(node.child, scope, tried)
-        found = filtered(child, node, scope)
+        child = first_solutions(node.child, scope, tried)
+        found = filter_table(child, node, scope)
         if found.count >= limit or child.count < tried:
             return found
         tried *= _MORE
@@ -101,7 +107,7 @@ def _stops_early(node: Node) -> bool:
     return False
 
 
-@some.register
+@first_solutions.register
 def _(node: Union, scope: Scope, limit: int) -> Table:
-    left = some(node.left, scope, limit)
-    return left if left.count >= limit else stacked([left, some(node.right, scope, limit - left.count)])
+    left = first_solutions(node.left, scope, limit)
+    return left if left.count >= limit else stack_tables([left, first_solutions(node.right, scope, limit - left.count)])

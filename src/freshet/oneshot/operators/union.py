@@ -5,10 +5,10 @@ from __future__ import annotations
 from freshet.algebra.nodes import Union
 from freshet.oneshot.evaluate import evaluate
 from freshet.oneshot.scope import Scope
-from freshet.oneshot.table import Table, stacked
+from freshet.oneshot.table import Table, stack_tables
 
 
 @evaluate.register
 def _(node: Union, scope: Scope) -> Table:
     left, right = evaluate(node.left, scope), evaluate(node.right, scope)
-    return stacked([scope.correlated(left, right.columns), scope.correlated(right, left.columns)])
+    return stack_tables([scope.correlated(left, right.columns), scope.correlated(right, left.columns)])

@@ -40,11 +40,11 @@ def kafka_settings(given: Mapping[str, str]) -> dict[str, str]:
     named = any("kafka" in given.get(key, "") for key in _WHERE)
     if named or any(spark_jars().glob("spark-sql-kafka-*.jar")):
         return {}
-    jars = [str(jar) for jar in _fetched()]
+    jars = [str(jar) for jar in _fetch()]
     return {"spark.jars": ",".join([*filter(None, [given.get("spark.jars")]), *jars])}
 
 
-def _fetched() -> list[str]:
+def _fetch() -> list[str]:
     reasons = []
     choices = [(*versions, cache_folder() / "-".join(["kafka-connector", *versions])) for versions in _VERSIONS]
     for connector, tokens, folder in sorted(choices, key=lambda choice: not is_complete(choice[2])):
@@ -72,6 +72,6 @@ def add_connector(spark: SparkSession) -> None:
     with suppress(Exception):  # Java's, that there is no such class
         loader.loadClass("org.apache.spark.sql.kafka010.KafkaSourceProvider")
         return
-    for jar in _fetched():
+    for jar in _fetch():
         loader.addURL(jvm.java.io.File(jar).toURI().toURL())
         context._jsc.addJar(jar)

@@ -50,7 +50,7 @@ def _kafka(source: KafkaSource, reading: Reading) -> DataFrame:
 @open_documents.register
 def _tcp(source: SocketSource, reading: Reading) -> DataFrame:
     options = {"host": source.host, "port": str(source.port), "delimiter": source.delimiter}
-    return _spooled(TcpSource, options, reading)
+    return _open_spool(TcpSource, options, reading)
 
 
 @open_documents.register
@@ -65,7 +65,7 @@ def _mqtt(source: MqttSource, reading: Reading) -> DataFrame:
     }
     if reading.lasting:
         options["client"] = session_name(source, reading.spool)
-    return _spooled(MqttDataSource, options, reading)
+    return _open_spool(MqttDataSource, options, reading)
 
 
 def session_name(source: MqttSource, spool: Path) -> str:
@@ -75,7 +75,7 @@ def session_name(source: MqttSource, spool: Path) -> str:
     return f"{source.client}-{spool.parent.name}-{spool.name}"
 
 
-def _spooled(kind: type[SpooledSource], options: Mapping[str, str], reading: Reading) -> DataFrame:
+def _open_spool(kind: type[SpooledSource], options: Mapping[str, str], reading: Reading) -> DataFrame:
     reading.spark.dataSource.register(kind)
     reader = reading.spark.readStream.format(kind.name()).options(**options).option(SPOOL, str(reading.spool))
     if reading.most_records is not None:

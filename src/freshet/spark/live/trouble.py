@@ -26,5 +26,5 @@ def _kafka(source: KafkaSource, spool: Path) -> str:
 
 
 @trouble_of.register(MqttSource | SocketSource)
-def _spooled(source: MqttSource | SocketSource, spool: Path) -> str:
+def _spool_trouble(source: MqttSource | SocketSource, spool: Path) -> str:
     return status(spool)

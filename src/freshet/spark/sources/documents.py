@@ -60,7 +60,7 @@ def parsed_batch(batch: pa.RecordBatch, shape: RecordShape, parse: Parse, keep: 
     """The records of a batch of documents."""
     there = pc.not_equal(pc.ascii_trim_whitespace(pc.fill_null(batch.column(records.LINE), "")), "")
     batch = batch.filter(there) if there.false_count else batch
-    columns, owners, reasons = _parsed(batch.column(records.LINE), shape, parse)
+    columns, owners, reasons = _parse(batch.column(records.LINE), shape, parse)
     beside = batch.select([records.LINE, records.FILE, records.ARRIVED])
     if owners.size != len(batch) or (owners != np.arange(len(batch))).any():
         beside = beside.take(pa.array(owners))
@@ -71,7 +71,7 @@ def parsed_batch(batch: pa.RecordBatch, shape: RecordShape, parse: Parse, keep: 
     return shape.batch(Found(columns, reasons, lines, files, arrived))
 
 
-def _parsed(documents: pa.Array, shape: RecordShape, parse: Parse) -> Parsed:
+def _parse(documents: pa.Array, shape: RecordShape, parse: Parse) -> Parsed:
     """What is found in documents; those that are no UTF-8, which Spark lets pass, are rejected."""
     broken = np.zeros(len(documents), np.bool_)
     try:
@@ -179,8 +179,8 @@ class _CsvParser:
             owners += [number] * sum(len(each) for each in some)
         table = pa.Table.from_batches(parts) if parts else pa.Table.from_batches([shape.rejected("", None, "")])[:0]
         table = table.combine_chunks()
-        columns: list[Column] = [(_whole(table.column(text_name(each))), None) for each in shape.references]
-        return columns, np.array(owners, np.int64), _whole(table.column(records.REASON))
+        columns: list[Column] = [(_combine(table.column(text_name(each))), None) for each in shape.references]
+        return columns, np.array(owners, np.int64), _combine(table.column(records.REASON))
 
     def _document(self, document: str) -> Iterator[pa.RecordBatch]:
         """The records of a document that begins with its header."""
@@ -196,7 +196,7 @@ class _CsvParser:
             yield self._reader.shape.rejected("a header without a record below it", None, "")
 
 
-def _whole(column: pa.ChunkedArray) -> pa.Array:
+def _combine(column: pa.ChunkedArray) -> pa.Array:
     joined = column.combine_chunks()
     return joined if isinstance(joined, pa.Array) else pa.concat_arrays(joined.chunks)
 

@@ -65,7 +65,7 @@ def is_plain(source: FileSource) -> bool:
 
 
 @contextmanager
-def _opened(file: Path, compression: Compression) -> Iterator[Iterator[Content]]:
+def _open_packed(file: Path, compression: Compression) -> Iterator[Iterator[Content]]:
     name = file.absolute().as_uri()
     match compression:
         case Compression.NONE:
@@ -93,7 +93,7 @@ def contents(file: Path, source: FileSource) -> Iterator[tuple[str, Iterator[byt
 
     Bytes that are not in the source's encoding become bytes that are not UTF-8, for whoever reads to find them.
     """
-    with _opened(file, source.compression) as members:
+    with _open_packed(file, source.compression) as members:
         for member in members:
             yield member.name, utf8_blocks(member.stream, codec_of(source))
 

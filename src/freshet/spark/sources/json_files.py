@@ -43,12 +43,12 @@ class JsonTask:
         while not _tells(head) and len(head) <= limit and (block := next(blocks, None)) is not None:
             head += block
         if are_lines(head):
-            yield from self.reader.line_batches(name, _chained(head, blocks))
+            yield from self.reader.line_batches(name, _chain_blocks(head, blocks))
         else:
-            yield from document_batches(self.reader, name, _chained(head, blocks))
+            yield from document_batches(self.reader, name, _chain_blocks(head, blocks))
 
 
-def _chained(head: bytes, blocks: Iterator[bytes]) -> Iterator[bytes]:
+def _chain_blocks(head: bytes, blocks: Iterator[bytes]) -> Iterator[bytes]:
     yield head
     yield from blocks
 

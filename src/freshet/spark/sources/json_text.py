@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from freshet.kernels.json_paths import PathSteps
 from freshet.rdf.arrow import Ranges, numbers
 from freshet.rml.json_paths import deep_enough, read_path
-from freshet.rml.json_records import Column, JsonReferences, find, parsed, path_steps
+from freshet.rml.json_records import Column, JsonReferences, find, parse_records, path_steps
 from freshet.spark.sources.columns import DEFAULT_LIMITS, ROWS, Found, Limits, RecordShape
 from freshet.spark.sources.texts import Places, as_bytes, broken_pieces, pieces, where, with_broken, with_last
 
@@ -139,7 +139,7 @@ class JsonReader:
             self.shape.rejected(reason, line, name)
             for reason, line in zip(why.to_pylist(), shown.to_pylist(), strict=True)
         ]
-        return _joined([made, *rejected])
+        return _join_batches([made, *rejected])
 
     def _reasons(
         self, text: bytes, starts: Places, ends: Places, good: NDArray[np.bool_], otherwise: str, first: int
@@ -161,7 +161,7 @@ def _steps(iterator: str) -> PathSteps:
     return path_steps(read_path(iterator).steps or ())
 
 
-def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+def _join_batches(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     whole = pa.Table.from_batches(batches).combine_chunks().to_batches()
     return whole[0] if whole else batches[0]
 
@@ -173,7 +173,7 @@ def _cut_by_library(iterator: str, documents: Ranges) -> Cut:
     data, starts, ends = documents
     for number in range(starts.size):
         try:
-            (document,) = parsed((data, starts[number : number + 1], ends[number : number + 1]))
+            (document,) = parse_records((data, starts[number : number + 1], ends[number : number + 1]))
             if starts[number] == ends[number]:
                 raise ValueError
             with deep_enough():

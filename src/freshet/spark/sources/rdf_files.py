@@ -39,7 +39,7 @@ class RdfTask:
     def __call__(self) -> Iterator[pa.RecordBatch]:
         name = self.file.absolute().as_uri()
         try:
-            store = _loaded(self.file, self.source, self.limits)
+            store = _load_store(self.file, self.source, self.limits)
             solutions = store.query(self.query)
             assert isinstance(solutions, ox.QuerySolutions)
             names = [variable.value for variable in solutions.variables]
@@ -67,7 +67,7 @@ def rdf_tasks(source: LogicalSource, given: FileSource, plan: Plan) -> tuple[Rec
     return shape, [RdfTask(shape, given, file, query, plan.limits, source.nulls, plan.keep) for file in files]
 
 
-def _loaded(file: Path, source: FileSource, limits: Limits) -> ox.Store:
+def _load_store(file: Path, source: FileSource, limits: Limits) -> ox.Store:
     store = ox.Store()
     for name, blocks in contents(file, source):
         text = bytearray()

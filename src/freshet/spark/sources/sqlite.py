@@ -33,7 +33,7 @@ class SqliteTask:
     def __call__(self) -> Iterator[pa.RecordBatch]:
         name = self.file.absolute().as_uri()
         try:
-            with closing(connected(self.file)) as database, closing(database.execute(self.query)) as found:
+            with closing(connect_read_only(self.file)) as database, closing(database.execute(self.query)) as found:
                 while rows := found.fetchmany(ROWS):
                     yield batch_of(self.shape, rows, self.places, self.nulls, name if self.keep else None)
         except sqlite3.Error as error:
@@ -47,7 +47,7 @@ def sqlite_tasks(source: LogicalSource, given: DatabaseSource, plan: Plan) -> tu
         raise InputError("there is no such file", file=str(file))
     query = query_of(source)
     try:
-        with closing(connected(file)) as database, closing(database.execute(query)) as found:
+        with closing(connect_read_only(file)) as database, closing(database.execute(query)) as found:
             names = [column[0] for column in found.description or ()]
     except sqlite3.Error as error:
         raise InputError(f"{query}: {error}", file=str(file)) from None
@@ -67,7 +67,7 @@ def query_of(source: LogicalSource) -> str:
     return f"SELECT * FROM {quoted}"
 
 
-def connected(file: Path) -> sqlite3.Connection:
+def connect_read_only(file: Path) -> sqlite3.Connection:
     """A connection that only reads. Values of columns with a declared type have its kind."""
     for names, convert in _CONVERTERS.items():
         for name in names:

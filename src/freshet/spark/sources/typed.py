@@ -22,7 +22,7 @@ class Typed(NamedTuple):
 NONE = Typed(None, NOTHING)
 
 
-def typed(value: Any) -> Typed:
+def to_typed(value: Any) -> Typed:
     """A value of Python as text."""
     match value:
         case Typed():
@@ -45,7 +45,7 @@ def columns_of(rows: Sequence[Sequence[Any]], places: Iterable[int], nulls: froz
     """Some columns of rows."""
     columns: list[Column] = []
     for place in places:
-        values = [typed(row[place]) for row in rows]
+        values = [to_typed(row[place]) for row in rows]
         values = [NONE if value.text in nulls else value for value in values] if nulls else values
         texts = pa.array([value.text for value in values], pa.string())
         columns.append((texts, pa.array([value.kind for value in values], pa.int8())))

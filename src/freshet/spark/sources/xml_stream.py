@@ -23,7 +23,7 @@ class RefusedError(ValueError):
     """A document that is not read, with the reason."""
 
 
-def parsed(document: bytes, encoding: str | None) -> Any:
+def parse_document(document: bytes, encoding: str | None) -> Any:
     """The root of a whole document."""
     text = document.lstrip()
     _check_text(text)
@@ -59,7 +59,7 @@ def elements(steps: tuple[str, ...], blocks: Iterator[bytes], encoding: str | No
     parser = etree.XMLPullParser(events=("start", "end"), tag=(tag, steps[-1]), encoding=encoding, **_OPTIONS)
     root = None
     for block in chain([head], blocks, [None]):
-        broken = _fed(parser, block)
+        broken = _feed(parser, block)
         for event, element in parser.read_events():
             if root is None:
                 root = element
@@ -71,7 +71,7 @@ def elements(steps: tuple[str, ...], blocks: Iterator[bytes], encoding: str | No
             _let_go(root, steps)
 
 
-def _fed(parser: Any, block: bytes | None) -> str | None:
+def _feed(parser: Any, block: bytes | None) -> str | None:
     """What is wrong with a document up to a block; None for the end of the document."""
     try:
         parser.close() if block is None else parser.feed(block)
@@ -96,7 +96,7 @@ def _root(blocks: Iterator[bytes], encoding: str | None) -> tuple[bytes, Any]:
     for block in chain(blocks, [None]):
         head += block or b""
         _check_text(head)
-        broken = _fed(parser, block)
+        broken = _feed(parser, block)
         element: Any
         for _, element in parser.read_events():
             _check(element)

@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 from lxml import etree
 
-from freshet.rml.xml_paths import Namespaces, compiled, stays_inside, steps_of, xml_references
+from freshet.rml.xml_paths import Namespaces, compile_path, stays_inside, steps_of, xml_references
 from freshet.spark.sources.columns import DEFAULT_LIMITS, SHOWN, Column, Found, Limits, RecordShape
-from freshet.spark.sources.xml_stream import RefusedError, elements, parsed
+from freshet.spark.sources.xml_stream import RefusedError, elements, parse_document
 
 ROWS = 4096
 
@@ -38,7 +38,7 @@ class XmlReader:
 
     def records_of(self, document: bytes, encoding: str | None = None) -> list[Any]:
         """The records of a whole document, cut by the iterator."""
-        found = compiled(self.iterator, self.namespaces)(parsed(document, encoding).getroottree())
+        found = compile_path(self.iterator, self.namespaces)(parse_document(document, encoding).getroottree())
         return [each for each in found if isinstance(each, etree._Element)] if isinstance(found, list) else []
 
     def columns(self, records: Iterable[Any]) -> tuple[Texts, list[str | None]]:
