@@ -133,8 +133,8 @@ def map_(
         spark.stop()
     for join in done.unjoined:
         print(f"freshet: no two records were joined of {join}", file=sys.stderr)
-    told = f", {done.rejected:,} rejected, see {done.rejects}" if done.rejected else ""
-    print(f"freshet: {show_count(done.records, 'record')} mapped{told}", file=sys.stderr)
+    rejected = f", {done.rejected:,} rejected, see {done.rejects}" if done.rejected else ""
+    print(f"freshet: {show_count(done.records, 'record')} mapped{rejected}", file=sys.stderr)
     if done.rejected:
         raise typer.Exit(1)
 
@@ -217,11 +217,11 @@ def replay(
         for iri in recordings:
             session.stream(iri, lateness_ms=milliseconds(lateness), absorb=iri in left)
 
-        def show(told: Report) -> None:
+        def show(report: Report) -> None:
             if format is ReportFormat.NDJSON:
-                sys.stdout.buffer.write(session.ndjson(told))
+                sys.stdout.buffer.write(session.ndjson(report))
             else:
-                print(show_report(told, session.dictionary))
+                print(show_report(report, session.dictionary))
 
         every_ms = None if every is None else milliseconds(every, "--every")
         for written in query:

@@ -55,7 +55,7 @@ def term_text(term: PatternTerm, iri_text: IriText = str) -> str:
 
 
 def endpoint_text(endpoint: PatternTerm, iri_text: IriText = str) -> str:
-    """An endpoint of SERVICE, without credentials that somebody has put into it: plans are shown to others."""
+    """An endpoint of SERVICE, without credentials in it: plans are shown to others."""
     if isinstance(endpoint, Iri):
         endpoint = Iri(_CREDENTIALS.sub(r"\1...@", endpoint.value))
     return term_text(endpoint, iri_text)

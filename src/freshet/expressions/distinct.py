@@ -87,7 +87,7 @@ def _combinations(arguments: Sequence[Argument]) -> tuple[list[list[int]], Place
     size = 1
     for at in several:
         length = len(arguments[at].items)
-        if size * length > _MOST_CODES:  # so many combinations cannot all occur
+        if size * length > _MOST_CODES:  # more combinations than can occur
             distinct, codes = np.unique(codes, return_inverse=True)
             size = distinct.size
         codes = codes * length + arguments[at].places

@@ -58,7 +58,7 @@ def test(
 
 
 def unsupported_reason(expression: Expression, context: Context | None = None) -> str | None:
-    """What the evaluator cannot do in an expression, in words for the user; None where it can do all.
+    """What the evaluator cannot do in an expression, for the user; None where it can do all.
 
     Without a context there is no EXISTS, and no function that gives something else each time: what is kept up to date
     as rows come and go must give a row the same value when it goes.

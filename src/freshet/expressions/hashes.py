@@ -13,7 +13,7 @@ from freshet.expressions.lexical import simple, simple_key
 
 def _hash(algorithm: str, batch: ColumnBatch, argument: Column) -> Keys:
     def digest(lexical: str) -> str:
-        # nobody's secrets: SPARQL asks for MD5 and SHA-1 by name
+        # not for security: SPARQL asks for MD5 and SHA-1 by name
         return simple_key(hashlib.new(algorithm, lexical.encode(), usedforsecurity=False).hexdigest())
 
     return keys_of(apply(digest, read(batch, argument, simple)))

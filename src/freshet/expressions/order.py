@@ -18,7 +18,7 @@ from freshet.kernels.values import Values
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.values import Ids, as_kernel_ids, values
 
-_EXACT = 2.0**53  # below, a float64 tells all integers apart
+_EXACT = 2.0**53  # below, a float64 is exact for all integers
 _NUMBERS = 3
 _MOMENTS = 4
 _BOOLEANS = 5
@@ -78,7 +78,7 @@ def _steps(
     steps = np.zeros(places.size, np.bool_)
     for array in (classes, reals, nan):
         steps[1:] |= array[places[1:]] != array[places[:-1]]
-    # doubles have no exact number to be told apart by
+    # doubles have no exact number that distinguishes them
     both = exact[places[1:]] & exact[places[:-1]]
     for array in (found.high, found.low):
         steps[1:] |= both & (array[places[1:]] != array[places[:-1]])

@@ -1,4 +1,4 @@
-"""How many steps a regular expression may take over a text, told from its pieces.
+"""How many steps a regular expression may take over a text, estimated from its pieces.
 
 A matcher that backtracks tries every way in which the pieces may share a text. The ways of pieces in a row multiply,
 those of alternatives add up, and what has one way and is repeated has as many as the times it may be repeated.
@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 MOST_STEPS = 50_000_000  # less than a second of Python's `re`
 _MANY = 100  # times; what may be repeated more often is bounded by the text
-_WEIGHT = 16  # so many letters of a class cost about what one character does
+_WEIGHT = 16  # this number of letters of a class costs about as much as one character
 _QUANTIFIER = re.compile(r"([?*+])\??|\{([0-9]+)(?:(,)([0-9]*))?\}\??")
 _REFERENCE = re.compile(r"\(\?:\\[1-9]")
 
@@ -25,7 +25,7 @@ _REFERENCE = re.compile(r"\(\?:\\[1-9]")
 class Steps(NamedTuple):
     """Over n characters there are at most factor * n ** power ways, of `size` steps each; no factor: no such bound.
 
-    Written out they are so many `parts`, and one where it is a single character.
+    Written out they are `parts` in number, and one where it is a single character.
     """
 
     factor: int | None = 1

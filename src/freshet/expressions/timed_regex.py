@@ -1,8 +1,8 @@
 """Regular expressions that end: by Python's `re`, which is quick but may never end, or by `regex` within a time limit.
 
 `re` matches a text over which a pattern surely takes few steps. Both give the same answers, but for characters that are
-newer than Python's tables of Unicode and, with the flag i, for references to groups (`re` tells ſ from s) and U+0345
-(a letter for `regex`).
+newer than Python's tables of Unicode and, with the flag i, for references to groups (`re` distinguishes ſ from s) and
+U+0345 (a letter for `regex`).
 """
 
 from __future__ import annotations

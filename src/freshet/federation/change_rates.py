@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from freshet.federation.candidates import Flags, Ids, Numbers
 
 _LEAST, _MOST, _POINTS = 1e-6, 2.0, 42
-_FASTER = 4.0  # than a rate that somebody says all entries have on average some may be
+_FASTER = 4.0  # some entries may change faster than the configured average by this factor
 _USUAL = 1e-3  # slower rates than this are taken for as much less likely at first
 _PRIOR_ENTRIES = 8.0  # how many entries the first prior counts for
-_EXPECTED_SPREAD = 1.0  # a rate that somebody says all entries have on average is off by a factor of e for many
+_EXPECTED_SPREAD = 1.0  # the configured average rate is off by a factor of e for many entries
 _LEAST_LIKELY = 80.0  # exponents of rates that are as unlikely as that do not matter
-_SMALLEST = np.float32(1e-30)  # what a share is at least, which tells it from one that is not there
+_SMALLEST = np.float32(1e-30)  # the least share, which distinguishes it from an absent one
 _DOUBT = 0.02  # how likely it is that who says so is wrong altogether
 _AGAIN = 512  # entries that are looked at again with each refresh
 _KEPT = 0.99  # how much of what was known an observation leaves
@@ -35,7 +35,7 @@ class ChangeRates:
     """Distributions over the rates of change of entries, in changes a unit of time (the slide, as a rule)."""
 
     def __init__(self, count: int = 0, *, usual: float | None = None, kept: float = _KEPT) -> None:
-        """`usual` is what somebody says the rate of an entry is on average; without, little is expected."""
+        """`usual` is the configured average rate of an entry; without, little is expected."""
         self.grid: Numbers = _grid(_MOST if usual is None else max(_MOST, _FASTER * usual))
         self._kept = kept
         self._count = count
@@ -72,7 +72,7 @@ class ChangeRates:
         self._looked_at = 0
 
     def expect(self, entries: Ids, rates: Numbers, spread: float = 0.6) -> None:
-        """Rates that somebody gives, to be off by a factor of exp(spread) or so; the rest is learnt."""
+        """Start from configured rates, off by a factor of about exp(spread); the rest is learnt."""
         self._logs[entries] += np.log(self._around(rates[:, None], spread)).astype(np.float32)
         self._pool(entries)
 

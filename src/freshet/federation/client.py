@@ -23,7 +23,7 @@ from freshet.rdf.dictionary import Dictionary
 from freshet.results.table import Table
 
 _MOST_ENDPOINTS = 1000  # that are remembered
-_LOOK_SECONDS = 0.05  # how often somebody who waits looks whether to go on
+_LOOK_SECONDS = 0.05  # how often a waiting thread checks whether to go on
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +50,7 @@ class ServiceClient:
         self._lock = Lock()
         self._closed = False
         self.endpoints: dict[str, Endpoint] = {}  # the one that was asked for last is at the end
-        self._others: WeakSet[Endpoint] = WeakSet()  # that somebody still has
+        self._others: WeakSet[Endpoint] = WeakSet()  # that are still in use
 
     def endpoint(self, iri: str) -> Endpoint:
         """The endpoint of an IRI; RefusedError where it may not be asked."""

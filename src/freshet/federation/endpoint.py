@@ -88,11 +88,11 @@ class Endpoint:
             self.breaker.failed()
             self._note(None, error)
             raise
-        except Exception as error:  # what it says may have the headers in it: only its kind is told
+        except Exception as error:  # what it says may have the headers in it: only its kind is reported
             self.breaker.failed()
-            told = ServiceError(f"asking {show_url(self.url)} failed: {type(error).__name__}")
-            self._note(None, told)
-            raise told from None
+            problem = ServiceError(f"asking {show_url(self.url)} failed: {type(error).__name__}")
+            self._note(None, problem)
+            raise problem from None
         except BaseException:
             self.breaker.failed()
             raise

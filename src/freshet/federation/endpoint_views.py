@@ -1,7 +1,7 @@
 """The local views of `SERVICE ?variable`: one for each endpoint that the variable is bound to, asked side by side.
 
 What a variable is bound to comes from data, so each endpoint is held to the allow-list when it turns up. One that may
-not be asked, or is none, is told like one that fails; it does not stop the query.
+not be asked, or is none, is reported like one that fails; it does not stop the query.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from freshet.federation.service_query import ServiceQuery
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import BlankNode, Iri
 
-_TOLD = 3  # failing endpoints that a report names
-_LONGEST = 300  # characters of what is told of each, as an endpoint's name may be of any length
+_MOST_SHOWN = 3  # failing endpoints that a report names
+_LONGEST = 300  # characters of what is reported of each, as an endpoint's name may be of any length
 
 
 class Views(Protocol):
@@ -48,7 +48,7 @@ class LeftOut(NamedTuple):
     uses: int
 
 
-NOBODY = LeftOut(np.empty(0, np.int64), 0)
+NONE_LEFT_OUT = LeftOut(np.empty(0, np.int64), 0)
 
 
 class EndpointViews:
@@ -65,7 +65,7 @@ class EndpointViews:
     def join(
         self,
         needed: Mapping[int, Needed],
-        left_out: LeftOut = NOBODY,
+        left_out: LeftOut = NONE_LEFT_OUT,
         *,
         seconds: float | None,
         accuracy: float | None,
@@ -98,8 +98,8 @@ class EndpointViews:
                     done.append(Refreshed(0.0, int(needed[endpoint].uses.sum()), 0, 0, view))
                     parts += [self._alone(np.array([endpoint]))] if silent else []
         if len(left_out.endpoints):
-            told = f"{too_many(self.most)} ({len(left_out.endpoints):,} are left out)"
-            done.append(Refreshed(0.0, left_out.uses, 0, 0, told))
+            message = f"{too_many(self.most)} ({len(left_out.endpoints):,} are left out)"
+            done.append(Refreshed(0.0, left_out.uses, 0, 0, message))
             parts += [self._alone(left_out.endpoints)] if silent else []
         self._forget()
         return _together(done), stack_columns(parts, self._names)
@@ -116,7 +116,7 @@ class EndpointViews:
         term = self._dictionary.decode(endpoint)
         pattern = self._pattern
         if not isinstance(term, Iri):
-            kind = "a blank node" if isinstance(term, BlankNode) else "a literal"  # whose text is nobody's business
+            kind = "a blank node" if isinstance(term, BlankNode) else "a literal"  # whose text may be private
             return f"SERVICE ?{pattern.variable} is {kind}, which is no endpoint"
         try:
             view = self._views.view(term.value, pattern.query, pattern.keys, pattern.slide_ms)
@@ -144,20 +144,20 @@ class EndpointViews:
 
 
 def too_many(most: int) -> str:
-    """What is told where an evaluation names more endpoints than it may."""
+    """The message where an evaluation names more endpoints than it may."""
     return f"more than {most} endpoints are needed at once, and no more are asked"
 
 
 def _together(done: Sequence[Refreshed]) -> Refreshed:
     """What all views got."""
     failing = sorted({each.failing for each in done if each.failing is not None})
-    told = "; ".join(each[:_LONGEST] for each in failing[:_TOLD])
-    if len(failing) > _TOLD:
-        told += f"; and {len(failing) - _TOLD} more"
+    shown = "; ".join(each[:_LONGEST] for each in failing[:_MOST_SHOWN])
+    if len(failing) > _MOST_SHOWN:
+        shown += f"; and {len(failing) - _MOST_SHOWN} more"
     return Refreshed(
         sum(each.right for each in done),
         sum(each.used for each in done),
         sum(each.refreshes for each in done),
         max((each.oldest_ms for each in done), default=0),
-        told or None,
+        shown or None,
     )

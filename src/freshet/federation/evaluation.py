@@ -43,15 +43,15 @@ class Evaluation:
     """The evaluations of one query, one after another: `begin`, `spent` for each view that it reads, `freshness`.
 
     `released_at` says when the windows closed that are evaluated now, which may have waited for others before them.
-    Remote data are waited for within `resting`, where others may go through what the query holds. `on_untold` hears of
-    evaluations that have nothing to report.
+    Remote data are waited for within `resting`, where others may go through what the query holds.
+    `on_silent_evaluation` is called for evaluations that have nothing to report.
     """
 
     query: str
     constraints: Constraints
     released_at: Callable[[], float | None] = lambda: None
     resting: Callable[[], AbstractContextManager[None]] = nullcontext
-    on_untold: Callable[[str, Freshness], None] = lambda query, told: None
+    on_silent_evaluation: Callable[[str, Freshness], None] = lambda query, freshness: None
     released: float = 0.0
     began: float = 0.0
     waited_until: float = 0.0
@@ -69,7 +69,7 @@ class Evaluation:
     )
 
     def begin(self) -> None:
-        """An evaluation begins. What others before it have asked for without a report is told with its own."""
+        """An evaluation begins. What others before it have asked for without a report is in its own report."""
         self._begin_now()
         self.running = True
         self.right, self.used, self.oldest_ms, self.failing = 0.0, 0, 0, None
@@ -88,7 +88,7 @@ class Evaluation:
         return self.planned - perf_counter()
 
     def spent(self, right: float, used: int, refreshes: int, oldest_ms: int, failing: str | None) -> None:
-        """A view was read: of so many uses of its entries so many are expected to be right."""
+        """Count a view that was read: how many uses its entries have, and how many are expected to be right."""
         self.waited_until = perf_counter()
         self.right += right
         self.used += used
@@ -117,14 +117,14 @@ class Evaluation:
         if asked.latency_ms is not None and latency_ms > asked.latency_ms:
             missed.append("latency")
         self._count(missed)
-        self._tell_failing()
+        self._report_failing()
         refreshes, self.refreshes = self.refreshes, 0
         return Freshness(self.accuracy, refreshes, round(latency_ms, 3), self.oldest_ms, tuple(missed), self.failing)
 
-    def untold(self, told: Freshness) -> None:
-        """There was nothing to report after all: what it took is told with the next report."""
-        self.refreshes += told.refreshes
-        self.on_untold(self.query, told)
+    def silent_evaluation(self, freshness: Freshness) -> None:
+        """There was nothing to report after all: its refreshes are part of the next report."""
+        self.refreshes += freshness.refreshes
+        self.on_silent_evaluation(self.query, freshness)
 
     def _learn(self, after: float) -> None:
         """Follow the quantile of what comes after the waiting that all but SELDOM evaluations stay below."""
@@ -135,24 +135,24 @@ class Evaluation:
         self.counts["evaluations"] += 1
         for what in missed:
             self.counts[what] += 1
-            if self._is_told(what):
+            if self._is_logged(what):
                 times = self.counts[what]
                 _log.warning("the query %s has missed its %s %d times; %s", self.query, what, times, self._shown())
 
-    def _is_told(self, what: str) -> bool:
-        """The log is told the first, second, fourth ... time."""
+    def _is_logged(self, what: str) -> bool:
+        """Whether to log: the first, second, fourth ... time."""
         return self.counts[what] & (self.counts[what] - 1) == 0
 
-    def _tell_failing(self) -> None:
-        """That endpoints begin to fail is told, as there may be no report that says so; and that they answer again."""
+    def _report_failing(self) -> None:
+        """Log that endpoints begin to fail, as there may be no report that says so, and that they answer again."""
         if self.failing is not None and not self.is_failing:
             self.is_failing = True
             self.counts["failing"] += 1
-            if self._is_told("failing"):
+            if self._is_logged("failing"):
                 _log.warning("the query %s goes on with the remote data that it has: %s", self.query, self.failing)
         elif self.failing is None and self.used and self.is_failing:
             self.is_failing = False
-            if self._is_told("failing"):
+            if self._is_logged("failing"):
                 _log.warning("the query %s is answered by all its endpoints again", self.query)
 
     def _shown(self) -> str:

@@ -1,4 +1,4 @@
-"""One request of the SPARQL 1.1 Protocol, within a time, a size and the allowed hosts, whatever the other side does."""
+"""One request of the SPARQL 1.1 Protocol, within limits of time, size and hosts that the other side cannot exceed."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Requests:
     ) -> Body:
         """The answer to a query; ServiceError where there is none in time. The time is for all attempts together.
 
-        `on_trouble` hears why an attempt failed after which there is another.
+        `on_trouble` is called with the reason when an attempt failed and is retried.
         """
         most = self.settings.timeout_seconds
         end = monotonic() + (most if seconds is None else min(most, seconds))

@@ -32,7 +32,7 @@ def nothing_learnt(keys: int, slide_ms: int, time_ms: int, usual_seconds: float 
 
 
 class LearntBefore(Generic[Key]):
-    """What was learnt in views, by what tells them apart: of those that are gone so many entries, the latest."""
+    """What was learnt in views, by their identity: of those that are gone the latest entries, up to a limit."""
 
     def __init__(self, most_entries: int) -> None:
         self._most_entries = most_entries

@@ -133,7 +133,7 @@ class LocalView:
 
     @contextmanager
     def asking(self, needed: Needed, *, seconds: float | None, accuracy: float | None) -> Iterator[Asked]:
-        """Ask for what an evaluation needs; within, somebody waits for as long as there is time, and has the `answer`.
+        """Ask for what an evaluation needs; within, the caller waits while there is time, and takes the `answer`.
 
         What is missing is asked for, then the stale entries that matter most. Without `seconds` it takes the time it
         needs. Where the accuracy asked for is reached without, nothing is refreshed.
@@ -145,10 +145,10 @@ class LocalView:
             entries = self._entries(needed.keys)
             candidates = Candidates(now_ms(), needed.slide_ms, entries, needed.lives, needed.uses)
             chosen = self._chosen(candidates, self._budget(seconds), accuracy)
-            spent = 0 if self.endpoint.breaker.is_open else len(chosen)  # else they fail before anybody is asked
+            spent = 0 if self.endpoint.breaker.is_open else len(chosen)  # else they fail before any request
             self._send(chosen)
             asked = Asked(candidates, spent, [each.future for each in self._requests])
-            self._inside += 1  # when nothing can go wrong any more: else nobody would count it down
+            self._inside += 1  # last, when nothing can fail any more: else it would never be decremented
         try:
             yield asked
         finally:
@@ -220,7 +220,7 @@ class LocalView:
         self._ranker.grow(len(self._key_rows), now_ms())
 
     def _shrink(self, count: int) -> None:
-        """Keep the entries that were needed last. Nothing is on its way, and nobody holds numbers of entries."""
+        """Keep the entries that were needed last. Nothing is on its way, and no caller holds numbers of entries."""
         kept = np.sort(np.argsort(self._needed_ms, kind="stable")[-count:])
         self._rows.keep(kept)
         self._index = EntryIndex()
@@ -332,7 +332,7 @@ class LocalView:
         self._take(found, entries, sent_ms)
 
     def _failed(self, request: _Request, error: Exception) -> None:
-        """Its entries may be asked for again. An error of ours is told like one of the endpoint."""
+        """Its entries may be asked for again. An error of ours is reported like one of the endpoint."""
         self._asked[request.entries] = False
         if isinstance(error, ServiceError):
             self.failing = error.message
@@ -388,5 +388,5 @@ def wait_until(waiting: Sequence[Future[Table]], end: float | None) -> None:
 
 
 def now_ms() -> int:
-    """The time of day; remote data change by it, whatever the time of the streams."""
+    """The time of day; remote data change by it, not by the time of the streams."""
     return time_ns() // 1_000_000

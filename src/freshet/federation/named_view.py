@@ -1,4 +1,4 @@
-"""Queries that ask the same with other names of variables share a local view: what tells them apart, and back."""
+"""Queries that ask the same with other names of variables share a local view: how variables are renamed, and back."""
 
 from __future__ import annotations
 

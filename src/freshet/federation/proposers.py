@@ -13,7 +13,7 @@ def window_service_join(candidates: Candidates) -> Candidates:
 
 
 def propose_whole_view(candidates: Candidates, view_size: int) -> Candidates:
-    """GNR: the whole view, whatever the window holds. What the window does not use has no life left, and no use."""
+    """GNR: the whole view, independently of the window. What the window does not use has no life left, and no use."""
     lives, uses = np.zeros(view_size, np.int64), np.zeros(view_size, np.int64)
     lives[candidates.entries] = candidates.lives
     uses[candidates.entries] = candidates.uses

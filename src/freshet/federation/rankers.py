@@ -1,6 +1,6 @@
 """The rankers of the approximate-answers paper: which candidates are refreshed first.
 
-A ranker gives the candidates' places, best first, and leaves out those that need no refresh. It is told what was
+A ranker gives the candidates' places, best first, and leaves out those that need no refresh. It is given what was
 refreshed. Ties are broken at random, as the paper has it.
 """
 
@@ -116,7 +116,7 @@ class WindowBased:
 class WindowBasedFromRefresh(WindowBased):
     """WBM as the authors' program has it, where it differs from the paper's text.
 
-    A refresh makes an entry good for one change interval from then on, whatever its best-before time was; and where
+    A refresh makes an entry good for one change interval from then on, independently of its best-before time; and where
     fewer candidates are possibly stale than the budget has refreshes, the rest is spent on those that will be first.
     """
 

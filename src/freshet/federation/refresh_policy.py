@@ -1,6 +1,6 @@
 """Which entries of a local view may be refreshed and in which order, by the names that settings have for it.
 
-Whatever the order, what is known of the entries' changes is `ExpectedGain`'s: accuracies are estimated with it.
+In any order, what is known of the entries' changes is `ExpectedGain`'s: accuracies are estimated with it.
 """
 
 from __future__ import annotations

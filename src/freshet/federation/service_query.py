@@ -38,7 +38,7 @@ class ServiceQuery:
         return self._select(self.variables, pattern_text(self.pattern))
 
     def batches(self, names: Sequence[str], rows: Sequence[Row], size: int) -> Iterator[str]:
-        """The solutions that fit one of the rows, so many rows a query."""
+        """The solutions that fit one of the rows, in queries of a number of rows each."""
         sendable = [row for row in rows if not any(isinstance(term, BlankNode) for term in row)]
         head = " ".join(plain_text(Variable(name)) for name in names)
         for first in range(0, len(sendable), size):

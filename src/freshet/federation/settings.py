@@ -39,10 +39,10 @@ class ServiceSettings:
     no VALUES; others that refuse it are tried with it again after `values_again_seconds`. With `load_whole` local views
     are filled at registration, not entry by entry as windows need them. `most_endpoints` is how many endpoints an
     evaluation of `SERVICE ?variable` asks in a continuous query; where a query is `most_behind` elements behind its
-    streams, whoever pushes waits.
+    streams, the caller of `push` waits.
 
     `proposer` and `ranker` say which entries of local views are refreshed (docs/federation.md). `change_seconds` has,
-    by host, how often an entry changes on average, for all other hosts by `*`: where somebody knows, it need not be
+    by host, how often an entry changes on average, for all other hosts by `*`: where it is known, it need not be
     learnt from nothing.
     """
 
@@ -107,7 +107,7 @@ class ServiceSettings:
         return _is_among(url, self.hosts)
 
     def usual_change_seconds(self, url: str) -> float | None:
-        """How often an entry of an endpoint changes on average, where somebody has said so."""
+        """How often an entry of an endpoint changes on average, where it is configured."""
         for host, seconds in self.change_seconds.items():
             if host != EVERY_HOST and _is_among(url, (host,)):
                 return seconds
@@ -145,7 +145,7 @@ def address(host: str) -> IPv6Address | None:
 
 
 def _check_host(written: str) -> None:
-    """InputError where an entry of a list of hosts is none: it would never fit, and nobody would know why."""
+    """InputError where an entry of a list of hosts is none: it would never fit, without any sign why."""
     if written != EVERY_HOST and not _HOST.fullmatch(written) and address(written) is None:
         hint = "a host is written example.org, example.org:3030 or [::1]:3030, without a path; * is every host"
         raise InputError(f"'{written}' is no host that SERVICE could ask", hint=hint)

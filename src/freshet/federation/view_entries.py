@@ -1,4 +1,4 @@
-"""The entries of local views, for whoever wants to look at them."""
+"""The entries of local views, for inspection."""
 
 from __future__ import annotations
 

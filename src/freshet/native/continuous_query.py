@@ -56,7 +56,7 @@ class ContinuousQuery:
         freshness = self.evaluation.freshness()
         report = self._report(time_ms, rows, freshness)
         if report is None and freshness is not None:
-            self.evaluation.untold(freshness)
+            self.evaluation.silent_evaluation(freshness)
         return report
 
     def _report(self, time_ms: int, rows: Ids, freshness: Freshness | None) -> Report | None:

@@ -58,7 +58,9 @@ class Engine:
         self._tell_failure = on_failure or warn_failed
         self._queries: dict[str, AnyClock] = {}
         self._members: Counter[AnyClock] = Counter()  # how many queries each clock has
-        self.on_untold: Callable[[str, Freshness], None] | None = None  # evaluations with SERVICE that report nothing
+        self.on_silent_evaluation: Callable[[str, Freshness], None] | None = (
+            None  # evaluations with SERVICE that report nothing
+        )
         self._hosting = Hosting(dictionary, graphs, self._failed, self._member_failed, views, self._untold)
         self.forgetting = Forgetting(dictionary)
         self._kept = KeptWindows(graphs)
@@ -322,8 +324,8 @@ class Engine:
         self._tell_failure(name, reason_of(error))
 
     def _untold(self, name: str, told: Freshness) -> None:
-        if self.on_untold is not None:
-            self.on_untold(name, told)
+        if self.on_silent_evaluation is not None:
+            self.on_silent_evaluation(name, told)
 
     def _absorb(self, state: StreamState, elements: Elements) -> None:
         absorbed = state.absorbed(elements)

@@ -55,10 +55,10 @@ class Hosting:
         on_failure: Callable[[str, Exception], None],
         on_member_failure: Callable[[str, Exception], None],
         views: Views | None = None,
-        on_untold: Callable[[str, Freshness], None] = lambda query, told: None,
+        on_silent_evaluation: Callable[[str, Freshness], None] = lambda query, told: None,
     ) -> None:
         self._views = views
-        self._on_untold = on_untold
+        self._on_silent_evaluation = on_silent_evaluation
         self._dictionary = dictionary
         self._graphs = graphs
         self._on_failure = on_failure
@@ -77,7 +77,7 @@ class Hosting:
         leaves = _Leaves(clock, self._dictionary)
         remote = None
         if self._views is not None and asks_services(plan):
-            asked = Evaluation(name, constraints or Constraints(), on_untold=self._on_untold)
+            asked = Evaluation(name, constraints or Constraints(), on_silent_evaluation=self._on_silent_evaluation)
             remote = Remote(self._views, lives_in(plan.windows), asked)
         builder = Builder(leaves, self._graphs, self._dictionary, measurements, remote=remote)
         plan = replace(plan, root=with_caches(plan.root, builder.size_of))

@@ -61,7 +61,7 @@ def answer(
         services=services or NO_SERVICES,
     )
     deadline.check()
-    # Where all windows are empty the answer is, whatever the stored graph has.
+    # Where all windows are empty so is the answer, independently of the stored graph.
     is_empty = bool(windows) and not any(content.count(ANY, ANY, ANY) for content in (windows or {}).values())
     if query.form is QueryForm.ASK:
         return BooleanAnswer(not is_empty and first_solutions(query.root, scope, 1).count > 0)

@@ -1,4 +1,4 @@
-"""When a query has to stop: its time limit, or somebody who has lost interest."""
+"""When a query has to stop: its time limit, or a caller that cancelled it."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from freshet.rdf.dictionary import Dictionary
 
 Place = int | str  # the id of a term, or the name of a variable
 
-_PREDICATES = 8.0  # a bound predicate is taken to be one of so many
+_PREDICATES = 8.0  # a bound predicate is assumed to be one of this number
 
 
 class Pattern:
@@ -36,7 +36,7 @@ class Pattern:
         self._growths: dict[tuple[bool, bool, bool], float] = {}
 
     def counted(self, graph: GraphReader) -> int:
-        """How many triples match whatever is bound."""
+        """How many triples match what is bound."""
         if self.count < 0:
             self.count = graph.count(*self.scan) if self.possible else 0
         return self.count

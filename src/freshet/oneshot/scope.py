@@ -38,7 +38,7 @@ class Services(Protocol):
     ) -> Columns:
         """The solutions of a pattern at an endpoint, those that fit the bindings where there are some.
 
-        `silent` tells whether a ServiceError is passed over.
+        `silent`: whether a ServiceError is ignored.
         """
 
 

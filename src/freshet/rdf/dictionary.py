@@ -49,7 +49,7 @@ class Dictionary:
 
     Inline terms take no room here (see `freshet.rdf.ids`). One thread interns at a time; others may read while it
     does, since arrays that are too small are replaced, not changed, and every id a reader holds stays valid until a
-    sweep. `generation` counts sweeps: what somebody keeps beside the dictionary is good for one generation.
+    sweep. `generation` counts sweeps: what is cached beside the dictionary is valid for one generation.
 
     `hash_bits` narrows the hash, so that tests can force collisions.
     """

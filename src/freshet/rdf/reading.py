@@ -118,7 +118,7 @@ def _decompress(file: BinaryIO, suffix: str) -> BinaryIO:
 def line_pieces(file: BinaryIO, size: int | None = None) -> Iterator[memoryview]:
     """The bytes of a file in pieces that end where lines do, so that memory does not follow the file.
 
-    A piece is good until the next one is asked for. With a `size`, only the lines that start in the next so many bytes.
+    A piece is valid until the next one is read. With a `size`, only the lines that start within that many bytes.
     """
     room = bytearray(_PIECE_BYTES)
     kept = taken = 0  # `kept` bytes are of a line whose end has not been read yet

@@ -110,7 +110,7 @@ class StatementScan:
 
 
 def _new_memo(size: int) -> Ints:
-    """A memo that fits so many bytes of data. It is good for one run of the kernel, while the dictionary only grows."""
+    """A memo that fits `size` bytes of data. It is valid for one run of the kernel, while the dictionary only grows."""
     places = 1 << min(_MOST_PLACES_BITS, max(_LEAST_PLACES_BITS, (size // _BYTES_A_PLACE).bit_length()))
     return np.full(2 * places, -1, np.int64)
 

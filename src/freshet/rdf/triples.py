@@ -1,4 +1,4 @@
-"""Columns of triples, as stored data hands them to whoever evaluates a query."""
+"""Columns of triples, as stored data hands them to the evaluators."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 Ids = NDArray[np.int64]
 
-ANY = 0  # in a pattern: whatever term
+ANY = 0  # in a pattern: any term
 DEFAULT_GRAPH = 0
 
 

@@ -60,7 +60,7 @@ class Freshness:
 class Report:
     """What one evaluation of a registered query puts out (R2S): the rows as in `Solutions`, or a graph (CONSTRUCT).
 
-    Nobody changes one: several may have it.
+    Immutable: several callers may hold it.
     """
 
     query: str

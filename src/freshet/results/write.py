@@ -41,7 +41,7 @@ def write_answer(answer: Answer, dictionary: Dictionary, format: str | None = No
 def report_json(report: Report, dictionary: Dictionary) -> bytes:
     """A report as one line: `{"query": name, "time": ms, "stream": "rstream", "bindings": [...]}`.
 
-    A graph is `"triples"`, in N-Triples. Where the query has SERVICE, `"service"` tells how fresh the answer is.
+    A graph is `"triples"`, in N-Triples. Where the query has SERVICE, `"service"` says how fresh the answer is.
     """
     if report.graph is None:
         key, content = b"bindings", write_bindings(report.variables, report.rows, dictionary)

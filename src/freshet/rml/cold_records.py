@@ -63,8 +63,8 @@ def whole_records(table: pa.Table, rows: Ids, side: int, store: ColdStore) -> pa
 
 
 def cool_records(table: pa.Table, staying: Staying, side: int, store: ColdStore, carried: Sequence[str]) -> pa.Table:
-    """The rows that stay. Of those that are newly cold, the carried columns go to a new block; blocks nobody refers to
-    are removed."""
+    """The rows that stay. Of those newly cold, the carried columns go to a new block; blocks without references are
+    removed."""
     blocks = blocks_of(table)
     before = np.unique(blocks[blocks != HOT])
     already = blocks[staying.rows] != HOT

@@ -82,7 +82,7 @@ class JsonReferences:
     def read(self, records: Ranges, objects_only: bool) -> JsonValues:
         """What is found in records, as bytes and where each starts and ends.
 
-        Records are lines of which nothing is known yet, and then must be objects, or values that were read before.
+        Records are lines that were not parsed yet, and then must be objects, or values that were read before.
         """
         read = [read_ranges(records, tree) for tree in self._trees]
         objects = read[0].good

@@ -71,7 +71,7 @@ class TermMapReader:
         return constants + [self.read(value, default, extra) for value in self._graph.get(node, f"{role}Map")]
 
     def read(self, node: Value, default: TermType | None, extra: set[str] = frozenset()) -> TermMap:  # type: ignore[assignment]
-        """A term map. Without a default, what it makes is told by how it is written, as of object maps."""
+        """A term map. Without a default, what it makes depends on how it is written, as of object maps."""
         graph = self._graph
         graph.only(node, _IN_TERM_MAP | extra)
         expression = self._expression(node)

@@ -1,6 +1,6 @@
 """Paths are looked at when a mapping is read: a reference or an iterator that is none is an error before anything runs.
 
-Names of columns and variables are another matter: only their file, table or query can tell.
+Names of columns and variables are another matter: only their file, table or query defines them.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from freshet.rdf.errors import InputError
 from freshet.rml.windows import JoinWindow
 
-if TYPE_CHECKING:  # whoever reads a mapping does not want the kernels
+if TYPE_CHECKING:  # reading a mapping needs no kernels
     from freshet.kernels.join_windows import Ended
 
 Floats = NDArray[np.float64]

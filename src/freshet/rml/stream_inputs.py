@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from freshet.rml.sources import LogicalSource, StreamSource
 
 ARRIVAL = "arrival"
-RECORDS_PER_BATCH = 200_000  # where nobody says how many: what the driver holds must not depend on how much waits
+RECORDS_PER_BATCH = 200_000  # the default: what the driver holds must not depend on how much waits
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ def _by_address(address: str, form: _Description) -> StreamSource | None:
         return KafkaSource(f"{host}:{port}", topic, form.by_local_name("groupId"))
     if scheme == "tcp":
         return SocketSource(host, port)
-    # What is delivered twice Freshet can tell, so that 1 does where 2 is asked for.
+    # Freshet deduplicates deliveries, so 1 is enough where 2 is asked for.
     return MqttSource(host, topic, port, min(1, int(form.option("qos") or 1)))
 
 

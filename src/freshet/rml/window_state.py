@@ -262,7 +262,7 @@ def _adaptive(
 
 
 def _kept(pairs: Pairs, batch: _Batch, most: int) -> tuple[Pairs, int]:
-    """Pairs of which no more than so many records wait on, and how many were given up for that: the oldest.
+    """Pairs of which at most `most` records keep waiting, and how many were dropped for that: the oldest.
 
     A side whose clock stands still while it goes on sending holds back all that the other sends.
     """

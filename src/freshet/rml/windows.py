@@ -34,7 +34,7 @@ class JoinWindow:
     shrink_above: float = 1.2  # the cost of the lists above which a window is halved ...
     grow_below: float = 0.8  # ... and below which it is doubled
     list_size: float = 2  # what the length of a key's list is first measured against
-    # A key of which nothing came for so long is forgotten; the longest that a window by count waits.
+    # A key without records for this long is forgotten; the longest that a window by count waits.
     idle_ms: int = 10_000
     policy: str | None = None  # MODULE:NAME of a sizing policy in place of algorithm 1
     # How far a side may get ahead of one that brings nothing until it waits for it no more; None: `silent_limit_ms`.
@@ -64,7 +64,7 @@ class JoinWindow:
 
     @property
     def silent_limit_ms(self) -> int:
-        """How far a side may get ahead of one that brings nothing: unless told, as long as a key may be idle, and no
+        """How far a side may get ahead of one that brings nothing: unless given, as long as a key may be idle, and no
         less than records can be apart and meet."""
         if self.silent_ms is not None:
             return self.silent_ms
@@ -81,7 +81,7 @@ def default_window(kind: WindowKind) -> JoinWindow:
 
 
 def window_with(window: JoinWindow, given: Mapping[str, Any]) -> JoinWindow:
-    """A window with other parameters. Whoever gives limits but no first size has one between them."""
+    """A window with other parameters. Limits without a first size give one between them."""
     if "size" not in given and window.kind not in FIXED:
         lower, upper = given.get("lower", window.lower), given.get("upper", window.upper)
         given = {**given, "size": min(max(window.size, lower), upper)}

@@ -1,7 +1,7 @@
-"""Batches wait before the journal while windows have no room for them: back-pressure on whoever brings them.
+"""Batches wait before the journal while windows have no room for them: back-pressure on their sources.
 
 A batch of a stream that is ahead waits until the streams that hold its windows back have come further. Where it does
-not fit as a whole, as much of it as fits goes in, cut at a time, and the rest waits. A stream that nobody holds back
+not fit as a whole, as much of it as fits goes in, cut at a time, and the rest waits. A stream that is not held back
 goes on to the time of what waits, so that windows let go of what is older. If that makes no room, and every other one
 waits for later times or has ended, windows need more than they may have: the run ends, saying so.
 """
@@ -22,7 +22,7 @@ from freshet.rdf.batch import Layout
 from freshet.rdf.errors import BudgetError, FreshetError
 
 _LOOK_SECONDS = 0.25
-_SHARE = 4  # of the room, one that nobody holds back may take so much with what is ahead of others
+_SHARE = 4  # a stream that is not held back may fill a fourth of the room with what is ahead of others
 _PIECES = 8  # less than an eighth of a batch is not worth a piece, while it may all fit soon
 
 
@@ -102,14 +102,14 @@ class Admission:
         """A batch as it finds room: as a rule in one piece. `on_wait` is called, once, if it has to wait."""
         waited = False
 
-        def tell() -> None:
+        def note_wait() -> None:
             nonlocal waited
             if not waited:
                 waited = True
                 on_wait()
 
         while True:
-            count, promised_bytes = self._admitted(stream, table, tell)
+            count, promised_bytes = self._admitted(stream, table, note_wait)
             if count == len(table):
                 yield Piece(table, None, promised_bytes)
                 return
@@ -134,14 +134,14 @@ class Admission:
         return room
 
     def is_doing(self, name: str, doing: str) -> None:
-        """Hear what a stream does: it has `ended`, or something else."""
+        """Note what a stream does: it has `ended`, or something else."""
         if self._doing.get(name) != doing:
             with self._changed:
                 self._doing[name] = doing
                 self._changed.notify_all()
 
     def let_go(self, error: FreshetError) -> None:
-        """Nobody waits any longer: who does gets this error."""
+        """End all waiting with this error."""
         with self._changed:
             self._ended = self._ended or error
             self._changed.notify_all()
@@ -149,7 +149,7 @@ class Admission:
     def _admitted(self, stream: Admitted, table: pa.Table, on_wait: Callable[[], None]) -> tuple[int, int]:
         """Wait until there is room for some records of a batch; says how many, and what was promised to them."""
         asked = _Asked(len(table), elements_in(table, stream.layout) / max(1, len(table)))
-        with self._changed:  # as it was after the last batch: then nobody has to wait for the engine to be counted
+        with self._changed:  # as it was after the last batch: so that no batch waits for the engine to be counted
             known = self._rooms[stream.iri].as_ahead()._replace(held_bytes=self._held_bytes)
             if asked.fitting(known, self._promised_bytes) == asked.records:
                 return self._promise(stream.sub_stream_id, table, asked, asked.records, known)
@@ -205,7 +205,7 @@ class Admission:
         )
 
     def _is_last_way_out(self, name: str) -> bool:
-        """Whether nothing is on the way, no other stream can bring anything, and nobody waits with earlier times."""
+        """Whether nothing is on the way, no other stream can bring anything, and none waits with earlier times."""
         if self._on_the_way or any(other not in self._first_ms and not self.has_ended(other) for other in self._names):
             return False
         return (self._first_ms[name], name) == min((first_ms, other) for other, first_ms in self._first_ms.items())

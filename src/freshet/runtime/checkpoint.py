@@ -76,14 +76,14 @@ class Checkpoint:
         self._entries = 0  # since the last mark
         self._loads: list[tuple[int, tuple[Segment, ...]]] = []
         self._next_segment = 1 + max((int(file.name[:8]) for file in self._graph_folder.glob("*.parquet")), default=0)
-        self.delivered = -1  # all reports of entries up to here have reached whoever wants them
+        self.delivered = -1  # all reports of entries up to here have been delivered
         self._passed: dict[str, int] = {}  # up to which moment each query had been delivered at the last checkpoint
         self.state: State = {}  # of the checkpoint that was recovered
         self.counted: dict[str, list[list[int | str]]] = {}  # likewise
         self.headers: list[tuple[int, Header]] = []  # of what is to be done again
         self.problems: list[str] = []
         self.trouble = ""  # why the last checkpoint could not be made
-        self._told = ""
+        self._reported = ""
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._making = threading.Lock()
@@ -293,10 +293,10 @@ class Checkpoint:
         except Exception as error:  # whatever it is, the next one may succeed
             self.trouble = f"a checkpoint could not be made: {type(error).__name__}: {error}"
 
-    def untold_trouble(self) -> str:
+    def new_trouble(self) -> str:
         """What is the trouble, if that is another than when this was called last; else ""."""
-        before, self._told = self._told, self.trouble
-        return "" if self._told == before else self._told
+        before, self._reported = self._reported, self.trouble
+        return "" if self._reported == before else self._reported
 
     def make(self) -> bool:
         """Make a checkpoint, if there is an entry to cut at since the last one; says whether there was."""
@@ -360,7 +360,7 @@ class Checkpoint:
 
 
 def needs_everything(query: str) -> str:
-    """What is said of a query that keeps the journal from ever being cut."""
+    """The note about a query that keeps the journal from ever being cut."""
     window = "a window [ALL] or [RANGE ... @predicate]"
     return f"the query {query} has {window}, which needs all that ever came: so the checkpoint keeps it all"
 

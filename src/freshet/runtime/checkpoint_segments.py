@@ -1,7 +1,7 @@
 """Segments: triples of the stored graphs in files that never change, with their own terms.
 
 Ids are hashes but for collisions, so a segment has the keys of all its ids, and says them again when it is read: where
-another term has an id by now, the triples are told the new one.
+another term has an id by now, the triples get the new one.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def write_segments(folder: Path, first_number: int, rows: GraphRows, dictionary:
 
 
 def read_segment(folder: Path, segment: Segment, dictionary: Dictionary) -> GraphRows:
-    """The triples of a segment in ids of the dictionary, which is told its terms. The caller holds a pin on it."""
+    """The triples of a segment in ids of the dictionary, to which its terms are added. The caller holds a pin on it."""
     terms, triples = (
         pq.read_table(pa.BufferReader(stored.read(folder))) for stored in (segment.terms, segment.triples)
     )

@@ -36,7 +36,7 @@ OpenGraph = Callable[[str, str | None], int]
 
 
 class DurableContents:
-    """Streams, queries and stored data. Whoever changes them has the session's order, and has written it down."""
+    """Streams, queries and stored data. Changes are made under the session's lock, after they are journaled."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class DurableContents:
 
     def open(self, path: str, graph: str | None) -> int:
         """Add data that stay where they are; gives how many triples."""
-        assert self._open_graph is not None, "there is nobody to open it"
+        assert self._open_graph is not None, "there is nothing to open it"
         count = self._open_graph(path, graph)
         self._opened.append((path, graph))
         return count

@@ -1,4 +1,4 @@
-"""Files that are whole or not there, with checksums to tell damage by, and the lock on a checkpoint's folder."""
+"""Files that are whole or not there, with checksums that show damage, and the lock on a checkpoint's folder."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class FolderLock:
     def __init__(self, folder: Path) -> None:
         file = folder / "lock"
         try:
-            self._file = file.open("ab")  # closed when nobody has it any more, at the latest
+            self._file = file.open("ab")  # closed at the latest when it is garbage
         except OSError as error:
             message = f"the checkpoint folder cannot be written to: {error.strerror}"
             raise InputError(message, file=str(folder)) from error

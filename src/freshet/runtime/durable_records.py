@@ -34,7 +34,7 @@ class StreamOptions:
 
 @dataclass(frozen=True, slots=True)
 class DurableRegistration:
-    """A query as it was registered, when so many streams were known."""
+    """A query as it was registered, when `streams` streams were known."""
 
     name: str
     text: str
@@ -49,7 +49,7 @@ class DurableRegistration:
 
 
 class Position(NamedTuple):
-    """How much of a stream is in: so many batches (pushes), with so many elements."""
+    """How much of a stream is in: the number of batches (pushes) and of elements."""
 
     batches: int
     elements: int
@@ -65,7 +65,7 @@ class Outbox:
         self.waiting: deque[Report] = deque()
         self.made: deque[int] = deque()  # for each report that waits, or may not have been received, its entry
         self.on_report: Callable[[Report], None] | None = None
-        self.is_restored = False  # and nobody has asked for it since
+        self.is_restored = False  # and was not asked for since
 
     def put(self, report: Report, entry: int) -> None:
         """A report that an entry has made."""
@@ -81,7 +81,7 @@ class Outbox:
             try:
                 on_report(report)
             except BaseException:
-                self.waiting.appendleft(report)  # nobody has received it
+                self.waiting.appendleft(report)  # it was not received
                 raise
         self.on_report = on_report
 

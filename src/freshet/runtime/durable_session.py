@@ -1,7 +1,7 @@
-"""What makes a session outlive its process: whatever changes it is in a journal first, and is done again from there.
+"""What makes a session outlive its process: every change is in a journal first, and is done again from there.
 
 Reports of entries that were done before, and whose reports are known to have been received, are not handed over again;
-all others are, also where they were handed over and nobody said so before the process ended.
+all others are, also where they were handed over and not acknowledged before the process ended.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ from freshet.runtime.journal import Header, Piece
 from freshet.runtime.packed_elements import pack_elements
 from freshet.runtime.registered_query import RegisteredQuery
 
-_FEW_QUERIES = 64  # so many are asked at every entry which reports have been received
+_FEW_QUERIES = 64  # up to this number, all are asked at every entry which reports have been received
 
 
 class DurableSession:
-    """The journal and the checkpoints of a session. Its engine is changed through this, and by nobody else."""
+    """The journal and the checkpoints of a session. Its engine is changed only through this."""
 
     def __init__(
         self,
@@ -251,7 +251,7 @@ class DurableSession:
             self._mark_now()
             self._closed = True
         self._checkpoint.close()
-        self._tell_trouble()
+        self._report_trouble()
 
     # ---- the order of things
 
@@ -317,12 +317,12 @@ class DurableSession:
             raise InputError("the session is closed")
         if self._ended_by:
             raise EndedError(self._ended_by)
-        self._tell_trouble()
+        self._report_trouble()
         self._mark_if_due(self._checkpoint.journal.next_sequence)
 
-    def _tell_trouble(self) -> None:
-        """Checkpoints are made in the background; that they cannot be is said with the next call, once."""
-        if trouble := self._checkpoint.untold_trouble():
+    def _report_trouble(self) -> None:
+        """Checkpoints are made in the background; the next call reports, once, that one failed."""
+        if trouble := self._checkpoint.new_trouble():
             warnings.warn(trouble, stacklevel=5)
 
     def _deliver(self, box: Outbox, report: Report) -> None:

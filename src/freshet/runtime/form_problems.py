@@ -1,4 +1,4 @@
-"""What pydantic finds wrong with the form of a pipeline file, in words a person understands and at its place."""
+"""What pydantic finds wrong with the form of a pipeline file, in readable words and at its place."""
 
 from __future__ import annotations
 

@@ -228,7 +228,7 @@ class Ingest:
             self._attempt(self._pass_silent_sub_streams)  # others may be held back while batches come without a pause
 
     def _attempt(self, step: Callable[..., None], *arguments: object) -> None:
-        """After an error there is only room to be made, so that nobody waits for ever."""
+        """After an error batches are only dropped, so that no thread waits for ever."""
         if self._error is None:
             try:
                 step(*arguments)
@@ -253,7 +253,7 @@ class Ingest:
 
     def _go_on(self, to_ms: int) -> None:
         """Streams that wait for room with nothing before a time come as far as they would with what waits, those that
-        have ended as far as anybody.
+        have ended as far as any.
         """
         waiting = {name for name, first_ms in self._admission.waiting().items() if first_ms >= to_ms}
         for stream in self._state.streams.values():
@@ -297,7 +297,7 @@ class Ingest:
         )
 
     def _begin(self, checkpoint: Checkpoint, batch: JournaledBatch) -> None:
-        """What has been reported so far is on the disk before anybody relies on it."""
+        """What has been reported so far is on the disk before the checkpoint relies on it."""
         if checkpoint.is_mark_due():
             delivered = self._delivered()  # first, as queries with threads of their own go on reporting
             for sinks in self._sinks.values():
@@ -331,10 +331,10 @@ class Ingest:
             freshness=report.freshness,
         )
 
-    def untold(self, query: str, freshness: Freshness) -> None:
+    def silent_evaluation(self, query: str, freshness: Freshness) -> None:
         """A query with remote data was evaluated and had nothing to report, perhaps because an endpoint is gone."""
         if not self._restoring:
-            self._metrics.untold(query, freshness)
+            self._metrics.silent_evaluation(query, freshness)
 
     def _push(self, stream: StreamIntake, table: pa.Table) -> None:
         began = time.perf_counter()
@@ -345,7 +345,7 @@ class Ingest:
             self._engine.push(stream.iri, whole, admitted=True)
         self._engine.forget()
         self._engine.lanes.hold_back()
-        # Records whose triples nobody wants move the watermark too.
+        # Records whose triples no query wants move the watermark too.
         reached = last_time(table) - stream.lateness_ms
         if (watermarks := self._state.sub_streams.get(stream.iri)) is None:
             self._engine.advance(stream.iri, reached)

@@ -64,7 +64,7 @@ class IntakeState:
 
     def restore(self, state: State) -> None:
         """Take up what `describe` gave in an earlier run."""
-        before = state.get("queries", self.queries)  # where nothing is said nothing has changed
+        before = state.get("queries", self.queries)  # older checkpoints have none: nothing has changed
         self.changed = [name for name, definition in self.queries.items() if before.get(name) != definition]
         for name, number, layout, mark_ms in state.get("batches", ()):
             stream = self.checked(name, layout)

@@ -1,4 +1,4 @@
-"""What a person is told of joins of live streams: what they found, and that they found nothing, with what is known of
+"""What users see of joins of live streams: what they found, and that they found nothing, with what is known of
 why."""
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ def join_line(counts: JoinCounts) -> str:
         "given up": counts.given_up,
         "waiting": counts.waiting,
     }
-    told = "".join(f", {count:,} {what}" for what, count in reasons.items() if count)
+    shown = "".join(f", {count:,} {what}" for what, count in reasons.items() if count)
     records = f"{counts.children:,} and {show_count(counts.parents, 'record')}"
-    return f"{show_count(counts.pairs, 'pair')} of {records}{told}"
+    return f"{show_count(counts.pairs, 'pair')} of {records}{shown}"
 
 
 class JoinNotes:
@@ -35,7 +35,7 @@ class JoinNotes:
         self._next: dict[str, int] = {}
 
     def counted(self, name: str, more: JoinCounts) -> str:
-        """Take what a join has counted; the note is empty where there is nothing to tell."""
+        """Add the counts of a join; returns a note, empty where there is nothing to report."""
         counts = self._metrics.joined(name, more)
         least = self._next.get(name, _FIRST_NOTE)
         if counts.pairs or counts.gone < least:

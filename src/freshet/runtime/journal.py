@@ -2,7 +2,7 @@
 
 An entry is on the disk when `append` returns, and is acted on only after that. Every entry has a checksum, and the head
 of a file says how many entries were on the disk for certain. One behind these that is not whole was being written when
-the process ended, and nobody was told that it is there; anything else that is not as it was written, or not there any
+the process ended, and its call had not returned; anything else that is not as it was written, or not there any
 more, is damage, and what comes after it is set aside.
 """
 
@@ -36,7 +36,7 @@ _HEAD = struct.Struct("<4sQ")  # mark, entries that are on the disk
 _HEAD_BYTES = _HEAD.size + _CHECKSUM.size
 _HEAD_MARK = b"HEAD"
 _MOST_BYTES = 64 << 20
-_SMALL = 1 << 16  # so many bytes are rather copied than written in pieces
+_SMALL = 1 << 16  # up to this size, pieces are copied together before they are written
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +213,7 @@ class Journal:
             size += len(view)
             while len(view):
                 view = view[os.write(self._descriptor, view) :]
-        if self._sync or self._size + size >= self._most_bytes:  # nobody syncs a file that is full later
+        if self._sync or self._size + size >= self._most_bytes:  # a full file is not synced later
             os.fdatasync(self._descriptor)
         return size
 
@@ -257,7 +257,7 @@ class Journal:
 
 
 class _CutShort(DamagedError):
-    """From a place in a file on, behind so many entries, the journal is not whole."""
+    """From a place in a file on, after a number of entries, the journal is not whole."""
 
     def __init__(self, message: str, path: Path, start: int = 0, entries: int = 0, *, at_the_end: bool = False) -> None:
         super().__init__(message, file=str(path))
@@ -301,12 +301,12 @@ def _entries(opened: BinaryIO, file: Path, *, last: bool) -> Iterator[tuple[Jour
         yield JournalEntry(sequence, orjson.loads(text), body), place
     if count < known or size < _HEAD_BYTES:
         raise ends_early()
-    if head != _head(known):  # whether entries are missing at the end nobody can tell
+    if head != _head(known):  # whether entries are missing at the end is unknown
         raise damage("its head is not as it was written")
 
 
 def _head(entries: int) -> bytes:
-    """The head of a file that has so many entries for certain."""
+    """The head of a file that has a number of entries for certain."""
     head = _HEAD.pack(_HEAD_MARK, entries)
     return head + _CHECKSUM.pack(zlib.crc32(head))
 

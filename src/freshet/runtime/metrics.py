@@ -90,7 +90,7 @@ def percentiles(values: Iterable[float], *ranks: float) -> tuple[float, ...] | N
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The counts at one moment; nobody changes it any more.
+    """The counts at one moment, immutable.
 
     `elapsed_seconds` run from the first batch until now, `active_seconds` until the end of the last batch.
     """
@@ -237,7 +237,7 @@ class Metrics:
                 counts.refreshes += freshness.refreshes
                 _evaluated(counts, freshness)
 
-    def untold(self, query: str, freshness: Freshness) -> None:
+    def silent_evaluation(self, query: str, freshness: Freshness) -> None:
         """A query with remote data had nothing to report. Its refreshes are part of the next report."""
         with self._lock:
             _evaluated(self._queries.setdefault(query, QueryCounts()), freshness)

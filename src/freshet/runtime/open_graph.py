@@ -19,7 +19,7 @@ def open_graph(
     The dictionary becomes that of the directory, with what it has already entered beside. That is not possible for a
     second directory, nor where a term has another id there because two terms have one hash: then the directory's terms
     are entered one by one. Triples are copied where ids are others here, where the graph has triples already, and where
-    queries are registered, which have to be told.
+    queries are registered, which must be notified.
     """
     changed = np.empty((2, 0), np.int64)
     if not dictionary.start_from(directory.dictionary_arrays):

@@ -128,7 +128,7 @@ def check_streams(document: Document, streams: Mapping[str, Stream]) -> Iterator
 
 
 def _check_sub_streams(document: Document, name: str, stream: Stream) -> Iterator[InputError]:
-    """What of a stream goes together, as far as it can be told without its mapping."""
+    """What of a stream goes together, as far as is known without its mapping."""
     for place, section in _sections(name, stream):
         for key, message in section.problems():
             yield document.key_error(place if key is None else (*place, key), message)

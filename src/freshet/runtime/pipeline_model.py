@@ -72,7 +72,7 @@ IriText = Annotated[str, AfterValidator(_iri)]
 Name = Annotated[str, AfterValidator(_name)]
 
 
-# Tags of unions cannot be keys of the file, so that they are told apart from keys in pydantic's paths.
+# Tags of unions cannot be keys of the file, so that they cannot be confused with keys in pydantic's paths.
 Absorb = Annotated[
     Annotated[Literal["all"], Tag("<all>")] | Annotated[tuple[IriText, ...], Tag("<predicates>")],
     Discriminator(lambda value: "<all>" if value == "all" else "<predicates>"),

@@ -155,10 +155,10 @@ class QuietProgress:
         first_rows: Sequence[Sequence[str]],
         freshness: str = "",
     ) -> None:
-        """Nobody looks."""
+        """Nothing is shown."""
 
     def note(self, message: str) -> None:
-        """Nobody looks."""
+        """Nothing is shown."""
 
     def __enter__(self) -> Self:
         return self
@@ -298,11 +298,11 @@ def _freshness(counts: QueryCounts) -> str:
         return ""
     oldest_ms, failing = counts.freshness.oldest_ms, counts.freshness.failing
     refreshes = show_count(counts.refreshes, "refresh", "refreshes")
-    told = f", accuracy about {counts.freshness.accuracy:.2f}, {refreshes}"
-    told += f", oldest {show_seconds(oldest_ms / 1000)}" if oldest_ms else ""
+    line = f", accuracy about {counts.freshness.accuracy:.2f}, {refreshes}"
+    line += f", oldest {show_seconds(oldest_ms / 1000)}" if oldest_ms else ""
     if counts.missed:
-        told += f", constraints missed {show_count(counts.missed, 'time')} ({' and '.join(counts.last_missed)})"
-    return told + (f", {failing}" if failing else "")
+        line += f", constraints missed {show_count(counts.missed, 'time')} ({' and '.join(counts.last_missed)})"
+    return line + (f", {failing}" if failing else "")
 
 
 def _windows(snapshot: Snapshot) -> str:

@@ -1,4 +1,4 @@
-"""Whether a term that somebody made is one of RDF: what N-Triples could not write would come out broken in reports."""
+"""Whether a term made by a caller is one of RDF: what N-Triples could not write would come out broken in reports."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ class Pushing(NamedTuple):
         return objects
 
     def _check_kinds(self, distinct: NDArray[np.int64], places: NDArray[np.int64], role: str) -> None:
-        """An error where an id is nobody's, or a term cannot stand in this role."""
+        """An error where an id has no term, or a term cannot stand in this role."""
         try:
             keys = self.dictionary.keys(distinct)
         except KeyError as error:

@@ -1,4 +1,4 @@
-"""A query that failed, and how whoever wants to know is told of it without stopping the other queries."""
+"""A query that failed, and how that is reported without stopping the other queries."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ OnFailure = Callable[[QueryFailure], None]
 
 
 def report_failure(on_failure: OnFailure, failure: QueryFailure) -> None:
-    """What the callback raises is a warning: this is the middle of a push, which others have a part in."""
+    """What the callback raises is a warning: this is the middle of a push, which other queries share."""
     try:
         on_failure(failure)
-    except BrokenPipeError:  # nobody reads anything any more
+    except BrokenPipeError:  # the output is closed
         raise
     except Exception as error:
         warnings.warn(f"on_failure raised {type(error).__name__}: {error}; {failure}", stacklevel=2)

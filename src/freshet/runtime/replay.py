@@ -43,7 +43,7 @@ def _push_all(session: Session, batches: dict[str, Iterator[Elements]], reached:
 
 
 def _push(session: Session, stream: str, elements: Elements, ended: Set[str]) -> None:
-    """Where windows have no room, recordings that have ended hold nobody back any longer."""
+    """Where windows have no room, recordings that have ended hold back no other."""
     try:
         session.push(stream, elements)
     except BudgetError:

@@ -1,4 +1,4 @@
-"""A pipeline file, run: Spark feeds the engine batch by batch until the input ends or somebody stops it."""
+"""A pipeline file, run: Spark feeds the engine batch by batch until the input ends or it is stopped."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class PipelineRun:
         self._closing = ExitStack()
         self._running: list[RunningStream] = []
         self._troubles: dict[str, str] = {}
-        self._told_waiting: set[str] = set()
+        self._reported_waiting: set[str] = set()
         self._kafka_sinks: list[KafkaSink] = []
         self._joins: dict[str, str] = {}  # what joins are called, by the id of their sub-stream
         self._join_notes = JoinNotes(metrics)
@@ -100,7 +100,7 @@ class PipelineRun:
             session.stream(stream.iri, lateness_ms=stream.lateness_ms, absorb=_absorb_option(stream), held=held)
         resume = checkpoint is not None and not checkpoint.is_new
         self.ingest = Ingest(session.engine, metrics, checkpoint)
-        session.engine.on_untold = self.ingest.untold
+        session.engine.on_silent_evaluation = self.ingest.silent_evaluation
         self._run_id = run_id(self._folder)
         for name, query in pipeline.queries.items():
             file = str(query.file) if query.file else None
@@ -146,7 +146,7 @@ class PipelineRun:
             if isinstance(encoded.spec.mapping_slice, JoinSlice)
         }
         for join in self._joins.values():
-            self._metrics.joined(join, JoinCounts())  # one of which nothing comes is told of too
+            self._metrics.joined(join, JoinCounts())  # a join without any records is shown too
         self._open_kafka_sinks(spark)
         self.ingest.open(
             {key: self._intake(name, encoded) for key, (name, encoded) in streams.items()},
@@ -183,7 +183,7 @@ class PipelineRun:
             )
 
     def wait(self, stopped: threading.Event) -> None:
-        """Until the input has ended, in which case all windows close, or until somebody asks to stop."""
+        """Until the input has ended, in which case all windows close, or until it is stopped."""
         while any(stream.active for stream in self._running):
             if stopped.wait(_POLL_SECONDS):
                 return
@@ -201,16 +201,16 @@ class PipelineRun:
                 self._troubles[stream.name] = trouble
                 self._view.note(f"stream {stream.name}: {trouble or 'can be read again'}")
             self.ingest.note_activity(stream.name, stream.doing())
-        self._tell_waiting(self.ingest.waiting_for_room())
+        self._report_waiting(self.ingest.waiting_for_room())
         if self._checkpoint is not None and self._checkpoint.trouble != self._troubles.get("", ""):
             self._troubles[""] = self._checkpoint.trouble
             self._view.note(self._checkpoint.trouble or "checkpoints can be written again")
         self._count_joins()
 
-    def _tell_waiting(self, waiting: set[str]) -> None:
-        """Which streams wait for others because windows are full. Each is told of once, however often it waits."""
-        for name in sorted(waiting - self._told_waiting):
-            self._told_waiting.add(name)
+    def _report_waiting(self, waiting: set[str]) -> None:
+        """Report streams that wait for others because windows are full: each once, however often it waits."""
+        for name in sorted(waiting - self._reported_waiting):
+            self._reported_waiting.add(name)
             self._view.note(f"stream {name}: waits for other streams, as windows have no room ('window_memory')")
 
     def _opened_checkpoint(self) -> Checkpoint | None:

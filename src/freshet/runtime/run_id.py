@@ -1,4 +1,4 @@
-"""A name for all runs that go on from one checkpoint, so that what they have written is told from that of others."""
+"""A name for all runs that go on from one checkpoint, so that their output can be distinguished from that of others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from freshet.rdf.errors import InputError
 
 
 def run_id(checkpoint: Path | None) -> str:
-    """The name that is kept in a checkpoint, made by its first run; without a checkpoint nobody goes on."""
+    """The name that is kept in a checkpoint, made by its first run; without a checkpoint no other run continues it."""
     made = uuid.uuid4().hex
     if checkpoint is None:
         return made

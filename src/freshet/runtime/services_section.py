@@ -22,7 +22,7 @@ Bytes = Annotated[int, BeforeValidator(memory), Field(gt=0)]
 
 
 class Services(Section):
-    """`hosts` may be asked, and nobody else. Where only they are given, they may stand for the whole section.
+    """Only `hosts` may be asked. Where only they are given, they may stand for the whole section.
 
     `change_interval` is how often an entry changes on average, for all hosts or by host, with `*` for the others. The
     rest are the settings of `ServiceSettings`, whose defaults hold for what is not given; durations have units.

@@ -80,12 +80,12 @@ class Session:
         stored: StoredDataset | None = None,
         window_bytes: int | None = None,
     ) -> None:
-        """`on_failure` hears of each query that fails, with its reason; what it raises is a warning.
+        """`on_failure` is called for each query that fails, with its reason; what it raises is a warning.
 
         `services` are the hosts that SERVICE may ask (`example.org`, `localhost:3030`), none if not given.
 
         With a `checkpoint` folder, everything but one-shot queries outlives the process (docs/recovery.md): what is
-        in the folder is taken up, and whatever changes the session is on the disk when the call returns. Where `sync`
+        in the folder is taken up, and every change of the session is on the disk when its call returns. Where `sync`
         is false only a loss of power loses anything, the last calls at most.
 
         Windows of registered queries may hold `window_bytes` in all (docs/windows.md), half of the machine's memory if

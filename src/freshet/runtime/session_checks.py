@@ -32,7 +32,7 @@ _FIRST_UNKNOWN = DirectCall(first_unknown)
 def check_whole_number(
     given: SupportsIndex, what: str, least: int = BEFORE_ALL_TIME, most: int = AFTER_ALL_TIME
 ) -> int:
-    """The number, of whatever integer type it is, within what times can be, or within other bounds."""
+    """The number, of any integer type, within what times can be, or within other bounds."""
     try:
         number = operator.index(given)
     except TypeError:

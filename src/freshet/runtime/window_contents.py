@@ -34,7 +34,7 @@ def window_contents(query: Query, streams: Mapping[str, StreamState], stored: St
                 f"the stream <{state.iri}> keeps {state.keep_ms} ms of its elements, and a one-shot query over its"
                 f" window needs {needed_ms}: declare it with keep_ms"
             )
-        # What is in a window that has closed stays as it is, so that nobody has to wait for whoever pushes.
+        # What is in a window that has closed stays as it is, so that readers need not wait for pushes.
         close_ms = state.closed_ms - (state.closed_ms - window.start_ms) % window.slide_ms
         contents[declared.name] = stored.window_reader(state.iri, close_ms - window.width_ms, close_ms)
     return contents

@@ -23,7 +23,7 @@ def spark_hash(number: int) -> int:
 
 
 def even_buckets(count: int, partitions: int) -> Sequence[int]:
-    """So many numbers, as many in one partition as in another or one more."""
+    """A count of numbers, spread evenly over partitions."""
     chosen: list[int] = []
     wanted = [count // partitions + (partition < count % partitions) for partition in range(partitions)]
     number = 0

@@ -137,7 +137,7 @@ def _write_ranges(rows: Ids, cuts: Ids, path: Path) -> Ids:
 
 
 def read_range(folder: Path, order: str, blocks: list[tuple[str, int, int]]) -> Ids:
-    """The rows of a range (graph, predicate, key, second place): of each block so many from a row on."""
+    """The rows of a range (graph, predicate, key, second place): of each block, a number of rows from a row on."""
     parts = [np.empty((4, 0), np.int64)]
     for name, first, count in blocks:
         part = np.fromfile(folder / f"{name}.{order}", np.int64, count=4 * count, offset=32 * first)

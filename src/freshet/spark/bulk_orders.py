@@ -35,7 +35,7 @@ class OrderPart(NamedTuple):
 
 
 class _Range(NamedTuple):
-    """What a task sorts: of each block so many rows from a row on."""
+    """What a task sorts: of each block, a number of rows from a row on."""
 
     order: str
     number: int

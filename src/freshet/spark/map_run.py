@@ -221,7 +221,7 @@ class _Run:
             F.col(f"`{CHILD} {_KEY} {number}`") == F.col(f"`{PARENT} {_KEY} {number}`")
             for number in range(len(join.conditions))
         ]
-        # Spark cannot tell how much comes out of a file: left alone it takes every side for small, and collects it.
+        # Spark does not know how much comes out of a file: left alone it takes every side for small, and collects it.
         pairs = sides[CHILD].join(sides[PARENT].hint("merge"), on, "inner")
         pairs = pairs.sortWithinPartitions(F.col(f"`{CHILD} {_ORDER}`"), F.col(f"`{PARENT} {_ORDER}`"))
         places = {

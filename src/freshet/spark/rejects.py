@@ -71,7 +71,7 @@ def remove_map_rejects(folder: Path) -> None:
 
 
 def _as_bytes(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Texts as they came: a line that is rejected may be no UTF-8, whatever Spark calls its type."""
+    """Texts as they came: a line that is rejected may be no UTF-8, though its Spark type is string."""
     return pa.chunked_array([chunk.view(pa.binary()) for chunk in texts.chunks], pa.binary())
 
 

@@ -56,7 +56,7 @@ class RunningStream:
         self._last_trouble = ""
 
     def begin(self, start: Callable[[], StreamingQuery | None], *, wait: bool) -> None:
-        """Start the query; if it cannot start yet and is to `wait`, try again whenever somebody looks at it."""
+        """Start the query; if it cannot start yet and is to `wait`, try again with every `check`."""
         self._start, self._waits = start, wait
         if trouble := self._trouble():
             if not wait:
@@ -80,7 +80,7 @@ class RunningStream:
                     return
             except BaseException as error:
                 self._error = error
-            # Spark must see that the batch was not taken; why, is told by `check`.
+            # Spark must see that the batch was not taken; `check` raises the reason.
             raise RuntimeError("the batch was not taken")
 
         return guarded
@@ -120,7 +120,7 @@ class RunningStream:
 
     @property
     def progress(self) -> list[StreamingQueryProgress]:
-        """What Spark tells of the last micro-batches."""
+        """Spark's progress of the last micro-batches."""
         return [] if self._query is None else list(self._query.recentProgress)
 
     def join_counts(self) -> JoinCounts | None:

@@ -40,7 +40,7 @@ SETTINGS = {
     "spark.sql.ansi.enabled": "false",
     "spark.sql.caseSensitive": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
-    # Else every call that makes a column tells the JVM where in the source it stands: half of all calls to the JVM.
+    # Else every call that makes a column sends its source position to the JVM: half of all calls to the JVM.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     # Stateful processors need it. The changelog spares a micro-batch a snapshot.
     "spark.sql.streaming.stateStore.providerClass": (

@@ -80,7 +80,7 @@ class EncodedStream:
         """What a checkpoint depends on beside the layout: the records, what is referred to in them, how they join, and
         the code of the user's functions that are called.
 
-        Where a source is (a folder, brokers, a host) may change; whoever moves it brings its data along.
+        Where a source is (a folder, brokers, a host) may change: its data are expected to move with it.
         """
         inputs = [_describe_input(given) for given in self.spec.inputs]
         terms = () if self._mapping is None else self._mapping.terms
@@ -153,7 +153,7 @@ class EncodedStream:
     def _shipped(self, encoded: DataFrame) -> DataFrame:
         """The columns of a batch that go to the driver: line and file only where they are needed for a reject.
 
-        Which CSV files have another header only the driver can tell, so those always bring them.
+        Only the driver knows which CSV files have another header, so those always bring them.
         """
         rejected = F.lit(True) if self._header else F.col(records.REASON).isNotNull()
         place: list[str | Column] = [F.when(rejected, F.col(name)).alias(name) for name in (records.FILE, records.LINE)]
@@ -173,7 +173,7 @@ class EncodedStream:
         return table.set_column(table.column_names.index(records.REASON), records.REASON, reasons)
 
     def _encoded(self, readings: list[Reading]) -> DataFrame | None:
-        """The stream as encoded records; None while there is no file to tell what its columns are."""
+        """The stream as encoded records; None while there is no file that shows its columns."""
         mapping = self._mapping
         if mapping is None:
             (given,), (reading,) = self.spec.inputs, readings

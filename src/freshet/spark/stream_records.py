@@ -38,9 +38,9 @@ class TimedRecords(NamedTuple):
 
 
 def read_records(given: StreamInput, wanted: Wanted, reading: Reading, *, single: bool = True) -> TimedRecords | None:
-    """The records of a live source; None while there is no file to tell what the columns are.
+    """The records of a live source; None while there is no file that shows the columns.
 
-    `single` says that one header is enough for a folder of CSV files, since somebody looks at those of the files.
+    `single` says that one header is enough for a folder of CSV files, since their headers are checked elsewhere.
     """
     assert given.logical_source is not None
     arrival = given.time_form == ARRIVAL

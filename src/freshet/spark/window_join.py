@@ -2,7 +2,7 @@
 
 Records are dealt out by their keys to a few hash buckets. Before the shuffle each Arrow batch becomes one row a bucket,
 with the bucket's records as Arrow IPC bytes; a stateful processor is called once a bucket and batch, and finds the
-pairs of all its keys in one kernel call (`rml/window_state.py`). Every bucket also hears the largest event times of
+pairs of all its keys in one kernel call (`rml/window_state.py`). Every bucket also gets the largest event times of
 both sides in every batch, so all have the same watermark (`rml/join_clock.py`), and what waits is let go even where
 nothing more comes.
 """

@@ -43,7 +43,7 @@ class Appended:
     def append(self, elements: Elements, done: Callable[[int], None] = lambda shard: None) -> Ids:
         """Append triples that are not in the graph yet; the row of each, -1 where it was there.
 
-        `done` is told which shard has all of its own.
+        `done` is called with each shard that has all of its own.
         """
         times, subjects, predicates, objects = (np.ascontiguousarray(column, np.int64) for column in elements)
         groups = self._groups_of(predicates)

@@ -25,7 +25,7 @@ from freshet.store.tables_ahead import (
 _FIRST_ROWS = 1 << 10
 _FIRST_GROUPS = 1 << 6
 _LONG = 1 << 16  # rows from which on an array reserves
-_RESERVED = 1 << 28  # so many
+_RESERVED = 1 << 28  # rows
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -100,7 +100,7 @@ class Growing:
         self._triples = GrowingTable(filtered=False)
 
     def with_room(self, arrays: AppendedArrays, rows: int, more: int) -> AppendedArrays:
-        """Arrays that have room for so many more rows, each with keys of its own."""
+        """Arrays that have room for `more` rows, each with keys of its own."""
         out, into = arrays.out, arrays.into
         return arrays._replace(
             out=_chains_with_room(out, rows, more, self._out),
@@ -111,7 +111,7 @@ class Growing:
         )
 
     def bring_on(self, arrays: AppendedArrays, rows: int, more: int) -> None:
-        """There are so many rows now, of which a batch has brought some more, at most."""
+        """After a batch of at most `more` rows, `rows` in all: move a part of tables that grow."""
         for chains, growing in ((arrays.out, self._out), (arrays.into, self._into)):
             growing.bring_on(chains.table, _keys(chains), more, entering_keys(chains.entries))
         entering = entering_triples(arrays.out.nodes, arrays.into.nodes)
@@ -119,7 +119,7 @@ class Growing:
 
 
 def with_predicates(arrays: AppendedArrays, count: int, predicates: Ids) -> AppendedArrays:
-    """Arrays that know so many predicates and some new ones."""
+    """Arrays that know a number of predicates and some new ones."""
     groups = arrays.groups
     if count + predicates.size > groups.known.size:
         known = _copy(groups.known, np.zeros(_size(count + predicates.size), np.int64))
@@ -183,14 +183,14 @@ def _with_groups(chains: Chains, groups: int) -> Chains:
 
 
 def _larger_table(table: Ids, needed: int) -> Ids:
-    """The same table with slots for so many in each shard, and at least a third of them free."""
+    """The same table with slots for `needed` keys in each shard, and at least a third of them free."""
     larger = np.zeros((len(table), _size(3 * needed // 2 + 1)), np.int64)
     refill(table, larger)
     return larger
 
 
 def _grown(array: NDArray[Number], needed: int) -> NDArray[Number]:
-    """An array that has so many rows, or itself."""
+    """An array with `needed` rows at least: itself, or a longer copy."""
     if needed <= len(array):
         return array
     if needed >= _LONG:

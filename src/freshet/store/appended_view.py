@@ -36,7 +36,7 @@ class AppendedView:
         self.rows = rows
 
     def held(self) -> tuple[()]:
-        """Whoever appends has all that a view has."""
+        """The appending side has all that a view has."""
         return ()
 
     def count(self, subject: int, predicate: int, object: int) -> int:

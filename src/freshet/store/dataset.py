@@ -47,7 +47,7 @@ class DatasetSnapshot:
         self._names = np.array([name for name in graphs if name != DEFAULT_GRAPH], np.int64) if names is None else names
         self.number = number
         self.vector_timestamp: VectorTimestamp = batches or {}  # the last batch of each stream that is in it
-        self._origin: DatasetSnapshot | None = None  # the published one, alive as long as anybody reads it
+        self._origin: DatasetSnapshot | None = None  # the published one, alive as long as it has readers
 
     def graph(self, name: int) -> Reader:
         """A graph by the id of its name, or the default graph; an empty one where there is none of that name."""
@@ -73,12 +73,12 @@ class DatasetSnapshot:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # whoever keeps the snapshot keeps nothing of the store
+        # keeping the snapshot keeps nothing of the store
         self._graphs, self._default, self._names, self._origin = {}, _EMPTY, _NO_NAMES, None
 
 
 class _Changing:
-    """Held by whoever changes the store; what belongs together is changed under it and becomes visible at its end."""
+    """Held while the store is changed; what belongs together is changed under it and becomes visible at its end."""
 
     def __init__(self, publish: partial[None]) -> None:
         self._lock = threading.RLock()
@@ -103,7 +103,7 @@ class _Changing:
 class StoredDataset:
     """The graphs that are stored. They only grow.
 
-    Who absorbs or loads holds `changing`. Who reads takes the snapshot that was published last, and waits for nobody.
+    Writers (absorb, load) hold `changing`. Readers take the snapshot that was published last, and never wait.
     Where as many snapshots are read as may be (`most_snapshots`, with those of the plan), a reader shares the newest of
     them instead.
     """
@@ -122,7 +122,7 @@ class StoredDataset:
         self._windows: dict[str, StreamWindows] = {}
         self._published = DatasetSnapshot({}, self.default.reader)
         self._read: WeakValueDictionary[int, DatasetSnapshot] = WeakValueDictionary()  # as published, by number
-        self._counting = threading.Lock()  # held while somebody is put down as a reader, never while anything is done
+        self._counting = threading.Lock()  # held while a reader is registered, never for longer
         self.changing = _Changing(partial(self._publish))
 
     def load(self, subjects: Ids, predicates: Ids, objects: Ids, graph: int = DEFAULT_GRAPH) -> Elements:
@@ -150,7 +150,7 @@ class StoredDataset:
     ) -> None:
         """Keep what windows of a stream read, from the next batch on: where absorbed rows are, and timing data.
 
-        Timing data may take so many bytes; `needed_from` says from what time on windows need them. It is asked when
+        Timing data may take `most_bytes`; `needed_from` says from what time on windows need them. It is asked when
         they are full. `free_before` frees both.
         """
         with self.changing:
@@ -191,7 +191,7 @@ class StoredDataset:
             return newest.again()
 
     def alive(self) -> set[int]:
-        """The numbers of the snapshots that the plan keeps or somebody reads."""
+        """The numbers of the snapshots that the plan keeps or that have readers."""
         with self._counting:
             return {*self._plan.planned(), *self._read}
 

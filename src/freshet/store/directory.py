@@ -8,7 +8,7 @@ from freshet.kernels.sorted_triples import SPREAD, Directory, count_keys, fill_d
 from freshet.rdf.triples import Ids
 from freshet.store.order_arrays import OrderArrays
 
-_SAMPLE_BITS = 16  # tables of up to so many bits are counted to the last key
+_SAMPLE_BITS = 16  # tables of up to this number of bits are counted exactly
 _SPILL = 64  # slots behind its own in which a key may be
 
 

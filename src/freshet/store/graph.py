@@ -19,21 +19,21 @@ BEFORE_ALL_TIME = -(2**62)
 
 _NOTHING = np.empty(0, np.int64)
 _LARGE = 1 << 16  # a load of fewer rows is not worth sorting the base anew
-_MUCH = 8  # nor is one of less than one in so many of what is there
-_KEPT = 1 << 20  # elements of graphs up to so many triples are kept for the next who asks
+_MUCH = 8  # nor is one of less than this fraction of what is there
+_KEPT = 1 << 20  # elements of graphs up to this number of triples are cached
 
 Reader = TripleIndex | GraphSnapshot
 
 
 def one_shard(run: Callable[[int], None]) -> None:
-    """Where there is one shard, nobody else is asked to run anything."""
+    """Where there is one shard, it runs in the calling thread."""
     run(0)
 
 
 class StoredGraph:
-    """A graph that only grows. One thread at a time changes it; whoever has a reader is not disturbed.
+    """A graph that only grows. One thread at a time changes it; readers are not disturbed.
 
-    What is loaded before anybody reads makes up the base. What is absorbed or loaded later is appended; a large load
+    What is loaded before the first read makes up the base. What is absorbed or loaded later is appended; a large load
     becomes a new base, together with the one before, as long as nothing is appended.
     """
 

@@ -98,7 +98,7 @@ class LoadFolder:
                 shutil.rmtree(path)
 
     def commit(self, counts: Counts) -> None:
-        """Make what is in `data` the graph. Somebody who has the graph as it was keeps it: its files stay mapped."""
+        """Make what is in `data` the graph. Readers of the graph as it was keep it: its files stay mapped."""
         paths = sorted(path for path in self.data.rglob("*") if path.is_file())
         with ThreadPoolExecutor() as threads:
             files = dict(threads.map(self._finish, paths))

@@ -127,7 +127,7 @@ def write_slots(folder: Path, parts: Sequence[tuple[Path, Path]], heap_sizes: Se
 
 
 def new_file(path: Path, count: int) -> Ids:
-    """A new file of so many numbers, all 0, mapped to be written."""
+    """A new file of `count` numbers, all 0, mapped to be written."""
     with path.open("wb") as file:
         file.truncate(8 * count)
     return np.asarray(np.memmap(path, np.int64, mode="r+")).view(np.ndarray) if count else np.empty(0, np.int64)

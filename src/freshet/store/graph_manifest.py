@@ -1,7 +1,7 @@
 """The manifest of a graph directory: which files make up the graph, how large they are, and their checksums.
 
 The manifest is what commits a load: it is written last and put in place by renaming it. It names the folder that has
-the files, so that a load which adds to a graph writes a new folder and changes nothing that somebody has open.
+the files, so that a load which adds to a graph writes a new folder and changes nothing that a reader has open.
 """
 
 from __future__ import annotations

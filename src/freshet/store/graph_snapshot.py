@@ -46,7 +46,7 @@ class GraphSnapshot:
         return found
 
     def match(self, subject: int, predicate: int, object: int) -> Triples:
-        """The triples that match a pattern. The columns may be views of the index: nobody may write to them."""
+        """The triples that match a pattern. The columns may be views of the index: do not write to them."""
         if predicate != ANY and (subject == ANY) != (object == ANY):
             found, count = self._find(subject, predicate, object)
             rows = self.base.order(OBJECT if subject == ANY else SUBJECT).rows(predicate, found)

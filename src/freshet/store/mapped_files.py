@@ -26,9 +26,9 @@ _FAILED = ctypes.c_void_p(-1).value
 
 
 def map_file(file: Path | int, kind: type[AnyNumber], room: int = 0) -> NDArray[AnyNumber]:
-    """A file's content, with room for so many bytes after it. Who writes gets a copy of the page; the file stays.
+    """A file's content, with room for more bytes after it. Writing copies the page; the file stays.
 
-    Nobody should write to what is in the file; but read-only arrays are a type of their own to Numba, for which every
+    The file's content should not be written to; but read-only arrays are a type of their own to Numba, for which every
     kernel would be compiled once more. The system gives memory to the pages that are written to, not to the room.
     Python's own mmap cannot put a file at the start of a larger map. A file that is open may be given by its number.
     """
@@ -46,7 +46,7 @@ def map_file(file: Path | int, kind: type[AnyNumber], room: int = 0) -> NDArray[
 
 
 def reserve_array(count: int, kind: type[AnyNumber]) -> NDArray[AnyNumber] | None:
-    """Room for so many numbers, all 0, which takes memory where it is written to; None where the system refuses."""
+    """Room for `count` numbers, all 0, which takes memory where it is written to; None where the system refuses."""
     size = count * np.dtype(kind).itemsize
     try:
         return np.frombuffer(memoryview(_room(size)), kind)

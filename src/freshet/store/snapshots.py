@@ -6,7 +6,7 @@ when a batch begins, the next number is announced with the timestamp that it wil
 that number is the stable one. So a reader needs one number and no vector, and streams may come at any time.
 
 The plan keeps two numbers: the one that is being inserted, and the newest stable one; or the two newest stable ones.
-Older ones live as long as somebody reads them: the arrays that they read are theirs, and nobody waits for them.
+Older ones live as long as they have readers: the arrays that they read are theirs, and no writer waits for them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class PlannedBatch(NamedTuple):
 
 
 class SnapshotPlan:
-    """Which snapshot has which batches. One batch at a time begins and ends; shards tell of theirs as they finish."""
+    """Which snapshot has which batches. One batch at a time begins and ends; shards report theirs as they finish."""
 
     def __init__(self, shards: int = 1) -> None:
         self._local: list[dict[str, int]] = [{} for _ in range(shards)]
@@ -90,7 +90,7 @@ class SnapshotPlan:
 
 
 class Injectors:
-    """One thread for each shard; with one shard, whoever absorbs is the thread."""
+    """One thread for each shard; with one shard, it is the absorbing thread."""
 
     def __init__(self, shards: int) -> None:
         if shards < 1 or shards & (shards - 1):

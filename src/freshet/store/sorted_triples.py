@@ -101,13 +101,13 @@ class SortedTriples:
         return self._triples(self.arrays.keys, predicates, self.arrays.seconds)
 
     def count_everywhere(self, key: int, second: int) -> int:
-        """How many rows have a key, and a second place where it is not ANY, whatever the predicate."""
+        """How many rows have a key, and a second place where it is not ANY, with any predicate."""
         keys = np.array([key], np.int64)
         _, _, ranges = self._find_everywhere(keys)
         return int(self._narrowed(ranges, _wanted(second))) if ranges.size else 0
 
     def match_everywhere(self, key: int) -> Triples:
-        """The rows that have a key, whatever the predicate."""
+        """The rows that have a key, with any predicate."""
         arrays = self.arrays
         if len(self._groups) > _MANY_GROUPS:
             return self.probe(ANY, np.array([key], np.int64), ANY)[1]
@@ -159,7 +159,7 @@ class SortedTriples:
         return numbers, found, between, others
 
     def _probe_everywhere(self, keys: Ids, wanted: Ids) -> Found:
-        """Whatever the predicate."""
+        """With any predicate."""
         numbers, groups, ranges = self._find_everywhere(keys)
         total = self._narrowed(ranges, wanted[numbers] if wanted.size > 1 else wanted)
         at, found, others = spread(ranges, total, keys[numbers], self.arrays.seconds)

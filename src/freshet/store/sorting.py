@@ -17,7 +17,7 @@ from freshet.rdf.triples import Ids
 from freshet.store.directory import make_directory
 from freshet.store.order_arrays import OrderArrays
 
-# Groups are sorted together up to so many rows: three ranks then fit a word. Those of one group always do.
+# Groups are sorted together up to this number of rows: three ranks then fit a word. Those of one group always do.
 _ROWS_TOGETHER = 1 << 20
 
 

@@ -30,7 +30,7 @@ from freshet.store.repeated import Repeated, find_repeated
 Number = TypeVar("Number", bound=np.generic)
 
 _FIRST_SLOTS = 1 << 12
-_SLOTS_A_ROW = 2  # of each table: most keys that are asked for are not there, and few steps should tell
+_SLOTS_A_ROW = 2  # of each table: most keys that are asked for are absent, which few steps should show
 _FIRST_RUNS = 1 << 8
 MOST_MILLISECONDS = (1 << 47) - 1  # between two times of a batch: beside them a run has sixteen bits for its row
 

@@ -46,7 +46,7 @@ class TableAhead:
         self._entered = below  # numbers
 
     def bring_on(self, numbers: Numbers, more: int, enter: Enter) -> None:
-        """So many rows have come: do so much that all is done before as many have come as there is room for."""
+        """After `more` new rows: move enough that the move ends before the table is full."""
         batches = max(1, (self.table.shape[1] // 3 - numbers.used) // max(1, more) - 1)
         unmoved = self._smaller.size - self._moved
         if unmoved:  # in the first half of the time
@@ -80,7 +80,7 @@ class GrowingTable:
         self._ahead: TableAhead | None = None
 
     def bring_on(self, table: Ids, numbers: Numbers, more: int, enter: Enter) -> None:
-        """After a batch of so many rows: go on with the next table, or begin it."""
+        """After a batch of `more` rows: continue the next table, or begin it."""
         if self._ahead is None:
             if 9 * numbers.used <= 5 * table.shape[1] or table.size < _SMALL:
                 return
@@ -88,7 +88,7 @@ class GrowingTable:
         self._ahead.bring_on(numbers, more, enter)
 
     def take(self, needed: int, numbers: Numbers, enter: Enter) -> TableAhead | None:
-        """The next table, whole, if it has room for so many in each shard; None where it has not, or was not begun."""
+        """The next table, complete, if it has enough room in each shard; None where it has not, or was not begun."""
         ahead, self._ahead = self._ahead, None
         if ahead is None or not has_room(ahead.table, needed):
             return None
@@ -97,7 +97,7 @@ class GrowingTable:
 
 
 def has_room(table: Ids, needed: int) -> bool:
-    """Whether at least a third of a table is free when each shard has so many in it."""
+    """Whether at least a third of a table is free when each shard holds `needed` keys."""
     return bool(3 * needed <= 2 * table.shape[1])
 
 

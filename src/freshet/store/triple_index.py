@@ -91,7 +91,7 @@ class TripleIndex:
         return self.order(place).different(predicate)
 
     def match(self, subject: int, predicate: int, object: int) -> Triples:
-        """The triples that match a pattern. The columns may be views of the index: nobody may write to them."""
+        """The triples that match a pattern. The columns may be views of the index: do not write to them."""
         order, key, second = self._looked_up(subject, object)
         if predicate != ANY:
             return order.rows(predicate, order.range(predicate, key, second))

@@ -50,7 +50,9 @@ class Reduction:
                 elif kept:
                     kept += children[index]
                 else:
-                    kept = children[index]  # nobody else holds this list, so a long one is not copied at every step
+                    kept = children[
+                        index
+                    ]  # no other reference to this list, so a long one need not be copied at every step
         if self.unwraps and len(kept) == 1:
             return kept[0]
         return kept if self.data is None else Tree(self.data, kept, start)

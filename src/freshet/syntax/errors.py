@@ -1,4 +1,4 @@
-"""What Lark says of a text it cannot parse, in words that a person understands."""
+"""What Lark says of a text it cannot parse, in readable words."""
 
 from __future__ import annotations
 

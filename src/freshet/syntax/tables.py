@@ -44,7 +44,7 @@ def parser() -> Lark:
 
 
 def build(grammar: str | None = None) -> Lark:
-    """A parser from the grammar, whatever is kept on disk."""
+    """A parser from the grammar itself, not from the tables on disk."""
     text = _GRAMMAR.read_text(encoding="utf-8") if grammar is None else grammar
     return Lark(text, parser="lalr", lexer="basic", maybe_placeholders=True)
 

@@ -79,11 +79,11 @@ def test_endpoints_that_fail_are_told_though_nothing_is_reported(
 ) -> None:
     caplog.set_level(logging.WARNING)
     untold: list[tuple[str, Freshness]] = []
-    evaluation = Evaluation("q", Constraints(), on_untold=lambda query, told: untold.append((query, told)))
+    evaluation = Evaluation("q", Constraints(), on_silent_evaluation=lambda query, told: untold.append((query, told)))
     for failing in ("it is gone", "it is gone", None, None):
         evaluation.begin()
         evaluation.spent(0.0, 1, 1, 0, failing)
-        evaluation.untold(evaluation.freshness())
+        evaluation.silent_evaluation(evaluation.freshness())
     assert [record.getMessage() for record in caplog.records] == [
         "the query q goes on with the remote data that it has: it is gone",
         "the query q is answered by all its endpoints again",

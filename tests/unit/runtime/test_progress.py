@@ -95,7 +95,7 @@ def test_how_good_remote_data_make_a_query_is_shown() -> None:
     clock = ManualClock()
     metrics = Metrics(queries=["famous"], clock=clock)
     gone = Freshness(0.0, 1, 12.0, 0, ("accuracy",), "<http://data.example.org/> cannot be reached: no connection")
-    metrics.untold("famous", gone)
+    metrics.silent_evaluation("famous", gone)
     console = Console(file=io.StringIO(), force_terminal=True, width=200, height=20, color_system=None)
     console.print(LiveProgress(metrics, console).render())
     assert isinstance(console.file, io.StringIO)

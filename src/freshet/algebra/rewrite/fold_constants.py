@@ -119,7 +119,7 @@ def _fold(expression: Expression) -> Expression:
 
 
 def _fold_logic(expression: Expression, left: Expression, right: Expression, *, absorbing: bool) -> Expression:
-    """`&&` where false decides, `||` where true does: whatever the other side is, an error too (17.2)."""
+    """`&&` where false decides, `||` where true does: for any other side, also an error (17.2)."""
     one, other = effective_boolean_value(left), effective_boolean_value(right)
     if absorbing in (one, other):
         return boolean(absorbing)

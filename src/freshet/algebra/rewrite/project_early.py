@@ -32,7 +32,7 @@ _BARE = (BGP, PathPattern, Values)
 
 
 def project_early(node: Node, needed: set[Variable]) -> Node:
-    """`P -> Project(P, needed)` below Join, LeftJoin, Minus and Group; Extends and aggregates nobody asks for go.
+    """`P -> Project(P, needed)` below Join, LeftJoin, Minus and Group; unused Extends and aggregates are removed.
 
     Project keeps how often a solution comes, so dropping a variable changes nothing but the variable. Needed are the
     variables that something above mentions, those of EXISTS included, and those that both sides of a join have. What

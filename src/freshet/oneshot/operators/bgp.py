@@ -31,7 +31,7 @@ def _(node: BGP, scope: Scope) -> Table:
 
 
 def match(node: BGP, scope: Scope, limit: int | None = None) -> Table:
-    """The solutions of a basic graph pattern; at least `limit` where there are so many, perhaps not all."""
+    """The solutions of a basic graph pattern; at least `limit` if there are, perhaps not all."""
     remaining = [Pattern(pattern, scope.dictionary) for pattern in node.patterns]
     names = {name: None for pattern in remaining for name in pattern.names}
     if len(remaining) > 1:

@@ -1,6 +1,6 @@
 """Join: `{ merge(l, r) | l of left, r of right, l and r compatible }`, of any number of patterns at once.
 
-Basic graph patterns side by side are one. The rest is joined from the smallest on, and each operand is told what has
+Basic graph patterns side by side are one. The rest is joined from the smallest on, and each operand gets what has
 been found before it, so that it need not look for what would be thrown away.
 
 | left (?x, ?y) | right (?y, ?z) | joined (?x, ?y, ?z) |

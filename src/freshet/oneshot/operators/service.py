@@ -76,7 +76,7 @@ def _ask(node: Service, endpoint: str, query: ServiceQuery, hint: Table | None, 
 
 
 def _bindings(query: ServiceQuery, hint: Table | None) -> Bindings | None:
-    """What the endpoint can be told of the rows that its solutions will be joined with."""
+    """What can be sent to the endpoint about the rows that its solutions will be joined with."""
     if hint is None:
         return None
     known = hint.only(name for name in hint.columns if name in query.certain)
@@ -87,7 +87,7 @@ def _bindings(query: ServiceQuery, hint: Table | None) -> Bindings | None:
 
 
 def _check_outer(node: Service, query: ServiceQuery, scope: Scope) -> None:
-    """Inside EXISTS outer variables are constants, which an endpoint is told as bindings or not at all."""
+    """Inside EXISTS outer variables are constants, which are sent to an endpoint as bindings or not at all."""
     if scope.outer is None:
         return
     for name in scope.outer.columns:

@@ -55,7 +55,7 @@ def _places_in_groups(groups: Rows) -> Rows:
 
 @singledispatch
 def first_solutions(node: Node, scope: Scope, limit: int) -> Table:
-    """At least `limit` solutions of a node where it has so many, perhaps not all."""
+    """At least `limit` solutions of a node if it has them, perhaps not all."""
     return evaluate(node, scope)
 
 

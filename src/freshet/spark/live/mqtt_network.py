@@ -14,7 +14,7 @@ from contextlib import suppress
 from paho.mqtt.client import Client
 from paho.mqtt.enums import MQTTErrorCode
 
-_LOOK_MS = 1000  # whether the broker is to be told that the client lives
+_LOOK_MS = 1000  # whether to send the broker a ping
 
 
 class MqttNetwork:

@@ -92,7 +92,7 @@ class Receiver:
             self._write_status(text)
 
     def _write_status(self, text: str) -> None:
-        """Over what is there: that takes no room where there may be none, and nobody finds the file empty meanwhile,
+        """Over what is there: that takes no room where there may be none, and no reader finds the file empty meanwhile,
         which would mean that nothing is wrong."""
         said, file = text[:_STATUS_CHARACTERS].ljust(_STATUS_CHARACTERS), self._folder / _STATUS
         try:

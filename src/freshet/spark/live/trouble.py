@@ -1,4 +1,4 @@
-"""What keeps a live stream from being read, in words for a person."""
+"""What keeps a live stream from being read, as a message for users."""
 
 from __future__ import annotations
 

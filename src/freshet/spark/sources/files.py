@@ -91,7 +91,7 @@ def _open_packed(file: Path, compression: Compression) -> Iterator[Iterator[Cont
 def contents(file: Path, source: FileSource) -> Iterator[tuple[str, Iterator[bytes]]]:
     """What is to be read as one file each: its name, and its blocks in UTF-8.
 
-    Bytes that are not in the source's encoding become bytes that are not UTF-8, for whoever reads to find them.
+    Bytes that are not in the source's encoding become bytes that are not UTF-8, which the reader finds.
     """
     with _open_packed(file, source.compression) as members:
         for member in members:

@@ -40,7 +40,7 @@ class JsonTask:
 
     def _file(self, name: str, blocks: Iterator[bytes]) -> Iterator[pa.RecordBatch]:
         head, limit = b"", self.reader.limits.record_bytes
-        while not _tells(head) and len(head) <= limit and (block := next(blocks, None)) is not None:
+        while not _shows_form(head) and len(head) <= limit and (block := next(blocks, None)) is not None:
             head += block
         if are_lines(head):
             yield from self.reader.line_batches(name, _chain_blocks(head, blocks))
@@ -53,7 +53,7 @@ def _chain_blocks(head: bytes, blocks: Iterator[bytes]) -> Iterator[bytes]:
     yield from blocks
 
 
-def _tells(head: bytes) -> bool:
+def _shows_form(head: bytes) -> bool:
     """Whether there are three lines with something in them."""
     return sum(1 for line in head.split(b"\n")[:-1] if line.strip()) >= 3
 
@@ -77,6 +77,6 @@ def json_tasks(source: LogicalSource, given: FileSource, plan: Plan) -> tuple[Re
 
 def _is_of_lines(file: Path, source: FileSource, limits: Limits) -> bool:
     try:
-        return are_lines(head_of(file, source, _tells, limits.record_bytes))
+        return are_lines(head_of(file, source, _shows_form, limits.record_bytes))
     except DAMAGED as error:
         raise InputError(f"cannot be read: {error}", file=str(file)) from None

@@ -43,7 +43,7 @@ def open_records(
 
     What those in `encoded` find is wanted percent-encoded, as it stands in an IRI: `Records.encoded` says for which of
     them there is such a column; the others have their text. `keep` asks for text and file of every record; otherwise
-    only rejected ones have them. What can be told to be wrong before anything runs (a missing file, a missing column, a
+    only rejected ones have them. What is known to be wrong before anything runs (a missing file, a missing column, a
     path that is none) is an error that names it.
     """
     plan = Plan(tuple(sorted({*references, *encoded})), keep, limits, spark.sparkContext.defaultParallelism)

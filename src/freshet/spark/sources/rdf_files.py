@@ -83,7 +83,7 @@ def _format(name: str) -> ox.RdfFormat:
     known = [ox.RdfFormat.from_extension(part) for part in reversed(Path(name).name.split("."))]
     found = next((each for each in known if each is not None), None)
     if found is None:
-        raise InputError("its name does not tell which RDF format it has", file=name)
+        raise InputError("its name does not show which RDF format it has", file=name)
     return found
 
 

@@ -66,14 +66,14 @@ def where(wanted: NDArray[np.bool_], text: str) -> pa.Array:
 def with_broken(reasons: pa.Array, broken: NDArray[np.bool_], places: Places, encoding: str) -> pa.Array:
     """Reasons, and that of pieces which are not text in the encoding: with the place in the file where each begins.
 
-    The text of such a piece does not tell where it is, since it is not shown as it is written.
+    The text of such a piece does not show where it is, since it is not shown as it is written.
     """
     if not broken.any():
         return reasons
-    told = reasons.to_pylist()
+    shown = reasons.to_pylist()
     for number in np.flatnonzero(broken).tolist():
-        told[number] = f"not {encoding}, in the record at byte {places[number]}"
-    return pa.array(told, pa.string())
+        shown[number] = f"not {encoding}, in the record at byte {places[number]}"
+    return pa.array(shown, pa.string())
 
 
 def with_last(blocks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:

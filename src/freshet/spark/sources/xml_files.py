@@ -15,7 +15,7 @@ from freshet.spark.sources.columns import Plan, RecordShape
 from freshet.spark.sources.files import DAMAGED, codec_of, contents, files_of
 from freshet.spark.sources.xml_text import XmlReader
 
-ROOT = "/*"  # what is a record where nothing else is said
+ROOT = "/*"  # the iterator where none is given
 
 
 @dataclass(frozen=True, slots=True)

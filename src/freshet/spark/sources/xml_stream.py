@@ -14,7 +14,7 @@ from typing import Any
 from lxml import etree
 
 ENTITIES = "the document declares entities, which are refused"
-_BLOCK = 256 << 10  # so much is in memory as elements
+_BLOCK = 256 << 10  # bytes that are in memory as elements
 _HEAD = 64 << 10
 _DECLARED = re.compile(rb"<!ENTITY", re.IGNORECASE)
 
@@ -90,7 +90,7 @@ def _small(blocks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _root(blocks: Iterator[bytes], encoding: str | None) -> tuple[bytes, Any]:
-    """As much of a document as tells the name of its root, and that name."""
+    """As much of a document as shows the name of its root, and that name."""
     parser = etree.XMLPullParser(events=("start",), encoding=encoding, **_OPTIONS)
     head = b""
     for block in chain(blocks, [None]):
