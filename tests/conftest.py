@@ -29,7 +29,7 @@ settings.load_profile("others" if os.environ.get("FRESHET_RANDOM") else "same")
 
 
 def pytest_configure(config):
-    config.stash[ERRORS] = os.dup(2)  # nobody captures it yet
+    config.stash[ERRORS] = os.dup(2)  # it is not captured yet
 
 
 def _end_later(item, seconds):

@@ -247,14 +247,14 @@ def _install(package: str) -> None:
 
 
 def _listener() -> socket.socket:
-    """On a port that nobody gets for an outgoing connection: one to it when it is closed could else reach itself."""
+    """On a port that no outgoing connection gets: one to it when it is closed could else reach itself."""
     while True:
         with contextlib.suppress(OSError):
             return socket.create_server(("127.0.0.1", random.SystemRandom().randrange(*_PORTS)))
 
 
 class LineServer:
-    """A TCP server that sends texts to whoever connects: those given so far, then what is given later, each once."""
+    """A TCP server that sends texts to its clients: those given so far, then what is given later, each once."""
 
     def __init__(self) -> None:
         self._listener = _listener()
@@ -272,12 +272,12 @@ class LineServer:
             self._connected.set()
 
     def send(self, text: str | bytes) -> None:
-        assert self._connected.wait(_PATIENCE), "nobody has connected"
+        assert self._connected.wait(_PATIENCE), "no client has connected"
         assert self._peer is not None
         self._peer.sendall(text.encode() if isinstance(text, str) else text)
 
     def hang_up(self) -> None:
-        assert self._connected.wait(_PATIENCE), "nobody has connected"
+        assert self._connected.wait(_PATIENCE), "no client has connected"
         assert self._peer is not None
         self._connected.clear()
         self._peer.close()

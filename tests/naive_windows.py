@@ -20,7 +20,7 @@ from freshet.algebra.windows import (
     WindowOperator,
 )
 
-Element = tuple[int, tuple[int, object]]  # the time, and the element with its number, which tells equal ones apart
+Element = tuple[int, tuple[int, object]]  # the time, and the element with its number, which distinguishes equal ones
 Line = tuple[int, "object | None"]  # without an element: the watermark is moved
 Content = tuple[object, ...]
 

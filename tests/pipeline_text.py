@@ -1,4 +1,4 @@
-"""A pipeline file that is right, to be changed by tests, and what a user is told of a wrong one."""
+"""A pipeline file that is right, to be changed by tests, and the messages for a wrong one."""
 
 from __future__ import annotations
 

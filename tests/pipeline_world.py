@@ -113,7 +113,7 @@ class World:
         return self.folder / "pipeline.yaml"
 
     def reports_so_far(self) -> list[bytes]:
-        """The whole lines in all output files, while somebody may be writing."""
+        """The whole lines in all output files, while a run may be writing."""
         parts = (self.folder / "out").rglob("part-*.ndjson")
         return [line for part in parts for line in part.read_bytes().split(b"\n")[:-1]]
 

@@ -64,7 +64,7 @@ class RandomQuery:
 
 
 @dataclass
-class Told:
+class QueriedData:
     """What there is to ask about: streams, the stored default graph, named graphs."""
 
     streams: Mapping[str, Timed]
@@ -75,17 +75,17 @@ class Told:
     moment_ms: int = field(default=0)
 
 
-def random_query(dice: Dice, name: str, told: Told) -> RandomQuery:
+def random_query(dice: Dice, name: str, data: QueriedData) -> RandomQuery:
     dialect = dice.choice(["rspql", "rspql", "csparql", "cqels"])
-    if told.dated:
+    if data.dated:
         dialect = dice.choice(["rspql", "rspql", "rspql", dialect])
-    windows = random_windows(dice, dialect, told)
-    datasets = random_datasets(dice, told)
-    homes = random_homes(dialect, windows, visible(told, datasets))
+    windows = random_windows(dice, dialect, data)
+    datasets = random_datasets(dice, data)
+    homes = random_homes(dialect, windows, visible(data, datasets))
     blocks = [home for home in homes if home is not None and not is_graph(home)]
-    patterns, where, scope = random_pattern(dice, homes, blocks, opener(dialect, windows), told.subjects)
+    patterns, where, scope = random_pattern(dice, homes, blocks, opener(dialect, windows), data.subjects)
     while dialect == "cqels" and "STREAM" not in str(where):  # its windows stand in the pattern: it would have none
-        patterns, where, scope = random_pattern(dice, homes, blocks, opener(dialect, windows), told.subjects)
+        patterns, where, scope = random_pattern(dice, homes, blocks, opener(dialect, windows), data.subjects)
     query = RandomQuery(
         dialect,
         name,
@@ -111,15 +111,15 @@ def random_pattern(
     return patterns, *patterns.whole()
 
 
-def random_windows(dice: Dice, dialect: str, told: Told) -> tuple[RandomWindow, ...]:
+def random_windows(dice: Dice, dialect: str, data: QueriedData) -> tuple[RandomWindow, ...]:
     windows = []
     counting = dice.random() < 0.2  # windows that all move with every element are answered in a way of their own
     for _ in range(dice.choice([1, 1, 2, 2, 3])):
-        stream = dice.choice(sorted(told.streams))
+        stream = dice.choice(sorted(data.streams))
         if dialect == "rspql" and counting:
             windows.append(RandomWindow(stream, f"COUNT {dice.randint(1, 6)}", 10_000))
         elif dialect == "rspql":
-            windows.append(rspql_window(dice, stream, dated=told.dated))
+            windows.append(rspql_window(dice, stream, dated=data.dated))
         elif dialect == "csparql":
             windows.append(csparql_window(dice, stream))
         else:
@@ -127,35 +127,35 @@ def random_windows(dice: Dice, dialect: str, told: Told) -> tuple[RandomWindow, 
     return tuple(windows)
 
 
-def random_datasets(dice: Dice, told: Told) -> tuple[str, ...]:
-    if not told.graphs or dice.random() < 0.6:
+def random_datasets(dice: Dice, data: QueriedData) -> tuple[str, ...]:
+    if not data.graphs or dice.random() < 0.6:
         return ()
-    return tuple(f"{dice.choice(['FROM', 'FROM NAMED'])} {name}" for name in dice.sample(sorted(told.graphs), 2))
+    return tuple(f"{dice.choice(['FROM', 'FROM NAMED'])} {name}" for name in dice.sample(sorted(data.graphs), 2))
 
 
 def random_report(dice: Dice) -> tuple[str, ...]:
     return dice.choice([()] * 12 + [("change",), ("non-empty",), ("change", "non-empty")])
 
 
-def visible(told: Told, datasets: Sequence[str]) -> Told:
+def visible(data: QueriedData, datasets: Sequence[str]) -> QueriedData:
     """The stored data that FROM and FROM NAMED let through: without FROM, the default graph is there."""
     if not datasets:
-        return told
-    merged = [triple for name, triples in told.graphs.items() if f"FROM {name}" in datasets for triple in triples]
-    graphs = {name: triples for name, triples in told.graphs.items() if f"FROM NAMED {name}" in datasets}
-    return replace(told, stored=merged if len(graphs) < len(datasets) else told.stored, graphs=graphs)
+        return data
+    merged = [triple for name, triples in data.graphs.items() if f"FROM {name}" in datasets for triple in triples]
+    graphs = {name: triples for name, triples in data.graphs.items() if f"FROM NAMED {name}" in datasets}
+    return replace(data, stored=merged if len(graphs) < len(datasets) else data.stored, graphs=graphs)
 
 
-def random_homes(dialect: str, windows: Sequence[RandomWindow], told: Told) -> dict[Home, Sequence[Triple]]:
+def random_homes(dialect: str, windows: Sequence[RandomWindow], data: QueriedData) -> dict[Home, Sequence[Triple]]:
     """The triples that each window or graph may hold about the time that the query is mostly about."""
-    homes: dict[Home, Sequence[Triple]] = {None: told.stored, **told.graphs}
+    homes: dict[Home, Sequence[Triple]] = {None: data.stored, **data.graphs}
     for at, window in enumerate(windows):
-        streams = told.streams if window.stream == ANY_STREAM else {window.stream: told.streams[window.stream]}
+        streams = data.streams if window.stream == ANY_STREAM else {window.stream: data.streams[window.stream]}
         near = [
             triple
             for elements in streams.values()
             for time_ms, triple in elements
-            if abs(time_ms - told.moment_ms) <= window.reach_ms
+            if abs(time_ms - data.moment_ms) <= window.reach_ms
         ]
         if dialect == "csparql":
             homes[None] = [*homes[None], *near]

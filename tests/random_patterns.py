@@ -53,12 +53,12 @@ def braces(parts: Sequence[Part], start: str = "{", end: str = "}") -> Part:
 class Patterns:
     """Makes the pattern of one query.
 
-    `told` has the triples to be found in every home; `open_block` starts a block that matches in a window or graph.
+    `matching` has the triples to be found in every home; `open_block` starts a block that matches in a window or graph.
     A simple pattern has joins, filters and BIND only: many such are answered in ways of their own.
     """
 
     dice: Dice
-    told: Mapping[Home, Sequence[Triple]]
+    matching: Mapping[Home, Sequence[Triple]]
     blocks: Sequence[str]
     open_block: Callable[[str], str]
     subjects: Sequence[str]
@@ -109,11 +109,15 @@ class Patterns:
 
     def leaf(self, home: Home, depth: int, *, plain: bool = False) -> tuple[Part, Variables]:
         """Triple patterns where this home has any; else a block of one that has."""
-        if home is None and self.blocks and (not self.told.get(None) or self.dice.random() < 0.8):
+        if home is None and self.blocks and (not self.matching.get(None) or self.dice.random() < 0.8):
             name = self.dice.choice(self.blocks)
             parts, scope = self.group(name, max(0, depth - 1), plain=plain)
             return braces(parts, self.open_block(name)), scope
-        if home is None and self.dice.random() < 0.25 and (graphs := [name for name in self.told if is_graph(name)]):
+        if (
+            home is None
+            and self.dice.random() < 0.25
+            and (graphs := [name for name in self.matching if is_graph(name)])
+        ):
             return self.graph(self.dice.choice(graphs), max(0, depth - 1), plain=plain)
         self.leaves -= 1
         if self.dice.random() < 0.12:
@@ -142,7 +146,7 @@ class Patterns:
 
     def example(self, home: Home) -> Triple:
         """A triple that shares a resource with those chosen, if one does."""
-        candidates = self.told.get(home) or [random_triple(self.dice, self.subjects)]
+        candidates = self.matching.get(home) or [random_triple(self.dice, self.subjects)]
         terms = {term for triple in self.chosen for term in (triple[0], triple[2])}
         close = [triple for triple in candidates if triple[0] in terms or triple[2] in terms]
         found = self.dice.choice(close if close and self.dice.random() < 0.9 else candidates)

@@ -38,7 +38,7 @@ def random_stream(
 ) -> Timed:
     """Elements that mostly move on in time; one in five says again what was said before.
 
-    Where it is dated, most elements have one beside them that says when what they tell of took place; where it is
+    Where it is dated, most elements have one beside them that says when they took place; where it is
     fresh, some have a term that never comes again.
     """
     elements: Timed = []

@@ -1,4 +1,4 @@
-"""How often the engine refused a random query, by reason; told at the end of a run."""
+"""How often the engine refused a random query, by reason; reported at the end of a run."""
 
 from __future__ import annotations
 

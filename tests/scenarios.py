@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from case_files import EXAMPLE
-from random_continuous import RandomQuery, Told, random_query, smaller_query, varied, without_one
+from random_continuous import QueriedData, RandomQuery, random_query, smaller_query, varied, without_one
 from random_expressions import Dice
 from random_streams import (
     NAMED_SUBJECTS,
@@ -46,7 +46,7 @@ class Scenario:
 
 
 def scenario(seed: int, query_count: int = 1, length: int | None = None) -> Scenario:
-    """Everything that a test needs: the queries, and streams of at most so many elements."""
+    """Everything that a test needs: the queries, and streams of at most `length` elements."""
     dice = Dice(seed)
     names = dice.choice([["s"], ["s"], ["s", "t"], ["s", "t"], ["s", "t", "u"]])
     start_ms = dice.choice([0, 0, 5000, 1_700_000_000_000, -7000])
@@ -68,9 +68,9 @@ def scenario(seed: int, query_count: int = 1, length: int | None = None) -> Scen
     absorbing = dice.random() < 0.25
     known = [*stored, *(triple for lines in timed.values() for _, triple in lines if absorbing)]
     moment_ms = dice.choice([time_ms for elements in timed.values() for time_ms, _ in elements])
-    told = Told(timed, known, graphs, subjects, dated, moment_ms)
-    queries = random_queries(dice, told, query_count)
-    passing = random_query(dice, "passing", told) if query_count > 1 and dice.random() < 0.5 else None
+    data = QueriedData(timed, known, graphs, subjects, dated, moment_ms)
+    queries = random_queries(dice, data, query_count)
+    passing = random_query(dice, "passing", data) if query_count > 1 and dice.random() < 0.5 else None
     quads = [*map(statement_of, stored)]
     quads += [
         f"{statement_of(triple)[:-1]}{n_triples(name)} ." for name, triples in graphs.items() for triple in triples
@@ -85,12 +85,12 @@ def scenario(seed: int, query_count: int = 1, length: int | None = None) -> Scen
     )
 
 
-def random_queries(dice: Dice, told: Told, count: int) -> tuple[RandomQuery, ...]:
+def random_queries(dice: Dice, data: QueriedData, count: int) -> tuple[RandomQuery, ...]:
     """Queries, half of them the first one again with other constants."""
-    queries = [random_query(dice, "q0", told)]
+    queries = [random_query(dice, "q0", data)]
     for number in range(1, count):
         name = f"q{number}"
-        queries.append(varied(dice, queries[0], name) if dice.random() < 0.5 else random_query(dice, name, told))
+        queries.append(varied(dice, queries[0], name) if dice.random() < 0.5 else random_query(dice, name, data))
     return tuple(queries)
 
 

@@ -2,7 +2,7 @@
 
 The program makes the same calls every time, in steps; step k pushes batch k of the first stream. After a restart it
 asks the session for its positions and goes on there. What the receivers have, and what is in the graph at the end, is
-to be what a session has that nobody disturbed.
+to be what an undisturbed session has.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def small_disk(folder: Path, size: str) -> Iterator[Path]:
 
 @contextmanager
 def read_only(disk: Path) -> Iterator[None]:
-    """Nobody writes to the file system, not even root."""
+    """The file system is read-only, also for root."""
     assert _run("mount", "-o", "remount,ro", disk).returncode == 0
     try:
         yield

@@ -1,8 +1,8 @@
 """A real SPARQL endpoint on this machine: pyoxigraph behind HTTP, in a process of its own, that misbehaves on command.
 
 `python tests/sparql_endpoint.py [DATA.ttl]` prints its port. POST /sparql answers queries; POST /control takes a JSON
-object with what it should do from then on; POST /update takes SPARQL Update; GET /seen tells the queries that came.
-What it does `held` waits, however long, until it is told to do something else.
+object with what it should do from then on; POST /update takes SPARQL Update; GET /seen lists the queries that came.
+What it does `held` waits, however long, until it gets another mode.
 """
 
 from __future__ import annotations
@@ -235,7 +235,7 @@ def _oxigraph(store: ox.Store) -> Answer:
 
 
 def _end_with(parent: int) -> None:
-    """Nobody is left to stop this process when those who started it are gone."""
+    """End this process when the one that started it is gone."""
     while os.getppid() == parent:
         time.sleep(1)
     os._exit(0)

@@ -1,6 +1,6 @@
 """Whether rows of terms are the same under some one-to-one renaming of their blank nodes.
 
-Blank nodes are told apart by the rows they stand in (colour refinement). Where that leaves several that look alike,
+Blank nodes are distinguished by the rows they stand in (colour refinement). Where that leaves several that look alike,
 one of the left is paired with each of the right in turn.
 """
 
@@ -61,7 +61,7 @@ def _match(left: list[Row], right: list[Row], left_colours: Colours, right_colou
 
 
 def _refine(rows: list[Row], colours: Colours) -> Colours:
-    """Colours that say in which rows, beside which colours, each blank node stands; until no more are told apart."""
+    """Colours that say in which rows, beside which colours, each blank node stands; until no more are distinguished."""
     count = len(set(colours.values()))
     while True:
         seen: dict[BlankNode, list[int]] = defaultdict(list)

@@ -27,7 +27,7 @@ class Taken:
         return [row for number in sorted(self.batches) for row in self.batches[number]]
 
     def wait(self, count):
-        """Until there are so many, or the query has failed."""
+        """Until there are enough, or the query has failed."""
         self.until(lambda: len(self.rows) >= count)
         assert len(self.rows) == count
 
@@ -107,7 +107,7 @@ def test_what_is_in_the_spool_is_taken_after_a_restart_without_the_peer(spark, t
     with taken.by(spark, source, tmp_path) as running:
         running.drain()
         taken.until(lambda: "cannot connect" in status(tmp_path / "spool"))
-    # A batch that was cut off in the middle comes again: the batch log of a pipeline tells by its number.
+    # A batch that was cut off in the middle comes again: the batch log of a pipeline recognizes it by its number.
     assert list(dict.fromkeys(taken.lines)) == numbered(0, 7)
 
 
@@ -120,7 +120,7 @@ def test_mqtt(spark, mosquitto, tmp_path):
         mosquitto.publish("rooms/1/other", ["not asked for"])
         taken.wait(100)
         assert running.active
-    mosquitto.publish("rooms/2/temperature", numbered(100, 150))  # nobody listens: the broker keeps them
+    mosquitto.publish("rooms/2/temperature", numbered(100, 150))  # no client is connected: the broker keeps them
     with taken.by(spark, source, tmp_path):
         taken.wait(150)
     assert taken.lines == numbered(0, 150)

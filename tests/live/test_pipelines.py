@@ -96,7 +96,7 @@ class World:
 
     @contextmanager
     def running(self, spark, view=None):
-        """The pipeline while it runs; somebody looks at it all the time, as `freshet run` does."""
+        """The pipeline while it runs; it is checked all the time, as `freshet run` does."""
         pipeline = read_pipeline(self.pipeline)
         with PipelineRun(pipeline, Metrics(pipeline.streams), view or Notes()) as run:
             run.start(until_done=False, spark=spark)
@@ -229,7 +229,7 @@ WHERE {{ WINDOW <w> {{ ?s ex:flow ?f ; ex:speed ?v }} }}
 
 
 def start(world, said):
-    """A run in a process of its own, which says what it says to a file: nobody reads it meanwhile."""
+    """A run in a process of its own, whose output goes to a file that is not read meanwhile."""
     with said.open("w") as err:
         return subprocess.Popen(
             [sys.executable, "-m", "freshet", "run", str(world.pipeline)],

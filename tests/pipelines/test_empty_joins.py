@@ -1,4 +1,4 @@
-"""A pipeline whose join finds nothing tells so, and what became of the records, though no record is wrong."""
+"""A pipeline whose join finds nothing reports that, and what became of the records, though no record is wrong."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ def write_world(folder: Path, form: str, key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "key", "told"),
+    ("form", "key", "shown"),
     [
         ("json", "id", f"by id (s.3): {COUNT} pairs of {COUNT} and {COUNT} records"),
         ("json", "ident", f"by id = ident (s.3): 0 pairs of {COUNT} and 0 records, {COUNT} without a key"),
         ("csv", "ident", f"by id = ident (s.3): 0 pairs of {COUNT} and 0 records, {COUNT} that could not be read"),
     ],
 )
-def test_what_a_join_found_is_told(spark: SparkSession, tmp_path: Path, form: str, key: str, told: str) -> None:
+def test_what_a_join_found_is_reported(spark: SparkSession, tmp_path: Path, form: str, key: str, shown: str) -> None:
     write_world(tmp_path, form, key)
     pipeline = read_pipeline(tmp_path / "pipeline.yaml")
     metrics, view = Metrics(pipeline.streams), Notes()
@@ -78,5 +78,5 @@ def test_what_a_join_found_is_told(spark: SparkSession, tmp_path: Path, form: st
         run.start(until_done=True, spark=spark)
         run.wait(threading.Event())
     assert metrics.snapshot().rejected == 0
-    assert f"join of c with p {told}" in summary(metrics)
+    assert f"join of c with p {shown}" in summary(metrics)
     assert bool([note for note in view.notes if "nothing was joined yet" in note]) == (key != "id")

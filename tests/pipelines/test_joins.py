@@ -64,5 +64,5 @@ def test_records_beyond_those_that_may_wait_are_given_up_and_told(spark: SparkSe
     pairs = [(row["speed"]["value"], row["flow"]["value"]) for report in reports for row in report["bindings"]]
     met = [(speed, 1) for speed in range(1, 6)] + [(speed, 2) for speed in (4, 5)]
     assert sorted(pairs) == sorted((f"{EX}speed/{speed}", f"{EX}flow/{flow}") for speed, flow in met)
-    told = re.findall(r"stream traffic\S*: gave up (\d+) records? that waited .*'most_waiting'", said)
-    assert sum(map(int, told)) == 5
+    given_up = re.findall(r"stream traffic\S*: gave up (\d+) records? that waited .*'most_waiting'", said)
+    assert sum(map(int, given_up)) == 5

@@ -1,4 +1,4 @@
-"""A run that is told to stop ends in order, and leaves no process behind."""
+"""A run that is asked to stop ends in order, and leaves no process behind."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Tells at the end of a run what the engine refused of the random queries."""
+"""Reports at the end of a run which random queries the engine refused."""
 
 from __future__ import annotations
 

@@ -102,13 +102,13 @@ def check(seed: int, directory: Path, query_count: int = 1, length: int | None =
     if wrong:
         kind = wrong.partition(":")[0] if "Error:" in wrong else ""
         least = smallest(case, partial(still_fails, batching=seed, directory=directory, kind=kind))
-        told = f"{least}\n{disagreement(least, seed, directory)}"
-        pytest.fail(f"scenario({seed}, {query_count}, {length})\n{told}", pytrace=False)
+        shown = f"{least}\n{disagreement(least, seed, directory)}"
+        pytest.fail(f"scenario({seed}, {query_count}, {length})\n{shown}", pytrace=False)
     return True
 
 
 def check_some(block: int, cases: int, directory: Path, query_count: int = 1) -> None:
-    """So many cases, from seeds that no other block uses."""
+    """A block of cases, from seeds that no other block uses."""
     seed = FIRST_SEED + block * 1_000_000
     done = 0
     while done < cases:

@@ -7,5 +7,5 @@ from session_lives import undisturbed
 
 @pytest.fixture(scope="session")
 def whole():
-    """What a session that nobody disturbed reports of 120 batches, and what its graph is."""
+    """What an undisturbed session reports of 120 batches, and what its graph is."""
     return undisturbed(120)

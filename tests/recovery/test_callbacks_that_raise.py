@@ -23,18 +23,18 @@ def test_what_on_failure_raises_loses_nothing(tmp_path: Path) -> None:
     def fail(failure: QueryFailure) -> None:
         raise KeyError(failure.query)
 
-    told: list[int] = []
+    reported: list[int] = []
     with Session(checkpoint=tmp_path, on_failure=fail) as session:
         session.register(QUERY, on_report=raising)
-        session.register(OTHER, on_report=lambda report: told.append(report.time_ms))
+        session.register(OTHER, on_report=lambda report: reported.append(report.time_ms))
         with pytest.warns(UserWarning, match="on_failure raised KeyError: 'q'; the query q failed"):
             session.push(IRI, "\n".join(map(line, (500, 1500, 2500))))
-    assert told == [1000, 2000]
+    assert reported == [1000, 2000]
     with Session(checkpoint=tmp_path) as session:
         assert session.engine.names == ["other"]
-        session.registered("other", on_report=lambda report: told.append(report.time_ms))
+        session.registered("other", on_report=lambda report: reported.append(report.time_ms))
         session.push(IRI, line(3500))
-    assert told == [1000, 2000, 3000]
+    assert reported == [1000, 2000, 3000]
 
 
 @pytest.mark.parametrize("is_closed", [True, False])
@@ -43,10 +43,10 @@ def test_reports_of_a_call_that_was_ended_come_after_a_restart(tmp_path: Path, i
         if report.time_ms == 2000:
             raise KeyboardInterrupt
 
-    told: list[int] = []
+    reported: list[int] = []
     session = Session(checkpoint=tmp_path)
     session.register(QUERY, on_report=interrupt)
-    session.register(OTHER, on_report=lambda report: told.append(report.time_ms))
+    session.register(OTHER, on_report=lambda report: reported.append(report.time_ms))
     session.push(IRI, "\n".join(map(line, (500, 1500))))
     with pytest.raises(KeyboardInterrupt):
         session.push(IRI, line(2500))
@@ -54,7 +54,7 @@ def test_reports_of_a_call_that_was_ended_come_after_a_restart(tmp_path: Path, i
     for call in (lambda: session.push(IRI, line(3500)), session.checkpoint, lambda: session.unregister("q")):
         with pytest.raises(InputError, match="KeyboardInterrupt ended an earlier call in the middle"):
             call()
-    assert told == [1000]
+    assert reported == [1000]
     if is_closed:
         session.close()
     else:
@@ -62,23 +62,23 @@ def test_reports_of_a_call_that_was_ended_come_after_a_restart(tmp_path: Path, i
         session._durable._checkpoint.release()
     with Session(checkpoint=tmp_path) as session:
         assert session.positions() == positions  # what was refused is not there
-        session.registered("other", on_report=lambda report: told.append(report.time_ms))
+        session.registered("other", on_report=lambda report: reported.append(report.time_ms))
         session.push(IRI, line(3500))
-    assert told == [1000, 2000, 3000]
+    assert reported == [1000, 2000, 3000]
 
 
 def test_a_callback_that_raises_when_it_gets_what_waits_may_be_replaced(tmp_path: Path) -> None:
-    told: list[int] = []
+    reported: list[int] = []
 
     def second_fails(report: Report) -> None:
-        if told:
+        if reported:
             raise ValueError("one is enough")
-        told.append(report.time_ms)
+        reported.append(report.time_ms)
 
     with Session(checkpoint=tmp_path) as session:
         session.register(QUERY)
         session.push(IRI, "\n".join(map(line, (500, 1500, 2500, 3500))))
         with pytest.raises(ValueError, match="one is enough"):
             session.registered("q", on_report=second_fails)
-        session.registered("q", on_report=lambda report: told.append(report.time_ms))
-        assert told == [1000, 2000, 3000]
+        session.registered("q", on_report=lambda report: reported.append(report.time_ms))
+        assert reported == [1000, 2000, 3000]

@@ -1,4 +1,4 @@
-"""What damage to the files of a checkpoint does: it is told, and what is whole is used."""
+"""What damage to the files of a checkpoint does: it is reported, and what is whole is used."""
 
 from pathlib import Path
 

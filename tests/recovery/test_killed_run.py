@@ -51,7 +51,7 @@ def absorbing_world(folder: Path, *, checkpoint: str = "checkpoint", files: int 
 
 
 def assert_whole(world: World) -> None:
-    """All reports are there, each once, as if nobody had disturbed the run."""
+    """All reports are there, each once, as in an undisturbed run."""
     streams = {iri: sorted(lines) for iri, lines in world.streams.items()}
     stored = list(ox.parse(GRAPH.encode(), format=ox.RdfFormat.N_TRIPLES))
     for query, text in {**QUERIES, "remembered": REMEMBERED}.items():

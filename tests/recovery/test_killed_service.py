@@ -17,7 +17,7 @@ REMOTE = "".join(f"<{EX}u{n}> <{EX}followers> {n} ." for n in range(4))
 
 
 def life(folder: Path, endpoint: EndpointProcess, batches: int) -> str:
-    """One life of the session, which ends after so many more batches; says how it ended. It may have come to its end
+    """One life of the session, which ends after some more batches; says how it ended. It may have come to its end
     before it could be killed, which is neither."""
     command = [sys.executable, service_world.__file__, str(folder), endpoint.url, str(BATCHES)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

@@ -34,7 +34,7 @@ def test_a_push_without_room_is_not_in_the_journal(tmp_path):
     assert session.positions()[IRI] == (3, 3)
     assert session.engine.streams[IRI].watermark_ms == 3000
     assert session.engine.streams[IRI].refused == 2
-    session.push(IRI, line(20_000))  # by then nobody needs those before
+    session.push(IRI, line(20_000))  # by then no window needs those before
     killed(session)
     again = begun(tmp_path)
     assert again.positions()[IRI] == (4, 4)
@@ -104,7 +104,7 @@ def test_a_session_with_a_checkpoint_has_its_own_stored_data(tmp_path):
 
 
 def test_a_report_that_is_taken_while_it_comes_is_not_taken_for_received(tmp_path):
-    """Somebody takes it as soon as it waits, whatever is noted first."""
+    """It is taken as soon as it waits, in any order of the notes."""
     session = begun(tmp_path)
     session.stream(IRI)
     session.register(QUERY)
@@ -128,7 +128,7 @@ def test_a_report_that_is_taken_while_it_comes_is_not_taken_for_received(tmp_pat
     assert len(taken) == 1
     session.push(IRI, line(1600))
     killed(session)
-    assert len(begun(tmp_path).registered("q").take()) == 1  # nobody has said that it was received
+    assert len(begun(tmp_path).registered("q").take()) == 1  # it was not acknowledged
 
 
 def test_accuracy_and_latency_go_with_services_only(tmp_path):

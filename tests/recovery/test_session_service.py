@@ -40,7 +40,7 @@ def mention(session: Session, second: int, *users: int) -> None:
 
 
 def killed(session: Session) -> None:
-    """As the end of the process would leave it: nothing is said to anybody."""
+    """As the end of the process would leave it: without any call."""
     session.engine.close()
     session.services.close()
     assert session._durable is not None
@@ -103,7 +103,7 @@ def test_what_was_not_received_comes_again(tmp_path: Path, endpoint: EndpointPro
 
 
 def closed_in_the_middle(folder: Path, endpoint: EndpointProcess, *, windows: int, reports: int) -> list[Report]:
-    """Some windows close at once; the session ends when so many have been reported, which are received."""
+    """Some windows close at once; the session ends when `reports` have been reported, which are received."""
     received: list[Report] = []
     enough = threading.Event()
 

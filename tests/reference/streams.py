@@ -21,7 +21,7 @@ StreamLine = tuple[int, "str | ox.Triple | None"]
 
 
 class Element(NamedTuple):
-    """A timed triple that was not dropped; `arrival` tells it from all others of its stream."""
+    """A timed triple that was not dropped; `arrival` distinguishes it from all others of its stream."""
 
     time_ms: int
     arrival: int
@@ -109,7 +109,7 @@ def moment_ms(literal: ox.Literal) -> int | None:
 
 
 def read_statement(statement: str | ox.Triple, scope: int) -> ox.Triple:
-    """One statement, its graph name set aside, its blank nodes told apart from those of other streams."""
+    """One statement, its graph name set aside, its blank nodes distinct from those of other streams."""
     if not isinstance(statement, str):
         return ox.Triple(*(keep_lexical_form(_scoped(term, scope)) for term in statement))
     return _read_text(statement, scope)
@@ -131,5 +131,5 @@ def keep_lexical_form(term: Term) -> Term:
     store = ox.Store()
     store.add(ox.Quad(ox.NamedNode("urn:s"), ox.NamedNode("urn:p"), term))
     if next(iter(store)).object != term:
-        raise ValueError(f"the reference cannot tell the forms of one value apart: {term}")
+        raise ValueError(f"the reference cannot distinguish the forms of one value: {term}")
     return term

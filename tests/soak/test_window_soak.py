@@ -1,6 +1,6 @@
 """An hour of bursts through the windows of a join, in minutes: what waits and what the process takes stay flat.
 
-FRESHET_SOAK_MINUTES says how much time is simulated in the process (five minutes unless told), and FRESHET_SOAK=spark
+FRESHET_SOAK_MINUTES says how much time is simulated in the process (five minutes by default), and FRESHET_SOAK=spark
 that some of it goes through Spark as well. Each stretch of a minute has six bursts of 38,000 records.
 """
 
@@ -74,7 +74,7 @@ def test_state_and_memory_stay_flat(window: JoinWindow) -> None:
 
 @pytest.mark.skipif(os.environ.get("FRESHET_SOAK") != "spark", reason="takes minutes; FRESHET_SOAK=spark asks for it")
 def test_state_and_memory_stay_flat_in_spark(tmp_path: Path) -> None:
-    """Three minutes of bursts through Spark: the state of each micro-batch as Spark tells it, and all its processes."""
+    """Three minutes of bursts through Spark: the state of each micro-batch by Spark's reports, all its processes."""
     streams = burst_streams(183)
     count = write_files(streams, tmp_path / "files", 2_550)
     with spark_for_replays() as spark, MemorySamples(spark) as memory:

@@ -136,12 +136,12 @@ def test_lateness(cli: CommandLine, folder: Path, lateness: str) -> None:
     assert rows(finished) == [(5000, ["y"]), (10000, ["x"])]
 
 
-@pytest.mark.parametrize(("late", "told"), [([4000, 5999], "2 late elements"), ([4000], "1 late element")])
-def test_late_elements_are_reported(cli: CommandLine, folder: Path, late: list[int], told: str) -> None:
+@pytest.mark.parametrize(("late", "dropped"), [([4000, 5999], "2 late elements"), ([4000], "1 late element")])
+def test_late_elements_are_reported(cli: CommandLine, folder: Path, late: list[int], dropped: str) -> None:
     text = LINE.format(6000, "a", "p", "x") + "".join(LINE.format(time, "a", "p", "y") for time in late)
     finished = replay_one(cli, folder, text)
     assert rows(finished) == [(10000, ["x"])]
-    assert finished.error_line == f"freshet: dropped {told} of <{S}>"
+    assert finished.error_line == f"freshet: dropped {dropped} of <{S}>"
 
 
 def test_what_windows_over_a_predicate_do_not_get_is_reported(cli: CommandLine, folder: Path) -> None:

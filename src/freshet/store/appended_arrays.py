@@ -119,7 +119,7 @@ class Growing:
 
 
 def with_predicates(arrays: AppendedArrays, count: int, predicates: Ids) -> AppendedArrays:
-    """Arrays that know a number of predicates and some new ones."""
+    """Arrays that know the first `count` predicates and some new ones."""
     groups = arrays.groups
     if count + predicates.size > groups.known.size:
         known = _copy(groups.known, np.zeros(_size(count + predicates.size), np.int64))

@@ -150,7 +150,7 @@ class StoredDataset:
     ) -> None:
         """Keep what windows of a stream read, from the next batch on: where absorbed rows are, and timing data.
 
-        Timing data may take `most_bytes`; `needed_from` says from what time on windows need them. It is asked when
+        Timing data may take `budget_bytes`; `needed_from` says from what time on windows need them. It is asked when
         they are full. `free_before` frees both.
         """
         with self.changing:

@@ -12,7 +12,7 @@ from freshet.syntax.parser import parse_query
 
 
 class Counts:
-    """So many triples of each predicate, and each subject and object in so many of them."""
+    """How many triples each predicate has, and in how many of them each subject and object is."""
 
     def __init__(self, **counts: float) -> None:
         self.counts = counts

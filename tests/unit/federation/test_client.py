@@ -119,7 +119,7 @@ def test_a_check_can_stop_the_waiting(endpoint: EndpointProcess, asking: Asking)
 
 
 def test_endpoints_that_were_asked_long_ago_are_forgotten() -> None:
-    """Data may name ever new ones. What somebody still has is closed with the rest."""
+    """Data may name ever new ones. What is still in use is closed with the rest."""
     client = ServiceClient(ServiceSettings(hosts=("127.0.0.1",)))
     first = client.endpoint("http://127.0.0.1:9/first")
     for number in range(1500):

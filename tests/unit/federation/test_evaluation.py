@@ -1,4 +1,4 @@
-"""How long an evaluation may wait for remote data, and what it tells about its answer."""
+"""How long an evaluation may wait for remote data, and what it reports about its answer."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def test_what_comes_after_the_waiting_is_left_over(watch: Watch) -> None:
         watch.now += left
         evaluation.spent(1.0, 1, 1, 0, None)
         watch.now += 0.03  # what this query always takes to make its answer
-        told = evaluation.freshness()
-    assert told.missed == ()
-    assert told.latency_ms == pytest.approx(195, abs=5)
+        freshness = evaluation.freshness()
+    assert freshness.missed == ()
+    assert freshness.latency_ms == pytest.approx(195, abs=5)
     assert evaluation.counts["latency"] < 5
 
 
@@ -55,10 +55,10 @@ def test_accuracy_is_of_all_views_together(watch: Watch) -> None:
     evaluation.begin()
     evaluation.spent(2.0, 2, 1, 10, None)
     evaluation.spent(1.0, 3, 4, 500, "it is gone")
-    told = evaluation.freshness()
-    assert told.accuracy == pytest.approx(0.6)
-    assert (told.refreshes, told.oldest_ms, told.failing) == (5, 500, "it is gone")
-    assert told.missed == ("accuracy",)
+    freshness = evaluation.freshness()
+    assert freshness.accuracy == pytest.approx(0.6)
+    assert (freshness.refreshes, freshness.oldest_ms, freshness.failing) == (5, 500, "it is gone")
+    assert freshness.missed == ("accuracy",)
     evaluation.begin()
     assert evaluation.freshness().accuracy == 1.0  # no entry was needed
 
@@ -78,8 +78,10 @@ def test_endpoints_that_fail_are_told_though_nothing_is_reported(
     watch: Watch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
-    untold: list[tuple[str, Freshness]] = []
-    evaluation = Evaluation("q", Constraints(), on_silent_evaluation=lambda query, told: untold.append((query, told)))
+    silent: list[tuple[str, Freshness]] = []
+    evaluation = Evaluation(
+        "q", Constraints(), on_silent_evaluation=lambda query, freshness: silent.append((query, freshness))
+    )
     for failing in ("it is gone", "it is gone", None, None):
         evaluation.begin()
         evaluation.spent(0.0, 1, 1, 0, failing)
@@ -88,7 +90,7 @@ def test_endpoints_that_fail_are_told_though_nothing_is_reported(
         "the query q goes on with the remote data that it has: it is gone",
         "the query q is answered by all its endpoints again",
     ]
-    assert [(query, told.failing) for query, told in untold] == [("q", "it is gone")] * 2 + [("q", None)] * 2
+    assert [(query, freshness.failing) for query, freshness in silent] == [("q", "it is gone")] * 2 + [("q", None)] * 2
 
 
 def test_an_endpoint_that_comes_and_goes_does_not_fill_the_log(watch: Watch, caplog: pytest.LogCaptureFixture) -> None:

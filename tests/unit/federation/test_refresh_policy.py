@@ -1,4 +1,4 @@
-"""Which entries of a view are refreshed: by the names of settings, what somebody knows, what was learnt before."""
+"""Which entries of a view are refreshed: by the names of settings, configured rates, what was learnt before."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def test_the_ranker_is_the_one_that_was_chosen(endpoint: EndpointProcess, clock:
             assert views.asked(view, {"a": 1, "b": 100}, accuracy=0.5) == expected
 
 
-# ---- what somebody knows
+# ---- configured rates
 
 
 def test_how_often_data_change_may_be_said(endpoint: EndpointProcess, clock: Clock) -> None:

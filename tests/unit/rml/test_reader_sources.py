@@ -1,4 +1,4 @@
-"""Logical sources as mappings describe them, and that what is wrong with them is told by triples map and property."""
+"""Logical sources as mappings describe them, and that mistakes are reported with triples map and property."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ WRONG_PATHS = {
         "XPath", "/a/b", 'rml:reference "b["',
         "the triples map http://e/M has a reference that cannot be followed: b[ is no XPath",
     ),
-    "a prefix of XML that nobody has declared": (
+    "a prefix of XML that is not declared": (
         "XPath", "/a/b", 'rml:reference "n:b"',
         "the triples map http://e/M has a reference that cannot be followed: n:b is no XPath: the prefix n",
     ),

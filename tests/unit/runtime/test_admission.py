@@ -140,7 +140,7 @@ def test_what_comes_to_the_engine_while_room_is_counted_takes_its_room():
     stream, held, let_in = StreamIntake("a", "http://e/a", LAYOUT, "a"), [0], []
 
     def count(iri: str) -> WindowRoom:
-        """The engine takes what was let in when windows have been counted, and before anybody hears of it."""
+        """The engine takes what was let in when windows have been counted, and before that is announced."""
         counted = WindowRoom(held[0], 1_000, 10, 1_000)
         while let_in:
             held[0] += let_in[-1]

@@ -1,4 +1,4 @@
-"""A pipeline goes on from its checkpoint with other queries: which ones they are is told, and none reports again."""
+"""A pipeline goes on from its checkpoint with other queries: they are reported, and none sends its reports again."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def test_a_stop_leaves_what_remote_data_were_not_there_for_to_the_next_run(tmp_p
     """The first run is stopped while its query waits for the endpoint, and has gone so far before that the last
     checkpoint, which says what was delivered, can cut something off the journal.
 
-    Nobody waits for that query, also where what was delivered is noted: the other one reports meanwhile.
+    No other query waits for it, also where what was delivered is noted: the other one reports meanwhile.
     """
     wanted = [1000 * number for number in range(1, 16)]
     first = StoppedRun(tmp_path, endpoint)

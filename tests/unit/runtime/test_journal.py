@@ -1,4 +1,4 @@
-"""The journal: entries come back as they were written; what is not whole is told from what was never finished."""
+"""The journal: entries come back as they were written; damage is distinguished from what was never finished."""
 
 import os
 from pathlib import Path
@@ -199,7 +199,7 @@ def test_a_torn_end_is_taken_off_on_the_disk_too(tmp_path, monkeypatch):
 
 
 def test_files_that_are_done_with_are_on_the_disk(tmp_path, monkeypatch):
-    """Also where nobody waits for each entry, since a checkpoint syncs the last file only."""
+    """Also where no call waits for each entry, since a checkpoint syncs the last file only."""
     journal = Journal(tmp_path, sync=False, most_bytes=300)
     journal.recover(0)
     found = synced(monkeypatch)

@@ -1,4 +1,4 @@
-"""Every mistake in a pipeline file is told at its place, in words, all at once."""
+"""Every mistake in a pipeline file is reported at its place, all at once."""
 
 from __future__ import annotations
 

@@ -158,8 +158,8 @@ def test_ids_that_no_term_has(unknown: int, count: int, step: int) -> None:
             columns[role][-1] = unknown
             with pytest.raises(InputError) as caught:
                 session.push(S, Elements(*columns))
-            told = f"pushed elements: row {count} has as {name} the id {unknown}, which no term has"
-            assert str(caught.value) == told
+            message = f"pushed elements: row {count} has as {name} the id {unknown}, which no term has"
+            assert str(caught.value) == message
         session.push(S, Elements(*(np.full(count * step, each)[::step] for each in known)))
     session.finish()
     [report] = registered

@@ -1,4 +1,4 @@
-"""Mistakes in the queries of a pipeline file, and in the files that it names, are told at their places."""
+"""Mistakes in the queries of a pipeline file, and in the files that it names, are reported at their places."""
 
 from __future__ import annotations
 

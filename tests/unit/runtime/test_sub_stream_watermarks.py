@@ -46,7 +46,7 @@ def test_a_silent_part_holds_back_for_a_while_only():
     marks.came("b")
     assert marks.level() == 40
     waiting(marks, clock, 10.1, "a", "b")
-    assert marks.level() == 60, "nobody is awaited: nobody holds back"
+    assert marks.level() == 60, "none is awaited: none holds back"
 
 
 def test_a_part_that_has_not_looked_at_its_source_holds_back():
@@ -75,7 +75,7 @@ def test_time_at_work_is_no_silence():
     clock.now += 60
     waiting(marks, clock, 9, "b")
     assert marks.level() == 10
-    clock.now += 60  # nobody has looked
+    clock.now += 60  # without a look at the sources
     assert marks.level() == 10
     marks.comes("b")  # an empty batch
     clock.now += 60

@@ -105,7 +105,7 @@ def test_streams_that_no_window_reads_and_stored_data_do_not_count(tmp_path) -> 
 def test_a_query_that_comes_later_counts_at_once() -> None:
     session = Session(window_bytes=10_000)
     session.stream(S)
-    session.push(S, "".join(line(time_ms) for time_ms in range(1000)))  # which nobody holds
+    session.push(S, "".join(line(time_ms) for time_ms in range(1000)))  # which no query holds
     session.register(COUNTED)
     with pytest.raises(BudgetError):
         session.push(S, "".join(line(time_ms) for time_ms in range(1000, 2000)))

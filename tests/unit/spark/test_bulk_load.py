@@ -171,7 +171,7 @@ def test_terms_with_one_hash_stay_apart(tmp_path, hash_bits):
         assert len(set(ids)) == len(set(keys)) == directory.counts.terms > 1 << hash_bits
         dictionary = Dictionary(hash_bits)
         assert dictionary.start_from(directory.dictionary_arrays)
-        # every key is found under the id that it has, so that nobody gives it a second
+        # every key is found under the id that it has, so that it never gets a second
         assert dictionary.intern_arrow(pa.array(keys)).tolist() == ids
         assert len(dictionary) == len(ids)
         session = Session()

@@ -107,4 +107,4 @@ def test_a_checkpoint_depends_on_the_code_of_functions_that_are_called(tmp_path)
     changed = FUNCTIONS_FILE.replace("return text", "return text.drop_null()")
     assert fingerprint_inputs(CALLED, FUNCTIONS_FILE) == fingerprint_inputs(CALLED, FUNCTIONS_FILE)
     assert fingerprint_inputs(CALLED, FUNCTIONS_FILE) != fingerprint_inputs(CALLED, changed)
-    assert fingerprint_inputs(PLAIN, FUNCTIONS_FILE) == fingerprint_inputs(PLAIN, changed), "nobody calls them"
+    assert fingerprint_inputs(PLAIN, FUNCTIONS_FILE) == fingerprint_inputs(PLAIN, changed), "they are not called"

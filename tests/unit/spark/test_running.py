@@ -65,7 +65,7 @@ NOT_STARTED = "Job aborted: Python worker failed to connect back."
 
 
 def started(*ends):
-    """A stream whose query ends as told, start after start, and a list that has an entry for each start."""
+    """A stream whose query ends as given, start after start, and a list that has an entry for each start."""
     starts = []
 
     def start():

@@ -1,4 +1,4 @@
-"""Windowed joins through Spark: the pairs of the naive twin, keys told apart, what is counted, and a killed driver."""
+"""Windowed joins through Spark: the pairs of the naive twin, distinct keys, what is counted, and a killed driver."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def batch_of(stream: int, number: int) -> Elements:
 
 
 def check_prefix(snapshot: DatasetSnapshot) -> None:
-    """Each stream's triples are those of its first batches, which the vector timestamp tells."""
+    """Each stream's triples are those of its first batches, as the vector timestamp says."""
     graph = snapshot.graph(DEFAULT_GRAPH)
     for at, stream in enumerate(STREAMS):
         last = snapshot.vector_timestamp.get(stream, 0)
@@ -53,7 +53,7 @@ def test_readers_see_whole_batches_while_they_come(shards: int) -> None:
     def absorb(stream: int) -> None:
         for number in range(1, BATCHES + 1):
             stored.absorb(batch_of(stream, number), STREAMS[stream])
-            if number == BATCHES // 2:  # by now somebody has read what has come, or will
+            if number == BATCHES // 2:  # by now a reader has read what has come, or will
                 wait_until(lambda: len({snapshot.number for snapshot in taken[:]}) > 1 or failures)
             if number % 20 == 0:
                 stored.load(np.array([1]), np.array([2]), np.array([3]), graph=100 * stream + number)
@@ -184,7 +184,7 @@ def test_more_readers_than_snapshots_share_the_newest_that_is_read() -> None:
 
 
 def test_snapshots_stay_bounded_while_many_threads_read() -> None:
-    """Readers at different paces hold theirs for a while; nobody waits, and what they see are whole batches."""
+    """Readers at different paces hold theirs for a while; none waits, and what they see are whole batches."""
     stored = StoredDataset(most_snapshots=6)
     stored.load(np.array([1]), np.array([2]), np.array([3]))
     check_prefix(stored.snapshot())
@@ -209,7 +209,7 @@ def test_snapshots_stay_bounded_while_many_threads_read() -> None:
     readers = [threading.Thread(target=read, args=(seed,)) for seed in range(4)]
     for thread in readers:
         thread.start()
-    wait_until(lambda: alive or failures)  # else all may be over before anybody reads
+    wait_until(lambda: alive or failures)  # else all may be over before the first read
     for number in range(1, BATCHES + 1):
         stored.absorb(batch_of(number % 3, (number + 2) // 3), STREAMS[number % 3])
     done.set()
