@@ -122,7 +122,7 @@ def _run(policy: Policy, ranker: Ranker, view: Ids, remote: Remote, stream: Ment
         chosen = elect(ranker, proposed, budget)
         changed = view[chosen] != current[chosen]
         view[chosen] = current[chosen]
-        ranker.refreshed(chosen, changed, time_ms)
+        ranker.record_refresh(chosen, changed, time_ms)
         wrong = int(np.count_nonzero(view[entries] != current[entries]))
         if len(entries):
             accuracies.append(1 - wrong / len(entries))

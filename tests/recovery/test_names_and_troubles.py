@@ -64,7 +64,7 @@ def test_a_query_of_the_name_of_one_that_failed_starts_anew(tmp_path):
     session = lived(tmp_path)
     killed(session)
     session = begun(tmp_path)
-    session._durable.failed("q")
+    session._durable.drop_failed_query("q")
     assert "q" not in session._durable._checkpoint._passed
     session.close()
 

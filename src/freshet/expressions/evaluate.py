@@ -38,7 +38,7 @@ def evaluate(
     ids = batch.ids(_column(expression, batch))
     result = ids if ids.size == count else np.full(count, ids[0])
     if batch.node_scope is not None and context is not None:
-        context.solutions.made(result)
+        context.solutions.record_result(result)
     return result
 
 

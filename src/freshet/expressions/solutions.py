@@ -36,7 +36,7 @@ class Solutions:
             self._columns, self._results = dict(columns), []
         return self._scope
 
-    def made(self, ids: Ids) -> None:
+    def record_result(self, ids: Ids) -> None:
         """Remember what an evaluation gave back."""
         self._results.append(ids)
 

@@ -70,7 +70,7 @@ def pieces(pattern: str, flags: str = "") -> list[str]:
     >>> pieces("(a|b)*?c", "")
     ['(', 'a', '|', 'b', ')', '*?', 'c']
     """
-    return [_escaped(character) for character in pattern] if "q" in flags else _Translation(pattern, flags).whole()
+    return [_escaped(character) for character in pattern] if "q" in flags else _Translation(pattern, flags).translate()
 
 
 @cache
@@ -110,7 +110,7 @@ class _Translation:
         self._groups = 0  # closed ones, which may be referred to
         self._open: list[bool] = []  # whether each open parenthesis makes a group
 
-    def whole(self) -> list[str]:
+    def translate(self) -> list[str]:
         out: list[str] = []
         quantifiable = False
         while self._at < len(self._text):

@@ -34,12 +34,12 @@ class Breaker:
             self._trying = True
             return True
 
-    def succeeded(self) -> None:
+    def record_success(self) -> None:
         """A request was answered."""
         with self._lock:
             self._failures, self._trying = 0, False
 
-    def failed(self) -> None:
+    def record_failure(self) -> None:
         """A request was not answered."""
         with self._lock:
             self._failures += 1

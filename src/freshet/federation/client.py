@@ -104,7 +104,7 @@ class _Asking:
 
     def solutions(self, query: ServiceQuery, bindings: Bindings | None) -> Columns:
         if bindings is None or len(bindings.rows) > self.settings.most_bindings or not bindings.names:
-            return columns(self._gathered([query.whole()]), query.variables, self.dictionary)
+            return columns(self._gathered([query.whole_query()]), query.variables, self.dictionary)
         if not self.endpoint.knows_values:
             return self._singly(query, bindings)
         texts = list(query.batches(bindings.names, rows_of_terms(bindings.rows, self.dictionary), self.settings.batch))
@@ -119,7 +119,7 @@ class _Asking:
 
     def _singly(self, query: ServiceQuery, bindings: Bindings) -> Columns:
         """A request for each binding, which is filled in."""
-        texts = [query.single(bindings.names, row) for row in rows_of_terms(bindings.rows, self.dictionary)]
+        texts = [query.single_query(bindings.names, row) for row in rows_of_terms(bindings.rows, self.dictionary)]
         asked = [(text, row) for text, row in zip(texts, bindings.rows, strict=True) if text is not None]
         tables = self._gathered([text for text, _ in asked])
         parts = [columns([table], query.variables, self.dictionary) for table in tables]

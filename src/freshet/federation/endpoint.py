@@ -81,22 +81,22 @@ class Endpoint:
         try:
             table = self._read(query, blank_scope, seconds)
         except RejectedError as error:
-            self.breaker.succeeded()  # it is there, and does not like the query
+            self.breaker.record_success()  # it is there, and does not like the query
             self._note(monotonic() - start, error)
             raise
         except ServiceError as error:
-            self.breaker.failed()
+            self.breaker.record_failure()
             self._note(None, error)
             raise
         except Exception as error:  # what it says may have the headers in it: only its kind is reported
-            self.breaker.failed()
+            self.breaker.record_failure()
             problem = ServiceError(f"asking {show_url(self.url)} failed: {type(error).__name__}")
             self._note(None, problem)
             raise problem from None
         except BaseException:
-            self.breaker.failed()
+            self.breaker.record_failure()
             raise
-        self.breaker.succeeded()
+        self.breaker.record_success()
         self._note(monotonic() - start, None)
         return table
 

@@ -92,11 +92,11 @@ class ExpectedGain:
         result: Numbers = np.minimum(1.0, (used + mean) / (self._evaluations + 1))
         return result
 
-    def refreshed(self, entries: Ids, changed: Flags, time_ms: int | Ids) -> None:
+    def record_refresh(self, entries: Ids, changed: Flags, time_ms: int | Ids) -> None:
         self.rates.observe(entries, self.ages(entries, time_ms), changed)
         self._refreshed_ms[entries] = time_ms
 
-    def loaded(self, entries: Ids, time_ms: int | Ids) -> None:
+    def record_load(self, entries: Ids, time_ms: int | Ids) -> None:
         """Entries were fetched for the first time, which says nothing of their changes."""
         self._refreshed_ms[entries] = time_ms
 

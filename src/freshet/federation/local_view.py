@@ -167,7 +167,7 @@ class LocalView:
             if not self.keys:
                 self._send(self._entries(np.empty((1, 0), np.int64)))
             elif self._settings.load_whole and not self._known.any():
-                self._submit(self.query.whole(), np.empty(0, np.int64), single=False)
+                self._submit(self.query.whole_query(), np.empty(0, np.int64), single=False)
 
     def entries(self) -> list[ViewEntry]:
         """The entries that are known by now, with their best-before times."""
@@ -199,7 +199,7 @@ class LocalView:
         return found
 
     def _solutions(self, entries: Ids, silent: bool) -> Columns:
-        found = self._rows.of(entries)
+        found = self._rows.solutions_of(entries)
         missing = entries[~self._known[entries]]
         if not silent or not len(missing):
             return found
@@ -276,7 +276,7 @@ class LocalView:
         if not len(entries):
             return
         if not self.keys:
-            self._submit(self.query.whole(), entries, single=False)
+            self._submit(self.query.whole_query(), entries, single=False)
             return
         terms = rows_of_terms(self._key_rows[entries], self._dictionary)
         if self.endpoint.knows_values:
@@ -284,12 +284,12 @@ class LocalView:
             for first in range(0, len(entries), size):
                 rows = terms[first : first + size]
                 texts = list(self.query.batches(self.keys, rows, size))
-                singles = (self.query.single(self.keys, row) for row in rows)
+                singles = (self.query.single_query(self.keys, row) for row in rows)
                 one = next((text for text in singles if text is not None), None)
                 self._submit(texts[0] if texts else None, entries[first : first + size], single=False, one=one)
             return
         for at, row in enumerate(terms):
-            self._submit(self.query.single(self.keys, row), entries[at : at + 1], single=True)
+            self._submit(self.query.single_query(self.keys, row), entries[at : at + 1], single=True)
 
     def _submit(self, text: str | None, entries: Ids, *, single: bool, one: str | None = None) -> None:
         """Ask; where nothing can fit, the answer is known to be empty. `one` finds out whether VALUES is known."""
@@ -362,8 +362,8 @@ class LocalView:
         changed |= ~self._known[entries]
         self._rows.replace(entries[changed], answer)
         known = self._known[entries]
-        self._ranker.refreshed(entries[known], changed[known], sent_ms[known])
-        self._ranker.loaded(entries[~known], sent_ms[~known])
+        self._ranker.record_refresh(entries[known], changed[known], sent_ms[known])
+        self._ranker.record_load(entries[~known], sent_ms[~known])
         self._known[entries] = True
         self._asked[entries] = False
         self._fetched_ms[entries] = sent_ms

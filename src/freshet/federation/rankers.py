@@ -23,7 +23,7 @@ class Ranker(Protocol):
     def rank(self, candidates: Candidates) -> Ids:
         """Places in `candidates.entries`, the one to refresh first first."""
 
-    def refreshed(self, entries: Ids, changed: Flags, time_ms: int) -> None:
+    def record_refresh(self, entries: Ids, changed: Flags, time_ms: int) -> None:
         """Entries were asked for again; `changed` are those whose answer was another one."""
 
 
@@ -36,7 +36,7 @@ class Nothing:
     def rank(self, candidates: Candidates) -> Ids:
         return np.empty(0, np.int64)
 
-    def refreshed(self, entries: Ids, changed: Flags, time_ms: int) -> None:
+    def record_refresh(self, entries: Ids, changed: Flags, time_ms: int) -> None:
         pass
 
 
@@ -65,7 +65,7 @@ class LeastRecentlyRefreshed:
     def rank(self, candidates: Candidates) -> Ids:
         return np.lexsort((self._random.random(len(candidates.entries)), self._refreshed_ms[candidates.entries]))
 
-    def refreshed(self, entries: Ids, changed: Flags, time_ms: int) -> None:
+    def record_refresh(self, entries: Ids, changed: Flags, time_ms: int) -> None:
         self._refreshed_ms[entries] = time_ms
 
 
@@ -109,7 +109,7 @@ class WindowBased:
         order = np.lexsort((self._random.random(len(possibly_stale)), -self.scores(candidates)[possibly_stale]))
         return possibly_stale[order]
 
-    def refreshed(self, entries: Ids, changed: Flags, time_ms: int) -> None:
+    def record_refresh(self, entries: Ids, changed: Flags, time_ms: int) -> None:
         self.best_before_ms[entries] = self.renewed_ms(entries, time_ms)
 
 

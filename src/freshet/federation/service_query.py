@@ -33,7 +33,7 @@ class ServiceQuery:
         object.__setattr__(self, "variables", names)
         object.__setattr__(self, "certain", sure & set(names))
 
-    def whole(self) -> str:
+    def whole_query(self) -> str:
         """All solutions."""
         return self._select(self.variables, pattern_text(self.pattern))
 
@@ -45,7 +45,7 @@ class ServiceQuery:
             some = " ".join(f"({' '.join(map(plain_text, row))})" for row in sendable[first : first + size])
             yield self._select(self.variables, f"{{ VALUES ({head}) {{ {some} }} {pattern_text(self.pattern)} }}")
 
-    def single(self, names: Sequence[str], row: Row) -> str | None:
+    def single_query(self, names: Sequence[str], row: Row) -> str | None:
         """The solutions that fit one row, in SPARQL 1.0; None where there can be none. The row's names are left out
         of the answer where the pattern is a basic graph pattern, which has them filled in."""
         if any(isinstance(term, BlankNode) for term in row):

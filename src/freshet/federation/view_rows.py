@@ -42,7 +42,7 @@ class ViewRows:
             values[:, at] = found.ids[name][rows]
         return AnswerRows(owners[rows], values)
 
-    def of(self, entries: Ids) -> Columns:
+    def solutions_of(self, entries: Ids) -> Columns:
         """The solutions of entries, all different."""
         self._reach(entries)
         values = self._values[self._places(entries)]

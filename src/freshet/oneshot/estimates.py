@@ -24,7 +24,7 @@ def estimate(node: nodes.Node, scope: Scope) -> float:
 @estimate.register
 def _(node: nodes.BGP, scope: Scope) -> float:
     return min(
-        (float(Pattern(pattern, scope.dictionary).counted(scope.graph)) for pattern in node.patterns), default=1.0
+        (float(Pattern(pattern, scope.dictionary).count_matches(scope.graph)) for pattern in node.patterns), default=1.0
     )
 
 

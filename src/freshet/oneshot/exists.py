@@ -30,7 +30,7 @@ def exists(scope: Scope, expression: Exists, columns: Mapping[str, Ids], count: 
     outer = Table({name: ids for name, ids in columns.items() if name in names}, count)
     result = np.zeros(count, np.bool_)
     for rows in _rows_by_bound(outer):
-        some = outer.take(rows).bound()
+        some = outer.take(rows).bound_columns()
         numbers, firsts = number_groups(some, tuple(some.columns))
         pattern = without_passed_over(expression.pattern, outer.columns.keys() - some.columns.keys())
         result[rows] = _have_solutions(some.take(firsts), pattern, scope)[numbers]

@@ -53,8 +53,8 @@ def pairs(left: Table, right: Table, names: Sequence[str], deadline: Deadline) -
     if left.count == 0 or right.count == 0:
         return
     for left_rows, right_rows, bound in _classes(left, right, names):
-        some_left = left if left_rows is None else left.only(bound).take(left_rows)
-        some_right = right if right_rows is None else right.only(bound).take(right_rows)
+        some_left = left if left_rows is None else left.select(bound).take(left_rows)
+        some_right = right if right_rows is None else right.select(bound).take(right_rows)
         for left_found, right_found in _equal(some_left, some_right, bound, deadline):
             yield (
                 left_found if left_rows is None else left_rows[left_found],
@@ -73,8 +73,8 @@ def have_compatible(left: Table, right: Table, names: Sequence[str], least: Sequ
     for left_rows, right_rows, bound in _classes(left, right, names):
         if least and not any(name in bound for name in least):
             continue
-        some_left = left if left_rows is None else left.only(bound).take(left_rows)
-        some_right = right if right_rows is None else right.only(bound).take(right_rows)
+        some_left = left if left_rows is None else left.select(bound).take(left_rows)
+        some_right = right if right_rows is None else right.select(bound).take(right_rows)
         found: NDArray[np.bool_] | np.bool_ = np.True_
         if bound:
             right_keys = keys(some_right, bound)

@@ -35,13 +35,13 @@ class Pattern:
         self.count = -1
         self._growths: dict[tuple[bool, bool, bool], float] = {}
 
-    def counted(self, graph: GraphReader) -> int:
+    def count_matches(self, graph: GraphReader) -> int:
         """How many triples match what is bound."""
         if self.count < 0:
             self.count = graph.count(*self.scan) if self.possible else 0
         return self.count
 
-    def connected(self, bound: Container[object]) -> bool:
+    def is_connected(self, bound: Container[object]) -> bool:
         """Whether one of the variables is bound."""
         for name in self.names:  # noqa: SIM110  any() takes thrice as long
             if name in bound:
@@ -54,7 +54,7 @@ class Pattern:
         which = (subject in bound, predicate in bound, object_ in bound)
         found = self._growths.get(which)
         if found is None:
-            found = float(self.counted(graph))
+            found = float(self.count_matches(graph))
             if which[0]:
                 found /= max(1, graph.distinct(self.scan[1], 0))
             if which[1]:

@@ -61,11 +61,11 @@ class Scope:
     hint: Table | None = None
     services: Services = NO_SERVICES
 
-    def hinted(self, hint: Table | None) -> Scope:
+    def with_hint(self, hint: Table | None) -> Scope:
         """The same with another hint."""
         return self if hint is self.hint else replace(self, hint=hint)
 
-    def only(self, names: Collection[str]) -> Scope:
+    def select(self, names: Collection[str]) -> Scope:
         """What stands inside a SELECT sees of the outside: the variables that it selects."""
         if self.outer is None and self.hint is None:
             return self
@@ -75,7 +75,7 @@ class Scope:
         """The outer variables that a table has columns of."""
         return [] if self.outer is None else [name for name in self.outer.columns if name in table.columns]
 
-    def correlated(self, table: Table, names: Iterable[str]) -> Table:
+    def correlate(self, table: Table, names: Iterable[str]) -> Table:
         """The table with a column for each outer variable that is named."""
         if self.outer is None:
             return table
@@ -83,12 +83,12 @@ class Scope:
         missing = [name for name in self.outer.columns if name in wanted and name not in table.columns]
         if not missing:
             return table
-        outer = self.outer.only([*self.outer_names(table), *missing]).distinct()
+        outer = self.outer.select([*self.outer_names(table), *missing]).distinct()
         return join(table, outer, self.deadline)
 
 
 def _select_columns(table: Table | None, names: Collection[str]) -> Table | None:
     if table is None:
         return None
-    found = table.only(name for name in table.columns if name in names)
+    found = table.select(name for name in table.columns if name in names)
     return found if found.columns else None

@@ -38,7 +38,7 @@ class Table:
         """The rows for which the mask is true."""
         return self if np.count_nonzero(mask) == self.count else self.take(np.flatnonzero(mask))
 
-    def only(self, names: Iterable[str]) -> Table:
+    def select(self, names: Iterable[str]) -> Table:
         """The same rows with some of the columns."""
         return Table({name: self.columns[name] for name in names if name in self.columns}, self.count)
 
@@ -46,7 +46,7 @@ class Table:
         """No row twice."""
         return self.take(number_groups(self, tuple(self.columns))[1])
 
-    def bound(self) -> Table:
+    def bound_columns(self) -> Table:
         """The columns that are bound in every row."""
         return Table({name: ids for name, ids in self.columns.items() if ids.all()}, self.count)
 

@@ -74,15 +74,15 @@ class MappingGraph:
     def types(self, node: Value) -> set[str]:
         return {short(value.value) for value in self.get(node, "rdf:type")}
 
-    def only(self, node: Value, known: set[str], also: str = "rmls:") -> None:
+    def check_properties(self, node: Value, known: set[str], also: str = "rmls:") -> None:
         """Refuse a node with other properties of RML, or with this prefix, than these. Labels and other remarks are
         passed over."""
         for key, values in self._short.get(node, {}).items():
             ours = ":" not in key or key.startswith(("rmls:", "fnml:", "http://semweb.mmlab.be/", also))
             if values and ours and key not in known:
-                raise self.refused(key)
+                raise self.refusal(key)
 
-    def refused(self, what: str) -> UnsupportedError:
+    def refusal(self, what: str) -> UnsupportedError:
         return UnsupportedError(
             f"the triples map {self.triples_map} uses {what}, which is not supported yet", file=self.file
         )

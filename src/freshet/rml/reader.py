@@ -72,7 +72,7 @@ class _Reader:
     def _source(self, node: Value) -> LogicalSource:
         graph = self._graph
         graph.triples_map = name_of(node)
-        graph.only(node, _IN_TRIPLES_MAP)
+        graph.check_properties(node, _IN_TRIPLES_MAP)
         sources = graph.get(node, "logicalSource")
         if len(sources) != 1:
             raise graph.wrong("needs one logical source")
@@ -100,7 +100,7 @@ class _Reader:
 
     def _pair(self, node: Value, terms: TermMapReader, source: LogicalSource) -> PredicateObjectMap:
         graph = self._graph
-        graph.only(node, _IN_PAIR)
+        graph.check_properties(node, _IN_PAIR)
         predicates = terms.read_all(node, "predicate", TermType.IRI)
         _expect(graph, predicates, _IRIS, "a predicate map that does not make IRIs")
         objects: list[TermMap | ParentObject] = [constant(graph, value) for value in graph.get(node, "object")]
@@ -115,7 +115,7 @@ class _Reader:
 
     def _parent(self, node: Value, terms: TermMapReader, source: LogicalSource) -> ParentObject:
         graph = self._graph
-        graph.only(node, _IN_PARENT)
+        graph.check_properties(node, _IN_PARENT)
         parent = graph.single(node, "parentTriplesMap")
         if parent not in self._sources:
             raise graph.wrong(f"refers to {name_of(parent)}, which is no triples map")
@@ -131,7 +131,7 @@ class _Reader:
         self, node: Value, terms: TermMapReader, child: LogicalSource, parent: LogicalSource
     ) -> list[JoinCondition]:
         graph = self._graph
-        graph.only(node, _IN_CONDITION)
+        graph.check_properties(node, _IN_CONDITION)
         plain = graph.optional(node, "child"), graph.optional(node, "parent")
         if plain[0] is not None and plain[1] is not None:
             return [

@@ -38,7 +38,7 @@ def read_window(graph: MappingGraph, node: Value) -> JoinWindow | None:
     kind = graph.optional(node, "rmls:windowType")
     if config is None:
         return None if kind is None else default_window(_kind(graph, kind))
-    graph.only(config, _IN_CONFIG)
+    graph.check_properties(config, _IN_CONFIG)
     kind = kind or graph.optional(config, "rmls:windowType")
     chosen = WindowKind.DYNAMIC
     if kind is not None:
@@ -72,14 +72,14 @@ def read_window(graph: MappingGraph, node: Value) -> JoinWindow | None:
 def _kind(graph: MappingGraph, value: Value) -> WindowKind:
     name = short(value.value).removeprefix("rmls:")
     if name not in set(WindowKind):
-        raise graph.refused(f"the window type {name}")
+        raise graph.refusal(f"the window type {name}")
     return WindowKind(name)
 
 
 def _join_type(graph: MappingGraph, value: Value) -> WindowKind:
     name = short(value.value).removeprefix("rmls:")
     if name not in _JOIN_TYPES:
-        raise graph.refused(f"the join type {name}")
+        raise graph.refusal(f"the join type {name}")
     return _JOIN_TYPES[name]
 
 

@@ -51,7 +51,7 @@ _FORMULATIONS = {
 
 def read_logical_source(graph: MappingGraph, node: Value) -> LogicalSource:
     """The logical source that a node of the mapping describes."""
-    graph.only(node, _IN_LOGICAL_SOURCE)
+    graph.check_properties(node, _IN_LOGICAL_SOURCE)
     source = graph.optional(node, "source")
     if source is None:
         raise graph.wrong("has a logical source without a source")
@@ -86,7 +86,7 @@ def _formulation(graph: MappingGraph, node: Value) -> Formulation:
     for name in (short(found.value), *sorted(graph.types(found))):
         if name in _FORMULATIONS:
             return _FORMULATIONS[name]
-    raise graph.refused(f"the reference formulation {short(found.value)}")
+    raise graph.refusal(f"the reference formulation {short(found.value)}")
 
 
 def _namespaces(graph: MappingGraph, node: Value) -> tuple[tuple[str, str], ...]:
@@ -101,7 +101,7 @@ def _source(graph: MappingGraph, node: Value, source: Value) -> Source:
     if isinstance(source, ox.Literal):
         return _file(graph, node, source, file_path(graph, source.value, None))
     if graph.get(source, "path"):
-        graph.only(source, _IN_FILE)
+        graph.check_properties(source, _IN_FILE)
         path = graph.single(source, "path").value
         return _file(graph, node, source, file_path(graph, path, graph.optional(source, "root")))
     if graph.get(source, "d2rq:jdbcDSN"):
@@ -115,7 +115,7 @@ def _source(graph: MappingGraph, node: Value, source: Value) -> Source:
     if place is None:
         place = next((found for each in graph.get(source, "dcat:distribution") for found in _urls(graph, each)), None)
     if graph.get(source, "csvw:url"):
-        graph.only(source, _IN_TABLE, "csvw:")
+        graph.check_properties(source, _IN_TABLE, "csvw:")
     if place is not None:
         return _file(graph, node, source, file_path(graph, place.value, None))
     try:
@@ -124,7 +124,7 @@ def _source(graph: MappingGraph, node: Value, source: Value) -> Source:
         raise graph.wrong(f"cannot be mapped: {error.message}") from None
     if stream is None:
         kinds = ", ".join(sorted(graph.types(source))) or "without a type"
-        raise graph.refused(f"a source that is no file, database or stream ({kinds})")
+        raise graph.refusal(f"a source that is no file, database or stream ({kinds})")
     return stream
 
 
@@ -156,12 +156,12 @@ def _file(graph: MappingGraph, node: Value, source: Value, path: Path) -> FileSo
 def compression_of(graph: MappingGraph, value: Value) -> Compression:
     name = short(value.value)
     if name not in _COMPRESSIONS:
-        raise graph.refused(f"the compression {name}")
+        raise graph.refusal(f"the compression {name}")
     return _COMPRESSIONS[name]
 
 
 def _dialect(graph: MappingGraph, given: Value) -> CsvDialect:
-    graph.only(given, _IN_DIALECT, "csvw:")
+    graph.check_properties(given, _IN_DIALECT, "csvw:")
     usual = CsvDialect()
     return CsvDialect(
         delimiter=graph.text(given, "csvw:delimiter") or usual.delimiter,
@@ -174,7 +174,7 @@ def _dialect(graph: MappingGraph, given: Value) -> CsvDialect:
 
 def _trims(graph: MappingGraph, text: str) -> bool:
     if text not in ("true", "1", "false", "0"):
-        raise graph.refused(f"csvw:trim {text}")
+        raise graph.refusal(f"csvw:trim {text}")
     return text in ("true", "1")
 
 
@@ -184,7 +184,7 @@ def file_path(graph: MappingGraph, text: str, root: Value | None) -> Path:
     Without a root it is the mapping's own folder, unless the file is only in the current one.
     """
     if text.startswith(("http://", "https://", "ftp://", "ws://")):
-        raise graph.refused(f"the address {text} as a file")
+        raise graph.refusal(f"the address {text} as a file")
     plain = Path(unquote(urlsplit(text).path)) if text.startswith("file:") else Path(text)
     own = graph.path.resolve().parent
     name = None if root is None else short(root.value)
@@ -197,4 +197,4 @@ def file_path(graph: MappingGraph, text: str, root: Value | None) -> Path:
         return Path.cwd() / plain
     if isinstance(root, ox.Literal):
         return (own / root.value / plain).resolve()
-    raise graph.refused(f"the root {name}")
+    raise graph.refusal(f"the root {name}")

@@ -22,12 +22,12 @@ _IN_LOGICAL_TARGET = {"target", "serialization", "compression", "encoding", "lde
 
 def read_target(graph: MappingGraph, node: Value) -> Target:
     """The logical target that a node of the mapping describes."""
-    graph.only(node, _IN_LOGICAL_TARGET)
+    graph.check_properties(node, _IN_LOGICAL_TARGET)
     target = graph.single(node, "target")
     serialization = graph.optional(node, "serialization")
     format_name = "N-Quads" if serialization is None else short(serialization.value).removeprefix("formats:")
     if format_name not in _FORMATS:
-        raise graph.refused(f"the serialization {format_name} of a target")
+        raise graph.refusal(f"the serialization {format_name} of a target")
     compression = graph.get(node, "compression") + graph.get(target, "compression")
     encoding = graph.get(node, "encoding") + graph.get(target, "encoding")
     return Target(
@@ -45,5 +45,5 @@ def _path(graph: MappingGraph, target: Value) -> str:
     place = graph.optional(target, "void:dataDump", "dcat:downloadURL", "dcat:accessURL")
     if place is None:
         kinds = ", ".join(sorted(graph.types(target))) or "without a type"
-        raise graph.refused(f"a target that is no file ({kinds})")
+        raise graph.refusal(f"a target that is no file ({kinds})")
     return str(file_path(graph, place.value, None))

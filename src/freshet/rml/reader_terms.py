@@ -73,7 +73,7 @@ class TermMapReader:
     def read(self, node: Value, default: TermType | None, extra: set[str] = frozenset()) -> TermMap:  # type: ignore[assignment]
         """A term map. Without a default, what it makes depends on how it is written, as of object maps."""
         graph = self._graph
-        graph.only(node, _IN_TERM_MAP | extra)
+        graph.check_properties(node, _IN_TERM_MAP | extra)
         expression = self._expression(node)
         datatype, language = self._datatype(node), self._language(node)
         if datatype is not None and language is not None:
@@ -120,7 +120,7 @@ class TermMapReader:
         if found is None:
             return None
         if short(found.value) not in set(TermType):
-            raise self._graph.refused(f"the term type {short(found.value)}")
+            raise self._graph.refusal(f"the term type {short(found.value)}")
         return TermType(short(found.value))
 
     def _checked_constant(
@@ -204,7 +204,7 @@ class TermMapReader:
         found = self._graph.optional(node, "condition")
         if found is None:
             return None
-        self._graph.only(found, _IN_CONDITION)
+        self._graph.check_properties(found, _IN_CONDITION)
         return self._call(found)
 
     def _call(self, node: Value) -> Call:
@@ -212,10 +212,10 @@ class TermMapReader:
         execution = self._graph.optional(node, "functionExecution")
         if execution is None:
             return self._old_call(self._graph.single(node, "fnml:functionValue"))
-        self._graph.only(execution, _IN_EXECUTION)
+        self._graph.check_properties(execution, _IN_EXECUTION)
         inputs = []
         for given in self._graph.get(execution, "input"):
-            self._graph.only(given, _IN_INPUT)
+            self._graph.check_properties(given, _IN_INPUT)
             inputs.append((self._iri(given, "parameter"), self._input(given)))
         output = self._iri(node, "return") if self._graph.get(node, "return", "returnMap") else None
         return self._checked_call(self._iri(execution, "function"), inputs, output)
@@ -234,7 +234,7 @@ class TermMapReader:
             inner = self._graph.single(node, f"{role}Map")
             found = self._graph.optional(inner, "constant")
         if not isinstance(found, ox.NamedNode):
-            raise self._graph.refused(f"{role}Map without a constant IRI")
+            raise self._graph.refusal(f"{role}Map without a constant IRI")
         return Iri(found.value)
 
     def _old_call(self, node: Value) -> Call:
@@ -259,7 +259,7 @@ class TermMapReader:
     def _checked_call(self, function: Iri, inputs: list[tuple[Iri, TermMap]], output: Iri | None) -> Call:
         declared = self._functions.get(function.value)
         if declared is None:
-            raise self._graph.refused(f"the function {function}")
+            raise self._graph.refusal(f"the function {function}")
         given = [declared.parameter(parameter.value) for parameter, _ in inputs]
         for (parameter, _), name in zip(inputs, given, strict=True):
             if name is None:

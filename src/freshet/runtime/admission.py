@@ -60,10 +60,10 @@ class _Asked(NamedTuple):
 
 
 class Admission:
-    """Each stream's batches come from a thread of their own, and wait here; `taken` and `is_doing` let them look again.
+    """Each stream's batches come from their own thread and wait here; `note_taken` and `is_doing` let them look again.
 
     `room_for` counts what windows hold. `go_on` has the streams that have ended, or wait with nothing older, come to a
-    time, later, in the order of batches; `taken` is called when that is done.
+    time, later, in the order of batches; `note_taken` is called when that is done.
     """
 
     def __init__(self, room_for: Callable[[str], WindowRoom], go_on: Callable[[int], None]) -> None:
@@ -118,7 +118,7 @@ class Admission:
             yield Piece(table.filter(pa.array(times < until_ms)), until_ms, promised_bytes)
             table = table.filter(pa.array(times >= until_ms))
 
-    def taken(self, promised_bytes: int = 0) -> None:
+    def note_taken(self, promised_bytes: int = 0) -> None:
         """Something that was let in is with the engine."""
         with self._changed:
             self._promised_bytes -= promised_bytes

@@ -146,12 +146,12 @@ class Checkpoint:
         if self.headers:
             yield from self.journal.read(self.headers[0][0])
 
-    def loaded(self, sequence: int, segments: list[Segment]) -> GraphRows:
+    def read_loaded(self, sequence: int, segments: list[Segment]) -> GraphRows:
         """The triples of a load that is done again."""
         with self._lock:
             self._loads.append((sequence, tuple(segments)))
         parts = [read_segment(self._graph_folder, segment, self._dictionary) for segment in segments]
-        return GraphRows.joined(parts) if parts else GraphRows(*(np.empty(0, np.int64) for _ in range(5)))
+        return GraphRows.concatenate(parts) if parts else GraphRows(*(np.empty(0, np.int64) for _ in range(5)))
 
     def _is_journal_enough(self) -> bool:
         """Whether all that ever happened is still in the journal."""
@@ -222,7 +222,7 @@ class Checkpoint:
         """An entry is about to be done, whose elements have times up to `latest_ms`."""
         if self.is_mark_due():
             self.mark(sequence)
-        self.within(sequence, latest_ms)
+        self.note_entry(sequence, latest_ms)
 
     def mark(self, sequence: int) -> None:
         """Remember how everything is before an entry is done, so that there can be a checkpoint of that."""
@@ -242,7 +242,7 @@ class Checkpoint:
         kept = (state.watermark_ms - state.keep_ms for state in streams if state.keep_ms and state.elements)
         return min([self._engine.needed_from(), *kept])
 
-    def within(self, sequence: int, latest_ms: int) -> None:
+    def note_entry(self, sequence: int, latest_ms: int) -> None:
         """An entry is done, which gets no mark of its own."""
         self._entries += 1
         self.dataset.sequence = sequence

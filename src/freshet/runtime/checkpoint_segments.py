@@ -42,7 +42,7 @@ class GraphRows(NamedTuple):
         return GraphRows(np.full(len(elements.times), graph, np.int64), *elements)
 
     @staticmethod
-    def joined(parts: list[GraphRows]) -> GraphRows:
+    def concatenate(parts: list[GraphRows]) -> GraphRows:
         return GraphRows(*map(np.concatenate, zip(*parts, strict=True)))
 
     def once(self) -> GraphRows:
@@ -103,7 +103,7 @@ def rename_ids(column: Ids, known: Ids, given: Ids) -> Ids:
 
 def merge_segments(folder: Path, number: int, segments: list[Segment], dictionary: Dictionary) -> list[Segment]:
     """Segments as one, each triple once. The caller holds a pin on the dictionary."""
-    rows = GraphRows.joined([read_segment(folder, segment, dictionary) for segment in segments])
+    rows = GraphRows.concatenate([read_segment(folder, segment, dictionary) for segment in segments])
     return write_segments(folder, number, rows.once(), dictionary)
 
 

@@ -77,7 +77,7 @@ class DurableContents:
                 self.open(header["path"], header["graph"])
             case "load":
                 self._dictionary.scopes = max(self._dictionary.scopes, header["scopes"])
-                rows = self._checkpoint.loaded(entry.sequence, segments_of(header))
+                rows = self._checkpoint.read_loaded(entry.sequence, segments_of(header))
                 self.load(Quads(*rows[2:], rows.graphs), header["graph"])
         self._engine.forget()
 

@@ -27,7 +27,7 @@ class DurableReports:
         self._checkpoint = checkpoint
         self._received_before = -1  # up to this entry, when the session was taken up
 
-    def recovered(self) -> None:
+    def finish_recovery(self) -> None:
         """The checkpoint has been found: it says what was received."""
         self._received_before = self._checkpoint.delivered
 

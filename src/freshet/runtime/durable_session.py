@@ -84,7 +84,7 @@ class DurableSession:
     def _restore(self, checkpoint: Checkpoint) -> None:
         with self._order:
             state = checkpoint.recover(self._dictionary, self._contents.open_again)
-            self._reports.recovered()
+            self._reports.finish_recovery()
             self._written = checkpoint.delivered
             checkpoint.start(self._contents.describe, self._engine)
             if state:
@@ -170,7 +170,7 @@ class DurableSession:
             with self._writing({"kind": "unregister", "name": name}):
                 self._contents.unregister(name)
 
-    def failed(self, name: str) -> None:
+    def drop_failed_query(self, name: str) -> None:
         """A query has failed, and is gone; it does not come back."""
         self._checkpoint.is_gone(name)
         if self._outboxes.pop(name, None) is not None and not self._restoring:
@@ -268,7 +268,7 @@ class DurableSession:
         """An entry is done. Within it there may be others, where a callback makes them."""
         outer = self._current
         self._current = sequence
-        self._checkpoint.within(sequence, latest_ms)
+        self._checkpoint.note_entry(sequence, latest_ms)
         self._depth += 1
         try:
             with done_for(sequence):

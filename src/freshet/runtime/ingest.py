@@ -99,11 +99,11 @@ class Ingest:
         if header["kind"] == "advance":
             self._engine.advance(header["stream"], header["to"])
             return
-        stream = self._state.checked(header["stream"], header["layout"])
+        stream = self._state.check_stream(header["stream"], header["layout"])
         checkpoint.begins(entry.sequence, header["latest_ms"])
         self._push(stream, pa.ipc.open_stream(entry.body).read_all())
         for positions in (self._state.last, self._state.taken):
-            positions.came(stream.sub_stream_id, header["batch"], header.get("until"))
+            positions.record(stream.sub_stream_id, header["batch"], header.get("until"))
 
     def batch(self, name: str, number: int, table: pa.Table, *, records: int, rejected: int, seconds: float) -> None:
         """A micro-batch of a stream, as it comes from Spark. It is safe in the journal when this returns.
@@ -136,9 +136,9 @@ class Ingest:
             sequence = -1
             if self._checkpoint is not None:
                 sequence = self._write(self._checkpoint, stream, number, piece)
-            self._state.last.came(stream.sub_stream_id, number, piece.until_ms)
+            self._state.last.record(stream.sub_stream_id, number, piece.until_ms)
             if (watermarks := self._state.sub_streams.get(stream.iri)) is not None:
-                watermarks.comes(stream.sub_stream_id)
+                watermarks.batch_enqueued(stream.sub_stream_id)
             self._waiting.put(
                 JournaledBatch(stream, number, sequence, piece.table, records, rejected, seconds, *piece[1:])
             )
@@ -157,11 +157,11 @@ class Ingest:
         if (watermarks := self._state.watermarks_of(name)) is not None:
             match doing:
                 case "waits":
-                    watermarks.waits(name)
+                    watermarks.note_waiting(name)
                 case "works":
-                    watermarks.works(name)
+                    watermarks.note_working(name)
                 case "ended":
-                    watermarks.ended(name)
+                    watermarks.note_ended(name)
 
     def check(self) -> None:
         """Raise what went wrong with a batch, if anything did."""
@@ -221,10 +221,10 @@ class Ingest:
                 return
             if isinstance(batch, GoOn):
                 self._attempt(self._go_on, batch.to_ms)
-                self._admission.taken()
+                self._admission.note_taken()
                 continue
             self._attempt(self._take, batch)
-            self._admission.taken(batch.promised_bytes)
+            self._admission.note_taken(batch.promised_bytes)
             self._attempt(self._pass_silent_sub_streams)  # others may be held back while batches come without a pause
 
     def _attempt(self, step: Callable[..., None], *arguments: object) -> None:
@@ -262,7 +262,7 @@ class Ingest:
             reached = to_ms - stream.lateness_ms if stream.sub_stream_id in waiting else to_ms
             watermarks = self._state.sub_streams.get(stream.iri)
             if watermarks is not None and stream.sub_stream_id in waiting:
-                watermarks.moved(stream.sub_stream_id, reached)
+                watermarks.advance(stream.sub_stream_id, reached)
             self._advance_to(stream.iri, reached if watermarks is None else watermarks.level())
         self._engine.drain()  # a query that waits for remote data may have room to make
         self._flush()
@@ -277,11 +277,11 @@ class Ingest:
             self._begin(self._checkpoint, batch)
         with done_for(batch.sequence):
             self._push(batch.stream, batch.table)
-        self._state.taken.came(batch.stream.sub_stream_id, batch.number, batch.until_ms)
+        self._state.taken.record(batch.stream.sub_stream_id, batch.number, batch.until_ms)
         self._sequence = batch.sequence
         if (watermarks := self._state.sub_streams.get(batch.stream.iri)) is not None:
             self._advance_to(batch.stream.iri, watermarks.level())
-            watermarks.came(batch.stream.sub_stream_id)
+            watermarks.batch_done(batch.stream.sub_stream_id)
         room = self._admission.count(batch.stream.iri)
         self._metrics.windows_hold(room.held_bytes, room.whole_bytes)
         self._flush()
@@ -350,7 +350,7 @@ class Ingest:
         if (watermarks := self._state.sub_streams.get(stream.iri)) is None:
             self._engine.advance(stream.iri, reached)
         elif len(table):
-            watermarks.moved(stream.sub_stream_id, reached)
+            watermarks.advance(stream.sub_stream_id, reached)
         self.engine_seconds += time.perf_counter() - began
 
     def _flush(self) -> None:

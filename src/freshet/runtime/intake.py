@@ -61,7 +61,7 @@ class BatchPositions:
         self.whole: dict[str, int] = {}
         self.pieces: dict[str, tuple[int, int]] = {}
 
-    def came(self, name: str, number: int, until_ms: int | None) -> None:
+    def record(self, name: str, number: int, until_ms: int | None) -> None:
         """A batch came whole, or all of it before a time."""
         if until_ms is None:
             self.whole[name] = number

@@ -37,7 +37,7 @@ class IntakeState:
         """The watermarks of the stream that a sub-stream belongs to; None where that has only one."""
         return self.sub_streams.get(self.streams[name].iri)
 
-    def checked(self, name: str, layout: str) -> StreamIntake:
+    def check_stream(self, name: str, layout: str) -> StreamIntake:
         """A stream that an earlier run had, if it is still the same."""
         stream = self.streams.get(name)
         if stream is None or layout != stream.fingerprint:
@@ -67,11 +67,11 @@ class IntakeState:
         before = state.get("queries", self.queries)  # older checkpoints have none: nothing has changed
         self.changed = [name for name, definition in self.queries.items() if before.get(name) != definition]
         for name, number, layout, mark_ms in state.get("batches", ()):
-            stream = self.checked(name, layout)
+            stream = self.check_stream(name, layout)
             self.last.whole[name] = self.taken.whole[name] = number
             self._restore_mark(stream, mark_ms)
         for name, number, until_ms, layout, mark_ms in state.get("pieces", ()):
-            self._restore_mark(self.checked(name, layout), mark_ms)
+            self._restore_mark(self.check_stream(name, layout), mark_ms)
             self.last.pieces[name] = self.taken.pieces[name] = (number, until_ms)
         for iri, (watermark_ms, *counts) in state.get("streams", {}).items():
             if iri in self._engine.streams:
@@ -85,7 +85,7 @@ class IntakeState:
 
     def _restore_mark(self, stream: StreamIntake, mark_ms: int | None) -> None:
         if mark_ms is not None and stream.iri in self.sub_streams:
-            self.sub_streams[stream.iri].moved(stream.sub_stream_id, mark_ms)
+            self.sub_streams[stream.iri].advance(stream.sub_stream_id, mark_ms)
 
 
 def entries_as_done(checkpoint: Checkpoint) -> Iterator[JournalEntry]:

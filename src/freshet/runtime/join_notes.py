@@ -34,9 +34,9 @@ class JoinNotes:
         self._metrics = metrics
         self._next: dict[str, int] = {}
 
-    def counted(self, name: str, more: JoinCounts) -> str:
+    def add_counts(self, name: str, more: JoinCounts) -> str:
         """Add the counts of a join; returns a note, empty where there is nothing to report."""
-        counts = self._metrics.joined(name, more)
+        counts = self._metrics.add_join_counts(name, more)
         least = self._next.get(name, _FIRST_NOTE)
         if counts.pairs or counts.gone < least:
             return ""

@@ -46,7 +46,7 @@ class JoinSection(Section):
     most_waiting: int | None = Field(default=None, ge=1)
     policy: str | None = None
 
-    def applied_to(self, window: JoinWindow) -> JoinWindow:
+    def apply_to(self, window: JoinWindow) -> JoinWindow:
         """A window with these settings in place of its own; an InputError where they do not go together."""
         given = {key: value for key, value in self.model_dump(exclude={"window"}).items() if value is not None}
         if self.window is not None and _KINDS[self.window] in FIXED and (adapting := _ADAPTING.intersection(given)):

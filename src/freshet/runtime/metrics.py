@@ -206,7 +206,7 @@ class Metrics:
         with self._lock:
             self._streams.setdefault(stream, StreamCounts()).late += records
 
-    def joined(self, join: str, more: JoinCounts) -> JoinCounts:
+    def add_join_counts(self, join: str, more: JoinCounts) -> JoinCounts:
         """What a join of live streams has counted since the last time; gives its counts since the start."""
         with self._lock:
             self._joins[join] = self._joins.get(join, JoinCounts()).then(more)

@@ -69,7 +69,7 @@ class _Rate:
     def __init__(self) -> None:
         self._seen: deque[tuple[float, int]] = deque(maxlen=12)
 
-    def of(self, now: float, records: int) -> float:
+    def update(self, now: float, records: int) -> float:
         self._seen.append((now, records))
         (first, before), (last, after) = self._seen[0], self._seen[-1]
         return (after - before) / (last - first) if last > first else 0.0
@@ -124,7 +124,7 @@ class PlainProgress:
         snapshot = self._metrics.snapshot()
         counts = _counts(snapshot)
         if counts != self._shown and snapshot.batches:
-            rate = self._rate.of(snapshot.now, snapshot.records)
+            rate = self._rate.update(snapshot.now, snapshot.records)
             _line(self._err, f"[{snapshot.elapsed_seconds:.0f} s] {counts}, {rate:,.0f} records/s, {_behind(snapshot)}")
             self._shown, self._shown_at = counts, now
 
@@ -208,7 +208,7 @@ class LiveProgress:
         for heading in ("records", "per s", "rejected", "late", "batches", "waited", "last batch", "event time", "lag"):
             table.add_column(heading, justify="right", no_wrap=True)
         for name, counts in snapshot.streams.items():
-            rate = self._rates.setdefault(name, _Rate()).of(snapshot.now, counts.records)
+            rate = self._rates.setdefault(name, _Rate()).update(snapshot.now, counts.records)
             lag = lag_ms(counts, snapshot.now_ms)
             table.add_row(
                 Text(name),

@@ -45,7 +45,7 @@ class QueryText:
         file, line, column = self._place(line, column)
         return InputError(message, file=file, line=line, column=column)
 
-    def moved(self, error: FreshetError) -> FreshetError:
+    def with_place(self, error: FreshetError) -> FreshetError:
         """The parser's error, with its place in the file."""
         file, line, column = self._place(error.line or 1, error.column or 1)
         return type(error)(error.message, file=file, line=line, column=column, hint=error.hint, excerpt=error.excerpt)
@@ -102,7 +102,7 @@ def _parse(source: QueryText) -> Query:
     try:
         return parse_query(source.text)
     except FreshetError as error:
-        raise source.moved(error) from None
+        raise source.with_place(error) from None
 
 
 def _undeclared(source: QueryText, query: Query, streams: Mapping[str, Stream]) -> Iterator[InputError]:

@@ -146,7 +146,7 @@ class PipelineRun:
             if isinstance(encoded.spec.mapping_slice, JoinSlice)
         }
         for join in self._joins.values():
-            self._metrics.joined(join, JoinCounts())  # a join without any records is shown too
+            self._metrics.add_join_counts(join, JoinCounts())  # a join without any records is shown too
         self._open_kafka_sinks(spark)
         self.ingest.open(
             {key: self._intake(name, encoded) for key, (name, encoded) in streams.items()},
@@ -233,7 +233,7 @@ class PipelineRun:
                     f"stream {stream.name}: gave up {show_count(counts.given_up, 'record')} that waited to be joined,"
                     " as more wait than may ('most_waiting')"
                 )
-            if note := self._join_notes.counted(self._joins[stream.name], counts):
+            if note := self._join_notes.add_counts(self._joins[stream.name], counts):
                 self._view.note(note)
 
     def drain(self) -> None:

@@ -379,7 +379,7 @@ class Session:
 
     def _failed(self, query: str, reason: str) -> None:
         if self._durable is not None:
-            self._durable.failed(query)
+            self._durable.drop_failed_query(query)
         failure = QueryFailure(query, reason)
         self.failures.append(failure)
         if self._on_failure is not None:

@@ -30,19 +30,19 @@ class SubStreamWatermarks:
         self._on_the_way: Counter[str] = Counter()
         self._ended: set[str] = set()
 
-    def comes(self, sub_stream_id: str) -> None:
+    def batch_enqueued(self, sub_stream_id: str) -> None:
         """A batch of a sub-stream, also an empty one, is on its way to the engine."""
         with self._lock:
             self._silent.pop(sub_stream_id, None)
             self._on_the_way[sub_stream_id] += 1
 
-    def came(self, sub_stream_id: str) -> None:
+    def batch_done(self, sub_stream_id: str) -> None:
         """A batch that was on its way is with the engine."""
         with self._lock:
             self._silent.pop(sub_stream_id, None)
             self._on_the_way[sub_stream_id] -= 1
 
-    def moved(self, sub_stream_id: str, watermark_ms: int) -> None:
+    def advance(self, sub_stream_id: str, watermark_ms: int) -> None:
         """The records of a sub-stream have come so far."""
         with self._lock:
             self._marks[sub_stream_id] = max(watermark_ms, self._marks.get(sub_stream_id, watermark_ms))
@@ -52,7 +52,7 @@ class SubStreamWatermarks:
         with self._lock:
             return self._marks.get(sub_stream_id)
 
-    def waits(self, sub_stream_id: str) -> None:
+    def note_waiting(self, sub_stream_id: str) -> None:
         """A sub-stream found nothing at its source. Only the time between two such looks counts as silence."""
         with self._lock:
             self._ended.discard(sub_stream_id)
@@ -60,13 +60,13 @@ class SubStreamWatermarks:
             began, _ = self._silent.get(sub_stream_id, (now, now))
             self._silent[sub_stream_id] = began, now
 
-    def works(self, sub_stream_id: str) -> None:
+    def note_working(self, sub_stream_id: str) -> None:
         """A sub-stream starts, has a batch under way, or cannot reach its source."""
         with self._lock:
             self._ended.discard(sub_stream_id)
             self._silent.pop(sub_stream_id, None)
 
-    def ended(self, sub_stream_id: str) -> None:
+    def note_ended(self, sub_stream_id: str) -> None:
         """Nothing more comes of a sub-stream than what is on its way."""
         with self._lock:
             self._ended.add(sub_stream_id)

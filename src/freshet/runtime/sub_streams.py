@@ -93,7 +93,7 @@ def _sub_streams(stream: Stream, mapping: Mapping, inputs: dict[LogicalSource, S
             continue
         window = mapping_slice.window or JoinWindow()
         try:
-            window = stream.join.applied_to(window) if stream.join is not None else window
+            window = stream.join.apply_to(window) if stream.join is not None else window
         except FreshetError as error:
             raise StreamProblem(("join",), error.message) from None
         yield SubStream(mapping_slice, (inputs[mapping_slice.child], inputs[mapping_slice.parent]), window)

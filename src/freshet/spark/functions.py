@@ -148,7 +148,7 @@ class FunctionTable:
     def __init__(self, users: Mapping[str, UserFunction] | None = None) -> None:
         self._users = dict(users or {})
 
-    def declared(self, iri: str) -> Function:
+    def declaration(self, iri: str) -> Function:
         return self._users[iri].declared if iri in self._users else FUNCTIONS[iri]
 
     def is_users(self, iri: str) -> bool:

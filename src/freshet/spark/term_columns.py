@@ -126,7 +126,7 @@ class Renderer:
         return found
 
     def _function_name(self, call: Call) -> str:
-        return self.functions.declared(call.function.value).name
+        return self.functions.declaration(call.function.value).name
 
     def _takes_list(self, call: Call) -> bool:
         return self._function_name(call) in TAKES_LIST
@@ -228,7 +228,7 @@ class Renderer:
             return Rendered(fuse_pieces(('"', *lexical, '"', suffix)), reason=made.reason)
         datatype = term.datatype
         if datatype is None and isinstance(term.expression, Call):
-            datatype = self.functions.declared(term.expression.function.value).result
+            datatype = self.functions.declaration(term.expression.function.value).result
         if datatype is None and isinstance(term.expression, Reference) and self._kind(term.expression) is not None:
             suffix = self._natural_suffix(term.expression)
             return Rendered(('"', *lexical, '"', suffix), reason=self._nested(term.expression))
@@ -315,7 +315,7 @@ class Renderer:
     def _call(self, call: Call) -> Column:
         if call in self.bound:
             return self.bound[call].text
-        declared = self.functions.declared(call.function.value)
+        declared = self.functions.declaration(call.function.value)
         given: dict[str, Column | None] = {}
         for parameter, value in call.inputs:
             name = declared.parameter(parameter.value)

@@ -61,7 +61,7 @@ class DatasetSnapshot:
         """The named graphs, and their names."""
         return self._graphs, self._names
 
-    def again(self) -> DatasetSnapshot:
+    def for_another_reader(self) -> DatasetSnapshot:
         """The same for another reader."""
         again = DatasetSnapshot(self._graphs, self._default, self._names, self.number, self.vector_timestamp)
         again._origin = self
@@ -139,10 +139,10 @@ class StoredDataset:
         """Add what a batch of a stream leaves behind to the default graph. Readers see all of it or nothing."""
         with self.changing:
             batch = self._plan.begin(stream)
-            rows = self.default.absorb(elements, lambda shard: self._plan.finished(shard, batch))
+            rows = self.default.absorb(elements, lambda shard: self._plan.finish_shard(shard, batch))
             windows = self._windows.get(stream)
             if windows is not None:
-                windows.absorbed(elements, rows, self.default.appended() or _NOTHING_APPENDED)
+                windows.record_absorbed(elements, rows, self.default.appended() or _NOTHING_APPENDED)
             self._plan.end(batch)
 
     def keep_windows(
@@ -188,7 +188,7 @@ class StoredDataset:
             if len(read) >= self._most_read:
                 newest = read[max(read)]
             self._read[newest.number] = newest
-            return newest.again()
+            return newest.for_another_reader()
 
     def alive(self) -> set[int]:
         """The numbers of the snapshots that the plan keeps or that have readers."""
@@ -250,7 +250,7 @@ class StoredDataset:
             names = np.array([*graphs], np.int64)
             self._named_changed = False
         if self._plan.stable_number == before.number:
-            self._plan.changed()
+            self._plan.advance()
         self._published = DatasetSnapshot(
             graphs, self.default.reader, names, self._plan.stable_number, self._plan.stable()
         )

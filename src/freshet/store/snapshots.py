@@ -47,7 +47,7 @@ class SnapshotPlan:
         number = before.get(stream, 0) + 1
         return PlannedBatch(stream, number, self._announce({**before, stream: number}))
 
-    def finished(self, shard: int, batch: PlannedBatch) -> None:
+    def finish_shard(self, shard: int, batch: PlannedBatch) -> None:
         """A shard has all of a batch that is its own."""
         self._local[shard][batch.stream] = batch.number
 
@@ -56,7 +56,7 @@ class SnapshotPlan:
         assert self.local_minimum(batch.stream) >= batch.number, "a batch is readable when every shard has it"
         self.stable_number = batch.snapshot
 
-    def changed(self) -> None:
+    def advance(self) -> None:
         """Something else than a batch came: the next number with the same batches."""
         self.stable_number = self._announce(self.stable())
 

@@ -24,7 +24,7 @@ class StreamWindows:
         self.index = StreamIndex()
         self.slices = TimeSlices(budget_bytes, needed_from)
 
-    def absorbed(self, elements: Elements, rows: Ids, appended: AppendedView) -> None:
+    def record_absorbed(self, elements: Elements, rows: Ids, appended: AppendedView) -> None:
         """A batch has been absorbed, as these rows."""
         self.index.add(elements, rows, appended)
 

@@ -116,7 +116,7 @@ def test_one_endpoint_that_hangs_does_not_hold_up_another(endpoint: EndpointProc
     try:
         asking = Asking()
         endpoint.does("held")
-        slow = [asking.client.endpoint(endpoint.url).submit(FOLLOWERS.whole(), "s") for _ in range(8)]
+        slow = [asking.client.endpoint(endpoint.url).submit(FOLLOWERS.whole_query(), "s") for _ in range(8)]
         wait_until(lambda: bool(endpoint.seen))
         assert asking(other.url) == {("<a>", integer(1))}
         assert not any(each.done() for each in slow)

@@ -97,10 +97,10 @@ def test_what_is_closed_asks_nothing(endpoint: EndpointProcess) -> None:
     endpoint.does("held")
     asking = Asking(replace(QUICK, requests_at_once=1))
     asked = asking.client.endpoint(endpoint.url)
-    begun, waiting = (asked.submit(FOLLOWERS.whole(), "s") for _ in range(2))
+    begun, waiting = (asked.submit(FOLLOWERS.whole_query(), "s") for _ in range(2))
     wait_until(lambda: bool(endpoint.seen))
     asking.client.close()
-    for each in (waiting, asked.submit(FOLLOWERS.whole(), "s")):
+    for each in (waiting, asked.submit(FOLLOWERS.whole_query(), "s")):
         assert isinstance(each.exception(0), ServiceError)
     endpoint.does()
     assert begun.result(60).count == 4

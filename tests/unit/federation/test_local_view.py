@@ -31,7 +31,7 @@ def same(values: Ids) -> Ids:
 
 
 def table(view: ViewRows, *entries: int) -> list[tuple[int, int]]:
-    found = view.of(np.array(entries, np.int64))
+    found = view.solutions_of(np.array(entries, np.int64))
     return sorted(zip(found.ids["a"].tolist(), found.ids["b"].tolist(), strict=True))
 
 

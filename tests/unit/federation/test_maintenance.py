@@ -52,7 +52,7 @@ def test_figure_2_scores(candidates: Candidates, ranker: WindowBased) -> None:
 def test_figure_2_election(candidates: Candidates, ranker: WindowBased) -> None:
     chosen = elect(ranker, window_service_join(candidates), 1)
     assert chosen.tolist() == [C]
-    ranker.refreshed(chosen, np.array([True]), TIME)
+    ranker.record_refresh(chosen, np.array([True]), TIME)
     assert ranker.best_before_ms[C] == 11
     assert ranker.best_before_ms[[A, B, D]].tolist() == [7, 9, 5]
 
@@ -72,7 +72,7 @@ def test_wbm_of_the_authors_program(candidates: Candidates) -> None:
     assert ranker.scores(candidates).tolist() == [1, 0, 3, 0]
     assert elect(ranker, candidates, 3).tolist() == [C, A, B]
     assert elect(ranker, candidates, 4).tolist() == [C, A, B, D]
-    ranker.refreshed(np.array([C, B]), np.array([True, False]), TIME)
+    ranker.record_refresh(np.array([C, B]), np.array([True, False]), TIME)
     assert ranker.best_before_ms[[A, B, C]].tolist() == [7, 13, 13]
 
 
@@ -85,14 +85,14 @@ def test_wbm_counts_the_solutions_that_an_entry_serves(candidates: Candidates, r
 def test_an_entry_that_never_changes_keeps_its_interval(candidates: Candidates) -> None:
     ranker = WindowBased(np.array([8, 8, 8, 8]), np.array([np.inf, 1.0, 1.0, 1.0]), random())
     assert elect(ranker, candidates, 1).tolist() in ([A], [B], [C], [D])
-    ranker.refreshed(np.array([A]), np.array([False]), TIME)
+    ranker.record_refresh(np.array([A]), np.array([False]), TIME)
     assert A not in elect(ranker, candidates, 4)
 
 
 def test_lru_takes_the_oldest_refresh(candidates: Candidates) -> None:
     ranker = LeastRecentlyRefreshed(6, 0, random())
-    ranker.refreshed(np.array([A, B]), np.array([False, True]), 5)
-    ranker.refreshed(np.array([C]), np.array([False]), 6)
+    ranker.record_refresh(np.array([A, B]), np.array([False, True]), 5)
+    ranker.record_refresh(np.array([C]), np.array([False]), 6)
     assert elect(ranker, candidates, 2).tolist()[0] == D
     assert set(elect(ranker, candidates, 3).tolist()) == {A, B, D}
 
@@ -267,7 +267,7 @@ def test_gain_prefers_what_is_needed_longer_and_more() -> None:
 
 def test_gain_of_what_was_just_refreshed_is_nothing() -> None:
     ranker = ExpectedGain(2, 0, 1)
-    ranker.refreshed(np.array([0]), np.array([True]), 10)
+    ranker.record_refresh(np.array([0]), np.array([True]), 10)
     candidates = one_to_one(10, 1, np.array([0, 1]), np.array([3, 3]))
     assert ranker.gains(candidates)[0] == 0
     assert elect(ranker, candidates, 1).tolist() == [1]

@@ -112,8 +112,8 @@ def known_entries() -> ExpectedGain:
     """Four entries: 0 and 1 are known to change always, 2 and 3 never; 1 and 3 were refreshed later."""
     known = ExpectedGain(4, 0, 10)
     for time_ms in range(10, 210, 10):
-        known.refreshed(np.arange(4), np.array([True, True, False, False]), time_ms)
-    known.refreshed(np.array([1, 3]), np.array([True, False]), 300)
+        known.record_refresh(np.arange(4), np.array([True, True, False, False]), time_ms)
+    known.record_refresh(np.array([1, 3]), np.array([True, False]), 300)
     return known
 
 

@@ -144,7 +144,7 @@ def test_what_comes_to_the_engine_while_room_is_counted_takes_its_room():
         counted = WindowRoom(held[0], 1_000, 10, 1_000)
         while let_in:
             held[0] += let_in[-1]
-            admission.taken(let_in.pop())
+            admission.note_taken(let_in.pop())
         return counted
 
     def wait() -> None:

@@ -33,19 +33,19 @@ def test_a_join_is_called_by_its_sources_and_what_it_compares(tmp_path: Path) ->
 
 def test_nothing_is_told_while_records_wait_or_meet() -> None:
     notes = JoinNotes(Metrics())
-    assert notes.counted("j", JoinCounts(children=500, parents=500, waiting=1000)) == ""
-    assert notes.counted("other", JoinCounts(children=500, parents=500, pairs=1)) == ""
+    assert notes.add_counts("j", JoinCounts(children=500, parents=500, waiting=1000)) == ""
+    assert notes.add_counts("other", JoinCounts(children=500, parents=500, pairs=1)) == ""
 
 
 def test_a_join_that_finds_nothing_says_so_at_ten_times_as_many_records_each_time() -> None:
     notes = JoinNotes(Metrics())
-    assert notes.counted("j", JoinCounts(children=9, keyless=0)) == ""
-    assert notes.counted("j", JoinCounts(children=2, keyless=3)) == (
+    assert notes.add_counts("j", JoinCounts(children=9, keyless=0)) == ""
+    assert notes.add_counts("j", JoinCounts(children=2, keyless=3)) == (
         "join of j: nothing was joined yet: 0 pairs of 11 and 0 records, 3 without a key"
     )
-    assert notes.counted("j", JoinCounts(children=80)) == ""
-    assert notes.counted("j", JoinCounts(parents=5000, late=4000, waiting=2)) == (
+    assert notes.add_counts("j", JoinCounts(children=80)) == ""
+    assert notes.add_counts("j", JoinCounts(parents=5000, late=4000, waiting=2)) == (
         "join of j: nothing was joined yet: 0 pairs of 91 and 5,000 records, 3 without a key, 4,000 too late, 2 waiting"
     )
-    assert notes.counted("j", JoinCounts(parents=10)) == ""
-    assert notes.counted("j", JoinCounts(parents=5000, pairs=1)) == "", "something was joined"
+    assert notes.add_counts("j", JoinCounts(parents=10)) == ""
+    assert notes.add_counts("j", JoinCounts(parents=5000, pairs=1)) == "", "something was joined"

@@ -182,8 +182,10 @@ def test_the_summary() -> None:
 
 def test_the_summary_tells_of_joins() -> None:
     metrics = Metrics()
-    metrics.joined("speed with flow by lane", JoinCounts(children=1200, parents=3, pairs=2, keyless=7, waiting=5))
-    metrics.joined("speed with flow by lane", JoinCounts(children=1, late=1, waiting=4))
+    metrics.add_join_counts(
+        "speed with flow by lane", JoinCounts(children=1200, parents=3, pairs=2, keyless=7, waiting=5)
+    )
+    metrics.add_join_counts("speed with flow by lane", JoinCounts(children=1, late=1, waiting=4))
     assert summary(metrics).splitlines()[2:] == [
         "  join of speed with flow by lane: 2 pairs of 1,201 and 3 records, 7 without a key, 1 too late, 4 waiting"
     ]

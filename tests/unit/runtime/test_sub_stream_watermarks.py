@@ -11,14 +11,14 @@ class Clock:
 
 def test_the_part_that_is_least_far_says_how_far():
     marks = SubStreamWatermarks(["a", "b"], None)
-    marks.moved("a", 50)
+    marks.advance("a", 50)
     assert marks.level() is None
-    marks.moved("b", 10)
+    marks.advance("b", 10)
     assert marks.level() == 10
-    marks.moved("b", 70)
+    marks.advance("b", 70)
     assert marks.level() == 50
-    marks.moved("b", 20)
-    marks.moved("a", 90)
+    marks.advance("b", 20)
+    marks.advance("a", 90)
     assert marks.level() == 70
 
 
@@ -26,24 +26,24 @@ def waiting(marks, clock, seconds, *ids):
     """Sub-streams that are seen to wait, again and again."""
     for _ in range(round(seconds * 10)):
         for sub_stream_id in ids:
-            marks.waits(sub_stream_id)
+            marks.note_waiting(sub_stream_id)
         clock.now += 0.1
     for sub_stream_id in ids:
-        marks.waits(sub_stream_id)
+        marks.note_waiting(sub_stream_id)
 
 
 def test_a_silent_part_holds_back_for_a_while_only():
     clock = Clock()
     marks = SubStreamWatermarks(["a", "b"], 10_000, clock=clock)
-    marks.moved("a", 50)
+    marks.advance("a", 50)
     waiting(marks, clock, 9.8, "b")
-    marks.moved("a", 60)
+    marks.advance("a", 60)
     assert marks.level() is None
     waiting(marks, clock, 0.3, "b")
     assert marks.level() == 60
-    marks.comes("b")
-    marks.moved("b", 40)
-    marks.came("b")
+    marks.batch_enqueued("b")
+    marks.advance("b", 40)
+    marks.batch_done("b")
     assert marks.level() == 40
     waiting(marks, clock, 10.1, "a", "b")
     assert marks.level() == 60, "none is awaited: none holds back"
@@ -52,16 +52,16 @@ def test_a_silent_part_holds_back_for_a_while_only():
 def test_a_part_that_has_not_looked_at_its_source_holds_back():
     clock = Clock()
     marks = SubStreamWatermarks(["a", "b"], 10_000, clock=clock)
-    marks.moved("a", 50)
+    marks.advance("a", 50)
     clock.now += 600
     assert marks.level() is None, "its query has not started"
-    marks.works("b")
+    marks.note_working("b")
     clock.now += 600
     assert marks.level() is None
-    marks.comes("b")
+    marks.batch_enqueued("b")
     clock.now += 600
-    marks.moved("b", 10)
-    marks.came("b")
+    marks.advance("b", 10)
+    marks.batch_done("b")
     assert marks.level() == 10
 
 
@@ -69,18 +69,18 @@ def test_time_at_work_is_no_silence():
     clock = Clock()
     marks = SubStreamWatermarks(["a", "b"], 10_000, clock=clock)
     for sub_stream_id, mark in (("a", 50), ("b", 10)):
-        marks.moved(sub_stream_id, mark)
+        marks.advance(sub_stream_id, mark)
     waiting(marks, clock, 9, "b")
-    marks.works("b")  # a batch, or its source is away
+    marks.note_working("b")  # a batch, or its source is away
     clock.now += 60
     waiting(marks, clock, 9, "b")
     assert marks.level() == 10
     clock.now += 60  # without a look at the sources
     assert marks.level() == 10
-    marks.comes("b")  # an empty batch
+    marks.batch_enqueued("b")  # an empty batch
     clock.now += 60
     assert marks.level() == 10
-    marks.came("b")
+    marks.batch_done("b")
     waiting(marks, clock, 9, "b")
     assert marks.level() == 10
     waiting(marks, clock, 2, "b")
@@ -89,16 +89,16 @@ def test_time_at_work_is_no_silence():
 
 def test_a_part_that_has_ended_does_not_hold_back():
     marks = SubStreamWatermarks(["a", "b", "c"], None)
-    marks.moved("a", 50)
-    marks.comes("b")
-    marks.ended("b")
-    marks.ended("c")
+    marks.advance("a", 50)
+    marks.batch_enqueued("b")
+    marks.note_ended("b")
+    marks.note_ended("c")
     assert marks.level() is None, "something is on its way"
-    marks.moved("b", 20)
+    marks.advance("b", 20)
     assert marks.level() == 20
-    marks.came("b")
+    marks.batch_done("b")
     assert marks.level() == 50
-    marks.works("b")  # it has started again
+    marks.note_working("b")  # it has started again
     assert marks.level() == 20
 
 

@@ -122,22 +122,22 @@ def test_a_plan_numbers_snapshots() -> None:
     assert (first.number, first.snapshot) == (1, 1)
     assert plan.stable() == {}
     assert plan.planned() == {0: {}, 1: {"a": 1}}
-    plan.finished(0, first)
+    plan.finish_shard(0, first)
     assert plan.local(0) == {"a": 1}
     assert plan.local(1) == {}
     assert plan.local_minimum("a") == 0
     with pytest.raises(AssertionError):
         plan.end(first)
-    plan.finished(1, first)
+    plan.finish_shard(1, first)
     plan.end(first)
     assert plan.stable() == {"a": 1}
     for stream in ("b", "a"):  # a stream that comes while others run
         batch = plan.begin(stream)
-        plan.finished(0, batch)
-        plan.finished(1, batch)
+        plan.finish_shard(0, batch)
+        plan.finish_shard(1, batch)
         plan.end(batch)
     assert plan.stable() == {"a": 2, "b": 1}
-    plan.changed()
+    plan.advance()
     assert plan.stable_number == 4
     assert plan.planned() == {3: {"a": 2, "b": 1}, 4: {"a": 2, "b": 1}}
 

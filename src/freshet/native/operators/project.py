@@ -24,7 +24,7 @@ class ProjectOp:
             return _NOTHING
         if change.came.columns.keys() <= self._names and change.went.columns.keys() <= self._names:
             return change
-        return Change(change.came.only(self._names), change.went.only(self._names))
+        return Change(change.came.select(self._names), change.went.select(self._names))
 
     def rows(self) -> Table:
-        return self._child.rows().only(self._names)
+        return self._child.rows().select(self._names)

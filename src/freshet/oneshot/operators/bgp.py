@@ -36,7 +36,7 @@ def match(node: BGP, scope: Scope, limit: int | None = None) -> Table:
     names = {name: None for pattern in remaining for name in pattern.names}
     if len(remaining) > 1:
         for pattern in remaining:
-            if pattern.counted(scope.graph) == 0:
+            if pattern.count_matches(scope.graph) == 0:
                 return empty(names)
     elif remaining and not remaining[0].possible:
         return empty(names)
@@ -73,8 +73,8 @@ def _seed(patterns: list[Pattern], names: dict[str, None], scope: Scope) -> Tabl
     """The table to begin with: what the surroundings know, where that is less than any pattern has."""
     if scope.hint is None or not patterns:
         return UNIT
-    hint = scope.hint.only(names)
-    if not hint.columns or hint.count > min(pattern.counted(scope.graph) for pattern in patterns):
+    hint = scope.hint.select(names)
+    if not hint.columns or hint.count > min(pattern.count_matches(scope.graph) for pattern in patterns):
         return UNIT
     return hint.distinct()
 
@@ -83,7 +83,7 @@ def _next(patterns: list[Pattern], table: Table, scope: Scope) -> Pattern:
     """The pattern to go on with: the fewest matches for each row so far, of those that share a variable with it."""
     if len(patterns) == 1:
         return patterns[0]
-    connected = [pattern for pattern in patterns if pattern.connected(table.columns)]
+    connected = [pattern for pattern in patterns if pattern.is_connected(table.columns)]
     if len(connected) == 1:
         return connected[0]
     return min(connected or patterns, key=lambda pattern: pattern.growth(table.columns, scope.graph))
@@ -91,7 +91,7 @@ def _next(patterns: list[Pattern], table: Table, scope: Scope) -> Pattern:
 
 def _with_pattern(table: Table, pattern: Pattern, scope: Scope) -> Table:
     # a scan where nothing is bound, and where it is less work than as many look-ups
-    if not pattern.connected(table.columns) or table.count > pattern.counted(scope.graph):
+    if not pattern.is_connected(table.columns) or table.count > pattern.count_matches(scope.graph):
         return join(table, _bind(scope.graph.match(*pattern.scan), pattern), scope.deadline)
     if table.count <= _SLICE:
         return _probe(table, pattern, scope)

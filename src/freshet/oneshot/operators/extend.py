@@ -16,8 +16,8 @@ from freshet.oneshot.table import Table
 def _(node: Extend, scope: Scope) -> Table:
     hint = scope.hint
     if hint is not None and node.variable.name in hint.columns:
-        hint = hint.only(name for name in hint.columns if name != node.variable.name)
-    child = evaluate(node.child, scope.hinted(hint if hint is not None and hint.columns else None))
+        hint = hint.select(name for name in hint.columns if name != node.variable.name)
+    child = evaluate(node.child, scope.with_hint(hint if hint is not None and hint.columns else None))
     return extend_table(child, node, scope)
 
 
@@ -25,7 +25,7 @@ def extend_table(child: Table, node: Extend, scope: Scope) -> Table:
     """The table with the variable that the node adds."""
     name = node.variable.name
     if scope.outer is not None:
-        child = scope.correlated(child, {name, *variables_of(node.expression)})
+        child = scope.correlate(child, {name, *variables_of(node.expression)})
     ids = value(node.expression, child, scope)
     if name not in child.columns:
         return Table({**child.columns, name: ids}, child.count)

@@ -18,5 +18,5 @@ def _(node: Filter, scope: Scope) -> Table:
 def filter_table(table: Table, node: Filter, scope: Scope) -> Table:
     """The rows of a table for which the node's condition is true."""
     if scope.outer is not None:
-        table = scope.correlated(table, variables_of(node.condition))
+        table = scope.correlate(table, variables_of(node.condition))
     return table.where(holds(node.condition, table, scope))

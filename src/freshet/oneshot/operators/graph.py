@@ -39,4 +39,4 @@ def _(node: Graph, scope: Scope) -> Table:
 def _alike(parts: list[Table], scope: Scope) -> list[Table]:
     """All parts with the same outer variables."""
     names = dict.fromkeys(name for part in parts for name in part.columns)
-    return [scope.correlated(part, names) for part in parts]
+    return [scope.correlate(part, names) for part in parts]

@@ -24,15 +24,15 @@ from freshet.oneshot.table import Rows, Table, number_groups, stack_tables
 @evaluate.register
 def _(node: Group, scope: Scope) -> Table:
     key_names = [key.name for key in node.keys]
-    inner = scope.hinted(None) if scope.hint is None else scope.hinted(_hint(scope, key_names))
+    inner = scope.with_hint(None) if scope.hint is None else scope.with_hint(_hint(scope, key_names))
     child = evaluate(node.child, inner)
     if scope.outer is not None:
-        child = scope.correlated(child, variables_of(node.aggregates) | set(key_names))
+        child = scope.correlate(child, variables_of(node.aggregates) | set(key_names))
     outer_names = scope.outer_names(child)
     names = list(dict.fromkeys([*outer_names, *key_names]))
     keyed = Table({**child.columns, **{name: child.column(name) for name in names}}, child.count)
     groups, firsts = number_groups(keyed, names)
-    result = keyed.only(names).take(firsts)
+    result = keyed.select(names).take(firsts)
     if not node.keys:
         result = _with_empty_groups(result, outer_names, scope)
     for variable, function in node.aggregates:
@@ -42,7 +42,7 @@ def _(node: Group, scope: Scope) -> Table:
 
 
 def _hint(scope: Scope, key_names: list[str]) -> Table | None:
-    hint = None if scope.hint is None else scope.hint.only(key_names)
+    hint = None if scope.hint is None else scope.hint.select(key_names)
     return hint if hint is not None and hint.columns else None
 
 
@@ -51,14 +51,14 @@ def _with_empty_groups(groups: Table, outer_names: list[str], scope: Scope) -> T
     if not outer_names:
         return Table({}, 1)
     assert scope.outer is not None
-    outer = scope.outer.only(outer_names).distinct()
+    outer = scope.outer.select(outer_names).distinct()
     return stack_tables([groups, outer.where(~have_compatible(outer, groups, outer_names, ()))])
 
 
 def _aggregate(function: Aggregate, child: Table, groups: Rows, count: int, scope: Scope) -> Ids:
     if function.operand is None and function.distinct:  # COUNT(DISTINCT *) counts rows, of which only we know
         visible = [name for name in child.columns if not name.startswith(".")]
-        rows = Table({**child.only(visible).columns, ".group": groups}, child.count)
+        rows = Table({**child.select(visible).columns, ".group": groups}, child.count)
         _, firsts = number_groups(rows, tuple(rows.columns))
         return aggregate(Aggregate("COUNT", None), None, groups[firsts], count, scope.dictionary)
     ids = None if function.operand is None else value(function.operand, child, scope)

@@ -35,8 +35,8 @@ def _(node: Join, scope: Scope) -> Table:
         remaining.remove(at)
         scope.deadline.check()
         table, alone = without_endpoint(operands[at], table)
-        hint = table.only(names[at]).bound()
-        found = evaluate(operands[at], scope.hinted(hint if hint.columns else scope.hint))
+        hint = table.select(names[at]).bound_columns()
+        found = evaluate(operands[at], scope.with_hint(hint if hint.columns else scope.hint))
         table = join(table, found, scope.deadline)
         if alone is not None:
             table = stack_tables([table, join_with_empty(operands[at], alone, scope)])

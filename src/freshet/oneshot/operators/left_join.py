@@ -27,9 +27,9 @@ def _(node: LeftJoin, scope: Scope) -> Table:
 def left_join_table(left: Table, node: LeftJoin, scope: Scope) -> Table:
     """The solutions for some of left."""
     left, unasked = without_endpoint(node.right, left)
-    hint = left.bound()
-    right = evaluate(node.right, scope.hinted(hint if hint.columns else None))
-    left = scope.correlated(left, [*right.columns, *(variables_of(node.condition) if node.condition else ())])
+    hint = left.bound_columns()
+    right = evaluate(node.right, scope.with_hint(hint if hint.columns else None))
+    left = scope.correlate(left, [*right.columns, *(variables_of(node.condition) if node.condition else ())])
     parts: list[Table] = []
     alone = np.ones(left.count, np.bool_)
     for left_rows, right_rows in pairs(left, right, shared_variables(left, right), scope.deadline):

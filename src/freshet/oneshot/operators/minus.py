@@ -19,11 +19,11 @@ from freshet.oneshot.table import Table, stack_tables
 def _(node: Minus, scope: Scope) -> Table:
     left = evaluate(node.left, scope)
     left, unasked = without_endpoint(node.right, left)
-    hint = left.bound()
-    right = evaluate(node.right, scope.hinted(hint if hint.columns else None))
-    left = scope.correlated(left, right.columns)
+    hint = left.bound_columns()
+    right = evaluate(node.right, scope.with_hint(hint if hint.columns else None))
+    left = scope.correlate(left, right.columns)
     names = shared_variables(left, right)
     constants = scope.outer_names(left)  # which stand for terms here, and are in no solution's domain
     domain = [name for name in names if name not in constants]
     kept = left.where(~have_compatible(left, right, names, domain)) if domain else left
-    return kept if unasked is None else stack_tables([kept, scope.correlated(unasked, right.columns)])
+    return kept if unasked is None else stack_tables([kept, scope.correlate(unasked, right.columns)])

@@ -15,7 +15,7 @@ from freshet.oneshot.table import Table
 def _(node: OrderBy, scope: Scope) -> Table:
     table = evaluate(node.child, scope)
     if scope.outer is not None:
-        table = scope.correlated(table, variables_of(node.conditions))
+        table = scope.correlate(table, variables_of(node.conditions))
     scope.deadline.check()
     keys = [(value(each.expression, table, scope), each.descending) for each in node.conditions]
     return table.take(order(keys, scope.dictionary))

@@ -11,7 +11,7 @@ from freshet.oneshot.table import Table
 @evaluate.register
 def _(node: Project, scope: Scope) -> Table:
     names = [variable.name for variable in node.variables]
-    return project_table(evaluate(node.child, scope.only(names)), names)
+    return project_table(evaluate(node.child, scope.select(names)), names)
 
 
 def project_table(table: Table, names: list[str]) -> Table:

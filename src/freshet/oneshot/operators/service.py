@@ -34,7 +34,7 @@ def _(node: Service, scope: Scope) -> Table:
     if isinstance(node.endpoint, Iri):
         return _ask(node, node.endpoint.value, query, scope.hint, scope)
     variable = node.endpoint
-    hint = scope.correlated(UNIT if scope.hint is None else scope.hint, [variable.name])
+    hint = scope.correlate(UNIT if scope.hint is None else scope.hint, [variable.name])
     if variable.name not in hint.columns:
         rule = "what it is joined with must bind it in every solution"
         raise InputError(f"nothing binds {variable}, the endpoint of SERVICE", hint=rule)
@@ -79,7 +79,7 @@ def _bindings(query: ServiceQuery, hint: Table | None) -> Bindings | None:
     """What can be sent to the endpoint about the rows that its solutions will be joined with."""
     if hint is None:
         return None
-    known = hint.only(name for name in hint.columns if name in query.certain)
+    known = hint.select(name for name in hint.columns if name in query.certain)
     if not known.columns:
         return None
     names = tuple(known.columns)

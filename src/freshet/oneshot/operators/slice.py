@@ -67,7 +67,7 @@ def _(node: BGP, scope: Scope, limit: int) -> Table:
 @first_solutions.register
 def _(node: Project, scope: Scope, limit: int) -> Table:
     names = [variable.name for variable in node.variables]
-    return project_table(first_solutions(node.child, scope.only(names), limit), names)
+    return project_table(first_solutions(node.child, scope.select(names), limit), names)
 
 
 @first_solutions.register

@@ -11,4 +11,4 @@ from freshet.oneshot.table import Table, stack_tables
 @evaluate.register
 def _(node: Union, scope: Scope) -> Table:
     left, right = evaluate(node.left, scope), evaluate(node.right, scope)
-    return stack_tables([scope.correlated(left, right.columns), scope.correlated(right, left.columns)])
+    return stack_tables([scope.correlate(left, right.columns), scope.correlate(right, left.columns)])

@@ -25,4 +25,4 @@ def _(node: Values, scope: Scope) -> Table:
     if not names:
         return table
     assert scope.outer is not None  # an outer variable is bound wherever it has a column, UNDEF or not
-    return join(table, scope.outer.only(names).distinct(), scope.deadline)
+    return join(table, scope.outer.select(names).distinct(), scope.deadline)

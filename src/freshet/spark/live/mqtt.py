@@ -112,7 +112,7 @@ class MqttReceiver(Receiver):
         if reason.is_failure:
             self._lost = f"{self._place} refuses the connection: {reason}"
             return
-        before = self.noted(_SUBSCRIBED) if flags.session_present else ""
+        before = self.read_note(_SUBSCRIBED) if flags.session_present else ""
         if before == self._subscription:
             self._begin()  # it is still there; to subscribe again would bring retained messages again
             return
@@ -135,7 +135,7 @@ class MqttReceiver(Receiver):
 
     def _begin(self) -> None:
         self._last_message, self._listening = time.monotonic(), True
-        self.connected()
+        self.note_connected()
 
     def _on_disconnect(
         self, client: Client, data: Any, flags: DisconnectFlags, reason: ReasonCode, properties: Properties | None

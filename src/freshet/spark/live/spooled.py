@@ -58,7 +58,7 @@ class Receiver:
     def at_end(self) -> bool:
         """Whether everything that was to be had when this was asked first is in the spool."""
 
-    def connected(self) -> None:
+    def note_connected(self) -> None:
         """Say that the peer is there."""
         self._wait = _FIRST_WAIT_SECONDS
         self._say("")
@@ -112,7 +112,7 @@ class Receiver:
             self._error = InputError(reason, file=str(self._folder))
             self.stopped.set()
 
-    def noted(self, name: str) -> str:
+    def read_note(self, name: str) -> str:
         """What was written, empty where there is nothing."""
         try:
             return (self._folder / name).read_text()

@@ -39,7 +39,7 @@ class TcpReceiver(Receiver):
             raise OSError(f"cannot connect to {self._host}:{self._port}: {error.strerror or error}") from error
         with peer:
             peer.settimeout(_LOOK_SECONDS)
-            self.connected()
+            self.note_connected()
             rest = b""
             while not self.stopped.is_set():
                 try:

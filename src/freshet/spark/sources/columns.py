@@ -100,7 +100,7 @@ class RecordShape:
         empty = pa.array([[]] * count, pa.list_(pa.string())), pa.array([[]] * count, pa.list_(pa.int8()))
         return [empty if each in self.many else (no_texts, no_kinds) for each in self.references]
 
-    def rejected(self, reason: str, line: str | None, file: str) -> pa.RecordBatch:
+    def reject(self, reason: str, line: str | None, file: str) -> pa.RecordBatch:
         """One thing that cannot be read."""
         shown = pa.array([None if line is None else line[:SHOWN]], pa.string())
         return self.batch(Found(self.nothing(1), pa.array([reason]), shown, pa.array([file]), pa.nulls(1, pa.int64())))

@@ -35,7 +35,7 @@ class CsvTask:
             for name, blocks in contents(self.file_range.file, self.source):
                 yield from self.reader.batches(name, blocks)
         except (*DAMAGED, FreshetError) as error:
-            yield self.reader.shape.rejected(f"cannot be read: {error}", None, name)
+            yield self.reader.shape.reject(f"cannot be read: {error}", None, name)
 
 
 def csv_tasks(source: LogicalSource, given: FileSource, plan: Plan) -> tuple[RecordShape, Sequence[CsvTask]]:
@@ -67,7 +67,7 @@ def _first_header(reader: CsvReader, source: FileSource, file: Path) -> None:
         raise InputError(f"cannot be read: {error}", file=str(file)) from None
     if not header:
         raise InputError("there is no header in it", file=str(file))
-    _, problem = reader.wanted(header)
+    _, problem = reader.wanted_columns(header)
     if problem is not None:
         raise InputError(problem, file=str(file))
 

@@ -58,7 +58,7 @@ class CsvReader:
             at = yield from self._some(name, buffer, at, final, columns, taken)
             buffer, taken = buffer[at:], taken + at
             if len(buffer) > self.limits.record_bytes and not final:
-                yield self.shape.rejected(self._too_long(), buffer.decode(errors="replace"), name)
+                yield self.shape.reject(self._too_long(), buffer.decode(errors="replace"), name)
                 buffer, skipping, taken = b"", True, taken + len(buffer)
 
     def _some(
@@ -66,7 +66,7 @@ class CsvReader:
     ) -> Generator[pa.RecordBatch, None, int]:
         """The records that are whole in a buffer; gives where the rest begins."""
         data = as_bytes(buffer)
-        wanted, problem = self.wanted(columns)
+        wanted, problem = self.wanted_columns(columns)
         size = len(self.shape.references)
         while at < len(buffer):
             starts, ends = np.empty((size, ROWS), np.int64), np.empty((size, ROWS), np.int64)
@@ -98,7 +98,7 @@ class CsvReader:
     def lines(self, texts: Ranges, header: list[str]) -> tuple[list[Column], pa.Array]:
         """Texts that are one record each: the fields that are asked for, and why texts cannot be read."""
         data, text_starts, text_ends = texts
-        wanted, problem = self.wanted(header)
+        wanted, problem = self.wanted_columns(header)
         size, count = len(self.shape.references), text_starts.size
         starts, ends = np.empty((size, count), np.int64), np.empty((size, count), np.int64)
         forms, fields = np.empty((size, count), np.int8), np.empty(count, np.int64)
@@ -144,7 +144,7 @@ class CsvReader:
         names = next(reader, [])
         return [name.strip() for name in names] if self.dialect.trim else names
 
-    def wanted(self, columns: list[str]) -> tuple[NDArray[np.int64], str | None]:
+    def wanted_columns(self, columns: list[str]) -> tuple[NDArray[np.int64], str | None]:
         """For each column the number of the reference that takes it, or -1; and what is wrong with the columns."""
         numbers = {reference: number for number, reference in enumerate(self.shape.references)}
         for reference in self.shape.references:

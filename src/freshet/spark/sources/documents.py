@@ -107,7 +107,7 @@ def parser_of(source: LogicalSource, plan: Plan, header: list[str] | None = None
         case Formulation.CSV:
             dialect = source.source.dialect if isinstance(source.source, FileSource) else CsvDialect()
             rows = CsvReader(RecordShape(plan.references), dialect, source.nulls, plan.limits)
-            if header is not None and (problem := rows.wanted(header)[1]) is not None:
+            if header is not None and (problem := rows.wanted_columns(header)[1]) is not None:
                 raise InputError(problem)
             return RecordShape(plan.references, arrived=True), _CsvParser(rows, header)
     raise UnsupportedError(f"the reference formulation {source.formulation.value} in a stream")
@@ -177,7 +177,7 @@ class _CsvParser:
             some = list(self._document(document))
             parts += some
             owners += [number] * sum(len(each) for each in some)
-        table = pa.Table.from_batches(parts) if parts else pa.Table.from_batches([shape.rejected("", None, "")])[:0]
+        table = pa.Table.from_batches(parts) if parts else pa.Table.from_batches([shape.reject("", None, "")])[:0]
         table = table.combine_chunks()
         columns: list[Column] = [(_combine(table.column(text_name(each))), None) for each in shape.references]
         return columns, np.array(owners, np.int64), _combine(table.column(records.REASON))
@@ -190,10 +190,10 @@ class _CsvParser:
                 count += len(batch)
                 yield batch
         except FreshetError as error:
-            yield self._reader.shape.rejected(str(error), None, "")
+            yield self._reader.shape.reject(str(error), None, "")
             return
         if not count:
-            yield self._reader.shape.rejected("a header without a record below it", None, "")
+            yield self._reader.shape.reject("a header without a record below it", None, "")
 
 
 def _combine(column: pa.ChunkedArray) -> pa.Array:

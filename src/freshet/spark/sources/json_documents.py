@@ -73,7 +73,7 @@ class _Walk:
         fits = ends - starts <= self.limit
         for start, end in zip(starts[~fits].tolist(), ends[~fits].tolist(), strict=True):
             shown = text[start : min(end, start + _SHOWN)].decode(errors="replace")
-            yield self.reader.shape.rejected(f"a record longer than {self.limit} bytes", shown, self.name)
+            yield self.reader.shape.reject(f"a record longer than {self.limit} bytes", shown, self.name)
         starts, ends = starts[fits], ends[fits]
         if read_path(self.reader.iterator).steps is None:
             yield self.reader.batch(self.name, text, starts, ends)
@@ -92,7 +92,7 @@ class _Walk:
             shown = self.rest[:_SHOWN].decode(errors="replace")
             if error.end < _SHOWN:  # else it is only cut in the middle of a character
                 reason = f"not {self.reader.encoding} from line {self.line} on"
-        return self.reader.shape.rejected(reason, shown, self.name)
+        return self.reader.shape.reject(reason, shown, self.name)
 
     def _skip(self) -> Iterator[pa.RecordBatch]:
         """Past a record that is too long, whose parts are checked but not kept."""

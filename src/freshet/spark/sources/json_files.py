@@ -36,7 +36,7 @@ class JsonTask:
             for name, blocks in contents(self.file_range.file, self.source):
                 yield from self._file(name, blocks)
         except (*DAMAGED, FreshetError) as error:
-            yield self.reader.shape.rejected(f"cannot be read: {error}", None, name)
+            yield self.reader.shape.reject(f"cannot be read: {error}", None, name)
 
     def _file(self, name: str, blocks: Iterator[bytes]) -> Iterator[pa.RecordBatch]:
         head, limit = b"", self.reader.limits.record_bytes

@@ -83,7 +83,7 @@ class JsonReader:
         """
         for text, starts, ends, whole, taken in _lines(blocks, self.limits.record_bytes):
             if not whole:
-                yield self.shape.rejected(self.too_long, text.decode(errors="replace"), name)
+                yield self.shape.reject(self.too_long, text.decode(errors="replace"), name)
             for number in range(0, starts.size, ROWS):
                 some = slice(number, number + ROWS)
                 yield self.batch(name, text, starts[some], ends[some], first + taken)
@@ -136,7 +136,7 @@ class JsonReader:
         why = self._reasons(text, starts, ends, cut.good, "not JSON", first).take(numbers(bad))
         shown = pieces(text, starts[bad], ends[bad], np.ones(bad.size, np.bool_))
         rejected = [
-            self.shape.rejected(reason, line, name)
+            self.shape.reject(reason, line, name)
             for reason, line in zip(why.to_pylist(), shown.to_pylist(), strict=True)
         ]
         return _join_batches([made, *rejected])

@@ -47,7 +47,7 @@ class RdfTask:
             while rows := [[_typed(value) for value in row] for row in islice(solutions, ROWS)]:
                 yield batch_of(self.shape, rows, places, self.nulls, name if self.keep else None)
         except (*DAMAGED, SyntaxError, ValueError, InputError) as error:
-            yield self.shape.rejected(f"cannot be read: {error}", None, name)
+            yield self.shape.reject(f"cannot be read: {error}", None, name)
 
 
 def rdf_tasks(source: LogicalSource, given: FileSource, plan: Plan) -> tuple[RecordShape, list[RdfTask]]:

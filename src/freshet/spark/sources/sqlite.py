@@ -37,7 +37,7 @@ class SqliteTask:
                 while rows := found.fetchmany(ROWS):
                     yield batch_of(self.shape, rows, self.places, self.nulls, name if self.keep else None)
         except sqlite3.Error as error:
-            yield self.shape.rejected(f"cannot be read: {error}", self.query, name)
+            yield self.shape.reject(f"cannot be read: {error}", self.query, name)
 
 
 def sqlite_tasks(source: LogicalSource, given: DatabaseSource, plan: Plan) -> tuple[RecordShape, list[SqliteTask]]:

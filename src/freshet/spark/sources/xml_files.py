@@ -32,7 +32,7 @@ class XmlTask:
             for name, blocks in contents(self.file, self.source):
                 yield from self.reader.batches(name, blocks, encoding)
         except (*DAMAGED, FreshetError) as error:
-            yield self.reader.shape.rejected(f"cannot be read: {error}", None, name)
+            yield self.reader.shape.reject(f"cannot be read: {error}", None, name)
 
 
 def xml_tasks(source: LogicalSource, given: FileSource, plan: Plan) -> tuple[RecordShape, Sequence[XmlTask]]:

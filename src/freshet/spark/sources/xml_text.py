@@ -67,7 +67,7 @@ class XmlReader:
             if len(lines) < ROWS:
                 break
         if records.reason is not None:
-            yield self.shape.rejected(records.reason, None, name)
+            yield self.shape.reject(records.reason, None, name)
 
     def _records(self, blocks: Iterator[bytes], encoding: str | None) -> Iterator[Any]:
         if self.steps is not None:
