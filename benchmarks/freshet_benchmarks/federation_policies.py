@@ -11,7 +11,6 @@ from freshet.federation.bounds import Best, WindowBasedTruth
 from freshet.federation.candidates import Ids, Numbers, one_to_one
 from freshet.federation.change_rates import ChangeRates
 from freshet.federation.expected_gain import ExpectedGain
-from freshet.federation.maintainer import elect
 from freshet.federation.proposers import propose_whole_view, window_service_join
 from freshet.federation.rankers import (
     LeastRecentlyRefreshed,
@@ -20,6 +19,7 @@ from freshet.federation.rankers import (
     Ranker,
     WindowBased,
     WindowBasedFromRefresh,
+    elect,
 )
 from freshet_benchmarks.federation_data import SLIDE_MS, Mentions, Remote, RemoteTruth, mentions
 

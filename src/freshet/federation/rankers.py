@@ -127,3 +127,8 @@ class WindowBasedFromRefresh(WindowBased):
         best_before_ms = self.best_before_ms[candidates.entries]
         fresh = np.flatnonzero(best_before_ms > candidates.time_ms)
         return np.concatenate([super().rank(candidates), fresh[np.argsort(best_before_ms[fresh], kind="stable")]])
+
+
+def elect(ranker: Ranker, candidates: Candidates, budget: int) -> Ids:
+    """The entries to refresh at an evaluation: the first candidates, as many as the refresh budget has."""
+    return candidates.entries[ranker.rank(candidates)[: max(0, budget)]]

@@ -15,7 +15,6 @@ from freshet.rml.sources import FolderSource, Formulation, LogicalSource
 from freshet.rml.stream_inputs import ARRIVAL, StreamInput
 from freshet.spark import records
 from freshet.spark.csv_header import column_names, first_header
-from freshet.spark.event_time import milliseconds
 from freshet.spark.live.documents import not_text
 from freshet.spark.live.open import Reading, open_documents
 from freshet.spark.sources.documents import parse_documents
@@ -125,3 +124,14 @@ def _check_columns(columns: list[str], references: Iterable[Reference], source: 
             raise InputError(
                 f"there is no column {wanted}; the header has {', '.join(columns)}", file=str(source.folder)
             )
+
+
+def milliseconds(text: Column, form: str) -> Column:
+    """A time written as `iso`, `epoch_ms` or `epoch_s`; null where it cannot be read."""
+    if form == "epoch_ms":
+        return text.try_cast("bigint")
+    if form == "epoch_s":
+        return (text.try_cast("decimal(18,6)") * 1000).try_cast("bigint")
+    # Spark would also read a time of day, as today's; a date and a time it must be.
+    whole = F.substring(text, 11, 1).isin("T", " ")
+    return F.when(whole, F.unix_millis(text.try_cast("timestamp")))

@@ -10,9 +10,15 @@ from freshet.federation.bounds import Best, WindowBasedTruth
 from freshet.federation.candidates import Candidates, Flags, Ids, Numbers, one_to_one, remaining_lives
 from freshet.federation.change_rates import ChangeRates
 from freshet.federation.expected_gain import ExpectedGain
-from freshet.federation.maintainer import elect
 from freshet.federation.proposers import propose_whole_view, window_service_join
-from freshet.federation.rankers import LeastRecentlyRefreshed, Nothing, RandomOrder, WindowBased, WindowBasedFromRefresh
+from freshet.federation.rankers import (
+    LeastRecentlyRefreshed,
+    Nothing,
+    RandomOrder,
+    WindowBased,
+    WindowBasedFromRefresh,
+    elect,
+)
 
 A, B, C, D, E, F = range(6)
 TIME = 8

@@ -18,9 +18,9 @@ from freshet.rml.reader import read_mapping
 from freshet.rml.sources import FolderSource
 from freshet.rml.stream_inputs import StreamInput
 from freshet.rml.user_functions import load_functions
-from freshet.spark.event_time import milliseconds
 from freshet.spark.live.open import Reading
 from freshet.spark.stream import EncodedStream, StreamSpec
+from freshet.spark.stream_records import milliseconds
 
 MAPPING = """
 @prefix rml: <http://w3id.org/rml/> .
