@@ -1,6 +1,6 @@
 """Aggregates over groups of rows, all at once (SPARQL 1.1, 18.5.1).
 
-A row whose operand is an error (or unbound) is passed over by COUNT and SAMPLE; for all others it makes the whole
+A row whose operand is an error (or unbound) is skipped by COUNT and SAMPLE; for all others it makes the whole
 aggregate an error. Of no rows at all, COUNT, SUM and AVG are 0, GROUP_CONCAT is empty, the rest are errors.
 """
 

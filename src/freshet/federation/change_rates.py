@@ -24,7 +24,7 @@ _PRIOR_ENTRIES = 8.0  # how many entries the first prior counts for
 _EXPECTED_SPREAD = 1.0  # the configured average rate is off by a factor of e for many entries
 _LEAST_LIKELY = 80.0  # exponents of rates that are as unlikely as that do not matter
 _SMALLEST = np.float32(1e-30)  # the least share, which distinguishes it from an absent one
-_DOUBT = 0.02  # how likely it is that who says so is wrong altogether
+_DOUBT = 0.02  # the chance that the configured rate is wrong altogether
 _AGAIN = 512  # entries that are looked at again with each refresh
 _KEPT = 0.99  # how much of what was known an observation leaves
 

@@ -77,13 +77,13 @@ class ServiceClient:
         """The solutions of a pattern at an endpoint, those that fit the bindings where there are some.
 
         `check` is called while waiting and may raise; no request takes longer than `seconds`. ServiceError where the
-        endpoint does not answer, also where that is to be passed over (`silent`).
+        endpoint does not answer, also where that is to be ignored (`silent`).
         """
         asking = _Asking(self.endpoint(iri), self.settings, dictionary, check, seconds)
         return asking.solutions(query, bindings)
 
     def close(self) -> None:
-        """Let go of all endpoints; none is asked any more."""
+        """Close all endpoints; none is asked any more."""
         with self._lock:
             self._closed = True
             endpoints = [*self.endpoints.values(), *self._others]

@@ -42,7 +42,7 @@ class DaemonThreads:
         return future
 
     def close(self) -> None:
-        """Give up what has not begun; what has is not waited for."""
+        """Cancel what has not begun; what has is not waited for."""
         with self._changed:
             self._closed = True
             given_up = [future for future, _ in self._queue]

@@ -56,7 +56,7 @@ class Endpoint:
         return self._threads.submit(lambda: self._ask_or_find_out(query, blank_scope, seconds, single))
 
     def close(self) -> None:
-        """Give up what has not begun; nothing is asked any more."""
+        """Cancel what has not begun; nothing is asked any more."""
         self._threads.close()
 
     def _ask_or_find_out(self, query: str, blank_scope: str, seconds: float | None, single: str | None) -> Table:

@@ -1,4 +1,4 @@
-"""What can go wrong with a remote endpoint. SERVICE SILENT passes over all of it."""
+"""What can go wrong with a remote endpoint. SERVICE SILENT ignores all of it."""
 
 from __future__ import annotations
 

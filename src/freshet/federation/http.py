@@ -150,7 +150,7 @@ class Requests:
     def _read(self, url: str, response: urllib3.BaseHTTPResponse, end: float) -> bytes:
         parts: list[bytes] = []
         size = 0
-        try:  # read1 gives what is there: a body that drips is seen to be late
+        try:  # read1 returns what has arrived, so that a slow body misses its deadline
             while part := response.read1(_CHUNK):
                 parts.append(part)
                 size += len(part)

@@ -1,7 +1,7 @@
 """Reads an RDF file, or a stretch of one, in blocks that each have a dictionary of their own: what loading tasks run.
 
 Memory follows the block and not the file. An id is the hash of its term's key wherever it is computed, so that blocks
-agree on their ids without asking each other, unless two keys have one hash: who puts blocks together looks for that.
+agree on their ids without asking each other, unless two keys have one hash: merging blocks checks for that.
 """
 
 from __future__ import annotations

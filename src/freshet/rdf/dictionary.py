@@ -28,7 +28,7 @@ _NO_HASHES = read_only(np.empty(0, np.int64))
 
 
 class Pins:
-    """Who is at work with ids that nothing else holds yet: `with dictionary.pins:`. There is no sweep meanwhile."""
+    """Held while ids are in use that nothing else holds yet: `with dictionary.pins:`. There is no sweep meanwhile."""
 
     def __init__(self) -> None:
         self.held: list[None] = []  # one each; to add one or take one away is a single step for all threads
@@ -227,7 +227,7 @@ class Dictionary:
         Nothing is dropped while there are pins.
         """
         with self._lock:
-            self._encoded = {}  # first: who pins the dictionary from here on does not find them
+            self._encoded = {}  # first: those that pin the dictionary from here on do not find them
             if self.pins.count:
                 return 0
             old = self._arrays

@@ -51,7 +51,7 @@ def _string(text: str) -> str:
 
 
 def read_json(data: bytes, keys: TermKeys, file: str | None) -> Table | bool:
-    """What a document says; members that the specification does not know are passed over."""
+    """What a document says; members that the specification does not know are skipped."""
     try:
         document = orjson.loads(data.removeprefix(b"\xef\xbb\xbf"))
     except orjson.JSONDecodeError as error:

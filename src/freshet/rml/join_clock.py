@@ -1,7 +1,7 @@
 """How far the time of a join has come, by the largest times of its two sides.
 
 The join has reached the smaller of the two: with a backlog, the side with fewer records runs ahead, and what the other
-has yet to bring is not late for that. A side that is silent does not hold the other back for ever, so that what waits
+has yet to bring is not late for that. A side that is silent does not hold the other back forever, so that what waits
 stays bounded: it counts no more once the other is ahead, by more than a limit, of all that was known when it last came.
 All of this is event time, so a stream that is read again gives the same.
 """

@@ -76,7 +76,7 @@ class MappingGraph:
 
     def check_properties(self, node: Value, known: set[str], also: str = "rmls:") -> None:
         """Refuse a node with other properties of RML, or with this prefix, than these. Labels and other remarks are
-        passed over."""
+        skipped."""
         for key, values in self._short.get(node, {}).items():
             ours = ":" not in key or key.startswith(("rmls:", "fnml:", "http://semweb.mmlab.be/", also))
             if values and ours and key not in known:

@@ -2,7 +2,7 @@
 
 A batch of a stream that is ahead waits until the streams that hold its windows back have come further. Where it does
 not fit as a whole, as much of it as fits goes in, cut at a time, and the rest waits. A stream that is not held back
-goes on to the time of what waits, so that windows let go of what is older. If that makes no room, and every other one
+goes on to the time of what waits, so that windows release what is older. If that makes no room, and every other one
 waits for later times or has ended, windows need more than they may have: the run ends, saying so.
 """
 
@@ -211,7 +211,7 @@ class Admission:
         return (self._first_ms[name], name) == min((first_ms, other) for other, first_ms in self._first_ms.items())
 
     def _move_on(self, stream: Admitted, room: WindowRoom, first_ms: int) -> None:
-        """Have windows let go of what is older than what waits; once for the same, and then it was the last way out."""
+        """Have windows release what is older than what waits; once for the same, and then it was the last way out."""
         if self._gone_on_ms.get(stream.sub_stream_id) == first_ms:
             if not self._is_last_way_out(stream.sub_stream_id):
                 return

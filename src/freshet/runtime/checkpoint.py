@@ -3,7 +3,7 @@
 Every change is an entry of the journal before it is acted on. A checkpoint is made for an entry that no window needs
 anything before (the *cut*): the triples that streams left in the graph since the checkpoint before go to a new segment,
 and a manifest says which segments there are and how everything else was at the cut. To recover is to take up the newest
-manifest whose files are whole, and to do again what the journal has from its cut on, in the same order; so the windows
+manifest whose files are whole, and to replay what the journal has from its cut on, in the same order; so the windows
 hold the same again. The journal is kept from the cut of the manifest before on, in case the newest is damaged.
 """
 
@@ -51,7 +51,7 @@ class _Mark:
 
 
 class Checkpoint:
-    """A checkpoint folder in use. First `recover`, then `entries` to be done again, then `start`.
+    """A checkpoint folder in use. First `recover`, then `entries` to be replayed, then `start`.
 
     One thread at a time does entries: it calls `begins` before each, and `delivered` when the reports are where they
     should be. `describe` gives the state of everything but the graphs.
@@ -80,7 +80,7 @@ class Checkpoint:
         self._passed: dict[str, int] = {}  # up to which moment each query had been delivered at the last checkpoint
         self.state: State = {}  # of the checkpoint that was recovered
         self.counted: dict[str, list[list[int | str]]] = {}  # likewise
-        self.headers: list[tuple[int, Header]] = []  # of what is to be done again
+        self.headers: list[tuple[int, Header]] = []  # of what is to be replayed
         self.problems: list[str] = []
         self.trouble = ""  # why the last checkpoint could not be made
         self._reported = ""
@@ -142,12 +142,12 @@ class Checkpoint:
         return not self.headers and self._manifests.newest is None
 
     def entries(self) -> Iterator[JournalEntry]:
-        """What is to be done again, in order."""
+        """What is to be replayed, in order."""
         if self.headers:
             yield from self.journal.read(self.headers[0][0])
 
     def read_loaded(self, sequence: int, segments: list[Segment]) -> GraphRows:
-        """The triples of a load that is done again."""
+        """The triples of a load that is replayed."""
         with self._lock:
             self._loads.append((sequence, tuple(segments)))
         parts = [read_segment(self._graph_folder, segment, self._dictionary) for segment in segments]
@@ -257,7 +257,7 @@ class Checkpoint:
         return time.monotonic() - marks[-1].made_at >= min(_MARK_SECONDS, self._every_seconds)
 
     def close(self) -> None:
-        """Make a last checkpoint, and let go of the folder."""
+        """Make a last checkpoint, and release the folder."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join()

@@ -38,7 +38,7 @@ class Segment:
 class Manifest:
     """A checkpoint: the graphs as they were before the journal's entry `cut`, and the state of everything else then.
 
-    To recover is to take these up and to do again what the journal has from there on. It had the entries before `end`
+    To recover is to take these up and to replay what the journal has from there on. It had the entries before `end`
     by then; all reports of the entries up to `delivered`, and at the moments up to `passed`, had been delivered.
     `counted` says how far windows had counted elements before those that the journal has still.
     """

@@ -1,4 +1,4 @@
-"""What a durable session remembers of its streams and queries, as it is written down, and what is done with it."""
+"""What a durable session remembers of its streams and queries, as it is journaled, and what is done with it."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Outbox:
         if self.on_report is not None:
             self.on_report(report)
         else:
-            self.waiting.append(report)  # first: who takes it before its entry is there has not received it yet
+            self.waiting.append(report)  # first: a report taken before its entry is noted does not count as received
             self.made.append(entry)
 
     def hand_to(self, on_report: Callable[[Report], None]) -> None:

@@ -1,6 +1,6 @@
 """Which reports of a durable session are handed over, and up to which entry all have been received.
 
-A query with SERVICE reports from a thread of its own, some time after the entry that closed its windows was done. Its
+A query with SERVICE reports from its own thread, some time after the entry that closed its windows was done. Its
 reports belong to that entry all the same, and while it has an entry left to do, none from there on counts as received.
 """
 

@@ -1,4 +1,4 @@
-"""What makes a session outlive its process: every change is in a journal first, and is done again from there.
+"""What makes a session outlive its process: every change is in a journal first, and is replayed from there.
 
 Reports of entries that were done before, and whose reports are known to have been received, are not handed over again;
 all others are, also where they were handed over and not acknowledged before the process ended.
@@ -141,7 +141,7 @@ class DurableSession:
                 return self.registered(registration.name, on_report)
             registration = replace(registration, streams=len(self._engine.streams))
             self._begin()
-            self._contents.register(registration)  # before it is written down, since it may be refused
+            self._contents.register(registration)  # before it is journaled, since it may be refused
             try:
                 sequence = self._append({"kind": "register", **asdict(registration)})
             except BaseException:

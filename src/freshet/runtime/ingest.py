@@ -33,7 +33,7 @@ _COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")  # a quarter of the byte
 class Ingest:
     """Takes batches of all streams into the journal, then, one at a time, into the engine and the sinks.
 
-    Once a batch is in the journal Spark may go on: a thread of its own takes it from there, so that Spark works on the
+    Once a batch is in the journal Spark may go on: a worker thread takes it from there, so that Spark works on the
     next batch meanwhile. When the engine falls behind by more than a few batches, Spark waits.
     """
 
@@ -51,7 +51,7 @@ class Ingest:
         self._arrived_ms: int | None = None
         self._sequence = -1  # the entry that the engine took last
         self._restoring = False
-        self._were_delivered = False  # whether the reports of what is done again have reached the sinks
+        self._were_delivered = False  # whether the reports of what is replayed have reached the sinks
         self.engine_seconds = self.batch_seconds = 0.0
 
     def connect(self, query: str, sinks: list[Sink], definition: str = "") -> None:
@@ -82,19 +82,19 @@ class Ingest:
         return self._state.last.whole.get(name, -1)
 
     def _restore(self, checkpoint: Checkpoint) -> None:
-        """Take up the state of the checkpoint, and do again what the journal has since then, in the same order."""
+        """Take up the state of the checkpoint, and replay what the journal has since then, in the same order."""
         self._restoring = True
         with catching_up():
             self._state.restore(checkpoint.state)
             for entry in entries_as_done(checkpoint):
                 self._were_delivered = entry.sequence <= checkpoint.delivered
-                self._do_again(checkpoint, entry)
-                self._engine.drain()  # queries with threads of their own have reported too
+                self._replay(checkpoint, entry)
+                self._engine.drain()  # queries with their own threads have reported too
         self._restoring = self._were_delivered = False
         self._sequence = checkpoint.journal.next_sequence - 1
         self._flush()
 
-    def _do_again(self, checkpoint: Checkpoint, entry: JournalEntry) -> None:
+    def _replay(self, checkpoint: Checkpoint, entry: JournalEntry) -> None:
         header = entry.header
         if header["kind"] == "advance":
             self._engine.advance(header["stream"], header["to"])
@@ -179,7 +179,7 @@ class Ingest:
     def close(self) -> None:
         """Take in what is waiting, close the sinks, and make a last checkpoint.
 
-        Where the session is closed, what queries with threads of their own have not reported yet is done again by the
+        Where the session is closed, what queries with their own threads have not reported yet is replayed by the
         next run.
         """
         try:
@@ -228,7 +228,7 @@ class Ingest:
             self._attempt(self._pass_silent_sub_streams)  # others may be held back while batches come without a pause
 
     def _attempt(self, step: Callable[..., None], *arguments: object) -> None:
-        """After an error batches are only dropped, so that no thread waits for ever."""
+        """After an error batches are only dropped, so that no thread waits forever."""
         if self._error is None:
             try:
                 step(*arguments)
@@ -299,7 +299,7 @@ class Ingest:
     def _begin(self, checkpoint: Checkpoint, batch: JournaledBatch) -> None:
         """What has been reported so far is on the disk before the checkpoint relies on it."""
         if checkpoint.is_mark_due():
-            delivered = self._delivered()  # first, as queries with threads of their own go on reporting
+            delivered = self._delivered()  # first, as queries with their own threads go on reporting
             for sinks in self._sinks.values():
                 for sink in sinks:
                     sink.sync()
@@ -315,7 +315,7 @@ class Ingest:
             return
         for sink in sinks:
             sink.deliver(report)
-            if report.freshness is not None:  # it comes from a thread of its own, when no batch is there to flush it
+            if report.freshness is not None:  # it comes from its own thread, when no batch is there to flush it
                 sink.flush()
         if self._restoring:
             return

@@ -89,7 +89,7 @@ class IntakeState:
 
 
 def entries_as_done(checkpoint: Checkpoint) -> Iterator[JournalEntry]:
-    """The batches that are to be done again, and in between how far streams of several sub-streams went on.
+    """The batches that are to be replayed, and in between how far streams of several sub-streams went on.
 
     These went on after one batch was done and before another, though that was in the journal before.
     """

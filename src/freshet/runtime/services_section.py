@@ -1,4 +1,4 @@
-"""The section `services` of a pipeline file: whom SERVICE may ask, how, and how local views are kept."""
+"""The section `services` of a pipeline file: which hosts SERVICE may ask, how, and how local views are kept."""
 
 from __future__ import annotations
 

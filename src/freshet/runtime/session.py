@@ -126,7 +126,7 @@ class Session:
             for path in paths:
                 if Path(path).is_dir():
                     where = str(Path(path).absolute())
-                    GraphDirectory(where)  # what is none is refused before anything is written down
+                    GraphDirectory(where)  # what is none is refused before anything is journaled
                     count += self._open(where, graph) if self._durable is None else self._durable.open(where, graph)
                     continue
                 quads = read_rdf(path, self.dictionary)
@@ -200,13 +200,13 @@ class Session:
 
         It is evaluated whenever one of its windows moves, or every so often (`every_ms`, COMPUTED EVERY). Moments that
         do not satisfy all conditions in `report` (`change`: an element came or went, `non-empty`: some window holds
-        anything, `close`: none) are passed over. A query that fails, or that takes longer than `limit_seconds` over
+        anything, `close`: none) are skipped. A query that fails, or that takes longer than `limit_seconds` over
         one step, is removed and added to `failures`. So is one whose callback raises; the others go on. Callbacks may
         register and unregister queries, this one too.
 
         A query with SERVICE keeps local views of the remote data, and refreshes what matters most so that an evaluation
         takes no longer than `latency_ms`; where an `accuracy` is given, no more than that needs. Its reports come from
-        a thread of its own, and say how fresh they are.
+        its own thread, and say how fresh they are.
         """
         query = parse_query(text, file=file, dialect=dialect)
         chosen = query.name or name or f"query{len(self.engine.names) + 1}"
@@ -292,7 +292,7 @@ class Session:
         return self._durable is not None and self._durable.make_checkpoint()
 
     def close(self) -> None:
-        """Ask no endpoint any more, end the threads of queries with SERVICE, and let go of the checkpoint folder.
+        """Ask no endpoint any more, end the threads of queries with SERVICE, and release the checkpoint folder.
 
         Reports that were taken count as received.
         """

@@ -1,4 +1,4 @@
-"""What is asked of a session, checked and made plain before anything is done.
+"""Arguments of a session's calls, checked and converted before anything is done.
 
 Where there is a journal, an entry that cannot be done would stay in it, and stop every start from then on.
 """

@@ -36,8 +36,8 @@ class KafkaSection(Section):
 class MqttSection(Section):
     """A topic filter at an MQTT broker.
 
-    The session that the broker keeps between runs is called `client`, with the name of the stream's part and the number
-    of its input behind it.
+    The session that the broker keeps between runs is called `client`, followed by the sub-stream's id and the number
+    of its input.
     """
 
     host: str

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable
 class SubStreamWatermarks:
     """The watermarks of a stream's sub-streams, in milliseconds. Several threads may use it at once.
 
-    `idle_ms` is how long, by the wall clock, a sub-stream may be silent before it counts no more; None is for
-    ever, as it should be where all input is there from the start. One whose input has ended counts no more in any case.
+    `idle_ms` is how long, by the wall clock, a sub-stream may be silent before it counts no more; None is
+    forever, as it should be where all input is there from the start. One whose input has ended counts no more in any case.
     """
 
     def __init__(self, ids: Iterable[str], idle_ms: int | None, *, clock: Callable[[], float] = time.monotonic) -> None:

@@ -1,4 +1,4 @@
-"""Text files that a user names: read, or said in one line why not."""
+"""Text files that a user names: read, or an error in one line."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ def read_text(path: Path) -> str:
 
 
 def show_path(path: Path) -> str:
-    """A path as a person would type it: relative where it lies below the working folder."""
+    """A path as a user would type it: relative where it lies below the working folder."""
     relative = os.path.relpath(path)
     return str(path) if relative.startswith(os.pardir) else relative

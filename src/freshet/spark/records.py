@@ -98,7 +98,7 @@ def quote_name(name: str) -> str:
 
 
 def csv_records(records: DataFrame, header: str, columns: list[str], nulls: Iterable[str]) -> DataFrame:
-    """CSV lines parsed to all columns of the header, as text; lines equal to the header are passed over.
+    """CSV lines parsed to all columns of the header, as text; lines equal to the header are skipped.
 
     An empty field is an empty text, unless the empty text is one of those that stand for nothing.
     """

@@ -69,7 +69,7 @@ class RunningStream:
         self._begin = start if wait and self._query is None else None
 
     def guard(self, take: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
-        """The taker of batches as Spark calls it. Spark never lets go of what it calls; `stop` lets go of the taker."""
+        """The taker of batches as Spark calls it. Spark never releases what it calls; `stop` releases the taker."""
         self._take = take
 
         def guarded(batch: DataFrame, number: int) -> None:

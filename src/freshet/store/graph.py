@@ -19,7 +19,7 @@ BEFORE_ALL_TIME = -(2**62)
 
 _NOTHING = np.empty(0, np.int64)
 _LARGE = 1 << 16  # a load of fewer rows is not worth sorting the base anew
-_MUCH = 8  # nor is one of less than this fraction of what is there
+_MUCH = 8  # nor is one of less than this fraction of what exists
 _KEPT = 1 << 20  # elements of graphs up to this number of triples are cached
 
 Reader = TripleIndex | GraphSnapshot

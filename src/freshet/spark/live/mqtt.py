@@ -1,7 +1,7 @@
 """Documents from an MQTT broker, at quality of service 1 with a persistent session.
 
 A message is acknowledged once it is in the spool. A broker sends what it has no acknowledgement for again, under the
-same packet number and marked as a duplicate: what is in the spool already is then passed over.
+same packet number and marked as a duplicate: what is in the spool already is then skipped.
 """
 
 from __future__ import annotations

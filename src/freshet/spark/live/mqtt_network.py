@@ -1,4 +1,4 @@
-"""The network side of an MQTT client, in a thread of its own.
+"""The network side of an MQTT client, in its own thread.
 
 paho's own loop waits with select(), which cannot wait for a file numbered 1,024 or more: where a process has that many
 open, no client could connect. This one waits with poll().

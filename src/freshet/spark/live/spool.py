@@ -171,7 +171,7 @@ def _scan(path: Path) -> Segment:
 
 
 def _lock(path: Path) -> int:
-    """Hold a spool for this process; a run that was killed may need a moment to let go of it."""
+    """Hold a spool for this process; a run that was killed may need a moment to release it."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT)
     deadline = time.monotonic() + _LOCK_SECONDS
     while True:

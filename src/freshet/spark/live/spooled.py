@@ -25,7 +25,7 @@ _STATUS_CHARACTERS = 400
 
 
 class Receiver:
-    """Brings documents into a spool, in a thread of its own, until it is stopped.
+    """Brings documents into a spool, in its own thread, until it is stopped.
 
     `receive` goes on until the connection ends. When it raises an OSError the peer is tried again, later and later; the
     reason is in the spool's status, for a person to see.
@@ -92,7 +92,7 @@ class Receiver:
             self._write_status(text)
 
     def _write_status(self, text: str) -> None:
-        """Over what is there: that takes no room where there may be none, and no reader finds the file empty meanwhile,
+        """Overwrites the file: that needs no room on a full disk, and no reader finds the file empty meanwhile,
         which would mean that nothing is wrong."""
         said, file = text[:_STATUS_CHARACTERS].ljust(_STATUS_CHARACTERS), self._folder / _STATUS
         try:

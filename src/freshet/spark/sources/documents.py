@@ -43,7 +43,7 @@ def parse_documents(
     """The records of documents, which have LINE, FILE and ARRIVED; these stay beside each record.
 
     `keep=False`: text and file only of what is rejected. `header`: the columns of CSV documents of one record each; one
-    that is the header itself is passed over. Documents with nothing in them but spaces are none.
+    that is the header itself is skipped. Documents with nothing in them but spaces are none.
     """
     plan = Plan(tuple(sorted(set(references))), keep, limits)
     shape, parse = parser_of(source, plan, header)

@@ -1,4 +1,4 @@
-"""XML documents of any size: records are taken out of them as they are read, and what was read before is let go of.
+"""XML documents of any size: records are taken out of them as they are read, and what was read before is freed.
 
 A document that declares entities is refused: they can name files and addresses, or grow without end. Nothing outside of
 a document is ever read.
