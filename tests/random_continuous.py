@@ -1,4 +1,4 @@
-"""Random continuous queries in the three dialects, in parts that can be left out one by one."""
+"""Random continuous queries in the three dialects, in fragments that can be left out one by one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from case_files import EXAMPLE
 from comparing import XSD
 from random_expressions import Dice, condition, operand, slice_text, total_order
-from random_patterns import Home, Part, Patterns, Variables, is_graph, smaller_part
+from random_patterns import Fragment, Home, Patterns, Variables, is_graph, smaller_fragment
 from random_streams import Timed, Triple
 from random_windows import RandomWindow, cqels_window, csparql_window, rspql_window, units
 
@@ -27,7 +27,7 @@ class RandomQuery:
     output: str
     head: tuple[str, ...]
     windows: tuple[RandomWindow, ...]
-    where: Part
+    where: Fragment
     group_by: str = ""
     order_by: str = ""
     template: tuple[str, ...] = ()
@@ -106,7 +106,7 @@ def random_pattern(
     blocks: Sequence[str],
     open_block: Callable[[str], str],
     subjects: Sequence[str],
-) -> tuple[Patterns, Part, Variables]:
+) -> tuple[Patterns, Fragment, Variables]:
     patterns = Patterns(dice, homes, blocks, open_block, subjects, dice.choice([1, 2, 3, 4, 5]), dice.random() < 0.35)
     return patterns, *patterns.whole()
 
@@ -195,7 +195,7 @@ def with_head(dice: Dice, query: RandomQuery, patterns: Patterns, scope: Variabl
         head, group_by = grouped(dice, patterns, scope, some)
     query = replace(query, head=head, group_by=group_by)
     if nameable and head != ("*",) and dice.random() < 0.3:
-        shown = [part.rpartition(" ")[2].rstrip(")") for part in head if part != "DISTINCT"]
+        shown = [fragment.rpartition(" ")[2].rstrip(")") for fragment in head if fragment != "DISTINCT"]
         return replace(query, order_by=f"{total_order(dice, shown)} {slice_text(dice)}".strip())
     return query
 
@@ -229,12 +229,12 @@ def varied(dice: Dice, query: RandomQuery, name: str) -> RandomQuery:
     return replace(query, name=name, where=with_other_constants(dice, query.where))
 
 
-def with_other_constants(dice: Dice, part: Part) -> Part:
-    if part.parts:
-        return replace(part, parts=tuple(with_other_constants(dice, inner) for inner in part.parts))
-    other = re.sub(r"(?<=:r)[0-2]\b", lambda _: str(dice.randrange(3)), part.start)
+def with_other_constants(dice: Dice, fragment: Fragment) -> Fragment:
+    if fragment.fragments:
+        return replace(fragment, fragments=tuple(with_other_constants(dice, inner) for inner in fragment.fragments))
+    other = re.sub(r"(?<=:r)[0-2]\b", lambda _: str(dice.randrange(3)), fragment.start)
     other = re.sub(r"(?<![\w.?:\"])[0-3](?![\w.\"])", lambda _: str(dice.randrange(4)), other)
-    return replace(part, start=other)
+    return replace(fragment, start=other)
 
 
 def smaller_query(query: RandomQuery) -> Iterator[RandomQuery]:
@@ -246,7 +246,7 @@ def smaller_query(query: RandomQuery) -> Iterator[RandomQuery]:
         yield replace(query, windows=query.windows[:-1])
         if query.dialect != "rspql":
             yield from (replace(query, windows=windows) for windows in without_one(query.windows))
-    yield from (replace(query, where=less) for less in smaller_part(query.where))
+    yield from (replace(query, where=less) for less in smaller_fragment(query.where))
     for name in ("head", "template", "report"):
         if len(getattr(query, name)) > 1:
             yield from (replace(query, **{name: less}) for less in without_one(getattr(query, name)))

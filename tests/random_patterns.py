@@ -1,4 +1,4 @@
-"""Random graph patterns in parts that can be left out one by one.
+"""Random graph patterns in fragments that can be left out one by one.
 
 Most triple patterns are triples of the data with variables put in. Nothing is made on which pyoxigraph, which the
 reference asks, departs from the specification or which that leaves open:
@@ -22,31 +22,31 @@ Home = str | None  # a window, a graph, or None: outside of them
 
 
 @dataclass(frozen=True)
-class Part:
-    """Text with parts in it: `OPTIONAL {`, the parts, `}`."""
+class Fragment:
+    """Text with fragments in it: `OPTIONAL {`, the fragments, `}`."""
 
     start: str
-    parts: tuple[Part, ...] = ()
+    fragments: tuple[Fragment, ...] = ()
     end: str = ""
     between: str = " "
 
     def __str__(self) -> str:
-        return " ".join(filter(None, [self.start, self.between.join(map(str, self.parts)), self.end]))
+        return " ".join(filter(None, [self.start, self.between.join(map(str, self.fragments)), self.end]))
 
 
-def smaller_part(part: Part) -> Iterator[Part]:
-    """The same with one part in it left out, taken out of its braces, or made smaller itself."""
-    for at, inner in enumerate(part.parts):
-        before, after = part.parts[:at], part.parts[at + 1 :]
-        yield replace(part, parts=(*before, *after))
-        if inner.parts and not part.between.strip() and "SELECT" not in inner.start:
-            yield replace(part, parts=(*before, *inner.parts, *after))
-        for less in smaller_part(inner):
-            yield replace(part, parts=(*before, less, *after))
+def smaller_fragment(fragment: Fragment) -> Iterator[Fragment]:
+    """The same with one fragment in it left out, taken out of its braces, or made smaller itself."""
+    for at, inner in enumerate(fragment.fragments):
+        before, after = fragment.fragments[:at], fragment.fragments[at + 1 :]
+        yield replace(fragment, fragments=(*before, *after))
+        if inner.fragments and not fragment.between.strip() and "SELECT" not in inner.start:
+            yield replace(fragment, fragments=(*before, *inner.fragments, *after))
+        for less in smaller_fragment(inner):
+            yield replace(fragment, fragments=(*before, less, *after))
 
 
-def braces(parts: Sequence[Part], start: str = "{", end: str = "}") -> Part:
-    return Part(start, tuple(parts), end)
+def braces(fragments: Sequence[Fragment], start: str = "{", end: str = "}") -> Fragment:
+    return Fragment(start, tuple(fragments), end)
 
 
 @dataclass
@@ -69,23 +69,23 @@ class Patterns:
     chosen: list[Triple] = field(default_factory=list)
     fresh: int = 0
 
-    def whole(self) -> tuple[Part, Variables]:
+    def whole(self) -> tuple[Fragment, Variables]:
         """The pattern of the query and the variables that it may bind."""
-        parts, scope = self.group(None, 2)
-        return braces(parts), scope
+        fragments, scope = self.group(None, 2)
+        return braces(fragments), scope
 
-    def group(self, home: Home, depth: int, *, plain: bool = False) -> tuple[list[Part], Variables]:
+    def group(self, home: Home, depth: int, *, plain: bool = False) -> tuple[list[Fragment], Variables]:
         """What stands in a pair of braces. A plain one can stand in EXISTS."""
         first, scope = self.leaf(home, depth, plain=plain)
-        parts = [first]
+        fragments = [first]
         for _ in range(self.dice.choice(([0, 0, 0, 1], [0, 0, 1, 1, 2], [0, 1, 1, 2, 2, 3])[depth])):
-            part, more = self.element(home, depth, scope, plain=plain)
-            parts.append(part)
+            fragment, more = self.element(home, depth, scope, plain=plain)
+            fragments.append(fragment)
             scope = list(dict.fromkeys([*scope, *more]))
-        return parts, scope
+        return fragments, scope
 
-    def element(self, home: Home, depth: int, scope: Variables, *, plain: bool) -> tuple[Part, Variables]:
-        kinds: list[Callable[[Home, int, Variables], tuple[Part, Variables]]] = []
+    def element(self, home: Home, depth: int, scope: Variables, *, plain: bool) -> tuple[Fragment, Variables]:
+        kinds: list[Callable[[Home, int, Variables], tuple[Fragment, Variables]]] = []
         if self.leaves > 0:
             kinds = [self.more, self.more, self.more]
         if self.leaves > 0 and depth and not self.simple:
@@ -107,12 +107,12 @@ class Patterns:
 
     # ---- leaves
 
-    def leaf(self, home: Home, depth: int, *, plain: bool = False) -> tuple[Part, Variables]:
+    def leaf(self, home: Home, depth: int, *, plain: bool = False) -> tuple[Fragment, Variables]:
         """Triple patterns where this home has any; else a block of one that has."""
         if home is None and self.blocks and (not self.matching.get(None) or self.dice.random() < 0.8):
             name = self.dice.choice(self.blocks)
-            parts, scope = self.group(name, max(0, depth - 1), plain=plain)
-            return braces(parts, self.open_block(name)), scope
+            fragments, scope = self.group(name, max(0, depth - 1), plain=plain)
+            return braces(fragments, self.open_block(name)), scope
         if (
             home is None
             and self.dice.random() < 0.25
@@ -124,7 +124,7 @@ class Patterns:
             return self.path(home, plain=plain)
         return self.triple(home)
 
-    def triple(self, home: Home) -> tuple[Part, Variables]:
+    def triple(self, home: Home) -> tuple[Fragment, Variables]:
         """A pattern that a triple of the data matches (unless a variable was put in by chance), and its variables."""
         subject, predicate, object_ = self.example(home)
         slots = [self.slot(subject, 0.85), self.slot(predicate, 0.1), self.slot(object_, 0.75)]
@@ -132,9 +132,9 @@ class Patterns:
             self.measured.append(slots[2])
         if self.dice.random() < 0.04:
             slots[self.dice.choice([0, 2])] = "[]"
-        return Part(" ".join(slots) + " ."), [slot for slot in dict.fromkeys(slots) if slot.startswith("?")]
+        return Fragment(" ".join(slots) + " ."), [slot for slot in dict.fromkeys(slots) if slot.startswith("?")]
 
-    def path(self, home: Home, *, plain: bool) -> tuple[Part, Variables]:
+    def path(self, home: Home, *, plain: bool) -> tuple[Fragment, Variables]:
         subject, predicate, object_ = self.example(home)
         step = predicate if predicate.startswith(":") else ":p0"
         other = self.dice.choice([":p0", ":p1"])
@@ -142,7 +142,7 @@ class Patterns:
         paths += (f"({step}|{other})+", f"({step}/^{other})*", f"({step}|^{other})*", f"{step}/{other}?", f"!^{other}")
         paths = tuple(path for path in paths if not (plain and path.endswith(("*", "?"))))
         ends = [self.slot(subject, 1), self.slot(object_, 1)]
-        return Part(f"{ends[0]} {self.dice.choice(paths)} {ends[1]} ."), list(dict.fromkeys(ends))
+        return Fragment(f"{ends[0]} {self.dice.choice(paths)} {ends[1]} ."), list(dict.fromkeys(ends))
 
     def example(self, home: Home) -> Triple:
         """A triple that shares a resource with those chosen, if one does."""
@@ -160,67 +160,67 @@ class Patterns:
             return self.names.setdefault(term, f"?{chr(ord('a') + len(self.names))}")
         return term
 
-    def graph(self, name: str, depth: int, *, plain: bool) -> tuple[Part, Variables]:
+    def graph(self, name: str, depth: int, *, plain: bool) -> tuple[Fragment, Variables]:
         """`GRAPH :g { }`, or `GRAPH ?g { }`"""
         if self.dice.random() < 0.6:
-            parts, scope = self.group(name, depth, plain=plain)
-            return braces(parts, f"GRAPH {name} {{"), scope
+            fragments, scope = self.group(name, depth, plain=plain)
+            return braces(fragments, f"GRAPH {name} {{"), scope
         self.fresh += 1
         self.leaves -= 1
-        part, scope = self.triple(name)
-        return braces([part], f"GRAPH ?g{self.fresh} {{"), [*scope, f"?g{self.fresh}"]
+        fragment, scope = self.triple(name)
+        return braces([fragment], f"GRAPH ?g{self.fresh} {{"), [*scope, f"?g{self.fresh}"]
 
     # ---- operators; a negative depth is that of a plain group
 
-    def more(self, home: Home, depth: int, scope: Variables) -> tuple[Part, Variables]:
+    def more(self, home: Home, depth: int, scope: Variables) -> tuple[Fragment, Variables]:
         return self.leaf(home, abs(depth), plain=depth < 0)
 
-    def optional(self, home: Home, depth: int, scope: Variables) -> tuple[Part, Variables]:
-        parts, more = self.group(home, abs(depth) - 1, plain=depth < 0)
+    def optional(self, home: Home, depth: int, scope: Variables) -> tuple[Fragment, Variables]:
+        fragments, more = self.group(home, abs(depth) - 1, plain=depth < 0)
         if self.dice.random() < 0.4:
-            parts.append(Part(f"FILTER({condition(self.dice, self.known([*scope, *more]))})"))
-        return braces(parts, "OPTIONAL {"), more
+            fragments.append(Fragment(f"FILTER({condition(self.dice, self.known([*scope, *more]))})"))
+        return braces(fragments, "OPTIONAL {"), more
 
-    def nested(self, home: Home, depth: int, scope: Variables) -> tuple[Part, Variables]:
+    def nested(self, home: Home, depth: int, scope: Variables) -> tuple[Fragment, Variables]:
         """Braces of their own, with a filter that may speak of what they do not bind."""
-        parts, more = self.group(home, abs(depth) - 1, plain=depth < 0)
+        fragments, more = self.group(home, abs(depth) - 1, plain=depth < 0)
         names = [*more, *more, *scope] if self.dice.random() < 0.3 else more
-        return braces([*parts, Part(f"FILTER({condition(self.dice, self.known(names), 1)})")]), more
+        return braces([*fragments, Fragment(f"FILTER({condition(self.dice, self.known(names), 1)})")]), more
 
-    def union(self, home: Home, depth: int, scope: Variables) -> tuple[Part, Variables]:
+    def union(self, home: Home, depth: int, scope: Variables) -> tuple[Fragment, Variables]:
         groups = [self.group(home, abs(depth) - 1, plain=depth < 0) for _ in range(self.dice.choice([2, 2, 3]))]
-        both = tuple(braces(parts) for parts, _ in groups)
-        return Part("{", both, "}", " UNION "), [name for _, names in groups for name in names]
+        both = tuple(braces(fragments) for fragments, _ in groups)
+        return Fragment("{", both, "}", " UNION "), [name for _, names in groups for name in names]
 
-    def minus(self, home: Home, depth: int, scope: Variables) -> tuple[Part, Variables]:
-        parts, _ = self.group(home, depth - 1)
-        return braces(parts, "MINUS {"), []
+    def minus(self, home: Home, depth: int, scope: Variables) -> tuple[Fragment, Variables]:
+        fragments, _ = self.group(home, depth - 1)
+        return braces(fragments, "MINUS {"), []
 
-    def filter(self, home: Home, depth: int, scope: Variables) -> tuple[Part, Variables]:
-        return Part(f"FILTER({condition(self.dice, self.known(scope))})"), []
+    def filter(self, home: Home, depth: int, scope: Variables) -> tuple[Fragment, Variables]:
+        return Fragment(f"FILTER({condition(self.dice, self.known(scope))})"), []
 
-    def exists(self, home: Home, depth: int, scope: Variables) -> tuple[Part, Variables]:
+    def exists(self, home: Home, depth: int, scope: Variables) -> tuple[Fragment, Variables]:
         """Sometimes with a filter that compares with the solution outside; also in another EXISTS."""
-        parts, more = self.group(home, min(1, abs(depth) - 1), plain=True)
+        fragments, more = self.group(home, min(1, abs(depth) - 1), plain=True)
         if self.dice.random() < 0.4:
             compared = condition(self.dice, self.known([*scope, *more]))
-            parts.append(Part(f"FILTER({compared})"))
+            fragments.append(Fragment(f"FILTER({compared})"))
         negated = self.dice.choice(["", "NOT "])
         if self.dice.random() < 0.2:
             test = condition(self.dice, self.known(scope), 1)
-            return braces(parts, f"FILTER({test} {self.dice.choice(['||', '&&'])} {negated}EXISTS {{", "})"), []
-        return braces(parts, f"FILTER {negated}EXISTS {{"), []
+            return braces(fragments, f"FILTER({test} {self.dice.choice(['||', '&&'])} {negated}EXISTS {{", "})"), []
+        return braces(fragments, f"FILTER {negated}EXISTS {{"), []
 
-    def bind(self, home: Home, depth: int, scope: Variables) -> tuple[Part, Variables]:
+    def bind(self, home: Home, depth: int, scope: Variables) -> tuple[Fragment, Variables]:
         new = self.new()
-        return Part(f"BIND({operand(self.dice, self.known(scope))} AS {new})"), [new]
+        return Fragment(f"BIND({operand(self.dice, self.known(scope))} AS {new})"), [new]
 
-    def bind_exists(self, home: Home, depth: int, scope: Variables) -> tuple[Part, Variables]:
+    def bind_exists(self, home: Home, depth: int, scope: Variables) -> tuple[Fragment, Variables]:
         new = self.new()
-        parts, _ = self.group(home, 0, plain=True)
-        return braces(parts, "BIND(EXISTS {", f"}} AS {new})"), [new]
+        fragments, _ = self.group(home, 0, plain=True)
+        return braces(fragments, "BIND(EXISTS {", f"}} AS {new})"), [new]
 
-    def values(self, home: Home, depth: int, scope: Variables) -> tuple[Part, Variables]:
+    def values(self, home: Home, depth: int, scope: Variables) -> tuple[Fragment, Variables]:
         """Mostly of terms that the variables stand for."""
         chosen = self.dice.sample(scope, min(len(scope), self.dice.choice([1, 1, 2]))) or ["?a"]
         terms = {name: term for term, name in self.names.items() if not term.startswith("_:")}
@@ -231,28 +231,31 @@ class Patterns:
                 terms[name] if name in terms and self.dice.random() < 0.6 else self.dice.choice(others)
                 for name in chosen
             ]
-            rows.append(Part(f"({' '.join(cells)})"))
-        return Part(f"VALUES ({' '.join(chosen)}) {{", tuple(rows), "}"), chosen
+            rows.append(Fragment(f"({' '.join(cells)})"))
+        return Fragment(f"VALUES ({' '.join(chosen)}) {{", tuple(rows), "}"), chosen
 
-    def sub_select(self, home: Home, depth: int, scope: Variables) -> tuple[Part, Variables]:
-        parts, inner = self.group(home, depth - 1)
+    def sub_select(self, home: Home, depth: int, scope: Variables) -> tuple[Fragment, Variables]:
+        fragments, inner = self.group(home, depth - 1)
         shown = self.dice.sample(inner, self.dice.randint(min(1, len(inner)), min(2, len(inner))))
         ordered = not any(name.startswith("_:") for name in self.subjects)
         kind = self.dice.random()
         if kind < 0.3 and shown:
-            return self.selected(f"DISTINCT {' '.join(shown)}", parts), shown
+            return self.selected(f"DISTINCT {' '.join(shown)}", fragments), shown
         if kind < 0.5 and shown and ordered:
             tail = f"{total_order(self.dice, shown)} {slice_text(self.dice)}"
-            return self.selected(" ".join(shown), parts, tail.strip()), shown
+            return self.selected(" ".join(shown), fragments, tail.strip()), shown
         keys = shown if self.dice.random() < 0.8 else []
         new = self.new()
         tail = f"GROUP BY {' '.join(keys)}" if keys else ""
         if keys and self.dice.random() < 0.3:
             tail += " HAVING (COUNT(*) > 1)"
-        return self.selected(f"{' '.join(keys)} ({self.aggregate(inner, keys)} AS {new})", parts, tail), [*keys, new]
+        return self.selected(f"{' '.join(keys)} ({self.aggregate(inner, keys)} AS {new})", fragments, tail), [
+            *keys,
+            new,
+        ]
 
-    def selected(self, head: str, parts: Sequence[Part], tail: str = "") -> Part:
-        return braces(parts, f"{{ SELECT {head} {{", f"}} {tail}".rstrip() + " }")
+    def selected(self, head: str, fragments: Sequence[Fragment], tail: str = "") -> Fragment:
+        return braces(fragments, f"{{ SELECT {head} {{", f"}} {tail}".rstrip() + " }")
 
     def aggregate(self, scope: Variables, keys: Variables) -> str:
         """MIN and MAX of numbers only, SAMPLE and GROUP_CONCAT of what is one value in a group: else they choose."""

@@ -10,7 +10,7 @@ from freshet.algebra.expressions import Constant, Expression, Variable
 from freshet.algebra.nodes import Graph, Node, PathPattern, Project, TriplePattern, Values
 from freshet.rdf.terms import Term
 
-Part = TypeVar("Part")
+Tree = TypeVar("Tree")
 
 
 def substituted(node: Node, terms: Mapping[str, Term]) -> Node:
@@ -29,14 +29,14 @@ def substituted(node: Node, terms: Mapping[str, Term]) -> Node:
                 if all(terms.get(variables[at].name, term) == term for at, term in enumerate(row) if term is not None)
             ]
             return Values(tuple(variables[at] for at in kept), tuple(tuple(row[at] for at in kept) for row in fitting))
-    return _parts(node, terms)
+    return _substitute(node, terms)
 
 
-def _parts(part: Part, terms: Mapping[str, Term]) -> Part:
-    if not is_dataclass(part) or isinstance(part, type):
-        return part
-    in_place = isinstance(part, TriplePattern | PathPattern | Graph)  # where a term stands by itself
-    return replace(part, **{place.name: _value(getattr(part, place.name), terms, in_place) for place in fields(part)})
+def _substitute(tree: Tree, terms: Mapping[str, Term]) -> Tree:
+    if not is_dataclass(tree) or isinstance(tree, type):
+        return tree
+    in_place = isinstance(tree, TriplePattern | PathPattern | Graph)  # where a term stands by itself
+    return replace(tree, **{place.name: _value(getattr(tree, place.name), terms, in_place) for place in fields(tree)})
 
 
 def _value(value: object, terms: Mapping[str, Term], in_place: bool) -> object:
@@ -46,4 +46,4 @@ def _value(value: object, terms: Mapping[str, Term], in_place: bool) -> object:
         return tuple(_value(each, terms, in_place) for each in value)
     if isinstance(value, Node):
         return substituted(value, terms)
-    return _parts(value, terms) if isinstance(value, Expression | TriplePattern) or is_dataclass(value) else value
+    return _substitute(value, terms) if isinstance(value, Expression | TriplePattern) or is_dataclass(value) else value

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable
 class SubStreamWatermarks:
     """The watermarks of a stream's sub-streams, in milliseconds. Several threads may use it at once.
 
-    `idle_ms` is how long, by the wall clock, a sub-stream may be silent before it counts no more; None is
-    forever, as it should be where all input is there from the start. One whose input has ended counts no more in any case.
+    `idle_ms` is how long, by the wall clock, a sub-stream may be silent before it is ignored; None is forever, for
+    input that is complete from the start. A sub-stream whose input has ended is always ignored.
     """
 
     def __init__(self, ids: Iterable[str], idle_ms: int | None, *, clock: Callable[[], float] = time.monotonic) -> None:

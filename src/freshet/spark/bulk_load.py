@@ -68,7 +68,7 @@ def warm() -> None:
         path.write_text('_:a <urn:p> "b"@EN <urn:g> .\n<urn:s> <urn:p> "1.5" .\n', encoding="utf-8")
         for block in read_blocks(Stretch(str(path), "w")):
             staged = stage_block(block, folder, "warm")
-            bulk_terms.write_part(0, 0, [staged.name], folder, folder, 63, {})
+            bulk_terms.write_range(0, 0, [staged.name], folder, folder, 63, {})
             cuts = {order: splitters(staged.sample, order, 2) for order in ORDERS}
             bulk_orders.warm(split_block(folder, staged.name, cuts), folder)
 
@@ -108,10 +108,10 @@ class _Load:
         self._write_dictionary(terms)
         counts = Counts(
             triples=int(groups.rows[-1]),
-            terms=sum(part.terms for part in terms),
+            terms=sum(each.terms for each in terms),
             graphs=len(groups.by_graph()),
             groups=groups.graphs.size,
-            heap_bytes=sum(part.heap_bytes for part in terms),
+            heap_bytes=sum(each.heap_bytes for each in terms),
         )
         self._folder.commit(counts)
         return LoadSummary(statements, counts)
@@ -132,18 +132,18 @@ class _Load:
 
         return self._spark.sparkContext.parallelize(work, len(work)).map(task).collect()
 
-    def _sort_terms(self, blocks: list[StagedBlock]) -> tuple[list[StagedBlock], list[bulk_terms.TermPart]]:
+    def _sort_terms(self, blocks: list[StagedBlock]) -> tuple[list[StagedBlock], list[bulk_terms.TermRange]]:
         """Sort the terms; where two have one id, once more after they have been given others."""
-        parts = self._sorted_terms(blocks, {})
-        clashing = {key for part in parts for _, key in part.clashes}
+        found = self._sorted_terms(blocks, {})
+        clashing = {key for each in found for _, key in each.clashes}
         if clashing:
             resolved = resolve(self._spark, blocks, self._staging, clashing, self._options.hash_bits)
             blocks = rewrite_blocks(self._spark, blocks, self._staging, resolved)
-            parts = self._sorted_terms(blocks, resolved)
-            assert not any(part.clashes for part in parts), "every term has an id of its own now"
-        return blocks, parts
+            found = self._sorted_terms(blocks, resolved)
+            assert not any(each.clashes for each in found), "every term has an id of its own now"
+        return blocks, found
 
-    def _sorted_terms(self, blocks: list[StagedBlock], resolved: Mapping[str, int]) -> list[bulk_terms.TermPart]:
+    def _sorted_terms(self, blocks: list[StagedBlock], resolved: Mapping[str, int]) -> list[bulk_terms.TermRange]:
         bits = (self._ranges(sum(block.terms for block in blocks)) - 1).bit_length()
         names = [block.name for block in blocks if block.terms]
         table, hash_bits = self._data / TERMS, self._options.hash_bits
@@ -165,18 +165,18 @@ class _Load:
     def _ranges(self, rows: int) -> int:
         return max(self._spark.sparkContext.defaultParallelism, -(-rows // self._options.rows_a_range))
 
-    def _write_dictionary(self, terms: Sequence[bulk_terms.TermPart]) -> None:
-        numbers = [part.number for part in terms]
-        concatenate([bulk_terms.heap_part(self._staging, number) for number in numbers], self._data / HEAP)
+    def _write_dictionary(self, terms: Sequence[bulk_terms.TermRange]) -> None:
+        numbers = [each.number for each in terms]
+        concatenate([bulk_terms.heap_file(self._staging, number) for number in numbers], self._data / HEAP)
         parts = [
-            (bulk_terms.id_part(self._staging, number), bulk_terms.record_part(self._staging, number))
+            (bulk_terms.id_file(self._staging, number), bulk_terms.record_file(self._staging, number))
             for number in numbers
         ]
-        write_slots(self._data, parts, [part.heap_bytes for part in terms])
+        write_slots(self._data, parts, [each.heap_bytes for each in terms])
 
     def _write_order(self, order: str, groups: Groups, ranges: int) -> tuple[Ids, Ids]:
         """Put the columns of an order together, and make its directory."""
-        for place, part in (("keys", bulk_orders.key_part), ("seconds", bulk_orders.second_part)):
-            parts = [part(self._staging, order, number) for number in range(ranges)]
+        for place, file_of in (("keys", bulk_orders.key_file), ("seconds", bulk_orders.second_file)):
+            parts = [file_of(self._staging, order, number) for number in range(ranges)]
             concatenate(parts, self._data / f"{order}.{place}")
         return write_directory(self._data, order, groups)

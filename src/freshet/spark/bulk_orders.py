@@ -26,7 +26,7 @@ _NAMES = ("graph", "subject", "predicate", "object")
 TABLE = pa.schema([pa.field(name, pa.int64(), nullable=False) for name in _NAMES])
 
 
-class OrderPart(NamedTuple):
+class OrderRange(NamedTuple):
     """A range that has been written: how many rows each group has in it."""
 
     graphs: Ids
@@ -42,12 +42,12 @@ class _Range(NamedTuple):
     blocks: list[tuple[str, int, int]]
 
 
-def key_part(folder: Path, order: str, part: int) -> Path:
-    return folder / f"{order}-keys-{part:05}"
+def key_file(folder: Path, order: str, number: int) -> Path:
+    return folder / f"{order}-keys-{number:05}"
 
 
-def second_part(folder: Path, order: str, part: int) -> Path:
-    return folder / f"{order}-seconds-{part:05}"
+def second_file(folder: Path, order: str, number: int) -> Path:
+    return folder / f"{order}-seconds-{number:05}"
 
 
 def split(spark: SparkSession, blocks: Sequence[StagedBlock], folder: Path, ranges: int) -> list[SplitBlock]:
@@ -71,7 +71,7 @@ def sort_orders(
     work = [_Range(order, number, _slices(blocks, order, number)) for order in ORDERS for number in range(ranges)]
     place, segments = str(folder), str(table)
 
-    def task(one: _Range) -> OrderPart:
+    def task(one: _Range) -> OrderRange:
         return _sort_range(one, Path(place), Path(segments))
 
     found = spark.sparkContext.parallelize(work, len(work)).map(task).collect()
@@ -92,19 +92,19 @@ def _slices(blocks: Sequence[SplitBlock], order: str, number: int) -> list[tuple
     return [(name, int(counts[:number].sum()), int(counts[number])) for name, counts in counted if counts[number]]
 
 
-def _sort_range(one: _Range, folder: Path, table: Path) -> OrderPart:
+def _sort_range(one: _Range, folder: Path, table: Path) -> OrderRange:
     graphs, predicates, keys, seconds = read_range(folder, one.order, one.blocks)
     groups, bounds, keys, seconds = sort_columns(keys, _group_numbers(graphs, predicates), seconds)
     graphs, predicates = _pairs(graphs, predicates, groups)
-    keys.tofile(key_part(folder, one.order, one.number))
-    seconds.tofile(second_part(folder, one.order, one.number))
+    keys.tofile(key_file(folder, one.order, one.number))
+    seconds.tofile(second_file(folder, one.order, one.number))
     counts = np.diff(bounds)
     if one.order == ORDERS[0]:
         columns = (np.repeat(graphs, counts), keys, np.repeat(predicates, counts), seconds)
         segment = pa.table([numbers(column) for column in columns], schema=TABLE)
         dictionaries = ["graph", "predicate"]
         pq.write_table(segment, table / f"{one.number:05}.parquet", compression="zstd", use_dictionary=dictionaries)
-    return OrderPart(graphs, predicates, counts)
+    return OrderRange(graphs, predicates, counts)
 
 
 def _group_numbers(graphs: Ids, predicates: Ids) -> Ids:

@@ -27,8 +27,8 @@ TABLE = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("key", p
 _ID_BITS = 63
 
 
-class TermPart(NamedTuple):
-    """A part of the terms: how many, the bytes of their records, and those (id, key) whose id is not theirs alone."""
+class TermRange(NamedTuple):
+    """The terms of a range of ids: how many, the bytes of their records, and (id, key) of shared ids."""
 
     number: int
     terms: int
@@ -36,16 +36,16 @@ class TermPart(NamedTuple):
     clashes: list[tuple[int, str]]
 
 
-def heap_part(folder: Path, part: int) -> Path:
-    return folder / f"heap-{part:05}"
+def heap_file(folder: Path, number: int) -> Path:
+    return folder / f"heap-{number:05}"
 
 
-def id_part(folder: Path, part: int) -> Path:
-    return folder / f"ids-{part:05}"
+def id_file(folder: Path, number: int) -> Path:
+    return folder / f"ids-{number:05}"
 
 
-def record_part(folder: Path, part: int) -> Path:
-    return folder / f"records-{part:05}"
+def record_file(folder: Path, number: int) -> Path:
+    return folder / f"records-{number:05}"
 
 
 def sort_terms(
@@ -56,21 +56,21 @@ def sort_terms(
     bits: int,
     hash_bits: int,
     resolved: Mapping[str, int],
-) -> list[TermPart]:
+) -> list[TermRange]:
     """Put the terms of all blocks together, in 2 ** `bits` ranges of ids: Parquet segments to `table`, parts of the
     dictionary to `folder`. `resolved` has the ids of terms that have another than their hash."""
     table.mkdir(parents=True, exist_ok=True)
     place, segments, names, known = str(folder), str(table), list(blocks), dict(resolved)
 
-    def task(number: int) -> TermPart:
-        return write_part(number, bits, names, Path(place), Path(segments), hash_bits, known)
+    def task(number: int) -> TermRange:
+        return write_range(number, bits, names, Path(place), Path(segments), hash_bits, known)
 
     return spark.sparkContext.parallelize(range(1 << bits), 1 << bits).map(task).collect()
 
 
-def write_part(
+def write_range(
     number: int, bits: int, names: Sequence[str], folder: Path, table: Path, hash_bits: int, resolved: Mapping[str, int]
-) -> TermPart:
+) -> TermRange:
     """Write the terms whose ids begin with the bits of a number."""
     terms = _range(folder, names, number << (_ID_BITS - bits), (number + 1) << (_ID_BITS - bits))
     same_id, same_key = _same_as_before(terms)
@@ -82,7 +82,7 @@ def write_part(
     kept = kept.cast(TABLE)
     pq.write_table(kept, table / f"{number:05}.parquet", compression="zstd", use_dictionary=False)
     size = _write_records(kept, folder, number)
-    return TermPart(number, kept.num_rows, size, list(zip(*(column.to_pylist() for column in clashes), strict=True)))
+    return TermRange(number, kept.num_rows, size, list(zip(*(column.to_pylist() for column in clashes), strict=True)))
 
 
 def _range(folder: Path, names: Sequence[str], start: int, end: int) -> pa.Table:
@@ -128,13 +128,13 @@ def assign_ids(keys: pa.Array, hash_bits: int, resolved: Mapping[str, int]) -> I
     return ids
 
 
-def _write_records(terms: pa.Table, folder: Path, part: int) -> int:
+def _write_records(terms: pa.Table, folder: Path, number: int) -> int:
     """Write the terms as records of the dictionary; gives the bytes that they take."""
     data, starts, ends = key_ranges(terms.column("key").combine_chunks())
     heap = np.empty(int((ends - starts).sum()) + LENGTH_BYTES * starts.size, np.uint8)
     records = np.empty(starts.size, np.int64)
     write_records(read_only(data), starts, ends, heap, records)
-    heap.tofile(heap_part(folder, part))
-    terms.column("id").to_numpy().tofile(id_part(folder, part))
-    records.tofile(record_part(folder, part))
+    heap.tofile(heap_file(folder, number))
+    terms.column("id").to_numpy().tofile(id_file(folder, number))
+    records.tofile(record_file(folder, number))
     return heap.size

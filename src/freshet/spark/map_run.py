@@ -39,7 +39,7 @@ from freshet.spark import records
 from freshet.spark.functions import FunctionTable
 from freshet.spark.mapping import shapes_of
 from freshet.spark.nquads import LINES, with_lines
-from freshet.spark.output_files import FORMATS, WITH_GRAPHS, parts_in, write_output
+from freshet.spark.output_files import FORMATS, WITH_GRAPHS, part_files, write_output
 from freshet.spark.rejects import remove_map_rejects, write_map_rejects
 from freshet.spark.source_checks import check_sources
 from freshet.spark.sources.columns import Records
@@ -174,7 +174,7 @@ class _Run:
         bad = self._lines(mapping_slice, set(mapping_slice.triples), keep=True).where(F.col(records.REASON).isNotNull())
         kept = F.struct(F.col(records.REASON), F.col(records.FILE), F.col(records.LINE).alias("record"))
         bad.select(F.to_json(kept)).write.text(str(folder))
-        write_map_rejects(parts_in(folder), self._options.rejects / f"{number}.json")
+        write_map_rejects(part_files(folder), self._options.rejects / f"{number}.json")
 
     def _lines(self, mapping_slice: MappingSlice | JoinSlice, chosen: set[Statement], *, keep: bool) -> DataFrame:
         if isinstance(mapping_slice, MappingSlice):

@@ -33,14 +33,14 @@ FORMATS = {
 WITH_GRAPHS = frozenset({"nq", "trig", "jsonld"})
 
 
-def parts_in(folder: Path) -> list[Path]:
+def part_files(folder: Path) -> list[Path]:
     """The files that Spark has written, in the order of its partitions."""
     return sorted(folder.glob("part-*"))
 
 
 def write_output(folders: Iterable[Path], target: Target | None, format_name: str) -> None:
     """Put the lines in all parts of some folders together: in a file, or on standard output where there is none."""
-    parts = [part for folder in folders for part in parts_in(folder)]
+    parts = [part for folder in folders for part in part_files(folder)]
     if target is None:
         _write(parts, sys.stdout.buffer, format_name)
         sys.stdout.buffer.flush()

@@ -15,14 +15,14 @@ _AS_IN_IRIS = (("+", "%20"), ("*", "%2A"), ("%7E", "~"))
 
 # In SQL and not with F.transform, which gives its variable a new name in every call: the name gets into the
 # generated code, and Spark would compile the same code again for each stream that is started.
-def _in_sql(encoded: str) -> str:
+def _percent_encode_sql(encoded: str) -> str:
     for form, iri in _AS_IN_IRIS:
         encoded = f"replace({encoded}, '{form}', '{iri}')"
     return encoded
 
 
 _BY_CHARACTER = f"""array_join(transform(split({{0}}, ''), c -> if(octet_length(c) > 1, c,
-  {_in_sql("url_encode(c)")})), '')"""
+  {_percent_encode_sql("url_encode(c)")})), '')"""
 
 
 def percent_encoded(column: str) -> Column:

@@ -13,7 +13,7 @@ def merge_patterns(node: Node) -> Node:
     """`Join(BGP(s), BGP(t)) -> BGP(s + t)`, and `Join(Graph(g, P), Graph(g, Q)) -> Graph(g, Join(P, Q))`.
 
     A basic graph pattern has each of its solutions once, so the join has each once too, and a triple pattern that
-    stands in both adds nothing. Join is commutative and associative over bags: what stands between two parts of a
+    stands in both adds nothing. Join is commutative and associative over bags: what stands between two operands of a
     chain does not matter. Windows of one name have one content at a time, and merge as graphs do, also where the name
     is a variable: the join makes both sides agree on it.
 
@@ -26,47 +26,47 @@ def merge_patterns(node: Node) -> Node:
     """
     if not isinstance(node, Join) or not isinstance(node.right, Join | BGP | Graph | Window):
         return node
-    parts = join_operands(node)
-    merged = merge_parts(parts)
-    return node if len(merged) == len(parts) else join_parts(merged)
+    operands = join_operands(node)
+    merged = merge_operands(operands)
+    return node if len(merged) == len(operands) else join_all(merged)
 
 
-def merge_parts(parts: list[Node]) -> list[Node]:
-    """The parts of a chain of joins, each merged into the first that it goes with."""
+def merge_operands(operands: list[Node]) -> list[Node]:
+    """The operands of a chain of joins, each merged into the first that it goes with."""
     merged: list[Node] = []
-    for part in parts:
+    for operand in operands:
         for place, earlier in enumerate(merged):
-            if (both := _merge(earlier, part)) is not None:
+            if (both := _merge(earlier, operand)) is not None:
                 merged[place] = both
                 break
         else:
-            merged.append(part)
+            merged.append(operand)
     return merged
 
 
 def join_operands(node: Node) -> list[Node]:
-    """The parts of a chain of joins, from left to right."""
-    parts: list[Node] = []
+    """The operands of a chain of joins, from left to right."""
+    operands: list[Node] = []
     waiting = [node]
     while waiting:
         each = waiting.pop()
         if isinstance(each, Join):
             waiting += (each.right, each.left)
         else:
-            parts.append(each)
-    return parts
+            operands.append(each)
+    return operands
 
 
-def join_parts(parts: list[Node]) -> Node:
-    """A chain of joins of at least one part; a very long one as a tree that can still be walked."""
-    if len(parts) <= LONGEST_CHAIN:
-        return reduce(Join, parts)
-    middle = len(parts) // 2
-    return Join(join_parts(parts[:middle]), join_parts(parts[middle:]))
+def join_all(operands: list[Node]) -> Node:
+    """A chain of joins of at least one operand; a very long one as a tree that can still be walked."""
+    if len(operands) <= LONGEST_CHAIN:
+        return reduce(Join, operands)
+    middle = len(operands) // 2
+    return Join(join_all(operands[:middle]), join_all(operands[middle:]))
 
 
-def _merge(earlier: Node, part: Node) -> Node | None:
-    match earlier, part:
+def _merge(earlier: Node, operand: Node) -> Node | None:
+    match earlier, operand:
         case BGP(some), BGP(more):
             return BGP(tuple(dict.fromkeys(some + more)))
         case (Graph(name, left), Graph(other, right)) if name == other:

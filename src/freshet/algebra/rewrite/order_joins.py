@@ -21,7 +21,7 @@ from freshet.algebra.nodes import (
     Union,
     Values,
 )
-from freshet.algebra.rewrite.merge_patterns import LONGEST_CHAIN, join_operands, join_parts
+from freshet.algebra.rewrite.merge_patterns import LONGEST_CHAIN, join_all, join_operands
 from freshet.algebra.rewrite.walk import with_children
 from freshet.algebra.scope import variables_in_scope
 from freshet.algebra.statistics import Place, Statistics
@@ -29,7 +29,7 @@ from freshet.algebra.statistics import Place, Statistics
 _PLACES: tuple[Place, Place, Place] = ("subject", "predicate", "object")
 _FILTERED = 0.3  # what a condition lets through, for lack of better knowledge
 _MOST_COMPARED = 100
-_SHARED = 100.0  # by how much a variable that is bound already narrows a part
+_SHARED = 100.0  # by how much a variable that is bound already narrows an operand
 _PATH = 10.0  # how many more pairs a path joins than a triple
 
 
@@ -37,8 +37,8 @@ def order_joins(node: Node, statistics: Statistics) -> Node:
     """`Join(P, Q) -> Join(Q, P)` where Q has fewer solutions, for whole chains of joins and for the triples of a BGP.
 
     Join is commutative and associative over bags, and a basic graph pattern is a set, so every order means the same.
-    Greedy: the part with the fewest solutions first, and then always the one with the fewest for each solution so far,
-    where a part that shares no variable comes only when no other is left.
+    Greedy: the operand with the fewest solutions first, and then always the one with the fewest for each solution,
+    where an operand that shares no variable comes only when no other is left.
 
     >>> from freshet.algebra.statistics import BoundPlaces
     >>> from freshet.rdf.terms import Iri
@@ -51,13 +51,13 @@ def order_joins(node: Node, statistics: Statistics) -> Node:
         return _order_triples(node, statistics)
     if not isinstance(node, Join):
         return with_children(node, lambda child: order_joins(child, statistics))
-    parts = [order_joins(part, statistics) for part in join_operands(node)]
-    if len(parts) > LONGEST_CHAIN:
-        return join_parts(parts)
-    scopes = [set(variables_in_scope(part)) for part in parts]
-    counts = [_solutions(part, statistics) for part in parts]
+    operands = [order_joins(operand, statistics) for operand in join_operands(node)]
+    if len(operands) > LONGEST_CHAIN:
+        return join_all(operands)
+    scopes = [set(variables_in_scope(operand)) for operand in operands]
+    counts = [_solutions(operand, statistics) for operand in operands]
     order = _greedy(scopes, lambda place, bound: counts[place] / _SHARED ** len(scopes[place] & bound))
-    return join_parts([parts[place] for place in order])
+    return join_all([operands[place] for place in order])
 
 
 def _order_triples(node: BGP, statistics: Statistics) -> BGP:
@@ -74,7 +74,7 @@ def _order_triples(node: BGP, statistics: Statistics) -> BGP:
 
 
 def _greedy(scopes: Sequence[set[Variable]], estimate: Callable[[int, set[Variable]], float]) -> list[int]:
-    """An order of the parts with these variables; of very many, only by how rare each is by itself."""
+    """An order of the operands with these variables; of very many, only by how rare each is by itself."""
     if len(scopes) > _MOST_COMPARED:
         return sorted(range(len(scopes)), key=lambda place: estimate(place, set()))
     left = list(range(len(scopes)))
