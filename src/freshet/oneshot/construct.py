@@ -30,7 +30,7 @@ def construct(template: tuple[TriplePattern, ...], table: Table, dictionary: Dic
         )
         good = (objects != 0) & _are(predicates, dictionary, IRI) & _are(subjects, dictionary, IRI, BLANK_NODE)
         parts.append([column[good] for column in (subjects, predicates, objects)])
-    return graph_answer(*(np.concatenate([np.empty(0, np.int64), *columns]) for columns in _transpose(parts)))
+    return graph_answer(*(np.concatenate([np.empty(0, np.int64), *columns]) for columns in _transposed(parts)))
 
 
 def graph_answer(subjects: Ids, predicates: Ids, objects: Ids) -> GraphAnswer:
@@ -39,7 +39,7 @@ def graph_answer(subjects: Ids, predicates: Ids, objects: Ids) -> GraphAnswer:
     return GraphAnswer(distinct["s"], distinct["p"], distinct["o"])
 
 
-def _transpose(parts: list[list[Ids]]) -> list[list[Ids]]:
+def _transposed(parts: list[list[Ids]]) -> list[list[Ids]]:
     return [[part[at] for part in parts] for at in range(3)]
 
 

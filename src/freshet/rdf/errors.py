@@ -6,7 +6,7 @@ from __future__ import annotations
 class FreshetError(Exception):
     """Something the user can mend.
 
-    `str()` is one line: `file:line:column: message`, with as much of the place as is known, and the hint in brackets.
+    `str()` is one line: `file:line:column: message`, with whatever of the place is known, and the hint in brackets.
     Lines and columns count from 1. `excerpt` is the line at fault with a caret below the place, where it is a query's.
     """
 

@@ -60,7 +60,7 @@ class Freshness:
 class Report:
     """What one evaluation of a registered query puts out (R2S): the rows as in `Solutions`, or a graph (CONSTRUCT).
 
-    Immutable: several callers may hold it.
+    Nobody changes one: several may have it.
     """
 
     query: str

@@ -80,12 +80,12 @@ class Session:
         stored: StoredDataset | None = None,
         window_bytes: int | None = None,
     ) -> None:
-        """`on_failure` is called for each query that fails, with its reason; what it raises is a warning.
+        """`on_failure` hears of each query that fails, with its reason; what it raises is a warning.
 
         `services` are the hosts that SERVICE may ask (`example.org`, `localhost:3030`), none if not given.
 
         With a `checkpoint` folder, everything but one-shot queries outlives the process (docs/recovery.md): what is
-        in the folder is taken up, and every change of the session is on the disk when its call returns. Where `sync`
+        in the folder is taken up, and whatever changes the session is on the disk when the call returns. Where `sync`
         is false only a loss of power loses anything, the last calls at most.
 
         Windows of registered queries may hold `window_bytes` in all (docs/windows.md), half of the machine's memory if
@@ -200,13 +200,13 @@ class Session:
 
         It is evaluated whenever one of its windows moves, or every so often (`every_ms`, COMPUTED EVERY). Moments that
         do not satisfy all conditions in `report` (`change`: an element came or went, `non-empty`: some window holds
-        anything, `close`: none) are skipped. A query that fails, or that takes longer than `limit_seconds` over
+        anything, `close`: none) are passed over. A query that fails, or that takes longer than `limit_seconds` over
         one step, is removed and added to `failures`. So is one whose callback raises; the others go on. Callbacks may
         register and unregister queries, this one too.
 
         A query with SERVICE keeps local views of the remote data, and refreshes what matters most so that an evaluation
         takes no longer than `latency_ms`; where an `accuracy` is given, no more than that needs. Its reports come from
-        its own thread, and say how fresh they are.
+        a thread of its own, and say how fresh they are.
         """
         query = parse_query(text, file=file, dialect=dialect)
         chosen = query.name or name or f"query{len(self.engine.names) + 1}"
@@ -292,7 +292,7 @@ class Session:
         return self._durable is not None and self._durable.make_checkpoint()
 
     def close(self) -> None:
-        """Ask no endpoint any more, end the threads of queries with SERVICE, and release the checkpoint folder.
+        """Ask no endpoint any more, end the threads of queries with SERVICE, and let go of the checkpoint folder.
 
         Reports that were taken count as received.
         """
