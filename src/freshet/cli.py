@@ -204,7 +204,7 @@ def replay(
 ) -> None:
     """Run continuous queries over recorded streams, in event time, without Spark."""
     from freshet.results.report import Report
-    from freshet.runtime.display import show_passed_over, show_report
+    from freshet.runtime.display import show_dropped, show_report
     from freshet.runtime.replay import replay as replay_streams
     from freshet.runtime.session import Session
 
@@ -238,7 +238,7 @@ def replay(
         for iri, state in session.engine.streams.items():
             if state.late:
                 print(f"freshet: dropped {show_count(state.late, 'late element')} of <{iri}>", file=sys.stderr)
-            for line in show_passed_over(state):
+            for line in show_dropped(state):
                 print(f"freshet: {line}", file=sys.stderr)
         for failure in session.failures:
             print(f"freshet: {failure}", file=sys.stderr)

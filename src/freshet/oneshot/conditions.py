@@ -15,7 +15,7 @@ from freshet.algebra.nodes import Node
 from freshet.expressions import evaluate as expressions
 from freshet.expressions.context import Context
 from freshet.oneshot.dataset import Ids
-from freshet.oneshot.endpoint_rows import without_passed_over
+from freshet.oneshot.endpoint_rows import skip_unbound_services
 from freshet.oneshot.evaluate import evaluate
 from freshet.oneshot.joining import have_compatible
 from freshet.oneshot.scope import Scope
@@ -54,7 +54,7 @@ def exists(scope: Scope, expression: Exists, columns: Mapping[str, Ids], count: 
     for rows in _rows_by_bound(outer):
         some = outer.take(rows).bound_columns()
         numbers, firsts = number_groups(some, tuple(some.columns))
-        pattern = without_passed_over(expression.pattern, outer.columns.keys() - some.columns.keys())
+        pattern = skip_unbound_services(expression.pattern, outer.columns.keys() - some.columns.keys())
         result[rows] = _have_solutions(some.take(firsts), pattern, scope)[numbers]
     return result
 

@@ -17,7 +17,7 @@ from freshet.rdf.errors import InputError
 def without_endpoint(node: Node, table: Table) -> tuple[Table, Table | None]:
     """The rows that a pattern is evaluated for, and those that leave the endpoint of a SERVICE unbound.
 
-    SILENT passes over such an endpoint: it has the solution that binds nothing, so that these rows stay as they are.
+    SILENT skips such an endpoint: it has the solution that binds nothing, so that these rows stay as they are.
     """
     service = _inner(node)
     if not isinstance(service, Service) or not isinstance(service.endpoint, Variable):
@@ -26,7 +26,7 @@ def without_endpoint(node: Node, table: Table) -> tuple[Table, Table | None]:
     if name not in table.columns or table.columns[name].all():
         return table, None
     if not service.silent:
-        hint = "SERVICE SILENT passes over them"
+        hint = "SERVICE SILENT skips them"
         raise InputError(f"some solutions leave {service.endpoint}, the endpoint of SERVICE, unbound", hint=hint)
     bound = table.columns[name] != 0
     return table.where(bound), table.where(~bound)
@@ -37,8 +37,8 @@ def join_with_empty(node: Node, table: Table, scope: Scope) -> Table:
     return join(table, evaluate(_empty_services(node), scope.with_hint(None)), scope.deadline)
 
 
-def without_passed_over(node: Node, names: Collection[str]) -> Node:
-    """A pattern for solutions that leave these variables unbound: where SILENT passes over an endpoint that is one of
+def skip_unbound_services(node: Node, names: Collection[str]) -> Node:
+    """A pattern for solutions that leave these variables unbound: where SILENT skips an endpoint that is one of
     them, the filters in which the SERVICE stands, with the solution that binds nothing.
     """
     match _inner(node):

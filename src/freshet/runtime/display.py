@@ -53,7 +53,7 @@ def show_bytes(count: int) -> str:
     return f"{count / (1 << 10 * power):.1f} {' KMGT'[power]}iB"
 
 
-def show_passed_over(state: StreamState) -> Iterator[str]:
+def show_dropped(state: StreamState) -> Iterator[str]:
     """What windows over the time of a predicate did not get of a stream."""
     for predicate, counts in state.derived.items():
         if counts.late:

@@ -311,7 +311,7 @@ class Ingest:
         sinks = self._sinks.get(report.query, [])
         if self._were_delivered or (self._checkpoint is not None and self._checkpoint.was_delivered(report.query)):
             for sink in sinks:
-                sink.pass_over(report)
+                sink.skip(report)
             return
         for sink in sinks:
             sink.deliver(report)

@@ -53,7 +53,7 @@ class KafkaSink:
             value = report_json(report, self._dictionary).rstrip(b"\n")
             self._writer.write(self._run, self._query, place, value)
 
-    def pass_over(self, report: Report) -> None:
+    def skip(self, report: Report) -> None:
         self._place(report)
 
     def _place(self, report: Report) -> Place:

@@ -19,7 +19,7 @@ from freshet.rml.join_counts import JoinCounts
 from freshet.rml.mapping_slices import JoinSlice, join_name
 from freshet.rml.sources import KafkaSource
 from freshet.runtime.checkpoint import Checkpoint, needs_everything
-from freshet.runtime.display import show_freshness, show_passed_over
+from freshet.runtime.display import show_dropped, show_freshness
 from freshet.runtime.ingest import Ingest, shown_rows
 from freshet.runtime.intake import StreamIntake
 from freshet.runtime.join_notes import JoinNotes
@@ -57,7 +57,7 @@ def run_pipeline(path: Path, *, until_done: bool) -> bool:
         with stop_signals() as stopped, view:
             run.wait(stopped)
     for state in run.session.engine.streams.values():
-        for line in show_passed_over(state):
+        for line in show_dropped(state):
             view.note(line)
     view.note(summary(metrics))
     return not run.session.failures
@@ -328,7 +328,7 @@ class ViewSink:
             report.query, report.time_ms, shown.variables, len(shown.rows), rows, show_freshness(report.freshness)
         )
 
-    def pass_over(self, report: Report) -> None:
+    def skip(self, report: Report) -> None:
         """It was shown before the restart."""
 
     def flush(self) -> None:

@@ -20,14 +20,14 @@ class Sink(Protocol):
     """Takes the reports of one query, in order of time."""
 
     def deliver(self, report: Report) -> None: ...
-    def pass_over(self, report: Report) -> None:
-        """A report that was delivered before a restart comes again."""
+    def skip(self, report: Report) -> None:
+        """Skip a report that was delivered before a restart."""
 
     def flush(self) -> None:
         """Reports so far can be seen."""
 
     def sync(self) -> None:
-        """Reports so far stay, whatever happens."""
+        """Reports so far are durable."""
 
     def close(self) -> None: ...
 
@@ -35,8 +35,8 @@ class Sink(Protocol):
 class FileSink:
     """Reports as NDJSON, a file a run: part-00000.ndjson, part-00001.ndjson, ...
 
-    A run that goes on from a checkpoint goes on in the last file. What is in that file already is not written again, so
-    each report is there once; a line that a kill cut short is taken off first.
+    A run that resumes from a checkpoint appends to the last file. Reports that the file has already are not written
+    again, so each is there once; an incomplete last line is removed first.
     """
 
     def __init__(self, folder: Path, dictionary: Dictionary, *, resume: bool) -> None:
@@ -59,7 +59,7 @@ class FileSink:
             self._file.write(report_json(report, self._dictionary))
             self._unsynced = True
 
-    def pass_over(self, report: Report) -> None:
+    def skip(self, report: Report) -> None:
         self._is_there(report.time_ms)
 
     def _is_there(self, time_ms: int) -> bool:

@@ -26,7 +26,7 @@ class TimesSink:
     def deliver(self, report: Report) -> None:
         self.times.append(report.time_ms)
 
-    def pass_over(self, report: Report) -> None:
+    def skip(self, report: Report) -> None:
         """It was delivered before."""
 
     def flush(self) -> None:

@@ -44,7 +44,7 @@ class ListSink:
     def __init__(self, reports: list[Report]) -> None:
         self.deliver = reports.append
 
-    def pass_over(self, report: Report) -> None:
+    def skip(self, report: Report) -> None:
         raise AssertionError("nothing was delivered before")
 
     def flush(self) -> None:

@@ -53,7 +53,7 @@ def test_a_run_that_goes_on_writes_what_is_not_there():
     sink.close()
     again = KafkaSink(TopicToWrite("b", "t"), "q", session.dictionary, run="r", resume=True)
     again.open(topic)
-    again.pass_over(first)
+    again.skip(first)
     for report in (second, second, second, third):
         again.deliver(report)
     again.close()

@@ -45,7 +45,7 @@ def test_a_run_that_goes_on_writes_nothing_twice(tmp_path: Path, given: int, cut
     again = FileSink(tmp_path, DICTIONARY, resume=True)
     passed = min(passed, given - bool(cut))
     for made in MADE[: max(0, passed)]:
-        again.pass_over(made)
+        again.skip(made)
     for made in MADE[max(0, passed) :]:
         again.deliver(made)
     again.close()

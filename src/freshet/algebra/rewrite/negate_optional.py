@@ -31,7 +31,7 @@ def negate_optional(node: Node) -> Node:
     It holds where Q binds ?x in every solution and P in none: then ?x is unbound exactly for the solutions of P that
     are compatible with no solution of Q under c, and each of them comes out as often as P has it.
 
-    Minus says the same where P and Q both bind some variable in every solution, because it passes over pairs that
+    Minus says the same where P and Q both bind some variable in every solution, because it skips pairs that
     have no variable in common; and where c sees in a solution of Q alone what it saw in both together. Otherwise
     NOT EXISTS says the same, where to put a solution of P into Q means what it means to join with it: Q is made of
     triples, paths that are not of length zero, GRAPH, WINDOW, Join, Union, and filters over what they bind. Where

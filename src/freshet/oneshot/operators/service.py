@@ -70,7 +70,7 @@ def _ask(node: Service, endpoint: str, query: ServiceQuery, hint: Table | None, 
     except ServiceError as error:
         if not node.silent:
             raise
-        _log.warning("SERVICE SILENT passes over a failure: %s", error.message)
+        _log.warning("SERVICE SILENT ignores a failure: %s", error.message)
         return UNIT
     return Table(found.ids, found.count)
 
