@@ -1,4 +1,4 @@
-"""What was learnt of the entries of local views. It outlives them, so that a query that comes again knows it."""
+"""What was learnt of the entries of local views. It outlives them, so that a query registered again can use it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 @dataclass(slots=True, eq=False)
 class Learnt:
-    """How often entries change and are needed, with their keys. A term that comes again has the id that it had."""
+    """How often entries change and are needed, with their keys. A term that is added again has the id that it had."""
 
     key_rows: Ids
     ranker: ExpectedGain

@@ -383,7 +383,7 @@ def _columns_of_nothing(names: Sequence[str]) -> Columns:
 
 
 def wait_until(waiting: Sequence[Future[Table]], end: float | None) -> None:
-    """Until all have come, or the clock (`monotonic`) has come so far."""
+    """Wait until all are done, or until a time of the clock (`monotonic`)."""
     wait(waiting, None if end is None else max(0.0, end - monotonic()))
 
 

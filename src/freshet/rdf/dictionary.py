@@ -222,7 +222,7 @@ class Dictionary:
         return large_strings(data, offsets, wanted != ids.UNBOUND)
 
     def sweep(self, held: Iterable[Ids]) -> int:
-        """Drop all terms whose ids are not in the arrays; says how many. A term that comes again gets its id again.
+        """Drop all terms whose ids are not in the arrays; says how many. A term that is added again gets its id again.
 
         Nothing is dropped while there are pins.
         """

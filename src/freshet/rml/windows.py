@@ -37,7 +37,7 @@ class JoinWindow:
     # A key without records for this long is forgotten; the longest that a window by count waits.
     idle_ms: int = 10_000
     policy: str | None = None  # MODULE:NAME of a sizing policy in place of algorithm 1
-    # How far a side may get ahead of one that brings nothing until it waits for it no more; None: `silent_limit_ms`.
+    # How far a side may get ahead of one that brings nothing until it stops waiting for it; None: `silent_limit_ms`.
     silent_ms: int | None = None
     # How many records may wait in all; of more the oldest are given up, and counted.
     most_waiting: int = 1_000_000

@@ -1,4 +1,4 @@
-"""Checkpoints: a journal of what happened, and in the background, from time to time, what it amounts to.
+"""Checkpoints: a journal of changes, and snapshots of the state, made from time to time in the background.
 
 Every change is an entry of the journal before it is acted on. A checkpoint is made for an entry that no window needs
 anything before (the *cut*): the triples that streams left in the graph since the checkpoint before go to a new segment,
@@ -195,7 +195,7 @@ class Checkpoint:
         return query in self._passed and self._engine.moment(query) <= self._passed[query]
 
     def is_gone(self, query: str) -> None:
-        """A query is no more; another one of this name has nothing delivered yet."""
+        """Forget a query; another one of this name has nothing delivered yet."""
         self._passed.pop(query, None)
 
     def run(self) -> None:

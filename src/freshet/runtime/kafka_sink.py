@@ -1,7 +1,7 @@
 """Reports as messages of a Kafka topic, each there once, also after a restart.
 
 A message says whose it is and which: its key is the query, its headers have the run (one name for all runs of a
-checkpoint), the query, the time of the report and its number among those of that time. A run that goes on looks for the
+checkpoint), the query, the time of the report and its number among those of that time. A resumed run looks for the
 newest message of its name and query, and writes only what comes after it.
 """
 

@@ -1,4 +1,4 @@
-"""A name for all runs that go on from one checkpoint, so that their output can be distinguished from that of others."""
+"""A name for all runs that continue one checkpoint, so that their output can be distinguished from that of others."""
 
 from __future__ import annotations
 

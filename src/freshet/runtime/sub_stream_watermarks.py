@@ -43,12 +43,12 @@ class SubStreamWatermarks:
             self._on_the_way[sub_stream_id] -= 1
 
     def advance(self, sub_stream_id: str, watermark_ms: int) -> None:
-        """The records of a sub-stream have come so far."""
+        """Advance the watermark of a sub-stream; it never goes back."""
         with self._lock:
             self._marks[sub_stream_id] = max(watermark_ms, self._marks.get(sub_stream_id, watermark_ms))
 
     def mark(self, sub_stream_id: str) -> int | None:
-        """How far the records of a sub-stream have come; None before the first."""
+        """The watermark of a sub-stream; None before its first record."""
         with self._lock:
             return self._marks.get(sub_stream_id)
 
@@ -67,12 +67,12 @@ class SubStreamWatermarks:
             self._silent.pop(sub_stream_id, None)
 
     def note_ended(self, sub_stream_id: str) -> None:
-        """Nothing more comes of a sub-stream than what is on its way."""
+        """A sub-stream has ended; only what is on its way is still to come."""
         with self._lock:
             self._ended.add(sub_stream_id)
 
     def level(self) -> int | None:
-        """How far the stream has come; None while a sub-stream that is awaited has sent nothing yet."""
+        """The watermark of the stream; None while a sub-stream that counts has sent nothing yet."""
         with self._lock:
             awaited = [sub_stream_id for sub_stream_id in self._ids if self._is_awaited(sub_stream_id)]
             if not awaited:

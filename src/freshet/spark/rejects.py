@@ -23,7 +23,7 @@ _BLOCK = 16 << 20
 
 
 def write_rejects(rejected: pa.Table, target: Path) -> None:
-    """Write the rejected records of a batch. A batch that comes again writes over what it wrote before."""
+    """Write the rejected records of a batch. A batch that is repeated overwrites its rejects."""
     if len(rejected) == 0:
         return
     places = _Places()

@@ -111,7 +111,7 @@ class EncodedStream:
         until_done: bool,
         lasting: bool = True,
     ) -> RunningStream:
-        """Read what comes, and hand over each micro-batch. `lasting` says that another run may go on with it."""
+        """Read the sources, and hand over each micro-batch. `lasting`: another run may continue it."""
         inputs = list(zip(self.spec.inputs, self._readings(spark, checkpoint, lasting), strict=True))
 
         def trouble() -> str:

@@ -44,7 +44,7 @@ class IndexedBatches(NamedTuple):
     repeated: tuple[Repeated, ...]
 
     def chosen(self, which: NDArray[np.bool_], repeated: Iterable[Repeated]) -> IndexedBatches:
-        """Some of the batches, and of what came again."""
+        """Some of the batches, and of repeated triples."""
         return self._replace(batches=self.batches[which], repeated=tuple(repeated))
 
 
@@ -115,7 +115,7 @@ class StreamIndex:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the batches that are there, and of triples that came again."""
+        """Bytes of the batches that are there, and of repeated triples."""
         batches, slots, runs, repeated = self._indexed
         used = 2 * int(batches[:, SIZE].sum()) * slots.itemsize + int(batches[:, RUNS].sum()) * runs.itemsize
         return used + batches.nbytes + sum(each.nbytes for each in repeated)

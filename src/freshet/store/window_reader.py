@@ -15,7 +15,7 @@ from freshet.store.triple_index import TripleIndex
 class WindowReader:
     """The set of triples with a time from from_ms to before to_ms, as one-shot evaluation reads graphs.
 
-    `others` are elements of the window that have no row of its batches: timing data, and triples that came again.
+    `others` are elements of the window that have no row of its batches: timing data, and repeated triples.
     """
 
     def __init__(
