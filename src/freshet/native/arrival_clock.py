@@ -16,6 +16,7 @@ from freshet.native.plan import Plan
 from freshet.native.r2s.bags import dealt_out
 from freshet.native.reads import reads_stored
 from freshet.native.timing import Counted
+from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.terms import Iri
 from freshet.rdf.triples import DEFAULT_GRAPH
@@ -38,6 +39,7 @@ class ArrivalClock:
         on_member_failure: Callable[[str, Exception], None],
         *,
         shared: bool,
+        dictionary: Dictionary,
     ) -> None:
         self.name = name
         self.plan = plan
@@ -48,7 +50,7 @@ class ArrivalClock:
         self._query = query
         self._on_failure = on_failure
         self._shared = shared
-        self._members = Members(on_member_failure)
+        self._members = Members(on_member_failure, dictionary)
 
     stored_leaves: tuple[()] = ()  # rows of the stored graph stand among those of windows, and are not counted
 

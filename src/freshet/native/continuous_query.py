@@ -64,12 +64,12 @@ class ContinuousQuery:
             return None
         plan = self.plan
         if plan.template is None:
-            return Report(self.name, time_ms, plan.output, plan.variables, rows, None, freshness)
+            return Report(self.name, time_ms, plan.output, plan.variables, rows, None, freshness, self._dictionary)
         table = Table({name: rows[:, at] for at, name in enumerate(plan.variables)}, len(rows))
         graph = construct(plan.template, table, self._dictionary)
         if len(graph.subjects) == 0:
             return None
-        return Report(self.name, time_ms, plan.output, plan.variables, rows, graph, freshness)
+        return Report(self.name, time_ms, plan.output, plan.variables, rows, graph, freshness, self._dictionary)
 
     def _is_empty(self) -> bool:
         """Whether it has windows and nothing is in any of them."""

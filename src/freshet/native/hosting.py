@@ -94,7 +94,16 @@ class Hosting:
         root = builder.build(plan.root, frozenset(plan.variables))
         windows = [clock.window(window) for window in plan.windows]
         return SharedQuery(
-            name, plan, windows, leaves.given, root, parameters, clock.stored_matches, keep, self._on_member_failure
+            name,
+            plan,
+            windows,
+            leaves.given,
+            root,
+            parameters,
+            clock.stored_matches,
+            keep,
+            self._on_member_failure,
+            self._dictionary,
         )
 
     def arrivals(self, name: str, plan: Plan, streams: Iterable[str], *, shared: bool) -> ArrivalClock | None:
@@ -104,7 +113,16 @@ class Hosting:
             return None
         query = ArrivalQuery(*asked, self._dictionary)
         query.stored(self._graphs.elements())
-        return ArrivalClock(name, plan, streams, query, self._on_failure, self._on_member_failure, shared=shared)
+        return ArrivalClock(
+            name,
+            plan,
+            streams,
+            query,
+            self._on_failure,
+            self._on_member_failure,
+            shared=shared,
+            dictionary=self._dictionary,
+        )
 
 
 class _Leaves:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from freshet.algebra.nodes import StreamOperator
 from freshet.native.failures import warn_gone
 from freshet.native.one_way_index import Ids
+from freshet.rdf.dictionary import Dictionary
 from freshet.results.report import Report
 
 OnReport = Callable[[Report], None]
@@ -20,8 +21,9 @@ class Members:
     are elements, so that gaps do not add up.
     """
 
-    def __init__(self, on_failure: Callable[[str, Exception], None]) -> None:
+    def __init__(self, on_failure: Callable[[str, Exception], None], dictionary: Dictionary | None = None) -> None:
         self._on_failure = on_failure
+        self._dictionary = dictionary
         self._numbers: dict[str, int] = {}
         self._names = [""]
         self._takers: list[OnReport | None] = [None]  # None for those who have gone
@@ -50,14 +52,14 @@ class Members:
         self, parts: Iterable[tuple[int, Ids]], time_ms: int, output: StreamOperator, variables: tuple[str, ...]
     ) -> None:
         """Report rows to the queries with these numbers, as far as they are here; they may go meanwhile."""
-        names, takers = self._names, self._takers
+        names, takers, dictionary = self._names, self._takers, self._dictionary
         for number, rows in parts:
             on_report = takers[number]
             if on_report is None:
                 continue
             name = names[number]
             try:
-                on_report(Report(name, time_ms, output, variables, rows))
+                on_report(Report(name, time_ms, output, variables, rows, None, None, dictionary))
             except BrokenPipeError:  # nobody reads anything any more
                 raise
             except Exception as error:  # whoever takes one query's reports must not stop the others

@@ -14,6 +14,7 @@ from freshet.native.r2s.bags import dealt_out
 from freshet.native.r2s.put_out import put_out_of
 from freshet.native.s2r.content import WindowContent
 from freshet.native.stored_leaf import StoredLeaf
+from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.results.report import Report
 
@@ -32,6 +33,7 @@ class SharedQuery:
         stored: Callable[[LeafBuffer | StoredLeaf, int, int], Elements | None],
         keep: Callable[[Ids], None],
         on_failure: Callable[[str, Exception], None],
+        dictionary: Dictionary,
     ) -> None:
         """`stored` gives what has a term at a place in the stored graph of a leaf, None for leaves of windows.
 
@@ -44,7 +46,7 @@ class SharedQuery:
         self._parameters = parameters
         self._stored = stored
         self._keep = keep
-        self._members = Members(on_failure)
+        self._members = Members(on_failure, dictionary)
         self._r2s = put_out_of(root, plan)
 
     def __len__(self) -> int:

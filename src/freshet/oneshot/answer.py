@@ -72,7 +72,7 @@ def answer(
         return construct(query.template, table, dictionary)
     if query.form is QueryForm.DESCRIBE:
         return describe(query.resources, table, scope)
-    return _solutions(_selected(query.root), table)
+    return _solutions(_selected(query.root), table, dictionary)
 
 
 def _ids(names: tuple[Iri, ...], dictionary: Dictionary) -> Ids:
@@ -87,8 +87,8 @@ def _selected(root: Node) -> tuple[str, ...]:
     return tuple(variable.name for variable in variables)
 
 
-def _solutions(names: tuple[str, ...], table: Table) -> Solutions:
+def _solutions(names: tuple[str, ...], table: Table, dictionary: Dictionary) -> Solutions:
     rows = np.empty((table.count, len(names)), np.int64)
     for at, name in enumerate(names):
         rows[:, at] = table.column(name)
-    return Solutions(names, rows)
+    return Solutions(names, rows, dictionary)

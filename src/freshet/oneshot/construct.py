@@ -30,13 +30,14 @@ def construct(template: tuple[TriplePattern, ...], table: Table, dictionary: Dic
         )
         good = (objects != 0) & _are(predicates, dictionary, IRI) & _are(subjects, dictionary, IRI, BLANK_NODE)
         parts.append([column[good] for column in (subjects, predicates, objects)])
-    return graph_answer(*(np.concatenate([np.empty(0, np.int64), *columns]) for columns in _transposed(parts)))
+    columns = (np.concatenate([np.empty(0, np.int64), *columns]) for columns in _transposed(parts))
+    return graph_answer(*columns, dictionary=dictionary)
 
 
-def graph_answer(subjects: Ids, predicates: Ids, objects: Ids) -> GraphAnswer:
+def graph_answer(subjects: Ids, predicates: Ids, objects: Ids, *, dictionary: Dictionary) -> GraphAnswer:
     """Triples as an answer, each once."""
     distinct = Table({"s": subjects, "p": predicates, "o": objects}, len(subjects)).distinct().columns
-    return GraphAnswer(distinct["s"], distinct["p"], distinct["o"])
+    return GraphAnswer(distinct["s"], distinct["p"], distinct["o"], dictionary)
 
 
 def _transposed(parts: list[list[Ids]]) -> list[list[Ids]]:

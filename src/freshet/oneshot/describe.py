@@ -29,7 +29,8 @@ def describe(resources: tuple[PatternTerm, ...], table: Table, scope: Scope) -> 
         blank = objects[values(scope.dictionary, objects).kinds == BLANK_NODE]
         frontier = np.setdiff1d(blank, seen)
         seen = np.union1d(seen, frontier)
-    return graph_answer(*(np.concatenate([np.empty(0, np.int64), *(part[at] for part in parts)]) for at in range(3)))
+    columns = (np.concatenate([np.empty(0, np.int64), *(part[at] for part in parts)]) for at in range(3))
+    return graph_answer(*columns, dictionary=scope.dictionary)
 
 
 def _ids(resource: PatternTerm, table: Table, scope: Scope) -> Ids:

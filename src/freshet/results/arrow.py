@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from freshet.rdf.dictionary import Dictionary
-from freshet.results.report import Answer, BooleanAnswer, GraphAnswer, Report
+from freshet.results.report import Answer, BooleanAnswer, Report, Solutions
 
 TERM = pa.struct([(name, pa.large_string()) for name in ("type", "value", "datatype", "language")])
 
@@ -27,27 +27,26 @@ def record_batch(answer: Answer | Report, dictionary: Dictionary) -> pa.RecordBa
     """
     if isinstance(answer, BooleanAnswer):
         return pa.record_batch({"boolean": pa.array([answer.value])})
-    if isinstance(answer, GraphAnswer):
-        rows = np.stack([answer.subjects, answer.predicates, answer.objects], axis=1)
-        return _batch(("subject", "predicate", "object"), rows, dictionary)
-    shown = answer.shown if isinstance(answer, Report) else answer
+    shown = answer if isinstance(answer, Solutions) else answer.shown
     batch = _batch(shown.variables, shown.rows, dictionary)
-    if isinstance(answer, Report):
-        about = {"query": answer.query, "time": str(answer.time_ms), "stream": answer.stream.name.lower()}
-        batch = batch.replace_schema_metadata(about)
-    return batch
+    return batch.replace_schema_metadata(report_metadata(answer)) if isinstance(answer, Report) else batch
+
+
+def report_metadata(report: Report) -> dict[str, str]:
+    """What a schema says of a report."""
+    return {"query": report.query, "time": str(report.time_ms), "stream": report.stream.name.lower()}
 
 
 def _batch(names: tuple[str, ...], rows: NDArray[np.int64], dictionary: Dictionary) -> pa.RecordBatch:
     if not names:  # Arrow takes the number of rows from columns, or from structs that have none
         return pa.RecordBatch.from_struct_array(pa.StructArray.from_buffers(pa.struct([]), len(rows), [None]))
     distinct, places = np.unique(rows, return_inverse=True)
-    terms = _terms(dictionary.keys(distinct))
+    terms = term_structs(dictionary.keys(distinct))
     columns = [terms.take(pa.array(column)) for column in places.reshape(rows.shape).T]
     return pa.record_batch(columns, schema=pa.schema([(name, TERM) for name in names]))
 
 
-def _terms(keys: pa.Array) -> pa.Array:
+def term_structs(keys: pa.Array) -> pa.Array:
     """Structs of terms by their keys in the dictionary."""
     literals = pc.extract_regex(keys, _LITERAL)
     is_iri = pc.starts_with(keys, "<")

@@ -5,36 +5,84 @@ The dictionary keeps their terms as long as they themselves are kept: hold on to
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from freshet.algebra.nodes import StreamOperator
+from freshet.results.readable import Readable
+
+if TYPE_CHECKING:
+    from freshet.rdf.dictionary import Dictionary
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Solutions:
-    """A sequence of solutions: a row each, a column of ids for each variable, 0 where it is unbound."""
+class Solutions(Readable):
+    """The answer to SELECT: a sequence of solutions.
+
+    Attributes:
+        variables: The names of the variables, without the question mark.
+        rows: A row for each solution and a column of term ids for each variable, 0 where it is unbound.
+
+    Example:
+        >>> import freshet
+        >>> session = freshet.Session()
+        >>> answer = session.query("SELECT ?x ?y { VALUES (?x ?y) { (1 'one') (2 'two') } }")
+        >>> answer.variables, len(answer.rows)
+        (('x', 'y'), 2)
+        >>> [str(row["y"]) for row in answer.bindings()]
+        ['"one"', '"two"']
+        >>> answer.to_arrow().to_pydict()
+        {'x': [1, 2], 'y': ['one', 'two']}
+    """
 
     variables: tuple[str, ...]
     rows: NDArray[np.int64]
+    dictionary: Dictionary | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BooleanAnswer:
-    """What ASK gives."""
+class BooleanAnswer(Readable):
+    """The answer to ASK. It is true or false like the value that it holds.
+
+    Example:
+        >>> import freshet
+        >>> bool(freshet.Session().query("ASK { FILTER (1 > 2) }"))
+        False
+    """
 
     value: bool
 
+    def __bool__(self) -> bool:
+        return self.value
+
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class GraphAnswer:
-    """What CONSTRUCT and DESCRIBE give: a set of triples."""
+class GraphAnswer(Readable):
+    """The answer to CONSTRUCT or DESCRIBE: a set of triples, as three columns of term ids.
+
+    Its bindings and columns are called subject, predicate and object.
+
+    Example:
+        >>> import freshet
+        >>> session = freshet.Session()
+        >>> answer = session.query("CONSTRUCT { <http://example.org/a> <http://example.org/size> 3 } {}")
+        >>> answer.to_arrow().to_pydict()
+        {'subject': ['http://example.org/a'], 'predicate': ['http://example.org/size'], 'object': [3]}
+    """
 
     subjects: NDArray[np.int64]
     predicates: NDArray[np.int64]
     objects: NDArray[np.int64]
+    dictionary: Dictionary | None = field(default=None, repr=False)
+
+    @property
+    def shown(self) -> Solutions:
+        """The triples as rows."""
+        rows = np.stack([self.subjects, self.predicates, self.objects], axis=1)
+        return Solutions(("subject", "predicate", "object"), rows, self.dictionary)
 
 
 Answer = Solutions | BooleanAnswer | GraphAnswer
@@ -42,10 +90,15 @@ Answer = Solutions | BooleanAnswer | GraphAnswer
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """How good an answer is that was made with remote data: what share is expected to be right, and what it took.
+    """How good an answer is that was made with remote data, and what it took.
 
-    `oldest_ms` is how long ago the oldest of the remote data in it was fetched, `missed` has the constraints that
-    could not be kept (`accuracy`, `latency`), `failing` says why an endpoint gave nothing.
+    Attributes:
+        accuracy: The share of the answer that is expected to be right.
+        refreshes: The entries of local views that were refreshed since the report before.
+        latency_ms: How long the evaluation took.
+        oldest_ms: How long ago the oldest of the remote data in the answer was fetched.
+        missed: The constraints that could not be kept: `accuracy`, `latency`.
+        failing: Why an endpoint gave nothing, or None.
     """
 
     accuracy: float
@@ -57,10 +110,30 @@ class Freshness:
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)  # a frozen one takes five times as long to make
-class Report:
-    """What one evaluation of a registered query puts out (R2S): the rows as in `Solutions`, or a graph (CONSTRUCT).
+class Report(Readable):
+    """What one evaluation of a registered query puts out (R2S). Several may hold one: do not change it.
 
-    Nobody changes one: several may have it.
+    Attributes:
+        query: The name of the query.
+        time_ms: The event time of the evaluation, in milliseconds: when the window closed.
+        stream: RSTREAM (all solutions), ISTREAM (those that are new) or DSTREAM (those that are gone).
+        variables: The names of the variables, without the question mark.
+        rows: A row for each solution and a column of term ids for each variable, 0 where it is unbound.
+        graph: The triples, where the query is a CONSTRUCT.
+        freshness: How fresh the answer is, where the query has SERVICE.
+
+    Example:
+        >>> import freshet
+        >>> session = freshet.Session()
+        >>> query = session.register('''
+        ...     REGISTER RSTREAM <all> AS SELECT ?n
+        ...     FROM NAMED WINDOW <w> ON <http://example.org/s> [RANGE PT1S STEP PT1S]
+        ...     WHERE { WINDOW <w> { ?s <http://example.org/n> ?n } }''')
+        >>> session.push("http://example.org/s", '100\\t<http://example.org/a> <http://example.org/n> "x" .')
+        >>> session.finish()
+        >>> [report] = query.take()
+        >>> report.query, report.time_ms, str(report.stream), report.to_arrow().to_pydict()
+        ('all', 1000, 'rstream', {'n': ['x']})
     """
 
     query: str
@@ -70,11 +143,11 @@ class Report:
     rows: NDArray[np.int64]
     graph: GraphAnswer | None = None
     freshness: Freshness | None = None  # where the query has SERVICE
+    dictionary: Dictionary | None = field(default=None, repr=False)
 
     @property
     def shown(self) -> Solutions:
         """What there is to show: the rows, or the triples of the graph as rows of their own."""
         if self.graph is None:
-            return Solutions(self.variables, self.rows)
-        triples = (self.graph.subjects, self.graph.predicates, self.graph.objects)
-        return Solutions(("subject", "predicate", "object"), np.stack(triples, axis=1))
+            return Solutions(self.variables, self.rows, self.dictionary)
+        return self.graph.shown
