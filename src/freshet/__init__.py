@@ -1,19 +1,67 @@
-"""Freshet: continuous SPARQL over live streams, a growing graph and remote endpoints."""
+"""Freshet: continuous SPARQL over live streams, a growing graph and remote endpoints.
 
+`Session` is the Python API. What it gives and raises is here by name as well; each name is imported when it is used.
+"""
+
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from freshet.runtime.session import Session
+    from freshet.federation.errors import ServiceError as ServiceError
+    from freshet.federation.settings import ServiceSettings as ServiceSettings
+    from freshet.oneshot.deadline import Deadline as Deadline
+    from freshet.oneshot.deadline import QueryStoppedError as QueryStoppedError
+    from freshet.rdf.errors import BudgetError as BudgetError
+    from freshet.rdf.errors import FreshetError as FreshetError
+    from freshet.rdf.errors import InputError as InputError
+    from freshet.rdf.errors import QuerySyntaxError as QuerySyntaxError
+    from freshet.rdf.errors import UnsupportedError as UnsupportedError
+    from freshet.rdf.terms import BlankNode as BlankNode
+    from freshet.rdf.terms import Iri as Iri
+    from freshet.rdf.terms import Literal as Literal
+    from freshet.results.report import BooleanAnswer as BooleanAnswer
+    from freshet.results.report import GraphAnswer as GraphAnswer
+    from freshet.results.report import Report as Report
+    from freshet.results.report import Solutions as Solutions
+    from freshet.runtime.query_failure import QueryFailure as QueryFailure
+    from freshet.runtime.registered_query import RegisteredQuery as RegisteredQuery
+    from freshet.runtime.session import Session as Session
+    from freshet.store.slices import BufferFullError as BufferFullError
 
 __version__ = "0.2.0"  # the one place: pyproject.toml reads it here
 
-__all__ = ["Session", "__version__"]
+# Session brings Numba along, which Spark's workers and `freshet --help` need not wait for.
+_MODULES = {
+    "BlankNode": "rdf.terms",
+    "BooleanAnswer": "results.report",
+    "BudgetError": "rdf.errors",
+    "BufferFullError": "store.slices",
+    "Deadline": "oneshot.deadline",
+    "FreshetError": "rdf.errors",
+    "GraphAnswer": "results.report",
+    "InputError": "rdf.errors",
+    "Iri": "rdf.terms",
+    "Literal": "rdf.terms",
+    "QueryFailure": "runtime.query_failure",
+    "QueryStoppedError": "oneshot.deadline",
+    "QuerySyntaxError": "rdf.errors",
+    "RegisteredQuery": "runtime.registered_query",
+    "Report": "results.report",
+    "ServiceError": "federation.errors",
+    "ServiceSettings": "federation.settings",
+    "Session": "runtime.session",
+    "Solutions": "results.report",
+    "UnsupportedError": "rdf.errors",
+}
+
+__all__ = [*sorted(_MODULES), "__version__"]
 
 
 def __getattr__(name: str) -> Any:
-    # Session brings Numba along, which Spark's workers and `freshet --help` need not wait for.
-    if name == "Session":
-        from freshet.runtime.session import Session
+    if name not in _MODULES:
+        raise AttributeError(f"module 'freshet' has no attribute {name!r}")
+    return getattr(import_module(f"freshet.{_MODULES[name]}"), name)
 
-        return Session
-    raise AttributeError(f"module 'freshet' has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    return [*globals(), *_MODULES]

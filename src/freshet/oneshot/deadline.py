@@ -8,13 +8,27 @@ from freshet.rdf.errors import FreshetError
 
 
 class QueryStoppedError(FreshetError):
-    """A query was cancelled, or ran into its time limit."""
+    """A query was cancelled, or exceeded its time limit."""
 
     exit_status = 1
 
 
 class Deadline:
-    """Operators look at it between steps. It starts to run when it is made; no seconds: no limit."""
+    """When a one-shot query has to stop. Operators look at it between steps.
+
+    It starts to run when it is made.
+
+    Args:
+        seconds: The time limit, None for no limit.
+
+    Example:
+        >>> import freshet
+        >>> deadline = freshet.Deadline()
+        >>> deadline.cancel()
+        >>> freshet.Session().query("SELECT * {}", deadline=deadline)
+        Traceback (most recent call last):
+        freshet.oneshot.deadline.QueryStoppedError: the query was cancelled
+    """
 
     def __init__(self, seconds: float | None = None) -> None:
         self._seconds = seconds
@@ -22,11 +36,15 @@ class Deadline:
         self._cancelled = False
 
     def cancel(self) -> None:
-        """Stop the query at its next look, from any thread."""
+        """Stop the query at its next look. Any thread may call this."""
         self._cancelled = True
 
     def left(self) -> float | None:
-        """The seconds that are left; None where there is no limit."""
+        """The seconds that are left.
+
+        Returns:
+            The seconds, or None where there is no limit.
+        """
         return None if self._end is None else max(0.0, self._end - monotonic())
 
     def check(self) -> None:

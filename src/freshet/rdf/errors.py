@@ -4,10 +4,25 @@ from __future__ import annotations
 
 
 class FreshetError(Exception):
-    """Something the user can mend.
+    """An error that the user can fix. All errors of Freshet that are not bugs are of this class.
 
     `str()` is one line: `file:line:column: message`, with whatever of the place is known, and the hint in brackets.
-    Lines and columns count from 1. `excerpt` is the line at fault with a caret below the place, where it is a query's.
+
+    Attributes:
+        message: What is wrong.
+        file: The file at fault, or None.
+        line: The line, counted from 1, or None.
+        column: The column, counted from 1, or None.
+        hint: How to fix it, or None.
+        excerpt: The line of the query with a caret below the place, or nothing.
+
+    Example:
+        >>> import freshet
+        >>> try:
+        ...     freshet.Session().query("SELECT ?s {{ ?s ?p }", file="all.rq")
+        ... except freshet.FreshetError as error:
+        ...     print(type(error).__name__, error.file, error.line, error.column)
+        QuerySyntaxError all.rq 1 20
     """
 
     exit_status = 2  # of the command line: the input is wrong
@@ -51,11 +66,11 @@ class QuerySyntaxError(FreshetError):
 
 
 class UnsupportedError(FreshetError):
-    """A thing that is named and understood, but that this engine does not do."""
+    """A query or mapping has something that is understood, but not supported."""
 
 
 class InputError(FreshetError):
-    """Malformed data or configuration."""
+    """Data, options or configuration are wrong."""
 
 
 class BudgetError(InputError):

@@ -17,6 +17,7 @@ from freshet.native.lower import lower
 from freshet.native.measuring import Measurements
 from freshet.native.plan import Plan
 from freshet.rdf.errors import FreshetError, InputError, UnsupportedError
+from freshet.results.html import text_html
 from freshet.runtime.replay import replay
 from freshet.runtime.session import Session
 from freshet.syntax.parser import parse_query
@@ -30,7 +31,10 @@ class AnalysisError(FreshetError):
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A query, what the rewrite rules make of it, and the plan by which a continuous query is kept answered."""
+    """A query, what the rewrite rules make of it, and the plan by which a continuous query is kept answered.
+
+    `str()` and `text()` give it as a tree to read, `json()` as objects. Notebooks show the tree.
+    """
 
     query: Query
     rewritten: Query | None
@@ -47,6 +51,12 @@ class Explanation:
         if self.refused is not None:
             lines += ["not kept answered", f"  {self.refused}"]
         return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        return text_html(self.text())
 
     def json(self) -> dict[str, Any]:
         found = explain_json(self.query, self.rewritten)

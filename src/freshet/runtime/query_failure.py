@@ -9,7 +9,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class QueryFailure:
-    """A query that failed and was removed; the others went on."""
+    """A query that failed and was removed; the others continued.
+
+    Attributes:
+        query: The name of the query.
+        reason: Why it failed, in one line.
+    """
 
     query: str
     reason: str

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import pyarrow as pa
@@ -53,20 +53,35 @@ from freshet.store.graph_directory import GraphDirectory
 from freshet.store.stream_windows import DEFAULT_BUDGET_BYTES
 from freshet.syntax.parser import parse_query
 
+if TYPE_CHECKING:
+    from freshet.runtime.explaining import Explanation
+
 
 class Session:
-    """Continuous and one-shot SPARQL in this process.
+    """Continuous and one-shot SPARQL in this process, with no JVM.
 
-    >>> session = Session()
-    >>> query = session.register('''
-    ...     REGISTER RSTREAM <hot> AS SELECT ?room (MAX(?t) AS ?max)
-    ...     FROM NAMED WINDOW <w> ON <http://example.org/s> [RANGE PT10S STEP PT10S]
-    ...     WHERE { WINDOW <w> { ?room <http://example.org/temperature> ?t } } GROUP BY ?room''')
-    >>> session.push("http://example.org/s",
-    ...     '1000\\t<http://example.org/a> <http://example.org/temperature> "21" .')
-    >>> session.finish()
-    >>> len(query.take())
-    1
+    A session holds a stored graph, streams and registered queries. Stored data come from `load`, elements of streams
+    from `push`. A registered query reports whenever one of its windows closes; `query` answers once. Calls may come
+    from several threads.
+
+    Use it as a context manager, or call `close`, where it has a checkpoint or asks remote endpoints.
+
+    Attributes:
+        failures: The queries that failed and were removed, with the reason of each (`QueryFailure`).
+
+    Example:
+        >>> import freshet
+        >>> session = freshet.Session()
+        >>> query = session.register('''
+        ...     REGISTER RSTREAM <hot> AS SELECT ?room (MAX(?t) AS ?max)
+        ...     FROM NAMED WINDOW <w> ON <http://example.org/s> [RANGE PT10S STEP PT10S]
+        ...     WHERE { WINDOW <w> { ?room <http://example.org/temperature> ?t } } GROUP BY ?room''')
+        >>> session.push("http://example.org/s",
+        ...     '1000\\t<http://example.org/a> <http://example.org/temperature> "21" .')
+        >>> session.finish()
+        >>> for report in query.take():
+        ...     print(report.time_ms, report.to_arrow().to_pydict())
+        10000 {'room': ['http://example.org/a'], 'max': ['21']}
     """
 
     def __init__(
@@ -80,16 +95,35 @@ class Session:
         stored: StoredDataset | None = None,
         window_bytes: int | None = None,
     ) -> None:
-        """`on_failure` hears of each query that fails, with its reason; what it raises is a warning.
+        """Start an empty session, or continue the one in a checkpoint folder.
 
-        `services` are the hosts that SERVICE may ask (`example.org`, `localhost:3030`), none if not given.
+        Args:
+            on_failure: Called with each query that fails, and its reason. An exception that it raises becomes a
+                warning.
+            services: The hosts that SERVICE may ask, such as `example.org` or `localhost:3030`, or all settings of
+                SERVICE. No host may be asked unless it is named (docs/federation.md).
+            checkpoint: A folder in which the session survives its process (docs/recovery.md). The session continues
+                with what the folder has. Every call that changes the session is on the disk when it returns.
+            checkpoint_seconds: The time between checkpoints, which are made in the background.
+            sync: Whether to wait until the disk has written. If not, a loss of power can lose the last calls.
+            stored: Stored data to use in place of empty ones.
+            window_bytes: The memory that windows of registered queries may hold in all (docs/windows.md). Half of the
+                machine's memory if not given.
 
-        With a `checkpoint` folder, everything but one-shot queries outlives the process (docs/recovery.md): what is
-        in the folder is taken up, and whatever changes the session is on the disk when the call returns. Where `sync`
-        is false only a loss of power loses anything, the last calls at most.
+        Raises:
+            InputError: A setting is wrong, or both `checkpoint` and `stored` are given.
+            CheckpointError: The folder cannot be read or written, or another process uses it.
 
-        Windows of registered queries may hold `window_bytes` in all (docs/windows.md), half of the machine's memory if
-        not given. A push that could go beyond that is refused whole, with a BudgetError.
+        Example:
+            >>> import tempfile
+            >>> import freshet
+            >>> folder = tempfile.mkdtemp()
+            >>> with freshet.Session(checkpoint=folder) as session:
+            ...     session.stream("http://example.org/s")
+            ...     session.push("http://example.org/s", "5\\t<http://example.org/a> <http://example.org/p> _:b .")
+            >>> with freshet.Session(checkpoint=folder) as session:
+            ...     session.positions()["http://example.org/s"].elements
+            1
         """
         if isinstance(services, str):
             services = (services,)
@@ -115,10 +149,27 @@ class Session:
                 warnings.warn(problem, stacklevel=2)
 
     def load(self, *paths: str | Path, graph: str | None = None) -> int:
-        """Add RDF files and graph directories to the stored data; gives the number of statements read.
+        """Add RDF files and graph directories to the stored data.
 
-        Named graphs of TriG and N-Quads are kept. Where a graph's name is given, it takes what the files have outside
-        of their own named graphs.
+        Args:
+            *paths: Files in Turtle, N-Triples, N-Quads, TriG, RDF/XML and other formats, known by their names, and
+                folders that `freshet load` has made.
+            graph: The named graph for what the files have in their default graph. Named graphs of TriG and N-Quads are
+                kept.
+
+        Returns:
+            The number of statements read.
+
+        Raises:
+            InputError: A file does not exist or is not what its name says. The message has the line.
+
+        Example:
+            >>> import pathlib, tempfile
+            >>> import freshet
+            >>> file = pathlib.Path(tempfile.mkdtemp(), "house.ttl")
+            >>> _ = file.write_text("@prefix : <http://example.org/> . :kitchen :floor 1 . :study :floor 2 .")
+            >>> freshet.Session().load(file)
+            2
         """
         count = 0
         with self.dictionary.pins:
@@ -144,16 +195,34 @@ class Session:
         return open_graph(GraphDirectory(path), self.dictionary, self.stored, self.engine, home)
 
     def dataset(self) -> DatasetSnapshot:
-        """The stored data as they are now, with what streams have left in them; later changes do not show in it."""
+        """The stored data as they are now, absorbed elements included. Later changes do not show in it.
+
+        Returns:
+            A snapshot of the graphs, as columns of term ids.
+        """
         return self.stored.snapshot()
 
     def local_views(self) -> list[ViewEntry]:
-        """What is held of remote data for queries with SERVICE, entry by entry, with best-before times."""
+        """What is held of remote data for queries with SERVICE.
+
+        Returns:
+            An entry for each combination of joining values, with the number of its solutions, when it was fetched, and
+            its best-before time.
+        """
         with self.dictionary.pins:
             return self._views.entries()
 
     def sizes(self) -> dict[str, int]:
-        """Bytes by what they are for: the parts of the stored data (docs/store.md), the dictionary, and windows."""
+        """The memory in use, in bytes.
+
+        Returns:
+            Bytes by name: the sections of the stored data (docs/store.md), `dictionary` and `windows`.
+
+        Example:
+            >>> import freshet
+            >>> sorted(set(freshet.Session().sizes()) & {"dictionary", "windows"})
+            ['dictionary', 'windows']
+        """
         stored = self.stored.nbytes()._asdict()
         return {**stored, "dictionary": self.dictionary.nbytes, "windows": self.engine.window_bytes()}
 
@@ -167,12 +236,27 @@ class Session:
         keep_ms: int = 0,
         keep_bytes: int = DEFAULT_BUDGET_BYTES,
     ) -> None:
-        """Declare a stream, how late its elements may be, and what it leaves in the graph: nothing (False or "none"),
-        everything (True or "all"), or the triples of some predicates.
+        """Declare a stream. A stream that a query names is declared with the defaults when the query is registered.
 
-        Where it is `held` only `advance` moves its watermark. With `keep_ms` its last elements are kept for so long,
-        and one-shot queries can ask for windows of them; what it does not leave in the graph may take `keep_bytes`
-        then, and a push for which there is no room is refused with a BufferFullError.
+        Args:
+            iri: The name that queries and `push` use.
+            lateness_ms: How far behind the newest element an element may come. Later events are dropped and counted.
+            absorb: What enters the stored graph: nothing (False, "none"), everything (True, "all"), or the triples of
+                these predicates.
+            held: Whether only `advance` moves the watermark. If not, elements move it too.
+            keep_ms: For how long elements are kept, so that one-shot queries can ask for windows of them.
+            keep_bytes: The memory that kept elements may take, if they are not absorbed.
+
+        Raises:
+            InputError: A setting is wrong, or the stream has been declared before.
+
+        Example:
+            >>> import freshet
+            >>> session = freshet.Session()
+            >>> session.stream("http://example.org/s", lateness_ms=2000, absorb="all")
+            >>> session.push("http://example.org/s", "5\\t<http://example.org/a> <http://example.org/p> _:b .")
+            >>> bool(session.query("ASK { <http://example.org/a> ?p ?o }"))
+            True
         """
         kept_bytes = keep_bytes if keep_ms else 0
         options = check_options(StreamOptions(iri, lateness_ms, parse_absorb(absorb), held, keep_ms, kept_bytes))
@@ -196,17 +280,45 @@ class Session:
         accuracy: float | None = None,
         latency_ms: float | None = None,
     ) -> RegisteredQuery:
-        """Keep a continuous query answered from now on. Its name is what REGISTER says, else the name given.
+        """Keep a continuous query answered from now on.
 
-        It is evaluated whenever one of its windows moves, or every so often (`every_ms`, COMPUTED EVERY). Moments that
-        do not satisfy all conditions in `report` (`change`: an element came or went, `non-empty`: some window holds
-        anything, `close`: none) are passed over. A query that fails, or that takes longer than `limit_seconds` over
-        one step, is removed and added to `failures`. So is one whose callback raises; the others go on. Callbacks may
-        register and unregister queries, this one too.
+        The query is evaluated whenever one of its windows moves, or at multiples of `every_ms`. A query that fails is
+        removed and added to `failures`; the others continue. So is one whose callback raises.
 
-        A query with SERVICE keeps local views of the remote data, and refreshes what matters most so that an evaluation
-        takes no longer than `latency_ms`; where an `accuracy` is given, no more than that needs. Its reports come from
-        a thread of its own, and say how fresh they are.
+        A query with SERVICE keeps local views of the remote data, and refreshes those entries that matter most
+        (docs/federation.md). Its reports come from a thread of its own.
+
+        Args:
+            text: The query, in RSP-QL, C-SPARQL or CQELS-QL.
+            name: Its name, if the text has none (REGISTER).
+            on_report: Called with each report. Without it reports wait in the RegisteredQuery that is returned. The
+                callback may register and unregister queries, this one too.
+            file: The file of the text, for error messages.
+            dialect: `rspql`, `csparql` or `cqels`. Recognised if not given.
+            report: Conditions for an evaluation to count: `change` (an element arrived or expired), `non-empty` (a
+                window holds something), `close` (always, the default).
+            every_ms: The period of evaluation in milliseconds, as COMPUTED EVERY of C-SPARQL.
+            limit_seconds: The longest time that one step may take. A query that takes longer is removed.
+            accuracy: The share of an answer that is to be right, where the query has SERVICE.
+            latency_ms: How long an evaluation may take, where the query has SERVICE.
+
+        Returns:
+            The query, from which reports are taken.
+
+        Raises:
+            QuerySyntaxError: The text is not a query. The message has line and column.
+            UnsupportedError: The query has something that continuous queries do not support.
+            InputError: The query has no window, its name is taken, or an option is wrong.
+
+        Example:
+            >>> import freshet
+            >>> session = freshet.Session()
+            >>> query = session.register('''
+            ...     REGISTER ISTREAM <seen> AS SELECT ?s
+            ...     FROM NAMED WINDOW <w> ON <http://example.org/s> [RANGE PT1S STEP PT1S]
+            ...     WHERE { WINDOW <w> { ?s ?p ?o } }''')
+            >>> query.name, query.variables
+            ('seen', ('s',))
         """
         query = parse_query(text, file=file, dialect=dialect)
         chosen = query.name or name or f"query{len(self.engine.names) + 1}"
@@ -239,8 +351,17 @@ class Session:
         return self._registered[chosen]
 
     def registered(self, name: str, *, on_report: Callable[[Report], None] | None = None) -> RegisteredQuery:
-        """A query that is registered, also one of before a restart. With a checkpoint it may be given a callback,
-        which gets the reports that wait, and all that come.
+        """A query that is registered, also one from before a restart.
+
+        Args:
+            name: Its name.
+            on_report: Called with the reports that wait and with each later one. Only in a session with a checkpoint.
+
+        Returns:
+            The query, from which reports are taken.
+
+        Raises:
+            InputError: No query has this name, or a callback is given where there is no checkpoint.
         """
         if self._durable is not None:
             return self._durable.registered(name, on_report)
@@ -251,7 +372,14 @@ class Session:
         return self._registered[name]
 
     def unregister(self, name: str) -> None:
-        """Forget a query, and what only it needed."""
+        """Remove a query, and the state that only it needs.
+
+        Args:
+            name: Its name.
+
+        Raises:
+            InputError: No query has this name.
+        """
         if self._durable is not None:
             self._durable.unregister(name)
         else:
@@ -259,14 +387,36 @@ class Session:
             self._registered.pop(name, None)
 
     def push(self, stream: str, elements: Pushed, *, time_ms: int | None = None, file: str = "pushed data") -> None:
-        """Give elements of a stream in the order they came.
-
-        They may be encoded, timed N-Triples, one element or several as tuples `(time_ms, subject, predicate, object)`
-        of terms, or an Arrow table or batch with the columns time (int64), subject, predicate and object (int64 ids,
-        or strings of N-Triples terms). RDF text without times (N-Triples, N-Quads or Turtle) is pushed with `time_ms`.
+        """Push elements of a stream, in the order in which they came.
 
         Where a query with SERVICE is too many elements behind, this waits for it (`most_behind` of the settings); not
-        in a callback that gets a report. What such a callback pushes is taken in when what is being pushed has been.
+        in a callback that gets a report. What such a callback pushes is taken in after the current push.
+
+        Args:
+            stream: The stream's IRI. It must be declared, or be read by a registered query.
+            elements: Timed N-Triples as text (`milliseconds TAB triple`, one on each line); one tuple `(time_ms,
+                subject, predicate, object)` of terms, or several; or an Arrow table or batch with the columns time
+                (int64), subject, predicate and object (strings of N-Triples terms, or int64 ids). RDF text without
+                times (N-Triples, N-Quads, Turtle) needs `time_ms`.
+            time_ms: The event time of all triples of a text without times, in milliseconds.
+            file: The name of the data in error messages.
+
+        Raises:
+            InputError: The stream is not known, or the elements cannot be read. Nothing is pushed then.
+            BudgetError: Windows have no room for the elements (`window_bytes`). Nothing is pushed then; push them again
+                when windows have moved on.
+            BufferFullError: There is no room for elements that are kept (`keep_bytes`).
+
+        Example:
+            >>> import freshet
+            >>> from freshet import Iri, Literal
+            >>> session = freshet.Session()
+            >>> session.stream("http://example.org/s", absorb=True)
+            >>> a, p = Iri("http://example.org/a"), Iri("http://example.org/p")
+            >>> session.push("http://example.org/s", (10, a, p, Literal("x")))
+            >>> session.push("http://example.org/s", "<http://example.org/b> <http://example.org/p> 'y' .", time_ms=20)
+            >>> session.query("SELECT ?o { ?s ?p ?o } ORDER BY ?o").to_arrow().to_pydict()
+            {'o': ['x', 'y']}
         """
         with self.dictionary.pins:  # nothing holds the elements' terms until the engine has them
             if not isinstance(elements, Elements) or time_ms is not None:
@@ -282,17 +432,33 @@ class Session:
         self.engine.lanes.hold_back()
 
     def positions(self) -> dict[str, Position]:
-        """For each stream how many batches and elements are in, so that a source knows from where to send again."""
+        """How much of each stream the checkpoint has, so that a source knows from where to send again.
+
+        Returns:
+            The number of batches (pushes) and elements by the streams' IRIs.
+
+        Raises:
+            InputError: The session has no checkpoint.
+        """
         if self._durable is None:
             raise InputError("positions are kept where the session has a checkpoint")
         return self._durable.positions()
 
     def checkpoint(self) -> bool:
-        """Make a checkpoint now, not only in the background; says whether there was anything new to keep."""
+        """Make a checkpoint now, in addition to those made in the background.
+
+        Returns:
+            Whether there was anything new to write. False without a checkpoint folder.
+
+        Example:
+            >>> import freshet
+            >>> freshet.Session().checkpoint()
+            False
+        """
         return self._durable is not None and self._durable.make_checkpoint()
 
     def close(self) -> None:
-        """Ask no endpoint any more, end the threads of queries with SERVICE, and let go of the checkpoint folder.
+        """End the session, the threads of queries with SERVICE, and the use of the checkpoint folder.
 
         Reports that were taken count as received.
         """
@@ -310,13 +476,47 @@ class Session:
         self.close()
 
     def blank_scope(self, stream: str) -> str:
-        """What stands before the labels of a stream's blank nodes, so that streams do not share them."""
+        """What stands before the labels of a stream's blank nodes, so that streams do not share them.
+
+        Args:
+            stream: The stream's IRI.
+
+        Returns:
+            The prefix of the labels.
+
+        Raises:
+            InputError: The stream is not known.
+        """
         if stream not in self.engine.streams:
             raise InputError(f"there is no stream <{stream}>")
         return f"s{list(self.engine.streams).index(stream)}"
 
     def advance(self, stream: str, watermark_ms: int) -> None:
-        """Say that all of a stream's elements before a time have come."""
+        """Move the watermark of a stream: all of its elements before a time have arrived.
+
+        Windows that close at or before that time are reported, once all streams of the query have got so far.
+
+        Args:
+            stream: The stream's IRI.
+            watermark_ms: The time in milliseconds.
+
+        Raises:
+            InputError: The stream is not known, or the time is out of range.
+
+        Example:
+            >>> import freshet
+            >>> session = freshet.Session()
+            >>> query = session.register('''
+            ...     REGISTER RSTREAM <q> AS SELECT ?s
+            ...     FROM NAMED WINDOW <w> ON <http://example.org/s> [RANGE PT1S STEP PT1S]
+            ...     WHERE { WINDOW <w> { ?s ?p ?o } }''')
+            >>> session.push("http://example.org/s", "100\\t<http://example.org/a> <http://example.org/p> _:b .")
+            >>> len(query.take())
+            0
+            >>> session.advance("http://example.org/s", 1000)
+            >>> [report.time_ms for report in query.take()]
+            [1000]
+        """
         watermark_ms = check_whole_number(watermark_ms, "a watermark in milliseconds")
         if self._durable is None:
             self.engine.advance(stream, watermark_ms)
@@ -324,14 +524,26 @@ class Session:
             self._durable.advance(stream, watermark_ms)
 
     def finish(self) -> None:
-        """Say that all streams have ended: every window that has content closes."""
+        """End all streams: every window that has content closes, and queries with SERVICE report what is left."""
         if self._durable is None:
             self.engine.finish()
         else:
             self._durable.finish()
 
     def prepare(self, text: str, *, file: str | None = None, dialect: str | None = None) -> Query:
-        """A one-shot query, read and rewritten, to be answered any number of times."""
+        """Parse and rewrite a one-shot query, to be answered any number of times.
+
+        Args:
+            text: The query.
+            file: The file of the text, for error messages.
+            dialect: `sparql`, `rspql`, `csparql` or `cqels`. Recognised if not given.
+
+        Returns:
+            The query, which `query` takes in place of text.
+
+        Raises:
+            QuerySyntaxError: The text is not a query. The message has line and column.
+        """
         return rewrite(parse_query(text, file=file, dialect=dialect))
 
     def query(
@@ -343,10 +555,31 @@ class Session:
         timeout_seconds: float | None = None,
         deadline: Deadline | None = None,
     ) -> Answer:
-        """Answer a query over the stored data once, as they are now.
+        """Answer a query once, over the stored data as they are now.
 
-        Windows of streams that are kept (`keep_ms`) hold what they held when they closed last.
-        It stops with a QueryStoppedError after `timeout_seconds`, or when the `deadline` given is cancelled.
+        Windows of streams that are kept (`keep_ms`) have the content with which they closed last.
+
+        Args:
+            query: The text, or what `prepare` gave.
+            file: The file of the text, for error messages.
+            dialect: `sparql`, `rspql`, `csparql` or `cqels`. Recognised if not given.
+            timeout_seconds: The longest time that the query may take.
+            deadline: A deadline that another thread can cancel, in place of `timeout_seconds`.
+
+        Returns:
+            Solutions for SELECT, a BooleanAnswer for ASK, a GraphAnswer for CONSTRUCT and DESCRIBE.
+
+        Raises:
+            QuerySyntaxError: The text is not a query. The message has line and column.
+            UnsupportedError: The query has something that is not supported.
+            QueryStoppedError: The time is over, or the deadline was cancelled.
+            ServiceError: An endpoint gave no answer, and the SERVICE is not SILENT.
+
+        Example:
+            >>> import freshet
+            >>> answer = freshet.Session().query("SELECT (1 + 2 AS ?sum) {}")
+            >>> answer.to_arrow().to_pydict()
+            {'sum': [3]}
         """
         prepared = self.prepare(query, file=file, dialect=dialect) if isinstance(query, str) else query
         try:
@@ -365,10 +598,48 @@ class Session:
         except UnsupportedError as error:
             raise UnsupportedError(error.message, file=file) from None
 
-    def bindings(self, answer: Answer | Report) -> Iterator[dict[str, Term]]:
-        """Solutions as dictionaries of terms; unbound variables are left out.
+    def explain(self, text: str, *, file: str | None = None, dialect: str | None = None) -> Explanation:
+        """Explain how a query is understood, and by which operators it is answered. Nothing is run.
 
-        A report of CONSTRUCT has a dictionary for each triple: subject, predicate, object.
+        Args:
+            text: The query, one-shot or continuous.
+            file: The file of the text, for error messages.
+            dialect: `sparql`, `rspql`, `csparql` or `cqels`. Recognised if not given.
+
+        Returns:
+            The explanation. `print` shows it as a tree, and so does a notebook; `json()` gives the same as objects.
+
+        Raises:
+            QuerySyntaxError: The text is not a query. The message has line and column.
+
+        Example:
+            >>> import freshet
+            >>> print(freshet.Session().explain("SELECT ?s { ?s ?p 1 FILTER (true) }"))
+            SELECT query
+            plan
+              Project ?s
+              Filter true
+              BGP ?s ?p 1
+            plan after rewriting
+              Project ?s
+              BGP ?s ?p 1
+        """
+        from freshet.runtime.explaining import explain
+
+        return explain(text, file=file, dialect=dialect, optimized=None)
+
+    def bindings(self, answer: Answer | Report) -> Iterator[dict[str, Term]]:
+        """The solutions of an answer as dictionaries of terms, as `answer.bindings()` gives them.
+
+        Args:
+            answer: The answer to a SELECT query, or a report. A report of CONSTRUCT has a dictionary for each triple:
+                subject, predicate, object.
+
+        Yields:
+            The terms of a solution by the names of its variables. Unbound variables are left out.
+
+        Raises:
+            InputError: The answer is that of ASK, CONSTRUCT or DESCRIBE.
         """
         if not isinstance(answer, Solutions | Report):
             raise InputError("only the answer to SELECT has bindings")
@@ -386,9 +657,23 @@ class Session:
             report_failure(self._on_failure, failure)
 
     def ndjson(self, report: Report) -> bytes:
-        """A report as one line of JSON."""
+        """A report as one line of JSON, as `freshet replay --format ndjson` writes it.
+
+        Args:
+            report: The report.
+
+        Returns:
+            The line, with its newline.
+        """
         return report_json(report, self.dictionary)
 
     def arrow(self, answer: Answer | Report) -> pa.RecordBatch:
-        """An answer or a report as Arrow: a column a variable, each a struct of type, value, datatype and language."""
+        """An answer or a report as Arrow, with the terms as they are. `answer.to_arrow()` gives typed values.
+
+        Args:
+            answer: The answer or report.
+
+        Returns:
+            A column for each variable. Each term is a struct of type, value, datatype and language.
+        """
         return record_batch(answer, self.dictionary)
