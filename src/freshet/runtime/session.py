@@ -530,6 +530,13 @@ class Session:
         else:
             self._durable.finish()
 
+    def drain(self) -> None:
+        """Wait until queries with SERVICE, which have threads of their own, have taken in everything that was pushed.
+
+        Other queries report before `push` returns.
+        """
+        self.engine.drain()
+
     def prepare(self, text: str, *, file: str | None = None, dialect: str | None = None) -> Query:
         """Parse and rewrite a one-shot query, to be answered any number of times.
 
