@@ -22,9 +22,11 @@ def test_a_table_has_the_first_rows_and_a_note_of_the_others() -> None:
 
 
 def test_what_comes_from_data_is_escaped() -> None:
-    html = freshet.Session().query(
-        """SELECT ?x ?y ?z { BIND ("<script>alert('1')</script>" AS ?x) BIND ("a&b"@en AS ?z) }"""
-    )._repr_html_()
+    html = (
+        freshet.Session()
+        .query("""SELECT ?x ?y ?z { BIND ("<script>alert('1')</script>" AS ?x) BIND ("a&b"@en AS ?z) }""")
+        ._repr_html_()
+    )
     assert "<script" not in html
     assert cells(html) == ["&lt;script&gt;alert(&#x27;1&#x27;)&lt;/script&gt;", "", "a&amp;b"]
     assert 'title="&quot;a&amp;b&quot;@en"' in html
