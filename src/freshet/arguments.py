@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from freshet.rdf.errors import InputError
@@ -10,7 +11,7 @@ from freshet.runtime.durations import setting_ms
 _LONGEST_NAME = 1024  # of a file; what is longer is a query
 
 
-def recordings_of(given: list[str]) -> dict[str, list[Path]]:
+def recordings_of(given: Iterable[str]) -> dict[str, list[Path]]:
     """The files of each stream, from IRI=FILE. They are read once, from start to end, so a pipe is as good."""
     recordings: dict[str, list[Path]] = {}
     for each in given:

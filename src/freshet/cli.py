@@ -9,122 +9,90 @@ import os
 os.environ.setdefault("NUMPY_MADVISE_HUGEPAGE", "0")
 
 import sys
-from enum import StrEnum
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-import typer
+import click
 
 from freshet import __version__
 from freshet.arguments import milliseconds, recordings_of, text_of, text_or_file
 from freshet.rdf.errors import FreshetError, InputError
 from freshet.rdf.wording import show_count
 
-app = typer.Typer(
-    name="freshet",
-    help="Continuous SPARQL over live streams, a growing graph and remote endpoints.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
+if TYPE_CHECKING:
+    from freshet.results.report import Report
+
+FILE = click.Path(path_type=Path)
+Option = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
+@click.version_option(__version__, message="freshet %(version)s", help="Print the version and exit.")
+def app() -> None:
+    """Continuous SPARQL over live streams, a growing graph and remote endpoints."""
+
+
+def repeated(*names: str, **options: Any) -> Option:
+    """An option that may be given several times."""
+    return click.option(*names, multiple=True, **options)
+
+
+data_option = repeated("-d", "--data", type=FILE, help="RDF file or graph directory of the stored graph; repeatable.")
+service_option = repeated("--service", metavar="HOST[:PORT]", help="Host that SERVICE may ask; repeatable.")
+lateness_option = click.option("--lateness", default="0ms", help="How late elements may come: 500ms, 2s, PT1M.")
+dialect_option = click.option(
+    "--dialect", metavar="sparql|rspql|csparql|cqels", help="The query language; recognised if not given."
 )
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        print(f"freshet {__version__}")
-        raise typer.Exit()
-
-
-@app.callback()
-def options(
-    version: Annotated[
-        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
-    ] = False,
-) -> None:
-    pass
-
-
-DataOption = Annotated[
-    list[Path], typer.Option("-d", "--data", help="RDF file or graph directory of the stored graph; may be repeated.")
-]
-
-
-ServiceOption = Annotated[
-    list[str], typer.Option("--service", help="Host that SERVICE may ask; may be repeated.", metavar="HOST[:PORT]")
-]
-
-
-DialectOption = Annotated[
-    str | None,
-    typer.Option(metavar="sparql|rspql|csparql|cqels", help="The query language; recognised where it is not given."),
-]
-
-
-class AnswerFormat(StrEnum):
-    JSON = "json"
-    CSV = "csv"
-    TSV = "tsv"
-    XML = "xml"
-    NT = "nt"
-    TTL = "ttl"
-
-
-class RdfOutput(StrEnum):
-    NQ = "nq"
-    NT = "nt"
-    TTL = "ttl"
-    TRIG = "trig"
-    JSONLD = "jsonld"
-    RDFXML = "rdfxml"
-
-
-class ReportFormat(StrEnum):
-    TEXT = "text"
-    NDJSON = "ndjson"
-
-
-class PlanFormat(StrEnum):
-    TEXT = "text"
-    JSON = "json"
-
-
 @app.command()
-def run(
-    pipeline: Annotated[Path, typer.Argument(help="The pipeline file (YAML).")],
-    until_done: Annotated[
-        bool, typer.Option("--until-done", help="Stop at the end of the input that is there.")
-    ] = False,
-) -> None:
-    """Run a pipeline on Spark until it is stopped."""
+@click.argument("pipeline", type=FILE)
+@click.option("--until-done", is_flag=True, help="Stop at the end of the input that is there.")
+def run(pipeline: Path, until_done: bool) -> None:
+    """Run the pipeline file PIPELINE (YAML) on Spark until it is stopped."""
     from freshet.runtime.run import run_pipeline
 
     if not run_pipeline(pipeline, until_done=until_done):
-        raise typer.Exit(1)
+        sys.exit(1)
 
 
 @app.command(name="map")
+@click.option("-m", "--mapping", type=FILE, required=True, help="The RML mapping (Turtle).")
+@click.option("-o", "--output", type=FILE, help="Where the RDF goes; standard output if not given.")
+@click.option(
+    "--format",
+    type=click.Choice(["nq", "nt", "ttl", "trig", "jsonld", "rdfxml"]),
+    default="nq",
+    help="How the RDF is written.",
+)
+@click.option("--functions", type=FILE, metavar="FILE.py", help="A Python file of functions that the mapping calls.")
+@click.option("--base", metavar="IRI", help="What relative IRIs are resolved against.")
+@click.option("--distinct", is_flag=True, help="Each statement once, sorted.")
+@click.option(
+    "--rejects",
+    type=FILE,
+    show_default="rejects, beside the output",
+    help="Folder of the records that could not be mapped.",
+)
 def map_(
-    mapping: Annotated[Path, typer.Option("-m", "--mapping", help="The RML mapping (Turtle).")],
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Where the RDF goes; standard output if not given.")
-    ] = None,
-    format: Annotated[RdfOutput, typer.Option(help="How the RDF is written.")] = RdfOutput.NQ,
-    functions: Annotated[
-        Path | None, typer.Option(help="A Python file of functions that the mapping calls.", metavar="FILE.py")
-    ] = None,
-    base: Annotated[str | None, typer.Option(help="What relative IRIs are resolved against.", metavar="IRI")] = None,
-    distinct: Annotated[bool, typer.Option("--distinct", help="Each statement once, sorted.")] = False,
-    rejects: Annotated[
-        Path | None,
-        typer.Option(help="Folder of the records that could not be mapped.", show_default="rejects, beside the output"),
-    ] = None,
+    mapping: Path,
+    output: Path | None,
+    format: str,
+    functions: Path | None,
+    base: str | None,
+    distinct: bool,
+    rejects: Path | None,
 ) -> None:
-    """Map files and databases to RDF with an RML mapping. The exit status is 1 where records were rejected."""
+    """Map files and databases to RDF with an RML mapping.
+
+    The exit status is 1 where records were rejected.
+    """
     from freshet.spark.map_run import MapOptions, check_map, run_map
     from freshet.spark.session import spark_session
 
     beside = Path() if output is None else output.parent
-    options = MapOptions(output, format.value, rejects or beside / "rejects", base, functions, distinct)
+    options = MapOptions(output, format, rejects or beside / "rejects", base, functions, distinct)
     check_map(mapping, options)  # before the seconds that Spark needs to start
     spark = spark_session()
     try:
@@ -136,21 +104,16 @@ def map_(
     rejected = f", {done.rejected:,} rejected, see {done.rejects}" if done.rejected else ""
     print(f"freshet: {show_count(done.records, 'record')} mapped{rejected}", file=sys.stderr)
     if done.rejected:
-        raise typer.Exit(1)
+        sys.exit(1)
 
 
 @app.command()
-def load(
-    files: Annotated[list[Path], typer.Argument(help="RDF files; with --check, graph directories.")],
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="The graph directory: made, or added to.", metavar="GRAPH")
-    ] = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Load nothing; read graph directories and say if whole.")
-    ] = False,
-    master: Annotated[str, typer.Option(help="Where Spark runs.")] = "local[*]",
-) -> None:
-    """Load RDF files into a graph directory, on Spark."""
+@click.argument("files", type=FILE, nargs=-1, required=True)
+@click.option("-o", "--output", type=FILE, metavar="GRAPH", help="The graph directory: made, or added to.")
+@click.option("--check", is_flag=True, help="Load nothing; read graph directories and say if whole.")
+@click.option("--master", default="local[*]", help="Where Spark runs.")
+def load(files: tuple[Path, ...], output: Path | None, check: bool, master: str) -> None:
+    """Load RDF FILES into a graph directory, on Spark. With --check, FILES are graph directories."""
     if check:
         _check_graphs(files, output)
         return
@@ -159,11 +122,11 @@ def load(
     from freshet.spark.bulk_load import check_load, load_files, warm
     from freshet.spark.session import spark_session
 
-    check_load(files, output)  # before the seconds that Spark needs to start
+    check_load(list(files), output)  # before the seconds that Spark needs to start
     warm()
     spark = spark_session(master=master)
     try:
-        done = load_files(spark, files, output)
+        done = load_files(spark, list(files), output)
     finally:
         spark.stop()
     counts = done.counts
@@ -174,7 +137,7 @@ def load(
     )
 
 
-def _check_graphs(graphs: list[Path], output: Path | None) -> None:
+def _check_graphs(graphs: tuple[Path, ...], output: Path | None) -> None:
     from freshet.store.graph_directory import GraphDirectory
 
     if output is not None:
@@ -186,24 +149,29 @@ def _check_graphs(graphs: list[Path], output: Path | None) -> None:
 
 
 @app.command()
+@repeated("-s", "--stream", required=True, metavar="IRI=FILE", help="A stream's recording in timed N-Triples.")
+@repeated("-q", "--query", type=FILE, required=True, help="File of a continuous query.")
+@data_option
+@lateness_option
+@click.option("--format", type=click.Choice(["text", "ndjson"]), default="text", help="How reports are printed.")
+@dialect_option
+@service_option
+@repeated("--report", help="Evaluate only where this holds: change, non-empty; repeatable.")
+@click.option("--every", help="Evaluate at this period, not when windows move: 2s, PT1M.")
+@repeated("--absorb", metavar="IRI", help="Stream that leaves its triples in the stored graph.")
 def replay(
-    stream: Annotated[list[str], typer.Option("-s", "--stream", help="IRI=FILE of timed N-Triples.")],
-    query: Annotated[list[Path], typer.Option("-q", "--query", help="File of a continuous query.")],
-    data: DataOption = [],  # noqa: B006 (typer reads it once)
-    lateness: Annotated[str, typer.Option(help="How late elements may come: 500ms, 2s, PT1M.")] = "0ms",
-    format: Annotated[ReportFormat, typer.Option(help="How reports are printed.")] = ReportFormat.TEXT,
-    dialect: DialectOption = None,
-    service: ServiceOption = [],  # noqa: B006 (typer reads it once)
-    report: Annotated[
-        list[str], typer.Option(help="Evaluate only where this holds: change, non-empty; may be repeated.")
-    ] = [],  # noqa: B006
-    every: Annotated[str | None, typer.Option(help="Evaluate every so often, not when windows move: 2s, PT1M.")] = None,
-    absorb: Annotated[
-        list[str], typer.Option(help="Stream that leaves its triples in the stored graph.", metavar="IRI")
-    ] = [],  # noqa: B006
+    stream: tuple[str, ...],
+    query: tuple[Path, ...],
+    data: tuple[Path, ...],
+    lateness: str,
+    format: str,
+    dialect: str | None,
+    service: tuple[str, ...],
+    report: tuple[str, ...],
+    every: str | None,
+    absorb: tuple[str, ...],
 ) -> None:
     """Run continuous queries over recorded streams, in event time, without Spark."""
-    from freshet.results.report import Report
     from freshet.runtime.display import show_dropped, show_report
     from freshet.runtime.replay import replay as replay_streams
     from freshet.runtime.session import Session
@@ -218,7 +186,7 @@ def replay(
             session.stream(iri, lateness_ms=milliseconds(lateness), absorb=iri in left)
 
         def show(report: Report) -> None:
-            if format is ReportFormat.NDJSON:
+            if format == "ndjson":
                 sys.stdout.buffer.write(session.ndjson(report))
             else:
                 print(show_report(report, session.dictionary))
@@ -243,20 +211,28 @@ def replay(
         for failure in session.failures:
             print(f"freshet: {failure}", file=sys.stderr)
         if session.failures:
-            raise typer.Exit(1)
+            sys.exit(1)
 
 
 @app.command()
+@click.option("-q", "--query", required=True, help="A query, or the file that holds it.")
+@data_option
+@click.option(
+    "--format",
+    type=click.Choice(["json", "csv", "tsv", "xml", "nt", "ttl"]),
+    show_default="json, ttl",
+    help="How the answer is printed: nt or ttl where it is a graph.",
+)
+@dialect_option
+@click.option("--timeout", type=float, help="Seconds after which to give up.")
+@service_option
 def query(
-    query: Annotated[str, typer.Option("-q", "--query", help="A query, or the file that holds it.")],
-    data: DataOption = [],  # noqa: B006 (typer reads it once)
-    format: Annotated[
-        AnswerFormat | None,
-        typer.Option(help="How the answer is printed: nt or ttl where it is a graph.", show_default="json, ttl"),
-    ] = None,
-    dialect: DialectOption = None,
-    timeout: Annotated[float | None, typer.Option(help="Seconds after which to give up.")] = None,
-    service: ServiceOption = [],  # noqa: B006 (typer reads it once)
+    query: str,
+    data: tuple[Path, ...],
+    format: str | None,
+    dialect: str | None,
+    timeout: float | None,
+    service: tuple[str, ...],
 ) -> None:
     """Answer SPARQL over files or a graph directory once."""
     from freshet.results.write import write_answer
@@ -270,20 +246,30 @@ def query(
 
 
 @app.command()
+@click.option("-q", "--query", required=True, help="A query, or the file that holds it.")
+@click.option("--format", type=click.Choice(["text", "json"]), default="text", help="For people or for programs.")
+@click.option(
+    "--optimized/--no-optimized",
+    default=None,
+    show_default="unless it has windows",
+    help="Also show the plan after rewriting.",
+)
+@dialect_option
+@click.option("--analyze", is_flag=True, help="Replay recorded streams, and show what each operator did.")
+@repeated("-s", "--stream", metavar="IRI=FILE", help="A stream's recording in timed N-Triples.")
+@data_option
+@lateness_option
+@service_option
 def explain(
-    query: Annotated[str, typer.Option("-q", "--query", help="A query, or the file that holds it.")],
-    format: Annotated[PlanFormat, typer.Option(help="For people or for programs.")] = PlanFormat.TEXT,
-    optimized: Annotated[
-        bool | None, typer.Option(help="Also show the plan after rewriting.", show_default="unless it has windows")
-    ] = None,
-    dialect: DialectOption = None,
-    analyze: Annotated[
-        bool, typer.Option("--analyze", help="Replay recorded streams, and show what each operator did.")
-    ] = False,
-    stream: Annotated[list[str], typer.Option("-s", "--stream", help="IRI=FILE of timed N-Triples.")] = [],  # noqa: B006
-    data: DataOption = [],  # noqa: B006 (typer reads it once)
-    lateness: Annotated[str, typer.Option(help="How late elements may come: 500ms, 2s, PT1M.")] = "0ms",
-    service: ServiceOption = [],  # noqa: B006 (typer reads it once)
+    query: str,
+    format: str,
+    optimized: bool | None,
+    dialect: str | None,
+    analyze: bool,
+    stream: tuple[str, ...],
+    data: tuple[Path, ...],
+    lateness: str,
+    service: tuple[str, ...],
 ) -> None:
     """Show how a query is understood, and how it is answered."""
     import orjson
@@ -296,43 +282,64 @@ def explain(
         explained = analyze_query(
             text,
             recordings_of(stream),
-            data,
+            list(data),
             lateness_ms=milliseconds(lateness),
             file=file,
             dialect=dialect,
-            services=service,
+            services=list(service),
         )
     else:
         explained = explain_query(text, file=file, dialect=dialect, optimized=optimized)
-    if format is PlanFormat.JSON:
+    if format == "json":
         sys.stdout.buffer.write(orjson.dumps(explained.json(), option=orjson.OPT_APPEND_NEWLINE))
     else:
         print(explained.text())
 
 
 @app.command()
-def demo(
-    seconds: Annotated[float, typer.Option(help="How long the town lives.")] = 20.0,
-    folder: Annotated[Path, typer.Option(help="Where its files go.")] = Path("demo-out"),
-) -> None:
+@click.option("--seconds", type=float, default=20.0, help="How long the town lives.")
+@click.option("--folder", type=FILE, default=Path("demo-out"), help="Where its files go.")
+def demo(seconds: float, folder: Path) -> None:
     """Watch a generated town: traffic, parking and weather, and three queries over them."""
     from freshet.demo.run import run_demo
 
+    _warm("run")
     run_demo(folder, seconds=seconds)
 
 
 @app.command()
-def bench(
-    name: Annotated[str, typer.Argument(help="Which benchmark.")],
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    triples: Annotated[
-        str | None, typer.Option(help="How many triples are stored: 500K, 10M. For lsbench.", metavar="COUNT")
-    ] = None,
-    rate: Annotated[
-        str | None, typer.Option(help="How many triples a second come in streams. For lsbench.", metavar="COUNT")
-    ] = None,
-) -> None:
-    """Run a benchmark. They are in the source repository only."""
+@click.option(
+    "--for",
+    "section",
+    type=click.Choice(["session", "run", "all"]),
+    default="all",
+    help="What to compile: what a first query needs, what a pipeline needs, or everything.",
+)
+def warm(section: str) -> None:
+    """Compile Freshet's kernels ahead, on all cores. They are kept for later runs."""
+    if not _warm(section):
+        print("freshet: all kernels are compiled", file=sys.stderr)
+
+
+def _warm(section: str) -> bool:
+    """Compile the kernels of a section, with a progress bar, unless they are; says whether any had to be."""
+    from freshet.kernels.signatures import is_warm
+
+    if is_warm(section):
+        return False
+    from freshet.runtime.compile_ahead import show_compilation
+
+    show_compilation(section)
+    return True
+
+
+@app.command()
+@click.argument("name")
+@click.option("--json", is_flag=True, help="Print one JSON object.")
+@click.option("--triples", metavar="COUNT", help="How many triples are stored: 500K, 10M. For lsbench.")
+@click.option("--rate", metavar="COUNT", help="How many triples a second come in streams. For lsbench.")
+def bench(name: str, json: bool, triples: str | None, rate: str | None) -> None:
+    """Run the benchmark NAME. They are in the source repository only."""
     from rich.console import Console
 
     try:
@@ -356,14 +363,17 @@ def bench(
 def main() -> NoReturn:
     """Run a command; an error that the user can mend is one line, where it is in a query a terminal shows it too."""
     try:
-        app(standalone_mode=True)
+        app.main(prog_name="freshet", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
     except FreshetError as error:
         for one in getattr(error, "errors", [error]):
             print(f"freshet: {one}" if not one.place else str(one), file=sys.stderr)
             if sys.stderr.isatty() and one.excerpt:
                 print(one.excerpt, file=sys.stderr)
         sys.exit(error.exit_status)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, click.Abort):
         sys.exit(130)
     except BrokenPipeError:
         # The reader has gone (`| head`): nothing is left to say, not even at exit.

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, wait
 from dataclasses import dataclass
+from functools import cached_property
 from threading import Lock
 from time import monotonic
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakSet
 
 import numpy as np
@@ -15,12 +16,13 @@ import numpy as np
 from freshet.federation.candidates import Ids
 from freshet.federation.endpoint import Endpoint
 from freshet.federation.errors import RejectedError, ServiceError
-from freshet.federation.http import Requests
 from freshet.federation.service_query import Row, ServiceQuery
 from freshet.federation.settings import ServiceSettings, show_url
-from freshet.federation.timed_pool import TimedPool
 from freshet.rdf.dictionary import Dictionary
 from freshet.results.table import Table
+
+if TYPE_CHECKING:
+    from freshet.federation.http import Requests
 
 _MOST_ENDPOINTS = 1000  # that are remembered
 _LOOK_SECONDS = 0.05  # how often a waiting thread checks whether to go on
@@ -46,11 +48,18 @@ class ServiceClient:
 
     def __init__(self, settings: ServiceSettings | None = None) -> None:
         self.settings = settings or ServiceSettings()
-        self._requests = Requests(TimedPool(self.settings.requests_at_once), self.settings)
         self._lock = Lock()
         self._closed = False
         self.endpoints: dict[str, Endpoint] = {}  # the one that was asked for last is at the end
         self._others: WeakSet[Endpoint] = WeakSet()  # that are still in use
+
+    @cached_property
+    def _requests(self) -> Requests:
+        """Brings urllib3 along, which only queries with SERVICE need."""
+        from freshet.federation.http import Requests
+        from freshet.federation.timed_pool import TimedPool
+
+        return Requests(TimedPool(self.settings.requests_at_once), self.settings)
 
     def endpoint(self, iri: str) -> Endpoint:
         """The endpoint of an IRI; RefusedError where it may not be asked."""
@@ -89,7 +98,8 @@ class ServiceClient:
             endpoints = [*self.endpoints.values(), *self._others]
         for endpoint in endpoints:
             endpoint.close()
-        self._requests.pool.clear()
+        if endpoints:
+            self._requests.pool.clear()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,18 @@ from __future__ import annotations
 from concurrent.futures import Future
 from threading import Lock
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from freshet.federation.breaker import Breaker
 from freshet.federation.daemon_threads import DaemonThreads
 from freshet.federation.errors import RejectedError, ServiceError
-from freshet.federation.http import Requests
 from freshet.federation.settings import show_url
 from freshet.rdf.errors import InputError
 from freshet.results.read import READERS
 from freshet.results.table import Table, TermKeys
+
+if TYPE_CHECKING:
+    from freshet.federation.http import Requests
 
 _NEWEST = 0.2  # the weight of the newest request in the mean time
 

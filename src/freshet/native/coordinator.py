@@ -50,6 +50,7 @@ class Engine:
         on_failure: Callable[[str, str], None] | None = None,
         views: Views | None = None,
         window_bytes: int | None = None,
+        forgetting: Forgetting | None = None,
     ) -> None:
         self.dictionary = dictionary
         self._connections = Connections(dictionary)
@@ -62,7 +63,7 @@ class Engine:
             None  # evaluations with SERVICE that report nothing
         )
         self._hosting = Hosting(dictionary, graphs, self._failed, self._member_failed, views, self._untold)
-        self.forgetting = Forgetting(dictionary)
+        self.forgetting = forgetting or Forgetting(dictionary)
         self._kept = KeptWindows(graphs)
         self._counted: dict[str, Counted] = {}
         self._budget = WindowBudget(window_bytes, self._connections, (graphs, dictionary))

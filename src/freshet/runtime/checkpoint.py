@@ -14,10 +14,10 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from freshet.native.coordinator import Engine
 from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.native.timing import Counted
 from freshet.rdf.dictionary import Dictionary
@@ -27,6 +27,9 @@ from freshet.runtime.checkpoint_segments import GraphRows, merge_segments, read_
 from freshet.runtime.durable_files import DamagedError, FolderLock, make_folder
 from freshet.runtime.journal import Header, Journal, JournalEntry, Piece
 from freshet.runtime.recorded_dataset import RecordedDataset
+
+if TYPE_CHECKING:
+    from freshet.native.coordinator import Engine
 
 EVERY_SECONDS = 10.0
 _MARK_SECONDS = 0.2

@@ -7,9 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import suppress
-from multiprocessing import get_context
 
 from freshet.kernels.cache import FOLDER
 from freshet.kernels.signatures import compile_call, is_warm, listed, mark_warm
@@ -22,6 +20,9 @@ def compile_ahead(section: str, processes: int | None = None) -> Iterator[tuple[
 
     The sections are those of `freshet.kernels.signatures.SECTIONS`.
     """
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from multiprocessing import get_context
+
     lines = listed(section)
     with ProcessPoolExecutor(processes or os.cpu_count(), mp_context=get_context("spawn")) as pool:
         pending = [pool.submit(compile_call, line) for line in lines]
@@ -29,6 +30,23 @@ def compile_ahead(section: str, processes: int | None = None) -> Iterator[tuple[
             each.result()
             yield done, len(lines)
     mark_warm(section)
+
+
+def show_compilation(section: str) -> None:
+    """Compile a section with a progress bar on standard error; where that is no terminal, with a line at each end."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    total = len(listed(section))
+    began = time.monotonic()
+    print(f"freshet: compiling {total} kernels on {os.cpu_count()} cores (once)", file=sys.stderr, flush=True)
+    columns = (TextColumn("  "), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("", total=total)
+        for done, _ in compile_ahead(section):
+            progress.update(task, completed=done)
+    print(f"freshet: compiled in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
 
 
 def compile_beside(section: str) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from freshet.native.coordinator import Engine
 from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.native.stream import StreamState
 from freshet.rdf.dictionary import Dictionary
@@ -17,6 +17,9 @@ from freshet.results.report import Report
 from freshet.runtime.journal import Header
 from freshet.runtime.registered_query import RegisteredQuery
 from freshet.store.dataset import StoredDataset, rows_by_graph
+
+if TYPE_CHECKING:
+    from freshet.native.coordinator import Engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +168,13 @@ def latest_in(header: Header) -> int:
     return latest_ms
 
 
-def load_quads(engine: Engine, stored: StoredDataset, quads: Quads, home: int) -> None:
-    """Add statements to the stored graphs; the graph `home` is there then, if only empty."""
-    with engine.loading(), stored.changing:  # a snapshot has all of a file or nothing
+def load_quads(engine: Engine | None, stored: StoredDataset, quads: Quads, home: int) -> None:
+    """Add statements to the stored graphs; the graph `home` is there then, if only empty.
+
+    An engine passes them on to its queries.
+    """
+    engine_held = nullcontext() if engine is None else engine.loading()
+    with engine_held, stored.changing:  # a snapshot has all of a file or nothing
         for name, rows in rows_by_graph(quads.graphs, home):
             subjects, predicates, objects = (column[rows] for column in quads[:3])
-            engine.load(subjects, predicates, objects, name)
+            (engine or stored).load(subjects, predicates, objects, name)

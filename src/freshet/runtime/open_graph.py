@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from freshet.native.coordinator import Engine
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.triples import DEFAULT_GRAPH, Ids, rename_ids
 from freshet.store.dataset import StoredDataset
 from freshet.store.graph_directory import GraphDirectory
+
+if TYPE_CHECKING:
+    from freshet.native.coordinator import Engine
 
 
 def open_graph(

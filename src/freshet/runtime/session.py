@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -16,25 +18,22 @@ from freshet.algebra.nodes import Query
 from freshet.algebra.rewrite.rules import rewrite
 from freshet.federation.client import ServiceClient
 from freshet.federation.evaluation import Constraints
-from freshet.federation.local_views import LocalViews
 from freshet.federation.settings import ServiceSettings
-from freshet.federation.view_entries import ViewEntry
-from freshet.native.coordinator import Engine
+from freshet.native.forgetting import Forgetting
 from freshet.oneshot.answer import answer
 from freshet.oneshot.deadline import Deadline
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import InputError, UnsupportedError
-from freshet.rdf.reading import read_rdf
+from freshet.rdf.reading import Quads, read_rdf
 from freshet.rdf.terms import Iri, Term
 from freshet.rdf.triples import DEFAULT_GRAPH
 from freshet.results.arrow import record_batch
 from freshet.results.report import Answer, BooleanAnswer, Report, Solutions
 from freshet.results.write import report_json
 from freshet.runtime.checkpoint import EVERY_SECONDS, Checkpoint
+from freshet.runtime.compile_ahead import compile_beside
 from freshet.runtime.durable_records import DurableRegistration, Position, StreamOptions, declare_stream, load_quads
-from freshet.runtime.durable_session import DurableSession
-from freshet.runtime.open_graph import open_graph
 from freshet.runtime.pushing import Pushed, Pushing
 from freshet.runtime.query_failure import OnFailure, QueryFailure, report_failure
 from freshet.runtime.registered_query import RegisteredQuery
@@ -54,6 +53,10 @@ from freshet.store.stream_windows import DEFAULT_BUDGET_BYTES
 from freshet.syntax.parser import parse_query
 
 if TYPE_CHECKING:
+    from freshet.federation.local_views import LocalViews
+    from freshet.federation.view_entries import ViewEntry
+    from freshet.native.coordinator import Engine
+    from freshet.runtime.durable_session import DurableSession
     from freshet.runtime.explaining import Explanation
 
 
@@ -139,14 +142,41 @@ class Session:
         every = seconds(checkpoint_seconds, "the time between checkpoints")
         kept = None if checkpoint is None else Checkpoint(Path(checkpoint), every_seconds=every, sync=sync)
         self.stored = stored or (StoredDataset() if kept is None else kept.dataset)
-        self._views = LocalViews(self.services, self.dictionary)
-        self.engine = Engine(self.dictionary, self.stored, self._failed, self._views, window_bytes)
-        self.engine.lanes.most_behind = settings.most_behind
+        self._window_bytes = window_bytes
+        self._forgetting = Forgetting(self.dictionary)
+        self._engine: Engine | None = None
+        self._making_engine = threading.RLock()
+        compile_beside("session")
         if kept is not None:
+            from freshet.runtime.durable_session import DurableSession
+
             self._durable = DurableSession(self.engine, self.dictionary, kept, self._open)
             self._durable.restore()
             for problem in kept.problems:
                 warnings.warn(problem, stacklevel=2)
+
+    @property
+    def engine(self) -> Engine:
+        """The engine of continuous queries. It is made for the first stream or query: one-shot queries need none."""
+        return self._engine or self._make_engine()
+
+    def _make_engine(self) -> Engine:
+        from freshet.native.coordinator import Engine
+
+        with self._making_engine:
+            if self._engine is None:
+                engine = Engine(
+                    self.dictionary, self.stored, self._failed, self._views, self._window_bytes, self._forgetting
+                )
+                engine.lanes.most_behind = self.services.settings.most_behind
+                self._engine = engine
+            return self._engine
+
+    @cached_property
+    def _views(self) -> LocalViews:
+        from freshet.federation.local_views import LocalViews
+
+        return LocalViews(self.services, self.dictionary)
 
     def load(self, *paths: str | Path, graph: str | None = None) -> int:
         """Add RDF files and graph directories to the stored data.
@@ -183,14 +213,23 @@ class Session:
                 quads = read_rdf(path, self.dictionary)
                 quads = quads._replace(graphs=np.where(quads.graphs == DEFAULT_GRAPH, home, quads.graphs))
                 if self._durable is None:
-                    load_quads(self.engine, self.stored, quads, home)
+                    self._load(quads, home)
                 else:
                     self._durable.load(quads, graph)
                 count += len(quads.graphs)
         return count
 
+    def _load(self, quads: Quads, home: int) -> None:
+        with self._making_engine:
+            if self._engine is None:
+                load_quads(None, self.stored, quads, home)
+                return
+        load_quads(self._engine, self.stored, quads, home)
+
     def _open(self, path: str, graph: str | None) -> int:
         """Add a graph directory, which stays where it is."""
+        from freshet.runtime.open_graph import open_graph
+
         home = DEFAULT_GRAPH if graph is None else self.dictionary.encode(Iri(graph))
         return open_graph(GraphDirectory(path), self.dictionary, self.stored, self.engine, home)
 
@@ -224,7 +263,8 @@ class Session:
             ['dictionary', 'windows']
         """
         stored = self.stored.nbytes()._asdict()
-        return {**stored, "dictionary": self.dictionary.nbytes, "windows": self.engine.window_bytes()}
+        windows = 0 if self._engine is None else self._engine.window_bytes()
+        return {**stored, "dictionary": self.dictionary.nbytes, "windows": windows}
 
     def stream(
         self,
@@ -462,7 +502,8 @@ class Session:
 
         Reports that were taken count as received.
         """
-        self.engine.close()
+        if self._engine is not None:
+            self._engine.close()
         self.services.close()
         if self._durable is not None:
             self._durable.close()
@@ -600,7 +641,8 @@ class Session:
                     windows=window_contents(prepared, self.engine.streams, self.stored) if prepared.windows else None,
                 )
                 if not isinstance(found, BooleanAnswer):
-                    self.engine.forgetting.keep(found)
+                    forgetting = self._forgetting if self._engine is None else self._engine.forgetting
+                    forgetting.keep(found)
                 return found
         except UnsupportedError as error:
             raise UnsupportedError(error.message, file=file) from None
