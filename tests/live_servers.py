@@ -23,7 +23,7 @@ from paho.mqtt.client import Client
 from paho.mqtt.enums import CallbackAPIVersion
 
 from freshet.rdf.errors import InputError
-from freshet.spark.live.packages import Package, cache_folder, fetch
+from freshet.spark.live.packages import Package, fetch, jars_folder
 from required import lacking
 
 _KAFKA = Package("org.apache.kafka", "kafka_2.13", "4.1.1")
@@ -95,7 +95,7 @@ class KafkaBroker:
         if shutil.which("java") is None:
             lacking("kafka", "there is no Java")
         try:
-            jars = fetched(lambda: fetch([_KAFKA], cache_folder() / f"kafka-broker-{_KAFKA.version}"))
+            jars = fetched(lambda: fetch([_KAFKA], jars_folder() / f"kafka-broker-{_KAFKA.version}"))
         except InputError as error:
             lacking("kafka", str(error))
         self._folder = folder
@@ -223,8 +223,8 @@ def _mosquitto() -> str:
         return found
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
         lacking("mqtt", "mosquitto is not installed, and this user cannot install it")
-    cache_folder().mkdir(parents=True, exist_ok=True)
-    with (cache_folder() / "mosquitto.lock").open("w") as lock:
+    jars_folder().mkdir(parents=True, exist_ok=True)
+    with (jars_folder() / "mosquitto.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # other tests, in another process, may install it now
         for pause in (0, 5, 20):  # the network may fail and be well again
             time.sleep(pause)

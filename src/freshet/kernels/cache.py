@@ -3,8 +3,6 @@
 Numba's own cache numbers the files of a function and keeps an index beside them, so two processes that fill it at once
 can give one number to two signatures. Here a file is named by everything that its content depends on and appears whole:
 no index, no lock, nothing to merge. Clones with the same kernels share it.
-
-The folder is `$FRESHET_CACHE_DIR`, else `$XDG_CACHE_HOME/freshet`, else `~/.cache/freshet`.
 """
 
 import hashlib
@@ -25,16 +23,9 @@ from numba.core.compiler import CompileResult
 from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
 
+from freshet.cache_folder import cache_folder
+
 _UNUSED_DAYS = 14
-
-
-def cache_root() -> Path:
-    """The folder of everything that Freshet keeps between runs."""
-    own = os.environ.get("FRESHET_CACHE_DIR")
-    if own:
-        return Path(own)
-    shared = os.environ.get("XDG_CACHE_HOME")
-    return (Path(shared) if shared else Path.home() / ".cache") / "freshet"
 
 
 def _kernels_folder() -> Path:
@@ -46,7 +37,7 @@ def _kernels_folder() -> Path:
     for file in sorted(Path(__file__).parent.glob("*.py")):
         state.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
     state.update(f"{numba.__version__} {llvmlite.__version__} {sys.version}".encode())
-    return cache_root() / "kernels" / state.hexdigest()[:20]
+    return cache_folder() / "kernels" / state.hexdigest()[:20]
 
 
 FOLDER = _kernels_folder()

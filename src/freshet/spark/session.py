@@ -13,6 +13,8 @@ from py4j.java_gateway import JVMView
 from pyspark.errors import IllegalArgumentException
 from pyspark.sql import SparkSession
 
+from freshet.spark.class_archive import archive_options
+
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 
 # By default every micro-batch forks some two dozen processes through Hadoop's local file system; the checkpoint file
@@ -99,6 +101,7 @@ def spark_session(settings: Mapping[str, str] | None = None, *, master: str = "l
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     given = dict(settings or {})
     java = ["-XX:+UseParallelGC", "-XX:-DontCompileHugeMethods", f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"]
+    java += archive_options()
     given["spark.driver.extraJavaOptions"] = " ".join([*java, given.get("spark.driver.extraJavaOptions", "")]).strip()
     builder = SparkSession.builder.master(master).appName("freshet")
     for key, value in {**SETTINGS, **given}.items():

@@ -22,6 +22,8 @@ from pathlib import Path
 import lark
 from lark import Lark
 
+from freshet.cache_folder import cache_folder
+
 _GRAMMAR = Path(__file__).with_name("grammar.lark")
 
 
@@ -51,9 +53,8 @@ def build(grammar: str | None = None) -> Lark:
 
 def _directories() -> Iterator[Path]:
     yield _GRAMMAR.parent / "__pycache__"
-    base = os.environ.get("XDG_CACHE_HOME")
-    with contextlib.suppress(RuntimeError):
-        yield (Path(base) if base else Path.home() / ".cache") / "freshet"
+    with contextlib.suppress(RuntimeError):  # there is no home
+        yield cache_folder()
 
 
 def _read(path: Path) -> Lark | None:

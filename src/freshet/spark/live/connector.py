@@ -10,7 +10,7 @@ import pyspark
 from pyspark.sql import SparkSession
 
 from freshet.rdf.errors import InputError
-from freshet.spark.live.packages import Package, cache_folder, fetch, is_complete, spark_jars
+from freshet.spark.live.packages import Package, fetch, is_complete, jars_folder, spark_jars
 
 _SPARK, _CONNECTOR, _TOKENS = "org.apache.spark", "spark-sql-kafka-0-10_2.13", "spark-token-provider-kafka-0-10_2.13"
 # Connector and its helper, best first. Not every version of Spark is everywhere; these work with Spark 4.3.
@@ -46,7 +46,7 @@ def kafka_settings(given: Mapping[str, str]) -> dict[str, str]:
 
 def _fetch() -> list[str]:
     reasons = []
-    choices = [(*versions, cache_folder() / "-".join(["kafka-connector", *versions])) for versions in _VERSIONS]
+    choices = [(*versions, jars_folder() / "-".join(["kafka-connector", *versions])) for versions in _VERSIONS]
     for connector, tokens, folder in sorted(choices, key=lambda choice: not is_complete(choice[2])):
         try:
             found = fetch(

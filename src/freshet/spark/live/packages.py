@@ -14,6 +14,7 @@ from xml.sax.saxutils import quoteattr
 
 import pyspark
 
+from freshet.cache_folder import cache_folder
 from freshet.rdf.errors import InputError
 
 _SECONDS = 600
@@ -33,10 +34,9 @@ def spark_jars() -> Path:
     return Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent) / "jars"
 
 
-def cache_folder() -> Path:
+def jars_folder() -> Path:
     """Where fetched jars are kept."""
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home) / "freshet" / "jars"
+    return cache_folder() / "jars"
 
 
 def is_complete(folder: Path) -> bool:
