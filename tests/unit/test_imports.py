@@ -1,0 +1,74 @@
+"""What commands import: modules that they do not use are time that a user waits for."""
+
+import subprocess
+import sys
+
+import pytest
+
+_HEAVY = {"pandas", "pyspark", "pydantic", "rich", "urllib3", "paho", "lxml", "ruamel", "jsonpath", "polars"}
+_PRINT_MODULES = "\nimport sys\nprint('\\n'.join(sys.modules), file=sys.stderr)"
+
+
+def _modules(code: str, *, folder) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", code + _PRINT_MODULES], cwd=folder, capture_output=True, text=True, check=True
+    )
+    return set(done.stderr.split())
+
+
+def _command(*arguments: str) -> str:
+    return f"""
+import sys
+sys.argv = ["freshet", *{arguments!r}]
+from freshet.cli import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "data.ttl").write_text('<http://e/a> <http://e/p> 1, "b", 2.5, <http://e/c> .')
+    (tmp_path / "stream.tnt").write_text("5\t<http://e/a> <http://e/p> <http://e/b> .\n")
+    (tmp_path / "q.rq").write_text(
+        "REGISTER RSTREAM <q> AS SELECT ?s (COUNT(*) AS ?n) FROM NAMED WINDOW <w> ON <http://e/s> [RANGE PT1S STEP PT1S]"
+        " WHERE { WINDOW <w> { ?s ?p ?o } } GROUP BY ?s"
+    )
+    return tmp_path
+
+
+def _packages(modules: set[str]) -> set[str]:
+    return {module.partition(".")[0] for module in modules}
+
+
+def test_help_and_version_load_no_library(folder):
+    for option in ("--help", "--version"):
+        assert not _packages(_modules(_command(option), folder=folder)) & {"numpy", "numba", "pyarrow", *_HEAVY}
+
+
+def test_a_query_over_a_file_loads_neither_engine_nor_spark(folder):
+    ask = _command("query", "-d", "data.ttl", "-q", "SELECT * { ?s ?p ?o FILTER (?o > 1) } ORDER BY ?o")
+    modules = _modules(ask, folder=folder)
+    assert not _packages(modules) & _HEAVY
+    assert not {module for module in modules if module.startswith(("freshet.spark", "freshet.rml"))}
+    assert "freshet.native.coordinator" not in modules
+    assert "freshet.runtime.durable_session" not in modules
+
+
+def test_a_session_loads_its_engine_with_the_first_query(folder):
+    start = _modules("import freshet\nfreshet.Session()", folder=folder)
+    assert not _packages(start) & _HEAVY
+    assert "freshet.native.coordinator" not in start
+    registered = _modules(
+        "import freshet\nsession = freshet.Session()\nsession.register(open('q.rq').read())", folder=folder
+    )
+    assert "freshet.native.coordinator" in registered
+    assert not _packages(registered) & _HEAVY
+
+
+def test_a_replay_loads_neither_spark_nor_what_pipelines_need(folder):
+    modules = _modules(_command("replay", "-s", "http://e/s=stream.tnt", "-q", "q.rq"), folder=folder)
+    assert not _packages(modules) & _HEAVY
+    assert not {module for module in modules if module.startswith(("freshet.spark", "freshet.rml"))}
