@@ -33,7 +33,8 @@ def folder(tmp_path):
     (tmp_path / "data.ttl").write_text('<http://e/a> <http://e/p> 1, "b", 2.5, <http://e/c> .')
     (tmp_path / "stream.tnt").write_text("5\t<http://e/a> <http://e/p> <http://e/b> .\n")
     (tmp_path / "q.rq").write_text(
-        "REGISTER RSTREAM <q> AS SELECT ?s (COUNT(*) AS ?n) FROM NAMED WINDOW <w> ON <http://e/s> [RANGE PT1S STEP PT1S]"
+        "REGISTER RSTREAM <q> AS SELECT ?s (COUNT(*) AS ?n)"
+        " FROM NAMED WINDOW <w> ON <http://e/s> [RANGE PT1S STEP PT1S]"
         " WHERE { WINDOW <w> { ?s ?p ?o } } GROUP BY ?s"
     )
     return tmp_path
