@@ -1,4 +1,4 @@
-"""`freshet bench federation`: seed 003's two experiments, beside the figures of its tables 1 and 2.
+"""`freshet bench federation`: the approximate-answers paper's experiments, beside its tables 1 and 2.
 
 Accuracy is the paper's: the share of an evaluation's answers that are what the endpoint would say at that moment,
 averaged over the evaluations. Each figure is the mean over several generated streams of mentions. Then the engine as a

@@ -1,4 +1,4 @@
-"""The remote data and the streams of seed 003's experiments: follower counts, synthetic changes, mentions.
+"""The remote data and the streams of the approximate-answers experiments: follower counts, synthetic changes, mentions.
 
 The counts are the recorded ones (`../shared/data/acqua/follower_snapshots.csv`, or where FRESHET_SHARED says): 400
 users, a snapshot a minute or so, 158 minutes. Of its three counts the first is taken as the followers: it goes up and

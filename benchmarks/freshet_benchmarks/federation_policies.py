@@ -1,4 +1,4 @@
-"""Seed 003's policies, each run over one view, one stream and one refresh budget."""
+"""The approximate-answers paper's policies, each run over one view, one stream and one refresh budget."""
 
 from __future__ import annotations
 

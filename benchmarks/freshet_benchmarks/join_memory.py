@@ -1,4 +1,4 @@
-"""What a result of a join takes in memory: rows of pointers beside rows of copied values (seed 000, table 2).
+"""What a result of a join takes in memory: rows of pointers and rows of values (operator-aware structures, table 2).
 
 Windows of 10,000 rows are joined on one variable, each row with one of every other window, so that the results are as
 many for two windows as for eight. The bytes are those of the buffers that the join filled.

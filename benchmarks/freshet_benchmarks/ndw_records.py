@@ -1,4 +1,4 @@
-"""Records of the shape of NDW's flow and speed as JSON, and the thesis's mapping of them (seed 002, appendix A.3).
+"""Records like those of NDW's flow and speed as JSON, and their mapping (Dynamic Windows thesis, appendix A.3).
 
 A record's subject has all of its six or seven values; where it joins, a speed gets a statement for each flow of the
 same lane, place and second.

@@ -1,4 +1,4 @@
-"""Two streams of the shape of NDW's flow and speed, with the workloads of the thesis (seed 002, section 7.5).
+"""Two streams of the shape of NDW's flow and speed, with the workloads of the Dynamic Windows thesis (section 7.5).
 
 A lane of a measuring point gives both a flow and a speed of the same second; they are joined by lane, place and second.
 Points have two lanes, every ninth has three, as in the published files. At the constant rate 400 records come a second.

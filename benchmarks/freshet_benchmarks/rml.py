@@ -1,6 +1,6 @@
 """`freshet bench rml`: NDW-shaped records of JSON lines to N-Quads, without and with a join, beside morph-kgc.
 
-The mapping is that of the thesis (seed 002, appendix A.3): a subject of seven or six values for each record, and a
+The mapping is that of the Dynamic Windows thesis (A.3): a subject of seven or six values for each record, and a
 statement for each pair of a speed and a flow of the same lane, place and second. Records are mapped a million at a time
 by `freshet map`'s own run in a Spark session that is up; morph-kgc, from PyPI in an environment of its own, gets as
 many of the same records as it reads in a while, as a JSON array, and its start is counted, as it has no other way.

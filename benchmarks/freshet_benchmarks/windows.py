@@ -1,4 +1,4 @@
-"""`freshet bench windows`: joins of two live streams in windows, beside the figures of the thesis (seed 002).
+"""`freshet bench windows`: joins of two live streams in windows, beside the figures of the Dynamic Windows thesis.
 
 The thesis's workloads (`bench/ndw_streams.py`) go twice through Spark's stateful join, as `freshet run` runs it
 (`bench/window_replay.py`). Once in ticks of event time, as fast as it goes, for every window: completeness is the
