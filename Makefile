@@ -1,5 +1,5 @@
 # make demo: run the demo.  make test: run the tests.  Both set up .venv the first time.
-.PHONY: demo test check lock clean
+.PHONY: demo test check docs lock clean
 BIN := .venv/bin
 EXTRA :=
 
@@ -21,6 +21,14 @@ check: .venv/ready-dev
 .venv/ready-dev: requirements-dev.lock pyproject.toml tools/setup
 	@sh tools/setup requirements-dev.lock
 	@touch $@ .venv/ready
+
+docs: .venv/ready-docs
+	@$(BIN)/sphinx-build -E -W --keep-going -q -b html -d build/doctrees docs build/site
+	@echo "build/site/index.html"
+
+.venv/ready-docs: .venv/ready
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock --editable ".[docs]"
+	@touch $@
 
 lock:
 	@uv pip compile --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url pyproject.toml -o requirements.lock

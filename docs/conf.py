@@ -1,0 +1,111 @@
+"""The documentation as a site: `make docs` writes it to build/site. Nothing is fetched, and warnings are errors.
+
+Pages are plain Markdown that also reads well in a file browser. Links to files of the repository lead to pages with
+their source, which are made here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+
+ROOT = Path(__file__).parent.parent
+
+project = "Freshet"
+author = "The Freshet authors"
+copyright = "The Freshet authors"
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+]
+myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 3
+exclude_patterns = ["site"]
+html_theme = "furo"
+html_title = "Freshet"
+html_static_path = ["_static"]
+html_css_files = ["freshet.css"]
+html_show_sphinx = False
+pygments_style = "friendly"
+pygments_dark_style = "github-dark"
+copybutton_prompt_text = r"\$ |>>> "
+copybutton_prompt_is_regexp = True
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented"
+autodoc_member_order = "bysource"
+default_role = "code"  # docstrings write names in single backticks
+
+LANGUAGES = {".py": "python", ".ttl": "turtle", ".yaml": "yaml", ".toml": "toml", ".rq": "sparql", ".lark": "text"}
+_LINK = re.compile(r"\]\((?P<up>(?:\.\./)*)(?P<path>(?:src|benchmarks|tests|tools|examples)/[^)#\s]*)\)")
+_sources: set[str] = set()
+
+
+def _links_to_sources(text: str, folder: Path) -> str:
+    """Links to files of the repository become links to the pages that `_source_pages` makes."""
+    depth = "../" * len(folder.relative_to(ROOT / "docs").parts)
+
+    def page(link: re.Match[str]) -> str:
+        path = link["path"].rstrip("/")
+        if not (ROOT / path).is_file():
+            return "]" + f"({depth}index.md)" if not (ROOT / path).exists() else f"]({depth}{_folder(path)})"
+        _sources.add(path)
+        return f"]({depth}{_file(path)})"
+
+    return _LINK.sub(page, text)
+
+
+def _file(path: str) -> str:
+    """Links to pages that no document makes are written as links to elsewhere, so that MyST leaves them alone."""
+    return f"source/{path}.html"
+
+
+def _folder(path: str) -> str:
+    _sources.update(
+        str(file.relative_to(ROOT)) for file in sorted((ROOT / path).glob("*")) if file.suffix in LANGUAGES
+    )
+    return f"source/{path}.html"
+
+
+def _read(app: Sphinx, name: str, source: list[str]) -> None:
+    page = Path(app.env.doc2path(name))
+    text = source[0]
+    if name == "explanation/architecture":  # one page, kept where people look for it in a repository
+        text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+        text = text.replace("](docs/", "](../").replace("](README.md", "](../index.md")
+    source[0] = _raw_links(_links_to_sources(text, page.parent))
+
+
+def _raw_links(text: str) -> str:
+    """Inline HTML, as MyST checks Markdown links against the documents it knows."""
+    return re.sub(r"\[([^\]]+)\]\(((?:\.\./)*source/[^)]+\.html)\)", _anchor, text)
+
+
+def _anchor(link: re.Match[str]) -> str:
+    shown = re.sub(r"`([^`]+)`", r'<code class="docutils literal notranslate">\1</code>', link[1])
+    return f'<a class="reference internal" href="{link[2]}">{shown}</a>'
+
+
+def _source_pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """A page for each file that is linked, and one for each folder of such files."""
+    folders: dict[str, list[str]] = {}
+    for path in sorted(_sources):
+        text = (ROOT / path).read_text(encoding="utf-8")
+        language = LANGUAGES.get(Path(path).suffix, "text")
+        body = app.builder.highlighter.highlight_block(text, language, linenos=False)  # type: ignore[attr-defined]
+        folders.setdefault(str(Path(path).parent), []).append(path)
+        yield f"source/{path}", {"title": path, "body": f"<h1>{path}</h1>{body}", "parents": []}, "page.html"
+    for folder, paths in folders.items():
+        items = "".join(f'<li><a href="{Path(folder).name}/{Path(path).name}.html">{path}</a></li>' for path in paths)
+        yield f"source/{folder}", {"title": folder, "body": f"<h1>{folder}/</h1><ul>{items}</ul>"}, "page.html"
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("source-read", _read)
+    app.connect("html-collect-pages", _source_pages)

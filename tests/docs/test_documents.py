@@ -1,0 +1,230 @@
+"""Every code block of README.md and docs/ runs as printed. `document_blocks` has the conventions.
+
+The blocks of a page run in order in one folder, which starts with the files of `examples/house`. Commands of Freshet
+run in this process; blocks that need Spark run only in the test marked `spark`, in processes of their own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pyoxigraph
+import pytest
+from ruamel.yaml import YAML
+
+from command_line import CommandLine
+from document_blocks import Block, output_pattern, page_blocks
+from freshet.rml.reader import read_mapping
+from freshet.runtime.explaining import explain
+from freshet.runtime.pipeline_file import read_pipeline
+from freshet.runtime.session import Session
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DOCUMENTS = [*PAGES, ROOT / "ARCHITECTURE.md"]
+HOUSE = ("house.ttl", "readings.tnt", "warmFloors.rq")
+SHELL_WORDS = re.compile(r"[|<>&;]")
+LINK = re.compile(r"\]\(([^)\s#]+)(?:#[^)\s]*)?\)")
+MODULE = re.compile(r"`((?:src/freshet/|tests/|tools/)?[a-z_0-9/]+\.(?:py|toml|ttl))`")
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+WITH_BLOCKS = [page for page in PAGES if page_blocks(page)]
+WITH_SPARK = [page for page in PAGES if any("spark" in block.marks for block in page_blocks(page))]
+
+
+class Reader:
+    """A reader who types in a page from the top, in a folder of its own."""
+
+    def __init__(self, page: Path, folder: Path, cli: CommandLine, *, spark: bool) -> None:
+        self.page, self.folder, self.cli, self.spark = page, folder, cli, spark
+        self.names: dict[str, Any] = {}
+        self.printed: str | None = None  # by the Python block just before
+        self.kinds: dict[str, Callable[[Block], None]] = {
+            "console": self.console,
+            "sh": self.sh,
+            "python": self.python,
+            "text": self.output,
+            "sparql": self.sparql,
+            "yaml": self.yaml,
+            "turtle": self.turtle,
+            "json": lambda block: [orjson.loads(line) for line in block.text.splitlines()],
+            "csv": lambda block: list(csv.reader(io.StringIO(block.text), strict=True)),
+            "tnt": self.timed,
+        }
+        (folder / "examples" / "house").mkdir(parents=True)  # for pages that start in a clone
+        for file in HOUSE:
+            for copy in (folder, folder / "examples" / "house"):
+                shutil.copy(ROOT / "examples" / "house" / file, copy)
+        shim = folder / ".bin" / "freshet"  # for lines with pipes
+        shim.parent.mkdir()
+        shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m freshet "$@"\n')
+        shim.chmod(0o755)
+        self.environment = os.environ | {"PATH": f"{shim.parent}:{os.environ['PATH']}"}
+
+    def read(self) -> None:
+        for block in page_blocks(self.page):
+            if block.kind not in self.kinds:
+                pytest.fail(f"{name_of(self.page)}:{block.line}: what is a block of {block.kind!r}?")
+            if "not run" in block.marks:
+                assert block.marks["not run"], f"{name_of(self.page)}:{block.line}: why is it not run?"
+                continue
+            if "spark" in block.marks and not self.spark:
+                continue
+            try:
+                self.set_up(block)
+                self.kinds[block.kind](block)
+            except (Exception, SystemExit) as error:
+                raise AssertionError(f"{name_of(self.page)}:{block.line}: {error}") from error
+            if block.kind != "python":
+                self.printed = None
+
+    def set_up(self, block: Block) -> None:
+        if other := block.marks.get("files of"):
+            for each in page_blocks(ROOT / "docs" / other):
+                self.save(each)
+        if command := block.marks.get("run"):
+            self.shell(command)
+        self.save(block)
+
+    def save(self, block: Block) -> None:
+        if name := block.marks.get("file"):
+            file = self.folder / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(block.text, encoding="utf-8")
+
+    def console(self, block: Block) -> None:
+        for typed in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+            lines = typed.splitlines(keepends=True)
+            end = next(at for at, line in enumerate(lines, 1) if not line.endswith("\\\n"))
+            command, expected = "".join(lines[:end]), "".join(lines[end:])
+            printed = self.run(command.replace("\\\n", " ").strip())
+            if expected.strip():
+                wanted = output_pattern(expected)
+                assert wanted.fullmatch(printed), f"$ {command}printed\n{printed}\ninstead of\n{expected}"
+
+    def sh(self, block: Block) -> None:
+        for line in block.text.replace("\\\n", " ").splitlines():
+            if line.strip():
+                self.run(line)
+
+    def run(self, command: str) -> str:
+        """What a command prints."""
+        words = shlex.split(command, comments=True)
+        if words[:1] == ["cd"]:
+            self.folder = self.folder / words[1]
+            os.chdir(self.folder)
+            return ""
+        if words[:1] == ["freshet"] and not self.spark and not SHELL_WORDS.search(command):
+            done = self.cli(*words[1:])
+            assert done.status == 0, f"{command}: {done.err}"
+            return done.out + done.err
+        return self.shell(command)
+
+    def shell(self, command: str) -> str:
+        done = subprocess.run(
+            ["sh", "-c", command],
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+        return done.stdout + done.stderr
+
+    def python(self, block: Block) -> None:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(block.text, f"{name_of(self.page)}:{block.line}", "exec"), self.names)
+        self.printed = printed.getvalue()
+
+    def output(self, block: Block) -> None:
+        if self.printed is not None:
+            wanted = output_pattern(block.text)
+            assert wanted.fullmatch(self.printed), f"printed\n{self.printed}\ninstead of\n{block.text}"
+
+    def sparql(self, block: Block) -> None:
+        explained = explain(block.text, file=None, dialect=None, optimized=None)
+        assert explained.refused is None, explained.refused
+
+    def yaml(self, block: Block) -> None:
+        name = block.marks.get("file", "block.yaml")
+        text = block.text
+        if whole := block.marks.get("part of"):
+            reader = YAML(typ="safe")
+            merged = merge(reader.load((self.folder / whole).read_text(encoding="utf-8")), reader.load(text))
+            written = io.StringIO()
+            YAML().dump(merged, written)
+            text = written.getvalue()
+        (self.folder / name).write_text(text, encoding="utf-8")
+        read_pipeline(self.folder / name)
+
+    def turtle(self, block: Block) -> None:
+        list(pyoxigraph.parse(block.text, format=pyoxigraph.RdfFormat.TURTLE, base_iri="http://example.org/"))
+        if "logicalSource" in block.text:
+            (self.folder / "block.ttl").write_text(block.text, encoding="utf-8")
+            read_mapping(self.folder / "block.ttl")
+
+    def timed(self, block: Block) -> None:
+        session = Session()
+        session.stream("http://example.org/stream")
+        session.push("http://example.org/stream", block.text)
+
+
+def merge(whole: Any, part: Any, depth: int = 3) -> Any:
+    """A pipeline file with some keys of its streams and queries replaced."""
+    if depth and isinstance(whole, dict) and isinstance(part, dict):
+        return whole | {key: merge(whole.get(key), value, depth - 1) for key, value in part.items()}
+    return part
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", WITH_BLOCKS, ids=name_of)
+def test_the_blocks_of_a_page_run(page, folder, monkeypatch, capfd):
+    Reader(page, folder, CommandLine(monkeypatch, capfd), spark=False).read()
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("page", WITH_SPARK, ids=name_of)
+def test_the_blocks_of_a_page_run_with_spark(page, folder, monkeypatch, capfd):
+    Reader(page, folder, CommandLine(monkeypatch, capfd), spark=True).read()
+
+
+@pytest.mark.parametrize("page", DOCUMENTS, ids=name_of)
+def test_links_lead_somewhere(page):
+    targets = [target for target in LINK.findall(page.read_text(encoding="utf-8")) if "://" not in target]
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+def test_the_modules_that_the_architecture_names_are_there():
+    named = MODULE.findall((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"))
+    places = (ROOT, ROOT / "src" / "freshet")
+    assert named
+    assert [module for module in named if not any((place / module).exists() for place in places)] == []
+
+
+@pytest.mark.parametrize("page", DOCUMENTS, ids=name_of)
+def test_papers_are_cited_by_name(page):
+    assert not re.search(r"\bseed 0", page.read_text(encoding="utf-8"))
