@@ -150,6 +150,10 @@ class Reader:
         return done.stdout + done.stderr
 
     def python(self, block: Block) -> None:
+        if "spark" in block.marks:  # in a process of its own: it stops the Spark session that it starts
+            (self.folder / "block.py").write_text(block.text, encoding="utf-8")
+            self.printed = self.shell(f'"{sys.executable}" block.py 2> /dev/null')
+            return
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(compile(block.text, f"{name_of(self.page)}:{block.line}", "exec"), self.names)
