@@ -7,13 +7,19 @@ their source, which are made here.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pygments.lexer import bygroups, inherit
+from pygments.lexers.rdf import SparqlLexer
+from pygments.lexers.special import TextLexer
+from pygments.token import Keyword, Number, Text
 from sphinx.application import Sphinx
 
 ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "src"))
 
 project = "Freshet"
 author = "The Freshet authors"
@@ -40,7 +46,6 @@ copybutton_prompt_is_regexp = True
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 autodoc_member_order = "bysource"
-default_role = "code"  # docstrings write names in single backticks
 
 LANGUAGES = {".py": "python", ".ttl": "turtle", ".yaml": "yaml", ".toml": "toml", ".rq": "sparql", ".lark": "text"}
 _LINK = re.compile(r"\]\((?P<up>(?:\.\./)*)(?P<path>(?:src|benchmarks|tests|tools|examples)/[^)#\s]*)\)")
@@ -106,6 +111,45 @@ def _source_pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
         yield f"source/{folder}", {"title": folder, "body": f"<h1>{folder}/</h1><ul>{items}</ul>"}, "page.html"
 
 
+class StreamingSparqlLexer(SparqlLexer):
+    """SPARQL with the words of RSP-QL, C-SPARQL and CQELS-QL."""
+
+    name = "Streaming SPARQL"
+    tokens = {  # noqa: RUF012 (Pygments reads it so)
+        "root": [
+            (r"(?i)(register\s+(?:query|stream))(\s+)(\w+)", bygroups(Keyword, Text, Text)),
+            (
+                r"(?i)\b(register|rstream|istream|dstream|query|stream|computed|every|window|on|range|step|slide|now|"
+                r"triples|all|count|accuracy|latency|with)\b(?!\s*\()",
+                Keyword,
+            ),
+            (r"\b(PT?[0-9][0-9A-Z.]*|[0-9]+(?:ms|s|m|h))\b", Number),
+            (r"(<=|>=)(\s*)([0-9.]+)(\s*)(ms|s)?", bygroups(Keyword, Text, Number, Text, Keyword)),
+            inherit,
+        ],
+    }
+
+
+def _docstring(app: Sphinx, what: str, name: str, subject: object, options: object, lines: list[str]) -> None:
+    """Docstrings are written as Markdown: code in single backticks, tables with bars."""
+    text = re.sub(r"(?<![`\\:\w])`([^`\n]+(?:\n\s*[^`\n]+)?)`(?![`_])", r"``\1``", "\n".join(lines))
+    text = re.sub(r"(?:^[ ]*\|.*\|[ ]*\n?)+", _rst_table, text, flags=re.MULTILINE)
+    lines[:] = text.split("\n")
+
+
+def _rst_table(table: re.Match[str]) -> str:
+    rows = [line.strip().strip("|").split("|") for line in table[0].splitlines()]
+    indent = re.match(r" *", table[0])[0]  # type: ignore[index]
+    made = [f"{indent}.. list-table::", f"{indent}   :header-rows: 1", ""]
+    for row in (row for row in rows if not all(set(cell.strip()) <= set("-:") for cell in row)):
+        made += [f"{indent}   {'*' if at == 0 else ' '} - {cell.strip()}" for at, cell in enumerate(row)]
+    return "\n".join([*made, "", ""])
+
+
 def setup(app: Sphinx) -> None:
+    app.add_lexer("sparql", StreamingSparqlLexer)
+    for data in ("csv", "tnt"):
+        app.add_lexer(data, TextLexer)
+    app.connect("autodoc-process-docstring", _docstring, priority=400)  # before napoleon
     app.connect("source-read", _read)
     app.connect("html-collect-pages", _source_pages)
