@@ -47,7 +47,7 @@ autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 autodoc_member_order = "bysource"
 
-LANGUAGES = {".py": "python", ".ttl": "turtle", ".yaml": "yaml", ".toml": "toml", ".rq": "sparql", ".lark": "text"}
+LANGUAGES = {".md": "markdown", ".py": "python", ".ttl": "turtle", ".yaml": "yaml", ".toml": "toml", ".rq": "sparql", ".lark": "text"}
 _LINK = re.compile(r"\]\((?P<up>(?:\.\./)*)(?P<path>(?:src|benchmarks|tests|tools|examples)/[^)#\s]*)\)")
 _sources: set[str] = set()
 

@@ -1,4 +1,4 @@
-"""The picture in `docs/federation.md`: `python -m freshet_benchmarks.federation_plot FILE` runs the experiments."""
+"""The picture in `docs/explanation/federation.md`: `python -m freshet_benchmarks.federation_plot FILE` runs the experiments."""
 
 from __future__ import annotations
 

@@ -22,13 +22,16 @@ from typing import Any
 import orjson
 import pyoxigraph
 import pytest
+import typer
 from ruamel.yaml import YAML
 
 from command_line import CommandLine
 from document_blocks import Block, output_pattern, page_blocks
+from freshet.cli import app
 from freshet.rml.reader import read_mapping
 from freshet.runtime.explaining import explain
 from freshet.runtime.pipeline_file import read_pipeline
+from freshet.runtime.pipeline_model import SECTIONS, known_keys
 from freshet.runtime.session import Session
 
 ROOT = Path(__file__).parents[2]
@@ -37,7 +40,7 @@ DOCUMENTS = [*PAGES, ROOT / "ARCHITECTURE.md"]
 HOUSE = ("house.ttl", "readings.tnt", "warmFloors.rq")
 SHELL_WORDS = re.compile(r"[|<>&;]")
 LINK = re.compile(r"\]\(([^)\s#]+)(?:#[^)\s]*)?\)")
-MODULE = re.compile(r"`((?:src/freshet/|tests/|tools/)?[a-z_0-9/]+\.(?:py|toml|ttl))`")
+MODULE = re.compile(r"`((?:src/freshet/|tests/|tools/|benchmarks/)?[a-z_0-9/]+\.(?:py|toml|ttl))`")
 
 
 def name_of(page: Path) -> str:
@@ -232,3 +235,23 @@ def test_the_modules_that_the_architecture_names_are_there():
 @pytest.mark.parametrize("page", DOCUMENTS, ids=name_of)
 def test_papers_are_cited_by_name(page):
     assert not re.search(r"\bseed 0", page.read_text(encoding="utf-8"))
+
+
+def test_every_option_of_the_command_line_is_described():
+    page = (ROOT / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
+    sections = {part.split("\n", 1)[0]: part for part in page.split("## freshet ")[1:]}
+    commands = typer.main.get_command(app).commands
+    assert [name for name in commands if name not in sections] == []
+    assert [
+        (name, option)
+        for name, command in commands.items()
+        for parameter in command.params
+        for option in (*parameter.opts, *parameter.secondary_opts)
+        if option.startswith("-") and f"`{option}" not in sections[name]
+    ] == []
+
+
+def test_every_key_of_the_pipeline_file_is_described():
+    text = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "reference").glob("*.md"))
+    keys = {key for section in SECTIONS.values() for key in known_keys(section)}
+    assert sorted(key for key in keys if not re.search(rf"`{key}[`:]", text)) == []

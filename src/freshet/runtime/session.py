@@ -104,14 +104,14 @@ class Session:
             on_failure: Called with each query that fails, and its reason. An exception that it raises becomes a
                 warning.
             services: The hosts that SERVICE may ask, such as `example.org` or `localhost:3030`, or all settings of
-                SERVICE. No host may be asked unless it is named (docs/federation.md).
-            checkpoint: A folder in which the session survives its process (docs/recovery.md). The session continues
-                with what the folder has. Every call that changes the session is on the disk when it returns.
+                SERVICE. No host may be asked unless it is named (docs/explanation/federation.md).
+            checkpoint: A folder in which the session survives its process (docs/explanation/recovery.md). The session
+                continues with what the folder has. Every call that changes the session is on the disk when it returns.
             checkpoint_seconds: The time between checkpoints, which are made in the background.
             sync: Whether to wait until the disk has written. If not, a loss of power can lose the last calls.
             stored: Stored data to use in place of empty ones.
-            window_bytes: The memory that windows of registered queries may hold in all (docs/windows.md). Half of the
-                machine's memory if not given.
+            window_bytes: The memory that windows of registered queries may hold in all (docs/reference/windows.md). Half
+                of the machine's memory if not given.
 
         Raises:
             InputError: A setting is wrong, or both `checkpoint` and `stored` are given.
@@ -255,7 +255,7 @@ class Session:
         """The memory in use, in bytes.
 
         Returns:
-            Bytes by name: the sections of the stored data (docs/store.md), `dictionary` and `windows`.
+            Bytes by name: the sections of the stored data (docs/explanation/store.md), `dictionary` and `windows`.
 
         Example:
             >>> import freshet
@@ -326,7 +326,7 @@ class Session:
         removed and added to `failures`; the others continue. So is one whose callback raises.
 
         A query with SERVICE keeps local views of the remote data, and refreshes those entries that matter most
-        (docs/federation.md). Its reports come from a thread of its own.
+        (docs/explanation/federation.md). Its reports come from a thread of its own.
 
         Args:
             text: The query, in RSP-QL, C-SPARQL or CQELS-QL.
