@@ -84,7 +84,22 @@ def _read(app: Sphinx, name: str, source: list[str]) -> None:
     if name == "explanation/architecture":  # one page, kept where people look for it in a repository
         text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
         text = text.replace("](docs/", "](../").replace("](README.md", "](../index.md")
-    source[0] = _raw_links(_links_to_sources(text, page.parent))
+    source[0] = _raw_links(_links_to_sources(_name_links(text, page.parent), page.parent))
+
+
+def _name_links(text: str, folder: Path) -> str:
+    """Names of modules become links to their source: `native/lower.py`. Code blocks stay as they are."""
+    up = "../" * (len(folder.relative_to(ROOT).parts))
+
+    def link(name: re.Match[str]) -> str:
+        for path in (f"src/freshet/{name[1]}", name[1]):
+            if (ROOT / path).is_file():
+                return f"[`{name[1]}`]({up}{path})"
+        return name[0]
+
+    parts = re.split(r"(^ *```.*?^ *```$)", text, flags=re.MULTILINE | re.DOTALL)
+    parts[::2] = [re.sub(r"(?<!\[)`([a-z_0-9]+(?:/[a-z_0-9]+)+\.py)`", link, part) for part in parts[::2]]
+    return "".join(parts)
 
 
 def _raw_links(text: str) -> str:
@@ -133,6 +148,7 @@ class StreamingSparqlLexer(SparqlLexer):
 def _docstring(app: Sphinx, what: str, name: str, subject: object, options: object, lines: list[str]) -> None:
     """Docstrings are written as Markdown: code in single backticks, tables with bars."""
     text = re.sub(r"(?<![`\\:\w])`([^`\n]+(?:\n\s*[^`\n]+)?)`(?![`_])", r"``\1``", "\n".join(lines))
+    text = re.sub(r"\bdocs/([a-z/-]+)\.md", r":doc:`/\1`", text)
     text = re.sub(r"(?:^[ ]*\|.*\|[ ]*\n?)+", _rst_table, text, flags=re.MULTILINE)
     lines[:] = text.split("\n")
 

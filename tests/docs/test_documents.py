@@ -1,7 +1,7 @@
 """Every code block of README.md and docs/ runs as printed. `document_blocks` has the conventions.
 
 The blocks of a page run in order in one folder, which starts with the files of `examples/house`. Commands of Freshet
-run in this process; blocks that need Spark run only in the test marked `spark`, in processes of their own.
+run in this process, those on Spark in processes of their own; blocks that need Spark run only in the test marked `spark`.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 DOCUMENTS = [*PAGES, ROOT / "ARCHITECTURE.md"]
 HOUSE = ("house.ttl", "readings.tnt", "warmFloors.rq")
+ON_SPARK = ("run", "map", "load")
 SHELL_WORDS = re.compile(r"[|<>&;]")
 LINK = re.compile(r"\]\(([^)\s#]+)(?:#[^)\s]*)?\)")
 MODULE = re.compile(r"`((?:src/freshet/|tests/|tools/|benchmarks/)?[a-z_0-9/]+\.(?:py|toml|ttl))`")
@@ -133,7 +134,7 @@ class Reader:
             self.folder = self.folder / words[1]
             os.chdir(self.folder)
             return ""
-        if words[:1] == ["freshet"] and not self.spark and not SHELL_WORDS.search(command):
+        if words[:1] == ["freshet"] and words[1] not in ON_SPARK and not SHELL_WORDS.search(command):
             done = self.cli(*words[1:])
             assert done.status == 0, f"{command}: {done.err}"
             return done.out + done.err
