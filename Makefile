@@ -23,7 +23,7 @@ check: .venv/ready-dev
 	@touch $@ .venv/ready
 
 docs: .venv/ready-docs
-	@$(BIN)/sphinx-build -E -W --keep-going -q -b html -d build/doctrees docs build/site
+	@$(BIN)/python -m sphinx -E -W --keep-going -q -b html -d build/doctrees docs build/site
 	@echo "build/site/index.html"
 
 .venv/ready-docs: .venv/ready

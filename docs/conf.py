@@ -47,7 +47,15 @@ autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 autodoc_member_order = "bysource"
 
-LANGUAGES = {".md": "markdown", ".py": "python", ".ttl": "turtle", ".yaml": "yaml", ".toml": "toml", ".rq": "sparql", ".lark": "text"}
+LANGUAGES = {
+    ".lark": "text",
+    ".md": "markdown",
+    ".py": "python",
+    ".rq": "sparql",
+    ".toml": "toml",
+    ".ttl": "turtle",
+    ".yaml": "yaml",
+}
 _LINK = re.compile(r"\]\((?P<up>(?:\.\./)*)(?P<path>(?:src|benchmarks|tests|tools|examples)/[^)#\s]*)\)")
 _sources: set[str] = set()
 
@@ -72,9 +80,7 @@ def _file(path: str) -> str:
 
 
 def _folder(path: str) -> str:
-    _sources.update(
-        str(file.relative_to(ROOT)) for file in sorted((ROOT / path).glob("*")) if file.suffix in LANGUAGES
-    )
+    _sources.update(str(file.relative_to(ROOT)) for file in sorted((ROOT / path).glob("*")) if file.suffix in LANGUAGES)
     return f"source/{path}.html"
 
 

@@ -8,6 +8,7 @@ lasts, 20 by default. Run it twice: the first run compiles, and its latencies ar
 
 from __future__ import annotations
 
+import io
 import os
 import pty
 import re
@@ -80,7 +81,7 @@ def main() -> None:
     target, seconds = Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else "20"
     with tempfile.TemporaryDirectory() as folder:
         screen = last_screen([sys.executable, "-m", "freshet", "demo", "--seconds", seconds], folder)
-    console = Console(record=True, width=COLUMNS, file=open(os.devnull, "w"), force_terminal=True)
+    console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
     console.print(as_text(screen))
     svg = FONT.sub("", console.export_svg(title="make demo", unique_id="freshet"))
     target.write_text(svg.replace("Fira Code", "ui-monospace"), encoding="utf-8")

@@ -1,4 +1,7 @@
-"""The picture in `docs/explanation/federation.md`: `python -m freshet_benchmarks.federation_plot FILE` runs the experiments."""
+"""The picture in `docs/explanation/federation.md`.
+
+`python -m freshet_benchmarks.federation_plot FILE` runs the experiments again.
+"""
 
 from __future__ import annotations
 

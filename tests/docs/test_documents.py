@@ -1,7 +1,8 @@
 """Every code block of README.md and docs/ runs as printed. `document_blocks` has the conventions.
 
 The blocks of a page run in order in one folder, which starts with the files of `examples/house`. Commands of Freshet
-run in this process, those on Spark in processes of their own; blocks that need Spark run only in the test marked `spark`.
+run in this process, those on Spark in processes of their own. Blocks that need Spark run only in the test marked
+`spark`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from typing import Any
 import orjson
 import pyoxigraph
 import pytest
-import typer
 from ruamel.yaml import YAML
 
 from command_line import CommandLine
@@ -241,7 +241,7 @@ def test_papers_are_cited_by_name(page):
 def test_every_option_of_the_command_line_is_described():
     page = (ROOT / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
     sections = {part.split("\n", 1)[0]: part for part in page.split("## freshet ")[1:]}
-    commands = typer.main.get_command(app).commands
+    commands = app.commands
     assert [name for name in commands if name not in sections] == []
     assert [
         (name, option)

@@ -41,9 +41,9 @@ class ServiceSettings:
     evaluation of `SERVICE ?variable` asks in a continuous query; where a query is `most_behind` elements behind its
     streams, the caller of `push` waits.
 
-    `proposer` and `ranker` say which entries of local views are refreshed (docs/explanation/federation.md). `change_seconds` has,
-    by host, how often an entry changes on average, for all other hosts by `*`: where it is known, it need not be
-    learnt from nothing.
+    `proposer` and `ranker` say which entries of local views are refreshed (docs/explanation/federation.md).
+    `change_seconds` has, by host, how often an entry changes on average, for all other hosts by `*`: where it is known,
+    it need not be learnt from nothing.
     """
 
     hosts: tuple[str, ...] = ()

@@ -110,8 +110,8 @@ class Session:
             checkpoint_seconds: The time between checkpoints, which are made in the background.
             sync: Whether to wait until the disk has written. If not, a loss of power can lose the last calls.
             stored: Stored data to use in place of empty ones.
-            window_bytes: The memory that windows of registered queries may hold in all (docs/reference/windows.md). Half
-                of the machine's memory if not given.
+            window_bytes: The memory that windows of registered queries may hold in all (docs/reference/windows.md).
+                Half of the machine's memory if not given.
 
         Raises:
             InputError: A setting is wrong, or both `checkpoint` and `stored` are given.
