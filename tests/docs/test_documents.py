@@ -39,7 +39,6 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 DOCUMENTS = [*PAGES, ROOT / "ARCHITECTURE.md"]
 HOUSE = ("house.ttl", "readings.tnt", "warmFloors.rq")
 ON_SPARK = ("run", "map", "load")
-SHELL_WORDS = re.compile(r"[|<>&;]")
 LINK = re.compile(r"\]\(([^)\s#]+)(?:#[^)\s]*)?\)")
 MODULE = re.compile(r"`((?:src/freshet/|tests/|tools/|benchmarks/)?[a-z_0-9/]+\.(?:py|toml|ttl))`")
 
@@ -134,10 +133,10 @@ class Reader:
             self.folder = self.folder / words[1]
             os.chdir(self.folder)
             return ""
-        if words[:1] == ["freshet"] and words[1] not in ON_SPARK and not SHELL_WORDS.search(command):
+        if words[:1] == ["freshet"] and words[1] not in ON_SPARK and not for_the_shell(command):
             done = self.cli(*words[1:])
             assert done.status == 0, f"{command}: {done.err}"
-            return done.out + done.err
+            return (done.out + done.err).replace("\r\n", "\n")  # as CSV ends its lines
         return self.shell(command)
 
     def shell(self, command: str) -> str:
@@ -194,6 +193,13 @@ class Reader:
         session = Session()
         session.stream("http://example.org/stream")
         session.push("http://example.org/stream", block.text)
+
+
+def for_the_shell(command: str) -> bool:
+    """Whether a command has pipes, redirections and the like, outside of quotes."""
+    words = shlex.shlex(command, posix=True, punctuation_chars="|<>&;")
+    words.whitespace_split = True
+    return any(word.strip("|<>&;") == "" for word in words if word)
 
 
 def merge(whole: Any, part: Any, depth: int = 3) -> Any:
