@@ -28,7 +28,7 @@ def run_to_the_end(file: Path, spark: SparkSession) -> str:
     pipeline, view = read_pipeline(file), Notes()
     metrics = Metrics(pipeline.streams)
     with PipelineRun(pipeline, metrics, view) as run:
-        run.start(until_done=True, spark=spark)
+        run.start(spark, until_done=True)
         run.wait(threading.Event())
     assert not run.session.failures
     return "\n".join([*view.notes, summary(metrics)])

@@ -136,7 +136,7 @@ def _run(folder: Path, spark: Any) -> Measured:
     gc.collect()  # the memory of the run before is this run's to use
     with PipelineRun(pipeline, metrics, QuietProgress()) as run:
         began = time.perf_counter()
-        run.start(until_done=True, spark=spark)
+        run.start(spark, until_done=True)
         run.wait(threading.Event())
         seconds = time.perf_counter() - began
     snapshot = metrics.snapshot()

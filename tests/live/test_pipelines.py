@@ -99,7 +99,7 @@ class World:
         """The pipeline while it runs; it is checked all the time, as `freshet run` does."""
         pipeline = read_pipeline(self.pipeline)
         with PipelineRun(pipeline, Metrics(pipeline.streams), view or Notes()) as run:
-            run.start(until_done=False, spark=spark)
+            run.start(spark, until_done=False)
             stopped, errors = threading.Event(), []
 
             def watch():

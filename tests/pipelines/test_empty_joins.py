@@ -75,7 +75,7 @@ def test_what_a_join_found_is_reported(spark: SparkSession, tmp_path: Path, form
     pipeline = read_pipeline(tmp_path / "pipeline.yaml")
     metrics, view = Metrics(pipeline.streams), Notes()
     with PipelineRun(pipeline, metrics, view) as run:
-        run.start(until_done=True, spark=spark)
+        run.start(spark, until_done=True)
         run.wait(threading.Event())
     assert metrics.snapshot().rejected == 0
     assert f"join of c with p {shown}" in summary(metrics)

@@ -15,14 +15,14 @@ from freshet.rdf.errors import InputError
 from freshet.runtime.metrics import Metrics
 from freshet.runtime.pipeline_file import read_pipeline
 from freshet.runtime.progress import progress, summary
-from freshet.runtime.run import PipelineRun, stop_signals
+from freshet.runtime.run import PipelineRun, starting_spark, stop_signals
 
 # A record in ten thousand is broken and some come a little late, as in life.
 FAULTS = Faults(malformed_rate=0.0001, disorder_ms=8_000)
 
 # Ticks that are there when Spark starts: the first answer needs no more, and until it comes the town stands still. So
 # what the run says of latency is that of a pipeline that is up.
-AHEAD = 4
+AHEAD = 2
 
 
 @contextmanager
@@ -58,14 +58,19 @@ def run_demo(folder: Path, *, seconds: float) -> None:
         kwargs={
             "seconds": seconds,
             "faults": FAULTS,
+            "tick_seconds": 1.0,
             "ahead": AHEAD,
             "ready": lambda: metrics.snapshot().reports > 0,
             "stopped": stopping.is_set,
         },
     )
-    with PipelineRun(pipeline, metrics, view) as run, _set_at_end(stopping):
-        writer.start()  # what it writes ahead is there when Spark is
-        run.start(until_done=False)
+    writer.start()  # what it writes ahead is there when Spark is
+    with (
+        _set_at_end(stopping),
+        starting_spark(pipeline) as spark,
+        PipelineRun(pipeline, metrics, view) as run,
+    ):
+        run.start(spark, until_done=False)
         with stop_signals() as stopped, view:
             while writer.is_alive() and not stopped.wait(0.1):
                 run.check()

@@ -6,10 +6,11 @@ import signal
 import tempfile
 import threading
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
 
@@ -39,6 +40,7 @@ from freshet.spark.live.topics import TopicToWrite
 
 if TYPE_CHECKING:
     from freshet.spark.running import RunningStream
+    from freshet.spark.session import SparkSession
     from freshet.spark.stream import EncodedStream
 
 _POLL_SECONDS = 0.05
@@ -51,9 +53,9 @@ def run_pipeline(path: Path, *, until_done: bool) -> bool:
     pipeline = read_pipeline(path)
     metrics = Metrics(pipeline.streams)
     view = progress(metrics)
-    with PipelineRun(pipeline, metrics, view) as run:
-        view.note("starting Spark")
-        run.start(until_done=until_done)
+    view.note("starting Spark")
+    with starting_spark(pipeline) as spark, PipelineRun(pipeline, metrics, view) as run:
+        run.start(spark, until_done=until_done)
         with stop_signals() as stopped, view:
             run.wait(stopped)
     for state in run.session.engine.streams.values():
@@ -61,6 +63,36 @@ def run_pipeline(path: Path, *, until_done: bool) -> bool:
             view.note(line)
     view.note(summary(metrics))
     return not run.session.failures
+
+
+@contextmanager
+def starting_spark(pipeline: Pipeline) -> Iterator[Future[SparkSession]]:
+    """Spark for a pipeline, started in a thread of its own while the graph is loaded and queries are registered."""
+    with ThreadPoolExecutor(1, thread_name_prefix="freshet-spark") as thread:
+        spark = thread.submit(_start_spark, pipeline)
+        try:
+            yield spark
+        finally:
+            if spark.exception() is None:
+                spark.result().stop()
+
+
+def _start_spark(pipeline: Pipeline) -> SparkSession:
+    from freshet.spark.live.connector import kafka_settings
+    from freshet.spark.session import spark_session
+
+    config = pipeline.spark.config
+    if _uses_kafka(pipeline):
+        config = {**config, **kafka_settings(config)}
+    return spark_session(config, master=pipeline.spark.master)
+
+
+def _uses_kafka(pipeline: Pipeline) -> bool:
+    sinks = (sink for query in pipeline.queries.values() for sink in query.sinks)
+    inputs = (given for stream in pipeline.streams.values() for each in split_stream(stream) for given in each.inputs)
+    return any(isinstance(sink, KafkaSinkSection) for sink in sinks) or any(
+        isinstance(given.source, KafkaSource) for given in inputs
+    )
 
 
 class PipelineRun:
@@ -119,25 +151,17 @@ class PipelineRun:
             if checkpoint is not None and session.engine.keeps_everything(registered.name):
                 view.note(needs_everything(registered.name))
 
-    def start(self, *, until_done: bool, spark: Any = None) -> None:
-        """Take up an earlier run if there is one, start Spark unless it is given, and start the streams."""
-        from freshet.spark.live.connector import add_connector, kafka_settings
-        from freshet.spark.session import spark_session
+    def start(self, spark: SparkSession | Future[SparkSession], *, until_done: bool) -> None:
+        """Take up an earlier run if there is one, and start the streams."""
+        from freshet.spark.live.connector import add_connector
 
         pipeline = self._pipeline
         _keep_memory()
-        # While the JVM starts there is time to get the kernels ready.
-        warming = threading.Thread(target=warm_kernels, name="freshet-warming")
-        warming.start()
-        if spark is None:
-            config = pipeline.spark.config
-            if self._uses_kafka():
-                config = {**config, **kafka_settings(config)}
-            spark = spark_session(config, master=pipeline.spark.master)
-            self._closing.callback(spark.stop)
-        elif self._uses_kafka():
+        warm_kernels()  # while the JVM starts
+        if isinstance(spark, Future):
+            spark = spark.result()
+        elif _uses_kafka(pipeline):
             add_connector(spark)
-        warming.join()
         # Mappings are compiled to columns, and those need Spark.
         streams = {encoded.spec.name: (name, encoded) for name in pipeline.streams for encoded in self._encoded(name)}
         self._joins = {
@@ -289,11 +313,7 @@ class PipelineRun:
             encoded.spec.name, stream.iri, encoded.layout, name, stream.lateness_ms, encoded.fingerprint_inputs
         )
 
-    def _uses_kafka(self) -> bool:
-        inputs = [given for several in self._sub_streams.values() for each in several for given in each.inputs]
-        return bool(self._kafka_sinks) or any(isinstance(given.source, KafkaSource) for given in inputs)
-
-    def _open_kafka_sinks(self, spark: Any) -> None:
+    def _open_kafka_sinks(self, spark: SparkSession) -> None:
         from freshet.spark.live.kafka_writer import KafkaWriter
 
         for sink in self._kafka_sinks:

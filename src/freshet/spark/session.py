@@ -15,6 +15,8 @@ from pyspark.sql import SparkSession
 
 from freshet.spark.class_archive import archive_options
 
+__all__ = ["SETTINGS", "SparkSession", "spark_session"]
+
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 
 # By default every micro-batch forks some two dozen processes through Hadoop's local file system; the checkpoint file
