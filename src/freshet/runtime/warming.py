@@ -30,8 +30,7 @@ WHERE { WINDOW <a> { ?s :k ?k } }
 def warm_kernels() -> int:
     """Run a small query of every kind once, so that what a pipeline calls is compiled, or loaded, by then.
 
-    Gives the number of reports. Compiled code is kept on the disk, and several processes must not write it at once: so
-    before Spark's workers.
+    Gives the number of reports.
     """
     lines = [
         f"{second * 500}\t<http://example.org/s{second % 3}> <http://example.org/{name}> {value} .\n"

@@ -1,7 +1,4 @@
-"""Kernels that readers call are compiled, or loaded, here before Spark's workers start.
-
-Compiled code is kept on the disk. Several processes must not write it at once, nor all of them compile it.
-"""
+"""Kernels that readers call are compiled here before Spark's workers start, so that not each of them does it."""
 
 from __future__ import annotations
 
