@@ -31,7 +31,7 @@ from freshet.native.row_buffer import RowBuffer
 from freshet.native.s2r.feed import Feed
 from freshet.native.s2r.waiting import WaitingElements
 from freshet.native.stream import StreamState
-from freshet.rdf.errors import BudgetError, InputError
+from freshet.rdf.errors import BudgetError
 from freshet.rdf.wording import show_count
 
 MOST_UNSEEN = 1 << 16  # elements between two counts
@@ -78,8 +78,6 @@ class WindowBudget:
         """Half of the memory, where nothing is said. `apart` is what clocks have that is no window's."""
         if budget_bytes is None:
             budget_bytes = half_of_memory()
-        if budget_bytes <= 0:
-            raise InputError(f"windows may hold {budget_bytes} bytes: it must be a positive number")
         self.budget_bytes = budget_bytes
         self.room = 0
         self._connections = connections

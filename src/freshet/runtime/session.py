@@ -43,6 +43,7 @@ from freshet.runtime.session_checks import (
     check_options,
     check_registration,
     check_whole_number,
+    check_window_bytes,
     parse_absorb,
     seconds,
 )
@@ -142,7 +143,7 @@ class Session:
         every = seconds(checkpoint_seconds, "the time between checkpoints")
         kept = None if checkpoint is None else Checkpoint(Path(checkpoint), every_seconds=every, sync=sync)
         self.stored = stored or (StoredDataset() if kept is None else kept.dataset)
-        self._window_bytes = window_bytes
+        self._window_bytes = check_window_bytes(window_bytes)
         self._forgetting = Forgetting(self.dictionary)
         self._engine: Engine | None = None
         self._making_engine = threading.RLock()

@@ -50,6 +50,13 @@ def seconds(given: float, what: str) -> float:
     return number
 
 
+def check_window_bytes(given: int | None) -> int | None:
+    """The number of bytes that windows may hold, where one is given."""
+    if given is not None and given <= 0:
+        raise InputError(f"windows may hold {given} bytes: it must be a positive number")
+    return given
+
+
 def parse_absorb(absorb: bool | str | Iterable[str]) -> tuple[str, ...] | None:
     """What a stream leaves in the graph, as its options say it.
 
