@@ -1,16 +1,19 @@
-# make demo: run the demo.  make test: run the tests.  Both set up .venv the first time.
-.PHONY: demo test check docs lock clean
+# make demo: run the demo.  make test: run the quick tests.  make test-all: run all tests.
+# Each sets up .venv the first time.
+.PHONY: demo test test-all check docs wheel lock clean
 BIN := .venv/bin
-EXTRA :=
 
 demo: .venv/ready
 	@$(BIN)/freshet demo $(ARGS)
 
 test: .venv/ready-dev check
+	@sh tools/run-tests --quick $(ARGS)
+
+test-all: .venv/ready-dev check
 	@sh tools/run-tests $(ARGS)
 
 check: .venv/ready-dev
-	@$(BIN)/ruff check src tests
+	@$(BIN)/ruff check src tests benchmarks examples
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
 
@@ -27,12 +30,16 @@ docs: .venv/ready-docs
 	@echo "build/site/index.html"
 
 .venv/ready-docs: .venv/ready
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock --editable ".[docs]"
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python -c requirements.lock --editable ".[docs]"
 	@touch $@
 
-lock:
-	@uv pip compile --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url pyproject.toml -o requirements.lock
-	@uv pip compile --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+wheel: .venv/ready
+	@$(BIN)/uv build --quiet --wheel --out-dir dist
+	@ls dist/*.whl
+
+lock: .venv/ready
+	@$(BIN)/uv pip compile --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url pyproject.toml -o requirements.lock
+	@$(BIN)/uv pip compile --universal --python-version 3.11 --no-header --no-annotate --no-emit-index-url --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 
 clean:
 	@rm -rf .venv build dist demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis

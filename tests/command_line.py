@@ -41,7 +41,7 @@ class CommandLine:
         with pytest.raises(SystemExit) as end:
             main()
         captured = self.capfd.readouterr()
-        assert "Traceback" not in captured.err
+        assert "Traceback" not in captured.err, captured.err
         return Finished(_status(end.value.code), captured.out, captured.err)
 
 
@@ -53,5 +53,5 @@ def in_another_process(*arguments: str | Path, seconds: float = 900) -> Finished
     """`python -m freshet ...`"""
     command = [sys.executable, "-m", "freshet", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=seconds, check=False)
-    assert "Traceback" not in done.stderr
+    assert "Traceback" not in done.stderr, done.stderr
     return Finished(done.returncode, done.stdout, done.stderr)

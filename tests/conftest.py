@@ -1,8 +1,11 @@
 """What all tests have in common.
 
+`pytest --quick` leaves out the tests with a marker in LEFT_OUT and tries fewer examples; without it everything runs.
 Hypothesis tries the same examples every time, so that a run says something about the change and not about luck;
-FRESHET_RANDOM=1 lets it try others. However long an example takes, that is no failure: the machine may be busy. Spark
-and brokers are started once for all tests that need them, SPARQL endpoints once for a module.
+FRESHET_RANDOM=1 lets it try others. However long an example takes, that is no failure: the machine may be busy.
+
+Spark and brokers are started once for all tests that need them, SPARQL endpoints once for a module. With several
+processes (`-n 2 --dist loadgroup`) all tests that share Spark go to one of them, and the others file by file.
 
 A test that hangs fails when its time is over: that in pyproject.toml, or that of a mark of its own. Code that hears no
 signal, as compiled code, cannot be made to fail, and Hypothesis tries what failed again: some minutes later the process
@@ -11,10 +14,18 @@ says where all its threads are, and ends.
 
 import faulthandler
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
+from xdist.scheduler import LoadScopeScheduling
+
+TESTS = Path(__file__).parent
+FOLDERS = {"conformance", "live", "recovery", "soak"}  # whose tests have the marker of that name
+LEFT_OUT = {*FOLDERS, "slow"}  # by --quick
+BROKERS = {"kafka", "mosquitto", "own_kafka", "own_mosquitto"}  # fixtures
+QUICK_SHARE, QUICK_LEAST = 5, 20  # of Hypothesis's examples
 
 ERRORS, LIMITED = pytest.StashKey[int](), pytest.StashKey[bool]()
 LAST_SECONDS = 300
@@ -28,8 +39,61 @@ settings.register_profile("others", PATIENT)
 settings.load_profile("others" if os.environ.get("FRESHET_RANDOM") else "same")
 
 
+def pytest_addoption(parser):
+    parser.addoption("--quick", action="store_true", help=f"leave out {', '.join(sorted(LEFT_OUT))}; fewer examples")
+
+
 def pytest_configure(config):
     config.stash[ERRORS] = os.dup(2)  # it is not captured yet
+    if config.option.quick:
+        os.environ["FRESHET_QUICK"] = "1"  # for counts.py
+
+
+def _mark(item):
+    folder = item.path.relative_to(TESTS).parts[0]
+    if folder in FOLDERS:
+        item.add_marker(folder)
+    fixtures = set(getattr(item, "fixturenames", ()))
+    if BROKERS & fixtures:
+        item.add_marker("live")
+    if "spark" in fixtures:
+        item.add_marker("spark")
+        item.add_marker(pytest.mark.xdist_group("spark"))
+
+
+def _try_fewer(test):
+    """Hypothesis has no other way to change the count that a test asks for."""
+    asked = getattr(test, "_hypothesis_internal_use_settings", None)
+    if asked is not None:
+        fewer = min(asked.max_examples, max(QUICK_LEAST, asked.max_examples // QUICK_SHARE))
+        test._hypothesis_internal_use_settings = settings(asked, max_examples=fewer)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    for item in items:
+        _mark(item)
+    if config.option.quick:
+        left_out = [item for item in items if any(mark.name in LEFT_OUT for mark in item.iter_markers())]
+        config.hook.pytest_deselected(items=left_out)
+        gone = set(left_out)
+        items[:] = [item for item in items if item not in gone]
+        for test in {item.obj for item in items if isinstance(item, pytest.Function)}:
+            _try_fewer(test)
+    # What takes longest as a whole begins first: the end is then shared well.
+    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)
+
+
+class SparkInOneProcess(LoadScopeScheduling):
+    """File by file, but for the tests that share Spark."""
+
+    def _split_scope(self, nodeid):
+        return "spark" if nodeid.endswith("@spark") else nodeid.partition("::")[0]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    return SparkInOneProcess(config, log)
 
 
 def _end_later(item, seconds):

@@ -74,6 +74,7 @@ def learnt(accuracy: Accuracy) -> list[float]:
     return [accuracy["wsj_learnt", percent] for percent in PERCENTS]
 
 
+@pytest.mark.slow
 def test_synthetic_policies_are_in_order() -> None:
     accuracy = accuracies(_results([synthetic(400, 157, seed) for seed in range(2)]))
     paper_order(accuracy)
@@ -86,6 +87,7 @@ def test_synthetic_policies_are_in_order() -> None:
     assert gaps["synthetic_wsj_learnt_gap_closed_text"] == pytest.approx(0.26, abs=0.03)
 
 
+@pytest.mark.slow
 def test_recorded_policies_are_in_order() -> None:
     remote = recorded(shared(SNAPSHOTS))
     assert remote.values.shape == (158, 400)

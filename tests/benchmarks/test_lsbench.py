@@ -23,6 +23,7 @@ from freshet_benchmarks.social_streams import RATE, RATES
 from freshet_benchmarks.social_triples import network_of
 
 
+@pytest.mark.slow
 def test_all_figures() -> None:
     figures = {figure.name: figure for figure in lsbench.measured(Player(network_of(40_000), RATE / 5), SHORT)}
     for name in (
@@ -87,6 +88,7 @@ def test_no_phase_has_the_same_place_in_all_rounds() -> None:
         assert sorted(order[place] for order in rounds) == sorted(PHASES * (len(rounds) // len(PHASES)))
 
 
+@pytest.mark.slow
 def test_every_query_is_asked_equally_often_in_all_phases() -> None:
     played = Player(network_of(40_000), RATE / 5)
     played.load()

@@ -58,6 +58,7 @@ def test_the_real_files_have_the_shape_of_the_generated() -> None:
     assert published.pairs() == 34_200
 
 
+@pytest.mark.slow
 def test_what_is_mapped_is_what_a_join_by_arrow_says(spark, folder: Path, tmp_path: Path) -> None:
     streams = constant_streams(2)
     rml.write_records(tmp_path, streams, lines=True)

@@ -70,6 +70,7 @@ def test_the_queries_have_answers(store: ox.Store, name: str) -> None:
     assert len(list(store.query(QUERIES[name]))) > 0
 
 
+@pytest.mark.slow
 def test_predicates_and_degrees_are_those_of_lsbench() -> None:
     """For a thousand users each, against the sample without its positions, of which it has a part only.
 
@@ -95,6 +96,7 @@ def test_predicates_and_degrees_are_those_of_lsbench() -> None:
     assert ours.tags_in_common() == pytest.approx(theirs.tags_in_common(), rel=0.15)
 
 
+@pytest.mark.slow
 def test_encoded_triples_are_those_of_the_text() -> None:
     """Several blocks of users; a file read by the scanner gives the same triples."""
     network = make_network(BLOCK_USERS + 300, activity=0.1)

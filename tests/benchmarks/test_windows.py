@@ -99,6 +99,7 @@ def test_ticks_are_files_in_order(tmp_path: Path) -> None:
         assert records[0]["lat"] == float(topic["lat"][0].as_py())
 
 
+@pytest.mark.slow
 def test_a_replay_through_spark_finds_what_the_window_finds(spark, tmp_path: Path) -> None:
     streams, window = constant_streams(4), WINDOWS["tumbling"]
     wanted = [pair_numbers(step.children["number"], step.parents["number"]) for _, step in ticks(streams, window, 500)]

@@ -1,8 +1,7 @@
-"""One Spark session for the cases of RML; and at the end of a run, how many of the W3C's and RML's tests pass."""
+"""A Spark session for the cases of RML; and at the end of a run, how many of the W3C's and RML's tests pass."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,20 +19,12 @@ STREAM_FILE = "conformance/test_rmlstreamer.py::test_rmlstreamer["
 
 
 @pytest.fixture(scope="session")
-def rml_spark() -> Iterator[SparkSession]:
+def rml_spark(spark: SparkSession) -> SparkSession:
     """The cases are tiny: what Spark would compile for them takes longer than to run them without."""
-    from freshet.spark.session import spark_session
-
-    settings = {
-        "spark.driver.memory": "1g",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    }
-    session = spark_session(settings, master="local[2]")
-    yield session
-    session.stop()
+    session = spark.newSession()
+    session.conf.set("spark.sql.codegen.wholeStage", "false")
+    session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+    return session
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

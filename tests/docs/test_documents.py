@@ -220,6 +220,7 @@ def test_the_blocks_of_a_page_run(page, folder, monkeypatch, capfd):
     Reader(page, folder, CommandLine(monkeypatch, capfd), spark=False).read()
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize("page", WITH_SPARK, ids=name_of)
 def test_the_blocks_of_a_page_run_with_spark(page, folder, monkeypatch, capfd):

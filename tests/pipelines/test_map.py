@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from command_line import in_another_process
 
 MAPPING = """
@@ -16,6 +18,8 @@ MAPPING = """
 """
 
 
+@pytest.mark.spark
+@pytest.mark.slow
 def test_files_are_mapped_and_bad_records_kept(tmp_path):
     (tmp_path / "rooms.ttl").write_text(MAPPING)
     (tmp_path / "rooms.csv").write_text("room,name\n1,one\n2\n3,three\n")

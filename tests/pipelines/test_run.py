@@ -32,6 +32,8 @@ def finished(tmp_path_factory):
     return world, in_another_process("run", world.pipeline, "--until-done")
 
 
+@pytest.mark.spark
+@pytest.mark.slow
 def test_spark_equals_the_reference(finished):
     world, run = finished
     assert run.status == 0, run.err
@@ -41,6 +43,8 @@ def test_spark_equals_the_reference(finished):
         assert not (wrong := differences(world.reports(query), wanted)), wrong
 
 
+@pytest.mark.spark
+@pytest.mark.slow
 def test_replay_equals_the_reference(finished, tmp_path):
     world, _ = finished
     recordings = []
@@ -56,6 +60,8 @@ def test_replay_equals_the_reference(finished, tmp_path):
         assert not (wrong := differences(found, expected(world, query))), wrong
 
 
+@pytest.mark.spark
+@pytest.mark.slow
 def test_bad_records_are_kept_with_reason_and_place(finished):
     world, run = finished
     rejects = [
@@ -74,6 +80,8 @@ def test_bad_records_are_kept_with_reason_and_place(finished):
         assert reject["file"].endswith((".txt",))
 
 
+@pytest.mark.spark
+@pytest.mark.slow
 def test_nothing_is_left_to_do_the_second_time(finished, spark):
     world, _ = finished
     before = {query: world.reports(query) for query in QUERIES}
@@ -91,6 +99,8 @@ def test_windows_within_a_budget(tmp_path, spark):
         assert not (wrong := differences(world.reports(query), expected(world, query))), wrong
 
 
+@pytest.mark.spark
+@pytest.mark.slow
 def test_a_run_that_waits_for_a_silent_stream_can_be_stopped_and_goes_on(tmp_path, spark):
     world = write_world(tmp_path, files=3, records=200)
     text = world.pipeline.read_text().replace(", files_per_batch: 1", "")

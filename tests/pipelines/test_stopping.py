@@ -12,6 +12,8 @@ import pytest
 from pipeline_world import World, write_world
 from waiting import wait_until
 
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
 
 @contextmanager
 def running(world: World) -> Iterator[subprocess.Popen[str]]:

@@ -19,6 +19,7 @@ import pytest
 import freshet
 from case_files import EXAMPLE
 from comparing import differences
+from counts import count
 from freshet.native.stream import DerivedCounts
 from freshet.rdf.errors import UnsupportedError
 from reference.streams import derive, receive
@@ -27,7 +28,7 @@ from scenario_answers import Reports, expected_reports, schedule_of
 from scenarios import Scenario, scenario, smaller
 from session_runs import hand_over, run_queries
 
-CASES = int(os.environ.get("FRESHET_CASES", "2000"))
+CASES = count(2000, "FRESHET_CASES")
 ANYWHERE = SystemRandom().randrange(10**9) if os.environ.get("FRESHET_RANDOM") else 0
 FIRST_SEED = int(os.environ.get("FRESHET_SEED", ANYWHERE))
 BLOCKS = 10

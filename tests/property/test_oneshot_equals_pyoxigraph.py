@@ -13,6 +13,7 @@ from random import Random
 import pyoxigraph as ox
 import pytest
 
+from counts import count
 from freshet.algebra.nodes import QueryForm, Slice
 from freshet.algebra.rewrite.rules import rewrite
 from freshet.algebra.sparql import query_text
@@ -26,7 +27,7 @@ from freshet.results.report import Answer, BooleanAnswer, Solutions
 from plain_dataset import dataset_of
 from random_algebra import Quad, random_quads, random_query
 
-EXAMPLES = 2 * int(os.environ.get("FRESHET_EXAMPLES", "500"))
+EXAMPLES = 2 * count(500, "FRESHET_EXAMPLES")
 FIRST_SEED = int(os.environ.get("FRESHET_SEED", "0"))
 BLOCKS = 10
 

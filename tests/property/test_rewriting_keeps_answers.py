@@ -12,6 +12,7 @@ from random import Random
 import pyoxigraph
 import pytest
 
+from counts import count
 from freshet.algebra.describing import describe
 from freshet.algebra.expressions import Variable
 from freshet.algebra.nodes import Graph, Group, LeftJoin, Minus, Node, Project
@@ -25,7 +26,7 @@ from freshet.syntax.parser import parse_query
 from plain_dataset import dataset_of
 from random_queries import RandomQuery, random_graph
 
-EXAMPLES = int(os.environ.get("FRESHET_EXAMPLES", "400"))
+EXAMPLES = count(400, "FRESHET_EXAMPLES")
 FIRST_SEED = int(os.environ.get("FRESHET_SEED", "0"))
 BLOCKS = 5
 GRAPHS = 2

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -15,12 +14,13 @@ import pytest
 
 import freshet
 from comparing import differences
+from counts import count
 from freshet.rdf.errors import BudgetError, UnsupportedError
 from scenario_answers import expected_reports, schedule_of
 from scenarios import Scenario, scenario
 from session_runs import Lines, hand_over
 
-CASES = int(os.environ.get("FRESHET_CASES", "2000")) // 10
+CASES = count(2000, "FRESHET_CASES") // 10
 BLOCKS = 4
 
 

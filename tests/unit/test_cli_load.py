@@ -28,6 +28,8 @@ def file(tmp_path):
     return path
 
 
+@pytest.mark.spark
+@pytest.mark.slow
 def test_a_graph_is_loaded_and_queried(cli, file, tmp_path):
     graph = tmp_path / "graph"
     loaded = in_another_process("load", "-o", graph, file, "--master", "local[1]")

@@ -30,6 +30,15 @@ from sparql_endpoint import EndpointProcess
 EX = "http://example.org/"
 PATTERN = ServiceQuery(BGP((TriplePattern(Variable("user"), Iri(f"{EX}followers"), Variable("n")),)))
 SLIDE_MS = 1000
+DATA = " ".join(f"<{EX}{name}> <{EX}followers> {count} ." for name, count in zip("abcd", (10, 20, 30, 40), strict=True))
+
+
+@pytest.fixture(scope="module")
+def endpoint_process() -> Iterator[EndpointProcess]:
+    """One of its own, as tests here change what it has."""
+    process = EndpointProcess(DATA)
+    yield process
+    process.stop()
 
 
 class Clock:

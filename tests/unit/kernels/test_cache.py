@@ -46,6 +46,7 @@ def test_a_second_process_loads_what_the_first_compiled(tmp_path):
     assert _call(tmp_path) == (first, "0", "")
 
 
+@pytest.mark.slow
 def test_processes_fill_one_cache_at_once(tmp_path):
     processes = [_start(tmp_path) for _ in range(3)]
     results = {process.communicate(timeout=120)[0].split()[0] for process in processes}
@@ -54,7 +55,7 @@ def test_processes_fill_one_cache_at_once(tmp_path):
     assert not [file for file in _files(tmp_path) if file.name.startswith(".")]
 
 
-@pytest.mark.parametrize("kept", [0, 100])
+@pytest.mark.parametrize("kept", [pytest.param(0, marks=pytest.mark.slow), 100])
 def test_damaged_files_are_compiled_again(tmp_path, kept):
     result, _, _ = _call(tmp_path)
     for file in _files(tmp_path):
@@ -65,6 +66,7 @@ def test_damaged_files_are_compiled_again(tmp_path, kept):
     assert _call(tmp_path)[1] == "0"
 
 
+@pytest.mark.slow
 def test_a_folder_that_cannot_be_written_costs_a_warning(tmp_path):
     (tmp_path / "taken").write_text("a file where a folder should be")
     result, _, errors = _call(tmp_path / "taken")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
@@ -11,6 +10,7 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 
+from counts import count
 from freshet.algebra.expressions import Variable
 from freshet.algebra.nodes import BGP, Project, Query, QueryForm, TriplePattern
 from freshet.algebra.nodes import Window as WindowNode
@@ -40,7 +40,7 @@ S, T = "http://e/s", "http://e/t"
 AT = Iri("http://e/at")
 ANY_TRIPLE = LeafPattern((0, 0, 0), ((0,), (1,), (2,)))
 BLOCKS = 10
-EXAMPLES = int(os.environ.get("FRESHET_EXAMPLES", "500")) // 12
+EXAMPLES = count(500, "FRESHET_EXAMPLES") // 12
 
 
 class Recorder:

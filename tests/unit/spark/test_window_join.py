@@ -111,9 +111,9 @@ def some_batches(
 @pytest.mark.parametrize(
     "window",
     [
-        JoinWindow(WindowKind.SLIDING, size=25),
+        pytest.param(JoinWindow(WindowKind.SLIDING, size=25), marks=pytest.mark.slow),
         JoinWindow(WindowKind.DYNAMIC, size=16, lower=3, upper=60),
-        JoinWindow(WindowKind.LOSSLESS, size=10, lower=3, upper=25),
+        pytest.param(JoinWindow(WindowKind.LOSSLESS, size=10, lower=3, upper=25), marks=pytest.mark.slow),
     ],
     ids=lambda window: window.kind,
 )
@@ -163,6 +163,7 @@ def killed_run(folder: Path) -> None:
     run(joined(session, folder, JoinWindow(size=16, lower=3, upper=60)), folder, take)
 
 
+@pytest.mark.slow
 def test_a_killed_driver_loses_and_repeats_nothing(spark: SparkSession, tmp_path: Path) -> None:
     batches = some_batches(11, at_least=6)
     write_records(tmp_path, batches)
