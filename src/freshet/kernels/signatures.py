@@ -4,6 +4,7 @@ With the list everything can be compiled ahead, on all cores. It is made by `too
 while `FRESHET_RECORD_KERNELS` named a file.
 """
 
+import hashlib
 import importlib
 from functools import cache
 from pathlib import Path
@@ -112,4 +113,5 @@ def mark_warm(section: str) -> None:
 
 
 def _mark(section: str) -> Path:
-    return FOLDER / f".warm-{section}"
+    lines = hashlib.sha256("\n".join(listed(section)).encode()).hexdigest()[:8]
+    return FOLDER / f".warm-{section}-{lines}"
