@@ -15,7 +15,7 @@ from freshet.rdf.errors import InputError
 from freshet.runtime.metrics import Metrics
 from freshet.runtime.pipeline_file import read_pipeline
 from freshet.runtime.progress import progress, summary
-from freshet.runtime.run import PipelineRun, starting_spark, stop_signals
+from freshet.runtime.spark_start import starting_spark
 
 # A record in ten thousand is broken and some come a little late, as in life.
 FAULTS = Faults(malformed_rate=0.0001, disorder_ms=8_000)
@@ -65,17 +65,16 @@ def run_demo(folder: Path, *, seconds: float) -> None:
         },
     )
     writer.start()  # what it writes ahead is there when Spark is
-    with (
-        _set_at_end(stopping),
-        starting_spark(pipeline) as spark,
-        PipelineRun(pipeline, metrics, view) as run,
-    ):
-        run.start(spark, until_done=False)
-        with stop_signals() as stopped, view:
-            while writer.is_alive() and not stopped.wait(0.1):
-                run.check()
-            stopping.set()
-            writer.join()
-            run.drain()
+    with _set_at_end(stopping), starting_spark(pipeline) as spark:
+        from freshet.runtime.run import PipelineRun, stop_signals  # much to import, while the JVM starts
+
+        with PipelineRun(pipeline, metrics, view) as run:
+            run.start(spark, until_done=False)
+            with stop_signals() as stopped, view:
+                while writer.is_alive() and not stopped.wait(0.1):
+                    run.check()
+                stopping.set()
+                writer.join()
+                run.drain()
     view.note(summary(metrics))
     view.note(f"All answers are in {folder / 'out'}, what could not be read in {folder / 'rejects'}.")

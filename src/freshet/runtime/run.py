@@ -6,7 +6,7 @@ import signal
 import tempfile
 import threading
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -18,7 +18,6 @@ from freshet.rdf.wording import show_count
 from freshet.results.report import Report
 from freshet.rml.join_counts import JoinCounts
 from freshet.rml.mapping_slices import JoinSlice, join_name
-from freshet.rml.sources import KafkaSource
 from freshet.runtime.checkpoint import Checkpoint, needs_everything
 from freshet.runtime.display import show_dropped, show_freshness
 from freshet.runtime.ingest import Ingest, shown_rows
@@ -34,6 +33,7 @@ from freshet.runtime.run_id import run_id
 from freshet.runtime.session import Session
 from freshet.runtime.sinks import FileSink, Sink
 from freshet.runtime.spark_offsets import go_back
+from freshet.runtime.spark_start import starting_spark, uses_kafka
 from freshet.runtime.sub_streams import split_stream, user_functions
 from freshet.runtime.warming import warm_kernels
 from freshet.spark.live.topics import TopicToWrite
@@ -53,8 +53,8 @@ def run_pipeline(path: Path, *, until_done: bool) -> bool:
     pipeline = read_pipeline(path)
     metrics = Metrics(pipeline.streams)
     view = progress(metrics)
-    view.note("starting Spark")
     with starting_spark(pipeline) as spark, PipelineRun(pipeline, metrics, view) as run:
+        view.note("starting Spark")
         run.start(spark, until_done=until_done)
         with stop_signals() as stopped, view:
             run.wait(stopped)
@@ -63,36 +63,6 @@ def run_pipeline(path: Path, *, until_done: bool) -> bool:
             view.note(line)
     view.note(summary(metrics))
     return not run.session.failures
-
-
-@contextmanager
-def starting_spark(pipeline: Pipeline) -> Iterator[Future[SparkSession]]:
-    """Spark for a pipeline, started in a thread of its own while the graph is loaded and queries are registered."""
-    with ThreadPoolExecutor(1, thread_name_prefix="freshet-spark") as thread:
-        spark = thread.submit(_start_spark, pipeline)
-        try:
-            yield spark
-        finally:
-            if spark.exception() is None:
-                spark.result().stop()
-
-
-def _start_spark(pipeline: Pipeline) -> SparkSession:
-    from freshet.spark.live.connector import kafka_settings
-    from freshet.spark.session import spark_session
-
-    config = pipeline.spark.config
-    if _uses_kafka(pipeline):
-        config = {**config, **kafka_settings(config)}
-    return spark_session(config, master=pipeline.spark.master)
-
-
-def _uses_kafka(pipeline: Pipeline) -> bool:
-    sinks = (sink for query in pipeline.queries.values() for sink in query.sinks)
-    inputs = (given for stream in pipeline.streams.values() for each in split_stream(stream) for given in each.inputs)
-    return any(isinstance(sink, KafkaSinkSection) for sink in sinks) or any(
-        isinstance(given.source, KafkaSource) for given in inputs
-    )
 
 
 class PipelineRun:
@@ -160,7 +130,7 @@ class PipelineRun:
         warm_kernels()  # while the JVM starts
         if isinstance(spark, Future):
             spark = spark.result()
-        elif _uses_kafka(pipeline):
+        elif uses_kafka(pipeline):
             add_connector(spark)
         # Mappings are compiled to columns, and those need Spark.
         streams = {encoded.spec.name: (name, encoded) for name in pipeline.streams for encoded in self._encoded(name)}
