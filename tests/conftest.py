@@ -5,7 +5,7 @@ Hypothesis tries the same examples every time, so that a run says something abou
 FRESHET_RANDOM=1 lets it try others. However long an example takes, that is no failure: the machine may be busy.
 
 Spark and brokers are started once for all tests that need them, SPARQL endpoints once for a module. With several
-processes (`-n 2 --dist loadgroup`) all tests that share Spark go to one of them, and the others file by file.
+processes (`-n 2`) all tests that share Spark go to one of them, and the others file by file.
 
 A test that hangs fails when its time is over: that in pyproject.toml, or that of a mark of its own. Code that hears no
 signal, as compiled code, cannot be made to fail, and Hypothesis tries what failed again: some minutes later the process
@@ -13,7 +13,10 @@ says where all its threads are, and ends.
 """
 
 import faulthandler
+import json
 import os
+import tempfile
+from functools import cached_property
 from pathlib import Path
 
 import pytest
@@ -28,6 +31,7 @@ BROKERS = {"kafka", "mosquitto", "own_kafka", "own_mosquitto"}  # fixtures
 QUICK_SHARE, QUICK_LEAST = 5, 20  # of Hypothesis's examples
 
 ERRORS, LIMITED = pytest.StashKey[int](), pytest.StashKey[bool]()
+SPARK_TESTS = pytest.StashKey()
 LAST_SECONDS = 300
 if not os.environ.get("FRESHET_RANDOM"):
     # Else it also draws from the constants in all modules of ours that are imported by then: examples would be others
@@ -45,6 +49,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.stash[ERRORS] = os.dup(2)  # it is not captured yet
+    config.stash[SPARK_TESTS] = tempfile.NamedTemporaryFile()  # noqa: SIM115 (gone when the run ends)
     if config.option.quick:
         os.environ["FRESHET_QUICK"] = "1"  # for counts.py
 
@@ -58,7 +63,6 @@ def _mark(item):
         item.add_marker("live")
     if "spark" in fixtures:
         item.add_marker("spark")
-        item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 def _try_fewer(test):
@@ -81,14 +85,33 @@ def pytest_collection_modifyitems(config, items):
         for test in {item.obj for item in items if isinstance(item, pytest.Function)}:
             _try_fewer(test)
     # What takes longest as a whole begins first: the end is then shared well.
-    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)
+    items.sort(key=lambda item: not _shares_spark(item))
+    if worker := getattr(config, "workerinput", None):
+        Path(worker["spark_tests"]).write_text(json.dumps([item.nodeid for item in items if _shares_spark(item)]))
+
+
+def _shares_spark(item):
+    return "spark" in getattr(item, "fixturenames", ())
 
 
 class SparkInOneProcess(LoadScopeScheduling):
-    """File by file, but for the tests that share Spark."""
+    """File by file, but for the tests that share Spark.
+
+    The processes collect the tests and this one does not, so they write the names of those tests to a file. (xdist's
+    loadgroup would have them in the tests' ids, which pytest 9.2 does not let it change.)
+    """
+
+    @cached_property
+    def _spark_tests(self):
+        return set(json.loads(Path(self.config.stash[SPARK_TESTS].name).read_text()))
 
     def _split_scope(self, nodeid):
-        return "spark" if nodeid.endswith("@spark") else nodeid.partition("::")[0]
+        return "spark" if nodeid in self._spark_tests else nodeid.partition("::")[0]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node):
+    node.workerinput["spark_tests"] = node.config.stash[SPARK_TESTS].name
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -55,7 +55,7 @@ def run_tests(folder: Path, *modules: str, last_seconds: int = 3) -> tuple[int, 
     written = Path(__file__).with_name("conftest.py").read_text()
     (folder / "conftest.py").write_text(replaced(written, "LAST_SECONDS = 300", f"LAST_SECONDS = {last_seconds}"))
     (folder / "pytest.ini").write_text("[pytest]\ntimeout = 2\ntimeout_method = signal\n")
-    command = [sys.executable, "-m", "pytest", "-n", "1", "--dist", "loadgroup", "--max-worker-restart", "0", folder]
+    command = [sys.executable, "-m", "pytest", "-n", "1", "--dist", "loadfile", "--max-worker-restart", "0", folder]
     own = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     done = subprocess.run(
         command, cwd=folder, env=own, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
