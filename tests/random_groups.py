@@ -7,7 +7,7 @@ from fractions import Fraction
 from hypothesis import strategies as st
 
 from freshet.rdf.terms import RDF_LANG_STRING, BlankNode, Iri, Literal, Term
-from group_runs import Row
+from group_runs import Event, Row
 from oxigraph_expressions import typed
 
 # One form for each number, as oxigraph's store knows only the value.
@@ -82,3 +82,22 @@ def histories(draw: st.DrawFn, families: list[st.SearchStrategy[Term | None]]) -
             steps.append((1, rows))
             present = present + rows
     return steps
+
+
+LAST = 40  # every life has ended
+Life = tuple[int, int, Row]  # birth, death, row
+
+
+@st.composite
+def lives(draw: st.DrawFn, families: list[st.SearchStrategy[Term | None]]) -> list[Life]:
+    """Rows that live from one moment to another, many at once."""
+    values = draw(st.sampled_from(families))
+    life = st.tuples(st.integers(1, LAST - 1), st.integers(1, LAST // 2), KEYS, values)
+    drawn = draw(st.lists(life, max_size=40))
+    return [(birth, min(birth + length, LAST), (key, value)) for birth, length, key, value in drawn]
+
+
+def events(lives: list[Life], end: int, first: int, last: int) -> list[Event]:
+    """What comes (end 0) or goes (end 1) in some moments, in order."""
+    found = [(life[end], life[2]) for life in lives if first <= life[end] <= last]
+    return sorted(found, key=lambda event: event[0])

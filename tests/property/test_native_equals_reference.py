@@ -125,15 +125,8 @@ def test_native_equals_reference(block: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_stored_patterns_that_are_not_copied(block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As if every stored pattern had too many rows to be copied."""
-    monkeypatch.setattr("freshet.native.clock.COPIED_ROWS", -1)
+    monkeypatch.setattr("freshet.native.query_group.COPIED_ROWS", -1)
     check_some(BLOCKS + block, CASES // BLOCKS // 10, tmp_path, query_count=2)
-
-
-@pytest.mark.parametrize("block", range(BLOCKS))
-def test_elements_that_enter_windows_early(block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if every batch were so large that it pays to let it in before its windows close."""
-    monkeypatch.setattr("freshet.native.clock.EARLY_ELEMENTS", 1)
-    check_some(2 * BLOCKS + block, CASES // BLOCKS // 5, tmp_path)
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))

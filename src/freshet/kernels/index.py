@@ -23,7 +23,6 @@ IDLE = 1  # entries whose counter is zero but whose key is still in the table
 FREE = 2  # entries in `free`
 
 BLOCK = 128  # rows whose waits for memory overlap
-EVERY_STEP = 2**62  # behind every step
 _LAST_OF_LINE = 7  # a line of the cache has eight places of the table
 _AHEAD = 24  # how many rows that leave ahead what they need is asked for
 
@@ -142,6 +141,28 @@ def _entry_of(index, keys, row, tag):
     for column in range(keys.shape[1], index.keys.shape[1]):
         index.keys[entry, column] = 0
     return entry
+
+
+@njit
+def put_entries(index, keys, first, count, entries):
+    """Write down the entry of each key from a place on, made where there is none; counters are left as they are."""
+    tags = np.empty(BLOCK, np.int64)
+    found = np.empty(BLOCK, np.int64)
+    for start in range(0, count, BLOCK):
+        stop = min(start + BLOCK, count)
+        _look(index, keys, first + start, first + stop, tags, found)
+        fetch_rows(index.counts, found, stop - start)
+        for at in range(start, stop):
+            entry = found[at - start]
+            entries[at] = entry if entry >= 0 else _entry_of(index, keys, first + at, tags[at - start])
+
+
+@njit
+def entries_of(index, keys):
+    """The entry of each key, made where there is none; counters are left as they are."""
+    entries = np.empty(keys.shape[0], np.int32)
+    put_entries(index, keys, 0, keys.shape[0], entries)
+    return entries
 
 
 @njit
@@ -343,24 +364,27 @@ def _walk(older, places, rows, fronts, lengths, active):
 
 
 @njit
-def _born_before(lefts, rows, born, before):
-    """Keep the pairs whose rows were born before a step; says how many there are."""
+def _alive_at(lefts, rows, born, died, moments, ties):
+    """Keep the pairs whose rows live at the moments of their keys; says how many there are."""
     kept = 0
     for first in range(0, rows.shape[0], BLOCK):
         count = min(BLOCK, rows.shape[0] - first)
         fetch_rows(born, rows[first:], count)
+        fetch_rows(died, rows[first:], count)
         for at in range(first, first + count):
             row = rows[at]
+            moment = moments[lefts[at]]
             lefts[kept], rows[kept] = lefts[at], row
-            kept += born[row] < before
+            kept += (born[row] < moment + ties) & (died[row] > moment)
     return kept
 
 
 @njit
-def ring_probe(index, ring, keys, born, before):
-    """All rows that have the keys (algorithm 2, probe), as pairs of (which key, row).
+def ring_probe(index, ring, keys, born, died, moments, ties, is_still):
+    """All rows that have the keys (algorithm 2, probe) and live at the moments beside them, as pairs (which key, row).
 
-    Only rows with born[row] < before are seen; EVERY_STEP says all.
+    A row that is born at the moment of a key is seen where `ties` is 1. Where all rows are known to live at all moments
+    (`is_still`) nobody looks.
     """
     known, width = index.keys, keys.shape[1]
     words = np.empty(keys.shape[0], np.int64)
@@ -393,6 +417,6 @@ def ring_probe(index, ring, keys, born, before):
                     lefts[hit] = at
                 hits += length
         _walk(ring.older, places, rows, fronts, lengths, active)
-    if before < EVERY_STEP:
-        hits = _born_before(lefts, rows, born, before)
+    if not is_still:
+        hits = _alive_at(lefts, rows, born, died, moments, ties)
     return lefts[:hits], rows[:hits]

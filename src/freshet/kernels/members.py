@@ -2,8 +2,11 @@
 
 Order: blank nodes, IRIs, numbers, dates and times, booleans, other literals by their text. Numbers of equal value go by
 type and then by id, so that the order is total and no answer depends on the order of arrival. What the order looks at
-is laid out as four whole numbers an entry, side by side, to be compared one after the other; terms that go by their
-text are compared in the dictionary, where the bytes are.
+is laid out as whole numbers to be compared one after the other; terms that go by their text are compared in the
+dictionary, where the bytes are.
+
+Most of the time goes into waiting for memory, so all that is kept of a member is in one line of the cache, also its
+links in heaps (`freshet.kernels.heaps`): eight words, some of which are used as two halves.
 """
 
 from typing import NamedTuple
@@ -12,7 +15,7 @@ import numpy as np
 
 from freshet.kernels.comparison import compare_bytes, lexical_end, order_of
 from freshet.kernels.dictionary import key_range
-from freshet.kernels.jit import inlined, njit
+from freshet.kernels.jit import inlined, leaf, njit
 from freshet.kernels.lexical import LONGEST_KEY, write_decimal
 from freshet.kernels.pieces import copy_bytes
 from freshet.kernels.values import BLANK_NODE, BOOLEAN, DOUBLE, FLOAT, IRI, TIME_LOCAL
@@ -32,16 +35,31 @@ _BOOLEANS = 4
 _OTHERS = 5
 
 
+# Columns of `MemberArrays.words`.
+_REAL = 1  # this and the next two so that they compare as int64
+_HIGH = 2
+_LOW = 3
+ID = 4
+WORDS = 8
+
+# Columns of `MemberArrays.halves`. Those of the first word and of the last three are not used as words.
+_KIND = 1  # class and kind
+LEAST_LINKS = 10
+GREATEST_LINKS = 13
+HALVES = 16
+
+
 class MemberArrays(NamedTuple):
     """Members by entry number (the number of a group and term in a one-way index), and groups by theirs."""
 
-    ids: np.ndarray  # int64, one an entry
-    order: np.ndarray  # int64 [entry, 4]: class and kind, then real, high and low so that they compare as int64
+    words: np.ndarray  # int64 [entry, 8]
+    halves: np.ndarray  # int32 [entry, 16], the same memory
     counts: np.ndarray  # int64, one a group: how many members
-    missing: np.ndarray  # int64, one a group: 1 where a row without a term is in the group
+    missing: np.ndarray  # bool, one a group: whether a row without a term is in it
+    roots: np.ndarray  # int32 [group, 2]: the entries of the least and of the greatest member, or NOBODY
 
 
-@njit
+@leaf
 def _class(kind):
     if kind == BLANK_NODE:
         return _BLANK_NODES
@@ -54,7 +72,7 @@ def _class(kind):
     return _MOMENTS if kind <= TIME_LOCAL else _OTHERS
 
 
-@njit
+@leaf
 def _ordered_real(real):
     """A whole number for each float64, in the same order; NaN stands behind all others."""
     if real != real:
@@ -63,43 +81,17 @@ def _ordered_real(real):
     return bits if bits >= 0 else bits ^ _GREATEST
 
 
-@njit
-def admit(members, entries, fresh, groups, ids, values):
-    """Terms become members of groups, where they are fresh. Gives the entries of those that did, and their groups."""
-    joined = np.empty(entries.size, np.int32)
-    joined_groups = np.empty(entries.size, np.int32)
-    found = 0
-    for row in range(entries.size):
-        if not fresh[row]:
-            continue
-        entry, group, kind = entries[row], groups[row], np.int64(values.kinds[row])
-        if ids[row] == 0:
-            members.missing[group] = 1
-            continue
-        members.counts[group] += 1
-        members.ids[entry] = ids[row]
-        members.order[entry, 0] = _class(kind) << _KIND_BITS | kind
-        members.order[entry, 1] = _ordered_real(values.reals[row])
-        if FLOAT <= kind <= DOUBLE:  # behind the exact numbers that round to it
-            members.order[entry, 2] = members.order[entry, 3] = _GREATEST
-        else:
-            members.order[entry, 2] = values.high[row]
-            members.order[entry, 3] = np.int64(values.low[row]) ^ _SIGN
-        joined[found] = entry
-        joined_groups[found] = group
-        found += 1
-    return joined[:found].copy(), joined_groups[:found].copy()
-
-
-@njit
-def dismiss(members, entries, pairs):
-    """Terms are members of groups no longer; `pairs` has the group and the id of every entry."""
-    for entry in entries:
-        group = pairs[entry, 0]
-        if pairs[entry, 1] == 0:
-            members.missing[group] = 0
-        else:
-            members.counts[group] -= 1
+@leaf
+def write_member(words, halves, entry, term_id, kind, high, low, real):
+    """Lay out what the order looks at."""
+    words[entry, ID] = term_id
+    halves[entry, _KIND] = _class(kind) << _KIND_BITS | kind
+    words[entry, _REAL] = _ordered_real(real)
+    if FLOAT <= kind <= DOUBLE:  # behind the exact numbers that round to it
+        words[entry, _HIGH] = words[entry, _LOW] = _GREATEST
+    else:
+        words[entry, _HIGH] = high
+        words[entry, _LOW] = np.int64(low) ^ _SIGN
 
 
 @njit
@@ -139,18 +131,18 @@ def _compare_texts(dictionary, left, right):
 
 
 @inlined
-def compare_members(order, ids, dictionary, left, right):
+def compare_members(words, halves, dictionary, left, right):
     """-1 or 1: the order of the terms of two entries; 0 where they are one.
 
     It takes arrays that `MemberArrays` has, as taking an array out of a tuple costs more than the comparison.
     """
-    class_, other_class = order[left, 0] >> _KIND_BITS, order[right, 0] >> _KIND_BITS
+    class_, other_class = halves[left, _KIND] >> _KIND_BITS, halves[right, _KIND] >> _KIND_BITS
     if class_ != other_class:
         return order_of(class_, other_class)
     if class_ <= _IRIS or class_ == _OTHERS:
-        return _compare_texts(dictionary, ids[left], ids[right])
-    for column in range(1, 4):
-        if order[left, column] != order[right, column]:
-            return order_of(order[left, column], order[right, column])
-    sign = order_of(order[left, 0], order[right, 0])
-    return sign if sign != 0 else order_of(ids[left], ids[right])
+        return _compare_texts(dictionary, words[left, ID], words[right, ID])
+    for column in range(_REAL, _LOW + 1):
+        if words[left, column] != words[right, column]:
+            return order_of(words[left, column], words[right, column])
+    sign = order_of(halves[left, _KIND], halves[right, _KIND])
+    return sign if sign != 0 else order_of(words[left, ID], words[right, ID])

@@ -240,6 +240,16 @@ def _double_id(real):
 
 
 @njit
+def inline_number_id(kind, high, low, real):
+    """The inline id of a number in canonical form, 0 where it has none."""
+    if kind == INTEGER:
+        return _integer_id(high, low)
+    if kind == DECIMAL:
+        return _decimal_id(high, low)
+    return _double_id(real) if kind == DOUBLE else np.int64(0)
+
+
+@njit
 def inline_ids(numbers):
     """The inline ids of numbers in canonical form, 0 for those that have none, and how many these are."""
     ids = np.zeros(numbers.kinds.size, np.int64)
@@ -248,11 +258,6 @@ def inline_ids(numbers):
         kind = numbers.kinds[row]
         if kind == NOTHING or kind > DOUBLE:
             continue
-        if kind == INTEGER:
-            ids[row] = _integer_id(numbers.high[row], numbers.low[row])
-        elif kind == DECIMAL:
-            ids[row] = _decimal_id(numbers.high[row], numbers.low[row])
-        elif kind == DOUBLE:
-            ids[row] = _double_id(numbers.reals[row])
+        ids[row] = inline_number_id(kind, numbers.high[row], numbers.low[row], numbers.reals[row])
         others += ids[row] == 0
     return ids, others

@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from freshet.kernels.jit import njit
+from freshet.kernels.group_events import GROUP, POINT, ROW, SIGN
+from freshet.kernels.jit import leaf, njit
+from freshet.kernels.running_aggregates import count_entry
 
 NOBODY = -1
 
@@ -33,72 +35,82 @@ class SequenceArrays(NamedTuple):
     sizes: np.ndarray  # int64: USED, FREE
 
 
-@njit
-def append_terms(sequences, entries, fresh, groups, ids):
-    """Terms come at the ends of their groups; those that are fresh are not in the group yet."""
+@leaf
+def _append(sequences, entry, group, term_id):
+    """A term comes at the end of its group."""
     sizes = sequences.sizes
-    for row in range(entries.size):
-        entry, group = entries[row], groups[row]
-        if sizes[FREE] > 0:
-            sizes[FREE] -= 1
-            slot = sequences.free[sizes[FREE]]
-        else:
-            slot = np.int32(sizes[USED])
-            sizes[USED] += 1
-        sequences.ids[slot] = ids[row]
-        sequences.again[slot] = NOBODY
-        if fresh[row]:
-            sequences.oldest[entry] = slot
-        else:
-            sequences.again[sequences.newest[entry]] = slot
-        sequences.newest[entry] = slot
-        last = sequences.lasts[group]
-        sequences.previous[slot] = last
-        sequences.following[slot] = NOBODY
-        if last == NOBODY:
-            sequences.firsts[group] = slot
-        else:
-            sequences.following[last] = slot
-        sequences.lasts[group] = slot
-        sequences.lengths[group] += 1
+    if sizes[FREE] > 0:
+        sizes[FREE] -= 1
+        slot = sequences.free[sizes[FREE]]
+    else:
+        slot = np.int32(sizes[USED])
+        sizes[USED] += 1
+    sequences.ids[slot] = term_id
+    sequences.again[slot] = NOBODY
+    if sequences.oldest[entry] == NOBODY:
+        sequences.oldest[entry] = slot
+    else:
+        sequences.again[sequences.newest[entry]] = slot
+    sequences.newest[entry] = slot
+    last = sequences.lasts[group]
+    sequences.previous[slot] = last
+    sequences.following[slot] = NOBODY
+    if last == NOBODY:
+        sequences.firsts[group] = slot
+    else:
+        sequences.following[last] = slot
+    sequences.lasts[group] = slot
+    sequences.lengths[group] += 1
 
 
-@njit
-def remove_terms(sequences, entries, groups):
-    """The oldest occurrence of each term leaves its group."""
+@leaf
+def _remove(sequences, entry, group):
+    """The oldest occurrence of a term leaves its group; False where there is none."""
     sizes = sequences.sizes
-    for row in range(entries.size):
-        entry, group = entries[row], groups[row]
-        slot = sequences.oldest[entry]
-        sequences.oldest[entry] = sequences.again[slot]
-        previous, following = sequences.previous[slot], sequences.following[slot]
-        if previous == NOBODY:
-            sequences.firsts[group] = following
-        else:
-            sequences.following[previous] = following
-        if following == NOBODY:
-            sequences.lasts[group] = previous
-        else:
-            sequences.previous[following] = previous
-        sequences.lengths[group] -= 1
-        sequences.free[sizes[FREE]] = slot
-        sizes[FREE] += 1
+    slot = sequences.oldest[entry]
+    if slot == NOBODY:
+        return False
+    sequences.oldest[entry] = sequences.again[slot]
+    previous, following = sequences.previous[slot], sequences.following[slot]
+    if previous == NOBODY:
+        sequences.firsts[group] = following
+    else:
+        sequences.following[previous] = following
+    if following == NOBODY:
+        sequences.lasts[group] = previous
+    else:
+        sequences.previous[following] = previous
+    sequences.lengths[group] -= 1
+    sequences.free[sizes[FREE]] = slot
+    sizes[FREE] += 1
+    return True
 
 
 @njit
-def listed_terms(sequences, groups):
-    """The terms of groups in order, and for each the place of its group among `groups`."""
-    count = 0
-    for group in groups:
-        count += sequences.lengths[group]
-    ids = np.empty(count, np.int64)
-    places = np.empty(count, np.int64)
-    found = 0
-    for place in range(groups.size):
-        slot = sequences.firsts[groups[place]]
-        while slot != NOBODY:
-            ids[found] = sequences.ids[slot]
-            places[found] = place
-            found += 1
-            slot = sequences.following[slot]
-    return ids, places
+def running_sequences(index, sequences, entries, events, first, stop, ids, listed, places):
+    """List the terms of each group in order after every change point, each with the number of the change point.
+
+    Takes events from `first` to `stop`, or as long as `listed` has room; `entries` are theirs in the index of groups
+    and terms. Gives the event where it stopped, -1 where a term leaves that never came, and how many terms are listed.
+    """
+    used = 0
+    for event in range(first, stop):
+        group, point, sign = events[event, GROUP], events[event, POINT], events[event, SIGN]
+        if point >= 0 and used + sequences.lengths[group] + sign > listed.size:
+            return event, used
+        entry = entries[event - first]
+        if sign > 0:
+            _append(sequences, entry, group, ids[events[event, ROW]])
+            count_entry(index, entry, 1)
+        elif sign < 0:
+            if not _remove(sequences, entry, group):
+                return -1, used
+            count_entry(index, entry, -1)
+        if point >= 0:
+            slot = sequences.firsts[group]
+            while slot != NOBODY:
+                listed[used] = sequences.ids[slot]
+                places[used] = point
+                used += 1
+                slot = sequences.following[slot]
+    return stop, used

@@ -1,21 +1,62 @@
 """The state behind aggregates: what is kept of the terms that rows bring into groups, which the caller numbers.
 
-Each accumulator follows one operand and serves every aggregate over it.
+Each accumulator follows one operand and serves every aggregate over it. It takes a batch of events in order and gives,
+for every change point, the ids that its aggregates have then (`freshet.kernels.group_events`).
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from freshet.kernels.groups import SumArrays, add_numbers, count_bound, count_rows, totals
-from freshet.kernels.heaps import HeapArrays, heap_add, heap_remove
-from freshet.kernels.members import NOBODY, MemberArrays, admit, dismiss
-from freshet.kernels.sequences import FREE, USED, SequenceArrays, append_terms, listed_terms, remove_terms
+from freshet.algebra.expressions import Aggregate
+from freshet.expressions.aggregates import aggregate as aggregated
+from freshet.kernels.group_events import POINT
+from freshet.kernels.groups import SumArrays
+from freshet.kernels.members import HALVES, NOBODY, WORDS, MemberArrays
+from freshet.kernels.running_aggregates import (
+    AVG,
+    DISTINCT_COUNT,
+    MAX,
+    MEMBER_RESULTS,
+    MIN,
+    SAMPLE,
+    SUM,
+    pair_entries,
+    running_counts,
+    running_members,
+    running_rows,
+    running_totals,
+)
+from freshet.kernels.sequences import FREE, USED, SequenceArrays, running_sequences
 from freshet.kernels.values import Values
-from freshet.native.one_way_index import Ids, Mask, OneWayIndex, Rows
+from freshet.native.aligned import aligned
+from freshet.native.direct_call import DirectCall
+from freshet.native.one_way_index import Ids, OneWayIndex, Rows
 from freshet.rdf.dictionary import Dictionary
-from freshet.rdf.values import number_ids, value_table
+from freshet.rdf.values import intern_numbers, value_table
+
+Signs = NDArray[np.int8]
+
+# Events are taken in slices where each may need an entry of an index: room is made for as many.
+_SLICE = 1 << 14
+_FIRST_LISTED = 1 << 16  # terms of GROUP_CONCAT that are put together at once
+_SUM_BITS = {"SUM": SUM, "AVG": AVG}
+# SAMPLE may take any term; the least is the same whatever order the rows came in.
+_MEMBER_ROWS = {"COUNT": DISTINCT_COUNT, "MIN": MIN, "MAX": MAX, "SAMPLE": SAMPLE}
+_NO_SIGNS = np.empty(0, np.int8)
+_COUNTS, _TOTALS, _MEMBERS = DirectCall(running_counts), DirectCall(running_totals), DirectCall(running_members)
+
+
+class GroupChanges(NamedTuple):
+    """The events and change points of a batch; `keyless` where the only group is there without rows, too."""
+
+    events: Rows
+    points: Ids
+    keyless: bool
 
 
 def longer(array: NDArray, length: int, fill: int = 0) -> NDArray:  # type: ignore[type-arg]
@@ -25,70 +66,191 @@ def longer(array: NDArray, length: int, fill: int = 0) -> NDArray:  # type: igno
     return result
 
 
-class BoundCounts:
+def never_entered() -> ValueError:
+    return ValueError("a row leaves a group that it never entered")
+
+
+class Accumulator(ABC):
+    """What is kept for some aggregates over one operand. `served` are those, each with its row of the results."""
+
+    def __init__(self, dictionary: Dictionary) -> None:
+        self._dictionary = dictionary
+        self._served: list[tuple[int, Aggregate]] = []
+
+    def serve(self, row: int, aggregate: Aggregate) -> None:
+        """From the start on, keep what this aggregate needs."""
+        self._served.append((row, aggregate))
+
+    @abstractmethod
+    def make_room(self, groups: int) -> None:
+        """There are so many groups at most."""
+
+    @abstractmethod
+    def run(self, changes: GroupChanges, ids: Ids, results: Ids) -> None:
+        """Take the events of a batch, and put the ids of the aggregates at its change points into their rows."""
+
+
+class BoundCounts(Accumulator):
     """How many rows of each group have a term."""
 
-    def __init__(self) -> None:
-        self.counts = np.zeros(0, np.int64)
+    def __init__(self, dictionary: Dictionary) -> None:
+        super().__init__(dictionary)
+        self._counts = np.zeros(0, np.int64)
 
     def make_room(self, groups: int) -> None:
-        self.counts = longer(self.counts, groups)
+        self._counts = longer(self._counts, groups)
 
-    def update(self, groups: Rows, ids: Ids, sign: int) -> None:
-        count_bound(self.counts, groups, ids, sign)
+    def run(self, changes: GroupChanges, ids: Ids, results: Ids) -> None:
+        found = _COUNTS.run(self._counts, changes.events, changes.points, ids)
+        for row, _ in self._served:
+            results[row] = found
 
 
-class Sums:
-    """What SUM and AVG need."""
+class Sums(Accumulator):
+    """SUM and AVG."""
 
-    def __init__(self) -> None:
-        self.arrays = SumArrays(
+    def __init__(self, dictionary: Dictionary) -> None:
+        super().__init__(dictionary)
+        self._wanted = 0
+        self._arrays = SumArrays(
             np.zeros((0, 5), np.int64),
             np.zeros((0, 3), np.uint64),
             np.zeros((0, 4), np.float64),
             np.zeros((0, 3), np.int64),
         )
 
+    def serve(self, row: int, aggregate: Aggregate) -> None:
+        super().serve(row, aggregate)
+        self._wanted |= _SUM_BITS[aggregate.function]
+
     def make_room(self, groups: int) -> None:
-        self.arrays = SumArrays(*(longer(array, groups) for array in self.arrays))
+        self._arrays = SumArrays(*(longer(array, groups) for array in self._arrays))
 
-    def update(self, groups: Rows, values: Values, sign: int) -> None:
-        add_numbers(self.arrays, groups, values, sign)
+    def run(self, changes: GroupChanges, ids: Ids, results: Ids, signs: Signs = _NO_SIGNS) -> None:
+        """`signs` says of each event whether its term enters or leaves; without them each does."""
+        table = value_table(self._dictionary)
+        others = -1
+        while others < 0:
+            found, numbers, others = _TOTALS.run(
+                self._arrays, table.known, changes.events, changes.points, signs, ids, self._wanted, changes.keyless
+            )
+            if others < 0:
+                table.values(self._dictionary, ids)
+        if others:
+            self._intern(found.reshape(-1), numbers.reshape(-1, 4))
+        for row, aggregate in self._served:
+            results[row] = found[0 if aggregate.function == "SUM" else -1]
 
-    def ids(self, groups: Rows, mean: bool, dictionary: Dictionary) -> Ids:
-        return number_ids(dictionary, totals(self.arrays, groups, mean))
+    def _intern(self, found: Ids, numbers: Ids) -> None:
+        """Put in the ids of numbers that have no inline id."""
+        rows = np.flatnonzero(numbers[:, 0])
+        kinds, high, low, reals = np.ascontiguousarray(numbers[rows].T)
+        computed = Values(kinds.astype(np.uint8), high, low.view(np.uint64), reals.view(np.float64))
+        found[rows] = intern_numbers(self._dictionary, computed)
 
 
-class DistinctRows:
+class DistinctRows(Accumulator):
     """How many distinct rows each group has, for COUNT(DISTINCT *)."""
 
-    def __init__(self) -> None:
+    def __init__(self, dictionary: Dictionary) -> None:
+        super().__init__(dictionary)
         self._index: OneWayIndex | None = None  # made when the first rows say how wide they are
-        self.counts = np.zeros(0, np.int64)
+        self._counts = np.zeros(0, np.int64)
 
     def make_room(self, groups: int) -> None:
-        self.counts = longer(self.counts, groups)
+        self._counts = longer(self._counts, groups)
 
-    def update(self, groups: Rows, rows: Ids, sign: int) -> None:
-        """Whole rows enter (sign 1) or leave (-1)."""
-        keys = np.empty((len(rows), 1 + rows.shape[1]), np.int64)
-        keys[:, 0] = groups
-        keys[:, 1:] = rows
+    def run(self, changes: GroupChanges, ids: Ids, results: Ids) -> None:
         if self._index is None:
-            self._index = OneWayIndex(keys.shape[1])
-        if sign > 0:
-            _, fresh = self._index.add(keys)
-            count_rows(self.counts, groups[fresh], 1)
-        else:
-            gone = self._index.release(entries_of(self._index, keys))
-            count_rows(self.counts, self._index.keys[gone, 0].astype(np.int32), -1)
+            self._index = OneWayIndex(1 + ids.shape[1])
+        events, points = changes.events, changes.points
+        found = np.empty(len(points), np.int64)
+        for first in range(0, len(events), _SLICE):
+            stop = min(first + _SLICE, len(events))
+            self._index.make_room(stop - first)
+            if not running_rows(self._index.arrays, self._counts, events, first, stop, ids, found):
+                raise never_entered()
+        for row, _ in self._served:
+            results[row] = found
 
 
-class Sequences:
+class Members(Accumulator):
+    """The distinct terms of each group with their counters, for MIN, MAX, SAMPLE and DISTINCT."""
+
+    def __init__(self, dictionary: Dictionary) -> None:
+        super().__init__(dictionary)
+        self._least = self._greatest = False  # which ends are asked for
+        self._sums: Sums | None = None  # of distinct terms
+        self._index = OneWayIndex(2)
+        self._arrays = MemberArrays(
+            *_member_memory(0),
+            counts=np.zeros(0, np.int64),
+            missing=np.zeros(0, np.bool_),
+            roots=np.zeros((0, 2), np.int32),
+        )
+
+    def serve(self, row: int, aggregate: Aggregate) -> None:
+        if aggregate.function in _SUM_BITS:
+            self._sums = self._sums or Sums(self._dictionary)
+            self._sums.serve(row, aggregate)
+            return
+        super().serve(row, aggregate)
+        self._least |= aggregate.function in ("MIN", "SAMPLE")
+        self._greatest |= aggregate.function == "MAX"
+
+    def make_room(self, groups: int) -> None:
+        arrays = self._arrays
+        self._arrays = arrays._replace(
+            counts=longer(arrays.counts, groups),
+            missing=longer(arrays.missing, groups),
+            roots=longer(arrays.roots, groups, NOBODY),
+        )
+        if self._sums is not None:
+            self._sums.make_room(groups)
+
+    def run(self, changes: GroupChanges, ids: Ids, results: Ids) -> None:
+        events, points = changes.events, changes.points
+        found, signs = np.empty((MEMBER_RESULTS, len(points)), np.int64), np.empty(len(events), np.int8)
+        table = value_table(self._dictionary)
+        for first in range(0, len(events), _SLICE):
+            stop = min(first + _SLICE, len(events))
+            self._make_entries(stop - first)
+            done = -1
+            while done < 0:
+                done = _MEMBERS.run(
+                    self._index.arrays, self._arrays, table.known, self._dictionary.arrays, events, first, stop,
+                    ids, self._least, self._greatest, signs, found,
+                )  # fmt: skip
+                if done < 0:
+                    table.values(self._dictionary, ids)
+            if done == 0:
+                raise never_entered()
+        for row, aggregate in self._served:
+            results[row] = found[_MEMBER_ROWS[aggregate.function]]
+        if self._sums is not None:
+            self._sums.run(changes, ids, results, signs)
+
+    def _make_entries(self, more: int) -> None:
+        self._index.make_room(more)
+        if self._index.capacity > len(self._arrays.words):
+            words, halves = _member_memory(self._index.capacity)
+            words[: len(self._arrays.words)] = self._arrays.words
+            self._arrays = self._arrays._replace(words=words, halves=halves)
+
+
+def _member_memory(entries: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The same memory as words and as halves."""
+    words = aligned((entries, WORDS), np.int64)
+    return words, words.view(np.int32).reshape(entries, HALVES)
+
+
+class Sequences(Accumulator):
     """The terms of each group in order of arrival, for GROUP_CONCAT."""
 
-    def __init__(self) -> None:
+    def __init__(self, dictionary: Dictionary) -> None:
+        super().__init__(dictionary)
         self._index = OneWayIndex(2)
+        self._room = _FIRST_LISTED
         numbers, nothing = np.zeros(0, np.int64), np.zeros(0, np.int32)
         self._arrays = SequenceArrays(
             ids=numbers,
@@ -112,27 +274,39 @@ class Sequences:
             lengths=longer(arrays.lengths, groups),
         )
 
-    def update(self, groups: Rows, ids: Ids, sign: int) -> None:
-        """Rows enter (sign 1) or leave (-1); of rows with equal terms the oldest leaves."""
-        pairs = _pairs(groups, ids)
-        if sign > 0:
-            entries, fresh = self._index.add(pairs)
-            self._make_entries(ids.size)
-            append_terms(self._arrays, entries, fresh, groups, ids)
-        else:
-            entries = entries_of(self._index, pairs)
-            self._index.release(entries)
-            remove_terms(self._arrays, entries, groups)
+    def run(self, changes: GroupChanges, ids: Ids, results: Ids) -> None:
+        """Of rows with equal terms the oldest leaves.
 
-    def listed(self, groups: Rows) -> tuple[Ids, Ids]:
-        """The terms of some groups in order, and for each the place of its group among these."""
-        ids, places = listed_terms(self._arrays, groups)
-        return ids, places
+        The text of a group is put together anew at every change point, as the one-shot evaluator does it: for as many
+        change points at a time as `_room` has terms for.
+        """
+        events = changes.events
+        listed, places = np.empty(self._room, np.int64), np.empty(self._room, np.int64)
+        first = done = 0
+        while first < len(events):
+            stop = min(first + _SLICE, len(events))
+            self._make_entries(stop - first)
+            index = self._index.arrays
+            entries = pair_entries(index, events, first, stop, ids)
+            stop, used = running_sequences(index, self._arrays, entries, events, first, stop, ids, listed, places)
+            if stop < 0:
+                raise never_entered()
+            if stop == first:
+                self._room *= 2
+                listed, places = np.empty(self._room, np.int64), np.empty(self._room, np.int64)
+            count = int(np.count_nonzero(events[first:stop, POINT] >= 0))
+            if count:
+                for row, aggregate in self._served:
+                    results[row, done : done + count] = aggregated(
+                        aggregate, listed[:used], places[:used] - done, count, self._dictionary
+                    )
+            first, done = stop, done + count
 
     def _make_entries(self, more: int) -> None:
+        self._index.make_room(more)
         arrays = self._arrays
         if self._index.capacity > len(arrays.oldest):
-            oldest, newest = (longer(array, self._index.capacity) for array in (arrays.oldest, arrays.newest))
+            oldest, newest = (longer(array, self._index.capacity, NOBODY) for array in (arrays.oldest, arrays.newest))
             arrays = arrays._replace(oldest=oldest, newest=newest)
         needed = int(arrays.sizes[USED] - arrays.sizes[FREE]) + more
         if needed > len(arrays.ids):
@@ -147,86 +321,12 @@ class Sequences:
         self._arrays = arrays
 
 
-class Members:
-    """The distinct terms of each group with their counters, for MIN, MAX, SAMPLE and DISTINCT."""
-
-    def __init__(self, dictionary: Dictionary) -> None:
-        self._dictionary = dictionary
-        self._index = OneWayIndex(2)
-        self._arrays = MemberArrays(
-            ids=np.zeros(0, np.int64),
-            order=np.zeros((0, 4), np.int64),
-            counts=np.zeros(0, np.int64),
-            missing=np.zeros(0, np.int64),
-        )
-        self._heaps: dict[int, HeapArrays] = {}  # by LEAST and GREATEST, those that are asked for
-
-    def keep_first(self, first: int) -> None:
-        """From the start on, know the LEAST or GREATEST of each group."""
-        self._heaps.setdefault(first, HeapArrays(np.zeros((0, 3), np.int32), np.zeros(0, np.int32)))
-
-    def make_room(self, groups: int) -> None:
-        arrays = self._arrays
-        self._arrays = arrays._replace(counts=longer(arrays.counts, groups), missing=longer(arrays.missing, groups))
-        for first, heap in self._heaps.items():
-            self._heaps[first] = heap._replace(roots=longer(heap.roots, groups, NOBODY))
-
-    @property
-    def counts(self) -> Ids:
-        """How many distinct terms each group has."""
-        return np.asarray(self._arrays.counts)
-
-    def enter(self, groups: Rows, ids: Ids, values: Values, sums: Sums | None) -> None:
-        """Rows enter. What is new in its group is added to the sums of distinct terms."""
-        entries, fresh = self._index.add(_pairs(groups, ids))
-        self._make_entries()
-        joined, joined_groups = admit(self._arrays, entries, fresh, groups, ids, values)
-        for first, heap in self._heaps.items():
-            heap_add(heap, self._arrays, self._dictionary.arrays, first, joined, joined_groups)
-        if sums is not None:
-            sums.update(groups[fresh], Values(*(array[fresh] for array in values)), 1)
-
-    def leave(self, groups: Rows, ids: Ids, sums: Sums | None) -> None:
-        """Rows leave. What its group has no longer is taken from the sums of distinct terms."""
-        gone = self._index.release(entries_of(self._index, _pairs(groups, ids)))
-        pairs = self._index.keys
-        dismiss(self._arrays, gone, pairs)
-        for first, heap in self._heaps.items():
-            heap_remove(heap, self._arrays, self._dictionary.arrays, first, gone, pairs)
-        if sums is not None:
-            left_groups, left_ids = pairs[gone, 0].astype(np.int32), pairs[gone, 1]
-            sums.update(left_groups, value_table(self._dictionary).values(self._dictionary, left_ids), -1)
-
-    def first(self, groups: Rows, first: int) -> Ids:
-        """The LEAST or GREATEST term of each group, 0 where there is none."""
-        entries = self._heaps[first].roots[groups]
-        found = np.zeros(groups.size, np.int64)
-        there = entries != NOBODY
-        found[there] = self._arrays.ids[entries[there]]
-        return found
-
-    def missing(self, groups: Rows) -> Mask:
-        """Where a row of the group has no term."""
-        return np.asarray(self._arrays.missing[groups] != 0)
-
-    def _make_entries(self) -> None:
-        capacity, arrays = self._index.capacity, self._arrays
-        if capacity > len(arrays.ids):
-            self._arrays = arrays._replace(ids=longer(arrays.ids, capacity), order=longer(arrays.order, capacity))
-            for first, heap in self._heaps.items():
-                self._heaps[first] = heap._replace(links=longer(heap.links, capacity))
-
-
-def entries_of(index: OneWayIndex, keys: Ids) -> Rows:
-    """The entries of keys that leave, all of which must have entered."""
-    entries = index.find(keys)
-    if entries.size and entries.min() < 0:
-        raise ValueError("a row leaves a group that it never entered")
-    return entries
-
-
-def _pairs(groups: Rows, ids: Ids) -> Ids:
-    pairs = np.empty((ids.size, 2), np.int64)
-    pairs[:, 0] = groups
-    pairs[:, 1] = ids
-    return pairs
+def accumulator_of(aggregate: Aggregate) -> type[Accumulator] | None:
+    """What keeps an aggregate's state; None for COUNT(*), which needs nothing beside the groups."""
+    if aggregate.operand is None:
+        return DistinctRows if aggregate.distinct else None
+    if aggregate.function == "GROUP_CONCAT":
+        return Sequences
+    if not aggregate.distinct and aggregate.function == "COUNT":
+        return BoundCounts
+    return Sums if not aggregate.distinct and aggregate.function in _SUM_BITS else Members

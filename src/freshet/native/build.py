@@ -25,7 +25,6 @@ from freshet.native.operators.left_join import LeftJoinOp
 from freshet.native.operators.multiway_join import MultiwayJoinOp
 from freshet.native.operators.negation import NegationOp
 from freshet.native.operators.ordered import OrderedOp
-from freshet.native.operators.pair_join import PairJoinOp, is_pair
 from freshet.native.operators.parameters import ParametersOp
 from freshet.native.operators.project import ProjectOp
 from freshet.native.operators.scan import ScanOp
@@ -95,6 +94,7 @@ class Builder:
     measurements: Measurements | None = None
     parameters: ParametersOp | None = None
     remote: Remote | None = None
+    endless: PlanJoin | None = None  # the join whose results nobody wants to see end
     shared: dict[int, SharedOp] = field(default_factory=dict)
     numbers: Iterator[int] = field(default_factory=lambda: count(-1, -1))  # of what is shared; plans have their own
 
@@ -115,7 +115,10 @@ class Builder:
     def _(self, node: PlanJoin, wanted: Names) -> Operator:
         if len(node.inputs) == 1:
             return self._filtered(node.inputs[0], node.conditions, wanted)
-        return self._join(node.inputs, node.conditions, wanted)
+        join = self._join(node.inputs, node.conditions, wanted)
+        if node is self.endless and isinstance(join, MultiwayJoinOp):
+            join.ignore_ends()
+        return join
 
     @_made.register
     def _(self, node: PlanFilter, wanted: Names) -> Operator:
@@ -152,8 +155,7 @@ class Builder:
     @_made.register
     def _(self, node: PlanProject, wanted: Names) -> Operator:
         names = wanted & node.names
-        child = self.build(node.child, names & node.child.names)
-        return child if isinstance(child, PairJoinOp) else ProjectOp(child, names)  # which has no others
+        return ProjectOp(self.build(node.child, names & node.child.names), names)
 
     @_made.register
     def _(self, node: PlanDistinct, wanted: Names) -> Operator:
@@ -227,8 +229,6 @@ class Builder:
         ordered = sorted(inputs, key=_stays)
         needed = wanted.union(*(frozenset(variables_of(each.expression)) & each.scope for each in conditions))
         made = [self._input(node, needed | _names_of(ordered, but=at), probed=True) for at, node in enumerate(ordered)]
-        if not conditions and is_pair(made):
-            return PairJoinOp(made, wanted)
         return MultiwayJoinOp(made, conditions, wanted, self.dictionary)
 
     def _service(self, node: PlanService, other: Input | None) -> Operator:

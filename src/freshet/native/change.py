@@ -1,38 +1,82 @@
-"""What operators hand on: the rows that came and went since they were asked last."""
+"""What operators hand on: how a bag of rows changes from moment to moment in a batch.
+
+Moments are integers in order of event time (`freshet.native.moments`). A row that comes at moment b and goes at moment
+d holds at every moment m with b <= m < d: that is its life. A batch has all moments that the watermarks allow at once,
+so that Python runs once per batch and operator, and loops over rows and moments run in kernels.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
-from freshet.oneshot.table import Table
+import numpy as np
+
+from freshet.native.moments import OPEN as OPEN
+from freshet.native.one_way_index import Ids
+from freshet.native.stream import is_in_order
+from freshet.oneshot.table import Table, stack_tables
+
+_NO_MOMENTS = np.empty(0, np.int64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Change:
-    """A change of a bag of rows. What went was there before; what came was not taken away again."""
+class Batch(NamedTuple):
+    """The moments from `first` to `last`, both included, and those among them at which the query is evaluated (`due`,
+    in order). Batches follow each other without a gap, and are numbered from 1.
+    """
+
+    number: int
+    first: int
+    last: int
+    due: Ids
+
+
+class Change(NamedTuple):
+    """The rows that come and go in a batch, each with its moment, both in order of moments.
+
+    At one moment rows come before others go, so that a row that goes and comes at once is there throughout.
+    A row that goes is equal to one that came, in this batch or before.
+    """
 
     came: Table
+    came_at: Ids
     went: Table
+    went_at: Ids
 
-    def __bool__(self) -> bool:
-        return self.came.count > 0 or self.went.count > 0
+    @property
+    def is_empty(self) -> bool:
+        return len(self.came_at) == 0 == len(self.went_at)
+
+
+NOTHING = Change(Table({}, 0), _NO_MOMENTS, Table({}, 0), _NO_MOMENTS)
+
+
+def merge_changes(changes: Sequence[Change]) -> Change:
+    """The changes of several in a batch as one."""
+    some = [each for each in changes if not each.is_empty]
+    if not some:
+        return NOTHING
+    if len(some) == 1:
+        return some[0]
+    return Change(
+        *_merged([(each.came, each.came_at) for each in some]), *_merged([(each.went, each.went_at) for each in some])
+    )
+
+
+def _merged(parts: Sequence[tuple[Table, Ids]]) -> tuple[Table, Ids]:
+    parts = [part for part in parts if len(part[1])]
+    if not parts:
+        return NOTHING.came, _NO_MOMENTS
+    if len(parts) == 1:
+        return parts[0]
+    table, moments = stack_tables([table for table, _ in parts]), np.concatenate([moments for _, moments in parts])
+    if is_in_order(moments):
+        return table, moments
+    order = np.argsort(moments, kind="stable")
+    return table.take(order), moments[order]
 
 
 class Operator(Protocol):
-    """A bag of rows that follows its inputs.
+    """A bag of rows that follows its inputs. It is asked once per batch; the first time it gives everything."""
 
-    `changes` is asked at every step of a query, in order of their numbers; the first time it gives everything.
-    """
-
-    def changes(self, number: int) -> Change: ...
-    def rows(self) -> Table: ...
-
-
-class Sequenced(Protocol):
-    """An operator whose answer is a sequence, made as a whole when it is asked for."""
-
-    def follow(self, number: int) -> None: ...
-    def given_out(self, *, empty: bool) -> Table:
-        """The answer at a report; it has no rows where that is said of it, whatever the operator holds."""
-        ...
+    def changes(self, batch: Batch) -> Change: ...

@@ -7,11 +7,10 @@ from dataclasses import replace
 
 from freshet.algebra.nodes import Query
 from freshet.algebra.windows import EventTimeWindow, WindowDeclaration
-from freshet.native.arrival_clock import ArrivalClock
-from freshet.native.clock import Clock
 from freshet.native.derived_stream import DerivedStream
 from freshet.native.lane import Lane
 from freshet.native.moments import AFTER_ALL_TIME
+from freshet.native.query_group import QueryGroup
 from freshet.native.s2r.waiting import ELEMENT_BYTES
 from freshet.native.stream import StreamState
 from freshet.native.timing import Timing, source_of
@@ -19,7 +18,7 @@ from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.terms import Iri
 
-AnyClock = Clock | ArrivalClock | Lane
+AnyClock = QueryGroup | Lane
 
 
 class Connections:

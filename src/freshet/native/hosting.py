@@ -1,18 +1,14 @@
-"""From a plan to what keeps it answered: a query of its own, one that others share, or one for many instants."""
+"""From a plan to what keeps it answered: a query of its own, or one that others share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
 from freshet.federation.evaluation import Constraints, Evaluation
-from freshet.native.arrival_clock import ArrivalClock
-from freshet.native.arrival_plan import arrival_plan
-from freshet.native.arrival_query import ArrivalQuery
 from freshet.native.build import Builder
 from freshet.native.caching import with_caches
-from freshet.native.clock import Clock
 from freshet.native.continuous_query import ContinuousQuery
 from freshet.native.kept_windows import WindowStore
 from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
@@ -22,10 +18,13 @@ from freshet.native.operators.parameters import ParametersOp
 from freshet.native.operators.service import Remote, lives_in
 from freshet.native.operators.service_views import Views
 from freshet.native.plan import Plan, Source, Stored
+from freshet.native.query_group import QueryGroup
+from freshet.native.r2s.exact import is_exact, top_join
 from freshet.native.reads import asks_services
 from freshet.native.shared_query import SharedQuery
 from freshet.native.stored import StoredBase
 from freshet.native.stored_leaf import StoredLeaf
+from freshet.native.timing import Timing
 from freshet.oneshot.dataset import Dataset, GraphReader
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
@@ -68,86 +67,81 @@ class Hosting:
         self,
         name: str,
         plan: Plan,
-        clock: Clock,
+        group: QueryGroup,
+        timing: Timing,
         on_report: Callable[[Report], None],
         measurements: Measurements | None,
         constraints: Constraints | None = None,
     ) -> ContinuousQuery:
         """A query with operators of its own."""
-        leaves = _Leaves(clock, self._dictionary)
+        leaves = _Leaves(group, self._dictionary)
         remote = None
         if self._views is not None and asks_services(plan):
             asked = Evaluation(name, constraints or Constraints(), on_silent_evaluation=self._on_silent_evaluation)
             remote = Remote(self._views, lives_in(plan.windows), asked)
         builder = Builder(leaves, self._graphs, self._dictionary, measurements, remote=remote)
+        exact = is_exact(plan, timing)
         plan = replace(plan, root=with_caches(plan.root, builder.size_of))
+        builder = replace(builder, endless=top_join(plan) if exact else None)
         root = builder.build(plan.root, frozenset(plan.variables) & plan.root.names)
-        windows = [clock.window(window) for window in plan.windows]
         evaluation = None if remote is None else remote.evaluation
-        return ContinuousQuery(name, plan, windows, leaves.given, root, self._dictionary, on_report, evaluation)
+        return ContinuousQuery(
+            name, plan, leaves.given, root, self._dictionary, on_report, evaluation, exact=exact
+        )
 
-    def shared(self, name: str, plan: Plan, clock: Clock, constants: int, keep: Callable[[Ids], None]) -> SharedQuery:
+    def shared(
+        self,
+        name: str,
+        plan: Plan,
+        group: QueryGroup,
+        timing: Timing,
+        constants: int,
+        keep: Callable[[Ids], None],
+    ) -> SharedQuery:
         """Operators for all queries that differ from the plan in so many constants; `keep` gets what they report."""
         parameters = ParametersOp(constants)
-        leaves = _Leaves(clock, self._dictionary)
-        builder = Builder(leaves, self._graphs, self._dictionary, None, parameters)
+        leaves = _Leaves(group, self._dictionary)
+        exact = is_exact(plan, timing)
+        endless = top_join(plan) if exact else None
+        builder = Builder(leaves, self._graphs, self._dictionary, None, parameters, endless=endless)
         root = builder.build(plan.root, frozenset(plan.variables))
-        windows = [clock.window(window) for window in plan.windows]
         return SharedQuery(
             name,
             plan,
-            windows,
             leaves.given,
             root,
             parameters,
-            clock.stored_matches,
+            group.stored_matches,
             keep,
             self._on_member_failure,
             self._dictionary,
-        )
-
-    def arrivals(self, name: str, plan: Plan, streams: Iterable[str], *, shared: bool) -> ArrivalClock | None:
-        """A clock that answers for many instants at once; None where the plan needs more than that."""
-        asked = arrival_plan(plan, self._dictionary)
-        if asked is None:
-            return None
-        query = ArrivalQuery(*asked, self._dictionary)
-        query.stored(self._graphs.elements())
-        return ArrivalClock(
-            name,
-            plan,
-            streams,
-            query,
-            self._on_failure,
-            self._on_member_failure,
-            shared=shared,
-            dictionary=self._dictionary,
+            exact=exact,
         )
 
 
 class _Leaves:
-    """The leaf buffers of a clock, with a list of those that were asked for."""
+    """The leaf buffers of a group, with a list of those that were asked for."""
 
-    def __init__(self, clock: Clock, dictionary: Dictionary) -> None:
-        self._clock = clock
+    def __init__(self, group: QueryGroup, dictionary: Dictionary) -> None:
+        self._group = group
         self._dictionary = dictionary
         self.given: list[LeafBuffer | StoredLeaf] = []
 
     def leaf(self, source: Source, pattern: LeafPattern) -> LeafBuffer:
         if isinstance(source, Stored):
-            leaf = self._clock.stored_leaf(pattern, self._graph(source))
+            leaf = self._group.stored_leaf(pattern, self._graph_of(source))
         else:
-            leaf = self._clock.window(source).leaf(pattern)
+            leaf = self._group.window(source).leaf(pattern)
         self.given.append(leaf)
         return leaf
 
     def probed(self, source: Source, pattern: LeafPattern) -> LeafBuffer | StoredLeaf:
         if isinstance(source, Stored):
-            leaf = self._clock.large_leaf(pattern, self._graph(source))
+            leaf = self._group.large_leaf(pattern, self._graph_of(source))
             if leaf is not None:
                 self.given.append(leaf)
                 return leaf
         return self.leaf(source, pattern)
 
-    def _graph(self, source: Stored) -> int:
+    def _graph_of(self, source: Stored) -> int:
         return DEFAULT_GRAPH if source.graph is None else self._dictionary.encode(source.graph)

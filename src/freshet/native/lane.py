@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from freshet.native.clock import Clock
-from freshet.native.clock_member import ClockedQuery, are_limits_off, without_limits
 from freshet.native.leaf_buffer import LeafBuffer
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, close_at
+from freshet.native.query_group import QueryGroup
 from freshet.native.releases import Releases
 from freshet.native.s2r.waiting import ELEMENT_BYTES
+from freshet.native.scheduled_query import GroupedQuery, are_limits_off, without_limits
 from freshet.native.stored_leaf import StoredLeaf
 from freshet.native.timing import Counted
 from freshet.rdf.dictionary import Dictionary
@@ -67,7 +67,7 @@ class Lane:
 
     def __init__(
         self,
-        clock: Clock,
+        clock: QueryGroup,
         dictionary: Dictionary,
         on_rest: Callable[[], None],
         on_failure: Callable[[Exception], None],
@@ -115,7 +115,7 @@ class Lane:
     def passed_ms(self) -> int:
         return self._clock.passed_ms
 
-    def query(self, name: str) -> ClockedQuery:
+    def query(self, name: str) -> GroupedQuery:
         return self._clock.query(name)
 
     def counts_every_element(self, name: str) -> bool:

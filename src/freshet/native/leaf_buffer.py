@@ -1,4 +1,4 @@
-"""Leaf buffers: the rows that one triple pattern matches in one window, or in the stored graph."""
+"""Leaf buffers: the rows that one triple pattern matches in one window, or in the stored graph, with their lives."""
 
 from __future__ import annotations
 
@@ -8,20 +8,22 @@ from operator import itemgetter
 
 import numpy as np
 
-from freshet.kernels.few_rows import FEW_ROWS, leaf_step_few
-from freshet.kernels.leaf import leaf_turn, leaf_turn_linked
+from freshet.kernels.row_lifetimes import leaf_step, release_replaced
 from freshet.native.arrivals import Arrivals
 from freshet.native.choice import Choice
+from freshet.native.accumulators import longer
 from freshet.native.direct_call import DirectCall
-from freshet.native.inputs import NOTHING_MOVED, Moved
+from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.native.one_way_index import Ids, Mask, OneWayIndex, Rows
-from freshet.native.ring_index import RingIndex
+from freshet.native.ring_index import Lives, RingIndex
 from freshet.rdf.elements import Elements
 
 _SPARE_ROWS = 32
-_BORN_BYTES = 8
+_LIFE_BYTES = 20  # a birth, a death and an heir
+_BEFORE_ALL_MOMENTS = 2 * BEFORE_ALL_TIME
 
 _NO_ROWS = np.empty(0, np.int32)
+_NO_IDS = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,28 +64,27 @@ class LeafPattern:
 class LeafBuffer:
     """Distinct rows of a pattern in a window (a set: a row that comes again stays until its last arrival leaves).
 
-    `fresh` and `dead` give the rows that came and went since a step. Who reads a window's leaf looks at it after its
-    every step; a leaf of the stored graph, whose rows stay, may move several steps between two looks. The arrays that
-    they give, and `values` of dead rows, are good until the next step.
+    `step` takes a batch in. `fresh` and `dead` then give the rows whose lives began and ended in it, in order; `born`
+    and `died` have the moments. Rows that died can be read, and found by indexes, until the next step.
     """
 
     def __init__(self, pattern: LeafPattern, *, expires: bool = True) -> None:
         self.pattern = pattern
+        self.number = 0  # of the last batch in which anything changed
         self._expires = expires
-        self._number = 0
         self._fresh = self._dead = _NO_ROWS
         self._rows = OneWayIndex(len(pattern.columns))
         self.born = np.zeros(self.row_capacity, np.int64)
-        self._arrays = (*self._rows.arrays, self.born)  # see `freshet.kernels.leaf`
+        self.died = np.full(self.row_capacity, _BEFORE_ALL_MOMENTS, np.int64)
+        self._heirs = np.full(self.row_capacity, -1, np.int32)
+        self._arrays = (*self._rows.arrays, self.born, self.died, self._heirs)  # see `freshet.kernels.row_lifetimes`
         self.values: Ids = self._rows.keys  # one row a leaf row, one column a variable
-        self._outs = (_NO_ROWS, _NO_ROWS)  # room for fresh and dead rows
-        self._spare = 0  # how many rows more fit for certain
-        self._early = 0  # of the fresh rows of the next step, those that are here already
+        self._outs = (_NO_ROWS, _NO_ROWS, _NO_ROWS)  # room for rows that are fresh, dead and replaced
+        self._replaced = 0
         self._waiting = Arrivals(np.int64, (len(pattern.columns),))
         self._inside = Arrivals(np.int32)
         self._indexes: dict[tuple[int, ...], RingIndex] = {}
-        self._only_index: RingIndex | None = None  # where there is one
-        self._step_few = DirectCall(leaf_step_few)
+        self._step = DirectCall(leaf_step)
         # The pattern as a single triple is matched: places that must have a value, places that must agree, and which
         # places are the columns.
         self._fixed = [(place, constant) for place, constant in enumerate(pattern.constants) if constant]
@@ -96,39 +97,49 @@ class LeafBuffer:
 
     @property
     def live(self) -> int:
-        return self._rows.live
+        """How many rows can be found: those that live, and those that have died in the present batch."""
+        return self._rows.live + len(self._dead)
 
     @property
     def row_bytes(self) -> int:
         """What an arrival takes at most while it is inside, one whose row nobody else brought."""
         rings = sum(index.row_bytes for index in list(self._indexes.values()))  # its thread may add one
-        return _BORN_BYTES + self._rows.entry_bytes + self._inside.row_bytes + rings
+        return _LIFE_BYTES + self._rows.entry_bytes + self._inside.row_bytes + rings
 
     @property
     def held_bytes(self) -> int:
         """What the rows take that are inside or wait to enter."""
-        rows = self._rows.held_bytes + _BORN_BYTES * self._rows.live
+        rows = self._rows.held_bytes + _LIFE_BYTES * self._rows.live
         queues = sum(len(queue) * queue.row_bytes for queue in (self._waiting, self._inside))
         return rows + queues + sum(index.held_bytes for index in list(self._indexes.values()))
 
-    def fresh(self, since: int) -> Rows:
-        if self._number <= since:
-            return _NO_ROWS
-        if self._expires:
-            return self._fresh
-        first = int(np.searchsorted(self.born[: self.live], since, side="right"))
-        return np.arange(first, self.live, dtype=np.int32)
+    def fresh(self, number: int) -> Rows:
+        """The rows whose lives began in a batch, in order."""
+        return self._fresh if self.number == number else _NO_ROWS
 
-    def dead(self, since: int) -> Rows:
-        return self._dead if self._number > since else _NO_ROWS
+    def dead(self, number: int) -> Rows:
+        """The rows whose lives ended in a batch, in order."""
+        return self._dead if self.number == number else _NO_ROWS
 
-    def moved(self, since: int) -> Moved:
-        """Both."""
-        if self._number <= since:
-            return NOTHING_MOVED
-        return (self._fresh if self._expires else self.fresh(since)), self._dead
+    def lives(self, number: int) -> Lives:
+        """The lives of all rows in a batch."""
+        return Lives(self.born, self.died, self.number != number and not len(self._dead))
+
+    def births(self, rows: Rows) -> Ids:
+        return self.born[rows]
+
+    def deaths(self, rows: Rows) -> Ids:
+        return self.died[rows]
+
+    def old_rows(self, first_moment: int) -> Rows:
+        """The rows that lived before a batch that has begun at a moment, and may have died in it."""
+        rows = self._rows.live_entries()
+        if len(self._dead):
+            rows = np.concatenate((rows, self._dead))
+        return rows[(self.born[rows] < first_moment) & (self.died[rows] >= first_moment)]
 
     def live_rows(self) -> Rows:
+        """The rows that live at the end of the present batch."""
         return self._rows.live_entries()
 
     def sizes(self) -> tuple[int, list[int]]:
@@ -137,7 +148,7 @@ class LeafBuffer:
         return len(rows), [len(np.unique(column)) for column in rows.T]
 
     def receive(self, elements: Elements) -> None:
-        """Elements in order of time; those that match wait until a step lets them in."""
+        """Elements in order; those that match wait until a step lets them in."""
         chosen, values = self.pattern.match(elements)
         if len(values):
             self._waiting.append(elements.times[chosen], values)
@@ -155,122 +166,109 @@ class LeafBuffer:
                 return
         self._waiting.append_one(position, self._values_of(triple))
 
-    def moves(self, first: int, last: int) -> bool:
-        """Whether a step to these positions changes anything."""
-        return self._waiting.first_time < last or self._inside.first_time < first or self._early > 0
+    def step(
+        self,
+        number: int,
+        first_moment: int,
+        entered: int,
+        entered_before: int,
+        births: Ids,
+        left: int,
+        left_before: int,
+        deaths: Ids,
+    ) -> None:
+        """Take a batch in: elements with numbers before `entered` come, those before `left` go.
 
-    def enter(self, first: int, last: int, number: int) -> None:
-        """Let in ahead of time what the step with this number will let in, so that there is less to do then.
-
-        Nobody may look before, and the step must be to these positions or to some behind, with the same `first`.
+        `births` are the moments of those that come, from the number `entered_before` on; `deaths` likewise.
         """
-        waiting = self._waiting
-        if waiting.first_time < first:  # came between two windows
-            waiting.move(waiting.count_before(first), 0)
-        coming = waiting.count_before(last)
+        coming, leaving = self._waiting.count_before(entered), self._inside.count_before(left)
+        if coming or leaving:
+            self._take(number, first_moment, coming, births, entered_before, leaving, left, deaths, left_before)
+
+    def step_stored(self, number: int, first_moment: int, last_moment: int) -> None:
+        """The same of a leaf of a stored graph, whose rows have times for positions: each is there from its instant."""
+        coming = self._waiting.count_before((last_moment + 1) >> 1)
         if coming:
-            found, _ = self._turn(coming, 0, number)
-            self._early += found
+            times = self._waiting.times[:coming]
+            births = np.maximum(2 * np.maximum(times, BEFORE_ALL_TIME // 2) + 1, first_moment)
+            times[:] = np.arange(coming)
+            self._take(number, first_moment, coming, births, 0, 0, 0, _NO_IDS, 0)
 
-    def step(self, first: int, last: int, number: int) -> None:
-        """Move to the content at the positions from `first` up to, not including, `last`.
-
-        Positions are numbers of elements in a window's leaf, times in a leaf of the stored graph.
-        """
-        waiting, inside, index = self._waiting, self._inside, self._only_index
-        if waiting.first_time >= last and inside.first_time >= first and not self._early:
-            return
-        if waiting.first_time < first:  # came between two windows
-            waiting.move(waiting.count_before(first), 0)
-        if index is None or self._early:
-            self._step_many(first, last, number)
-            return
-        came, left, found, gone, first_waiting, first_inside = self._step_few.run(
-            self._arrays, index.arrays, waiting.arrays, waiting.first, waiting.end, inside.arrays, inside.first,
-            inside.end, first, last, number, self._spare, self._outs,
-        )  # fmt: skip
-        if came < 0:
-            self._step_many(first, last, number)
-            return
-        self._spare -= came
-        index.rows += found - gone
-        waiting.first += came
-        waiting.first_time = first_waiting
-        if self._expires:  # else nobody has to know when what came
-            inside.first += left
-            inside.end += came
-            inside.first_time = first_inside
-        self._number = number
-        fresh, dead = self._outs
-        self._fresh = fresh[:found] if found else _NO_ROWS
-        self._dead = dead[:gone] if gone else _NO_ROWS
-
-    def _step_many(self, first: int, last: int, number: int) -> None:
-        """The same for any number of rows, of which some may be here already."""
-        found, gone = self._turn(self._waiting.count_before(last), self._inside.count_before(first), number)
-        found += self._early
-        self._early = 0
-        self._number = number
-        fresh, dead = self._outs
-        self._fresh, self._dead = fresh[:found], dead[:gone]
-
-    def _turn(self, coming: int, leaving: int, number: int) -> tuple[int, int]:
-        """Let so many rows in and so many out. Gives how many are new, which stand behind the early ones, and dead."""
+    def _take(
+        self,
+        number: int,
+        first_moment: int,
+        coming: int,
+        births: Ids,
+        entered_before: int,
+        leaving: int,
+        left: int,
+        deaths: Ids,
+        left_before: int,
+    ) -> None:
+        """Let so many of those that wait in, and at least so many of those inside out."""
         waiting, inside = self._waiting, self._inside
-        if coming > self._spare or leaving > len(self._outs[1]):
+        if len(self._dead) or self._replaced:
+            self._finish()
+        if self._rows.room < coming or len(self._outs[0]) < coming or len(self._outs[1]) < leaving + coming:
             self._make_room(coming, leaving)
-        self._spare -= coming
-        if inside.end + coming > inside.room:
-            inside.make_room(coming)
-        queues = (waiting.arrays, waiting.first, coming, inside.arrays, inside.first, inside.end, leaving)
-        fresh, dead = self._outs
-        fresh = fresh[self._early :]
-        found: int
-        gone: int
-        if (index := self._only_index) is not None:
-            found, gone = leaf_turn_linked(self._arrays, index.arrays, *queues, number, fresh, dead)
-            index.rows += found - gone
-        else:
-            found, gone = leaf_turn(self._arrays, *queues, number, fresh, dead)
-            for index in self._indexes.values():
-                index.link(fresh[:found], self.values)
-                index.unlink(dead[:gone])
+        inside.make_room(coming)
+        fresh, dead, replaced = self._outs
+        found, gone, self._replaced, gone_arrivals = self._step.run(
+            self._arrays, waiting.arrays, waiting.first, coming, births, entered_before, inside.arrays, inside.first,
+            inside.end, left, deaths, left_before, first_moment, fresh, dead, replaced,
+        )  # fmt: skip
         waiting.move(coming, 0)
         if self._expires:
-            inside.move(leaving, coming)
+            inside.move(gone_arrivals, coming)
         elif coming:  # nothing leaves, so nobody has to know when what came
             self._inside = Arrivals(np.int32)
-        return found, gone
+        self.number = number
+        self._fresh = fresh[:found].copy() if found else _NO_ROWS
+        self._dead = dead[:gone].copy() if gone else _NO_ROWS
+        if found:
+            for index in self._indexes.values():
+                index.link(self._fresh, self.values)
+
+    def waits_until(self, last_moment: int) -> bool:
+        """Whether a row waits that is there at a moment."""
+        return self._waiting.first_time < (last_moment + 1) >> 1
+
+    def _finish(self) -> None:
+        """The batch before is done with: its dead leave the indexes, and rows that have an heir are free."""
+        if len(self._dead):
+            for index in self._indexes.values():
+                index.unlink(self._dead)
+        if self._replaced:
+            release_replaced(self._arrays, self._outs[2], self._replaced)
+        self._fresh = self._dead = _NO_ROWS
+        self._replaced = 0
 
     def _make_room(self, coming: int, leaving: int) -> None:
         """See that so many rows fit, and some to come, so that steps of a few rows seldom have to look for room."""
-        self._spare = coming + _SPARE_ROWS
-        self._rows.make_room(self._spare)
+        self._rows.make_room(coming + _SPARE_ROWS)
         arrays = self._rows.arrays
         if arrays.table is not self._arrays[0]:  # it is another one whenever any of them is
-            if len(self.born) < self.row_capacity:
-                born = np.zeros(self.row_capacity, np.int64)
-                born[: len(self.born)] = self.born
-                self.born = born
-            self._arrays, self.values = (*arrays, self.born), arrays.keys
-        for index in self._indexes.values():
-            index.make_room(self._spare, len(self.born))
-        fresh, dead = self._outs
-        if len(fresh) < self._early + self._spare:
-            fresh = np.empty(2 * (self._early + self._spare), np.int32)
-            fresh[: self._early] = self._outs[0][: self._early]
-        if len(dead) < leaving:
-            dead = np.empty(max(FEW_ROWS, 2 * leaving), np.int32)
-        self._outs = (fresh, dead)
+            capacity = self.row_capacity
+            if len(self.born) < capacity:
+                self.born = longer(self.born, capacity)
+                self.died = longer(self.died, capacity, _BEFORE_ALL_MOMENTS)
+                self._heirs = longer(self._heirs, capacity, -1)
+            self._arrays, self.values = (*arrays, self.born, self.died, self._heirs), arrays.keys
+        fresh, dead, replaced = self._outs
+        if len(fresh) < coming:
+            fresh, replaced = np.empty(2 * coming + _SPARE_ROWS, np.int32), np.empty(2 * coming + _SPARE_ROWS, np.int32)
+        if len(dead) < leaving + coming:
+            dead = np.empty(2 * (leaving + coming) + _SPARE_ROWS, np.int32)
+        self._outs = (fresh, dead, replaced)
 
     def index_on(self, columns: tuple[int, ...]) -> RingIndex:
         """The ring index on these columns, made the first time it is asked for."""
         index = self._indexes.get(columns)
         if index is None:
             index = self._indexes[columns] = RingIndex(columns)
-            self._only_index = index if len(self._indexes) == 1 else None
-            index.link(self.live_rows(), self.values)
-            self._spare = 0  # of which it knows nothing yet
+            rows = self.live_rows()
+            index.link(np.concatenate((rows, self._dead)) if len(self._dead) else rows, self.values)
         return index
 
 

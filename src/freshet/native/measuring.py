@@ -1,6 +1,6 @@
 """How much each operator of a query had to do: rows that came out of it, rows that went, and its own time.
 
-An operator that orders the whole answer is looked at when a report is due: its rows come and go from report to report.
+Of an operator that orders the whole answer the rows of every evaluation are counted.
 A leaf that is read by a join has rows that come and go, but no time: finding them is part of the join.
 """
 
@@ -10,10 +10,11 @@ import time
 from dataclasses import dataclass, field
 from typing import cast
 
-from freshet.native.change import Change, Operator, Sequenced
+from freshet.native.change import Batch, Change, Operator
 from freshet.native.inputs import Buffer
+from freshet.native.one_way_index import Ids
+from freshet.native.operators.ordered import OrderedOp
 from freshet.native.plan import PlanNode, children
-from freshet.native.r2s.bags import table_difference
 from freshet.oneshot.table import Table
 
 
@@ -39,7 +40,7 @@ class Measurements:
         """The operator, with its work written down."""
         self._plans.append(plan)
         read = [self._read[id(child)] for child in children(plan) if id(child) in self._read]
-        return _Measured(operator, self.work.setdefault(id(plan), Work()), tuple(sorted(plan.names)), read)
+        return _Measured(operator, self.work.setdefault(id(plan), Work()), read)
 
     def read(self, plan: PlanNode, leaf: Buffer) -> None:
         """The operator above a plan reads its leaf; what comes and goes there is written down."""
@@ -69,56 +70,42 @@ class _Read:
 
     leaf: Buffer
     work: Work
-    since: int | None = None
+    is_new: bool = True
 
-    def count(self, number: int) -> None:
-        came, went = self.leaf.live, 0
-        if self.since is not None:
-            came, went = map(len, self.leaf.moved(self.since))
-        self.since = number
+    def count(self, batch: Batch) -> None:
+        came, went = len(self.leaf.fresh(batch.number)), len(self.leaf.dead(batch.number))
+        if self.is_new:
+            self.is_new = False
+            came += len(self.leaf.old_rows(batch.first))
         self.work.steps += 1
         self.work.came += came
         self.work.went += went
 
 
 class _Measured:
-    def __init__(self, operator: Operator, work: Work, variables: tuple[str, ...], read: list[_Read]) -> None:
+    def __init__(self, operator: Operator, work: Work, read: list[_Read]) -> None:
         self._operator = operator
         self._read = read
         self._work = work
-        self._variables = variables
-        self._given_out = Table({}, 0)  # at the report before
 
-    def changes(self, number: int) -> Change:
+    def changes(self, batch: Batch) -> Change:
         start = time.perf_counter()
-        change = self._operator.changes(number)
+        change = self._operator.changes(batch)
+        self._count(start, len(change.came_at), len(change.went_at))
+        for leaf in self._read:
+            leaf.count(batch)
+        return change
+
+    def slices(self, batch: Batch) -> tuple[Table, Ids]:
+        """As `changes`, of an operator that orders the whole answer."""
+        start = time.perf_counter()
+        table, places = cast(OrderedOp, self._operator).slices(batch)
+        self._count(start, table.count, 0)
+        return table, places
+
+    def _count(self, start: float, came: int, went: int) -> None:
         work = self._work
         work.seconds += time.perf_counter() - start
         work.steps += 1
-        work.came += change.came.count
-        work.went += change.went.count
-        for leaf in self._read:
-            leaf.count(number)
-        return change
-
-    def follow(self, number: int) -> None:
-        """As `changes`, of an operator whose answer is looked at only when a report is due."""
-        start = time.perf_counter()
-        cast(Sequenced, self._operator).follow(number)
-        self._work.seconds += time.perf_counter() - start
-        self._work.steps += 1
-
-    def given_out(self, *, empty: bool) -> Table:
-        start = time.perf_counter()
-        now = cast(Sequenced, self._operator).given_out(empty=empty)
-        work, before, self._given_out = self._work, self._given_out, now
-        work.seconds += time.perf_counter() - start
-        work.came += table_difference(now, before, self._variables).count
-        work.went += table_difference(before, now, self._variables).count
-        return now
-
-    def rows(self) -> Table:
-        start = time.perf_counter()
-        rows = self._operator.rows()
-        self._work.seconds += time.perf_counter() - start
-        return rows
+        work.came += came
+        work.went += went

@@ -10,7 +10,8 @@ from freshet.rdf.elements import FURTHEST_MS as FURTHEST_MS
 
 BEFORE_ALL_TIME = -(2**62)
 AFTER_ALL_TIME = 2**62
-NEVER = 2 * AFTER_ALL_TIME + 1  # later than every moment
+OPEN = 2**63 - 1  # later than every moment: when what has not ended ends
+FIRST_MOMENT = -(2**63) + 1  # before every element
 
 
 def close_at(time_ms: int) -> int:
@@ -36,6 +37,6 @@ def is_instant(moment: int) -> bool:
     return moment & 1 == 1
 
 
-def seen_before(moment: int) -> int:
-    """Elements with times before this have been seen at a moment."""
-    return (moment + 1) >> 1
+def last_close_allowed(watermark_ms: int) -> int:
+    """The last moment that a watermark allows."""
+    return min(close_at(watermark_ms), OPEN - 1)

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from freshet.federation.evaluation import Constraints
-from freshet.native.arrival_clock import ArrivalClock
-from freshet.native.clock import Clock
 from freshet.native.connections import AnyClock, Connections
 from freshet.native.forgetting import Forgetting
 from freshet.native.hosting import Graphs, Hosting
@@ -16,6 +14,7 @@ from freshet.native.lane import Lane
 from freshet.native.lanes import Lanes
 from freshet.native.measuring import Measurements
 from freshet.native.plan import Plan
+from freshet.native.query_group import QueryGroup
 from freshet.native.reads import asks_services
 from freshet.native.shared_plans import Group, ShapeKey, Shared, SharedPlans
 from freshet.native.sharing import Shape, shape_of
@@ -83,15 +82,10 @@ class Placing:
     def _alone(self, asked: Registration) -> tuple[AnyClock, Plan]:
         """A query with a plan of its own."""
         name, timing, on_report = asked.name, asked.timing, self._keeping(asked.on_report)
-        if timing.is_plain and asked.limit_seconds is None and asked.measurements is None:
-            arrivals = self._hosting.arrivals(name, asked.plan, self._connections.streams_of(timing), shared=False)
-            if arrivals is not None:
-                arrivals.add(name, [], on_report)
-                return arrivals, asked.plan
         clock = self._clock(timing)
         try:
-            with clock.going_on(timing.begins):
-                query = self._hosting.alone(name, asked.plan, clock, on_report, asked.measurements)
+            with clock.registering(timing):
+                query = self._hosting.alone(name, asked.plan, clock, timing, on_report, asked.measurements)
                 clock.add(name, query, timing, asked.limit_seconds)
         except BaseException:
             clock.free()  # others may have it, and keep what is theirs
@@ -109,11 +103,13 @@ class Placing:
                 if is_wanted:
                     self._on_failure(known_as, error)
 
-        clock = Clock(self._connections.streams_of(timing), self._graphs, failed)
+        clock = QueryGroup(self._connections.streams_of(timing), self._graphs, failed, one_by_one=True)
         lane = Lane(clock, self._connections.dictionary, self._keeper.forget, lambda error: failed(name, error))
         deliver = self._lanes.told(name, lane, self._keeping(asked.on_report))
-        with clock.going_on(timing.begins):
-            query = self._hosting.alone(name, asked.plan, clock, deliver, asked.measurements, asked.constraints)
+        with clock.registering(timing):
+            query = self._hosting.alone(
+                name, asked.plan, clock, timing, deliver, asked.measurements, asked.constraints
+            )
             if query.evaluation is not None:
                 query.evaluation.released_at, query.evaluation.resting = lane.released_at, lane.resting
             clock.add(name, query, timing, asked.limit_seconds)
@@ -122,14 +118,13 @@ class Placing:
 
     def _shared(self, asked: Registration, shape: Shape, group: Group) -> AnyClock:
         """A query that shares a plan."""
-        shared, on_report = group.shared, asked.on_report
+        shared = group.shared
         if shared is None:
             shared, clock = self._new_group(shape, group.key.timing)
         else:
             clock = self.plans.clock(shared)
-        if isinstance(shared, ArrivalClock):  # else what is reported to all is kept in one
-            on_report = self._keeping(on_report)
-        shared.add(asked.name, [self._connections.dictionary.encode(term) for term in shape.constants], on_report)
+        constants = [self._connections.dictionary.encode(term) for term in shape.constants]
+        shared.add(asked.name, constants, asked.on_report)  # what is reported to all is kept in one
         self.plans.enter(asked.name, group, shared, clock)
         return clock
 
@@ -137,25 +132,26 @@ class Placing:
         """A plan with parameters, for all queries of a shape."""
         self._groups += 1
         group = f"shared plan {self._groups}"
-        if timing.is_plain:
-            arrivals = self._hosting.arrivals(group, shape.plan, self._connections.streams_of(timing), shared=True)
-            if arrivals is not None:
-                return arrivals, arrivals
         clock = self._clock(timing)
-        with clock.going_on(timing.begins):
+        with clock.registering(timing):
             shared = self._hosting.shared(
-                group, shape.plan, clock, len(shape.constants), lambda rows: self._keeper.forgetting.keep_rows(rows)
+                group,
+                shape.plan,
+                clock,
+                timing,
+                len(shape.constants),
+                lambda rows: self._keeper.forgetting.keep_rows(rows),
             )
             clock.add(group, shared, timing)
         return shared, clock
 
-    def _clock(self, timing: Timing) -> Clock:
+    def _clock(self, timing: Timing) -> QueryGroup:
         """The clock of the streams that a query waits for: those it reads, also by way of the stored graph."""
         streams = self._connections.streams_of(timing)
         for clock in self._clocks:
-            if isinstance(clock, Clock) and clock.streams == streams:
+            if isinstance(clock, QueryGroup) and clock.streams == streams:
                 return clock
-        return Clock(streams, self._graphs, self._on_failure)
+        return QueryGroup(streams, self._graphs, self._on_failure)
 
     def _keeping(self, on_report: Callable[[Report], None]) -> Callable[[Report], None]:
         """Reports keep their terms as long as somebody has them."""

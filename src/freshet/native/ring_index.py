@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from freshet.kernels.bags import ring_pop
 from freshet.kernels.index import RingArrays, ring_link, ring_unlink
 from freshet.kernels.leaf import index_pairs, index_probe
+from freshet.native.direct_call import DirectCall
 from freshet.native.one_way_index import Ids, OneWayIndex, Rows
 
 Pairs = NDArray[np.int32]
+
+
+class Lives(NamedTuple):
+    """When the rows of a buffer are born and die, and whether all that can be found live throughout the batch."""
+
+    born: Ids
+    died: Ids
+    is_still: bool
+
 
 _FIRST_PAIRS = 256
 _RING_BYTES = 12  # a row's entry, and the rows before and behind it
@@ -41,8 +53,7 @@ class RingKeys(OneWayIndex):
 class RingIndex:
     """Rows by key (some columns of a row), newest first, with a counter per key. Taking a row out is O(1).
 
-    `arrays` are those of the index, the rings, the columns and a key to look up, in one plain tuple (see
-    `freshet.kernels.leaf`).
+    `arrays` are those of the index, the rings and the columns in one plain tuple (see `freshet.kernels.leaf`).
     """
 
     def __init__(self, columns: tuple[int, ...]) -> None:
@@ -50,10 +61,10 @@ class RingIndex:
         self._index = RingKeys(len(columns))
         nothing = np.empty(0, np.int32)
         self._ring = RingArrays(nothing, nothing, nothing)
-        self._key = np.empty((1, len(columns)), np.int64)  # for kernels that look up row by row
-        self.arrays = (*self._index.arrays, *self._ring, self._columns, self._key)
+        self.arrays = (*self._index.arrays, *self._ring, self._columns)
         self._lefts, self._found = np.empty(_FIRST_PAIRS, np.int64), np.empty(_FIRST_PAIRS, np.int32)
-        self._pairs = np.empty((_FIRST_PAIRS, 2), np.int32)
+        self._pairs, self._moments = np.empty((_FIRST_PAIRS, 2), np.int32), np.empty(_FIRST_PAIRS, np.int64)
+        self._probe, self._pair = DirectCall(index_probe), DirectCall(index_pairs)
         self.rows = 0
 
     def link(self, rows: Rows, values: Ids) -> None:
@@ -74,7 +85,7 @@ class RingIndex:
             return
         if len(self._ring.entries) < row_capacity:
             self._ring = RingArrays(*(_grown(array, row_capacity) for array in self._ring))
-        self.arrays = (*self._index.arrays, *self._ring, self._columns, self._key)
+        self.arrays = (*self._index.arrays, *self._ring, self._columns)
 
     def pop(self, keys: Ids) -> Rows:
         """Take out the newest row of each key."""
@@ -84,21 +95,25 @@ class RingIndex:
         self.rows -= len(rows)
         return rows
 
-    def probe(self, keys: Ids, born: Ids, before: int) -> tuple[Ids, Rows]:
-        """Pairs (which key, row) for all rows with the keys that were born before a step."""
-        count = index_probe(self.arrays, keys, born, before, self._lefts, self._found)
+    def probe(self, keys: Ids, moments: Ids, ties: int, lives: Lives) -> tuple[Ids, Rows]:
+        """Pairs (which key, row) for all rows with the keys that live at the moments beside these."""
+        run, arrays = self._probe.run, self.arrays
+        count = run(arrays, keys, lives.born, lives.died, moments, ties, lives.is_still, self._lefts, self._found)
         if count > len(self._found):
             self._lefts, self._found = np.empty(2 * count, np.int64), np.empty(2 * count, np.int32)
-            index_probe(self.arrays, keys, born, before, self._lefts, self._found)
+            run(arrays, keys, lives.born, lives.died, moments, ties, lives.is_still, self._lefts, self._found)
         return self._lefts[:count].copy(), self._found[:count].copy()
 
-    def pairs(self, rows: Rows, values: Ids, columns: Ids, born: Ids, before: int, place: int) -> Pairs:
-        """As `probe` with the values of rows: each row, in column `place`, beside those found."""
-        count = index_pairs(self.arrays, rows, values, columns, born, before, place, self._pairs)
+    def pairs(
+        self, rows: Rows, moments: Ids, values: Ids, columns: Ids, ties: int, lives: Lives, place: int
+    ) -> tuple[Pairs, Ids]:
+        """As `probe` with the values of rows: each row, in column `place`, beside those found; and the moments."""
+        run, asked = self._pair.run, (self.arrays, rows, moments, values, columns, *lives[:2], ties, lives.is_still)
+        count = run(*asked, place, self._pairs, self._moments)
         if count > len(self._pairs):
-            self._pairs = np.empty((2 * count, 2), np.int32)
-            index_pairs(self.arrays, rows, values, columns, born, before, place, self._pairs)
-        return self._pairs[:count].copy()
+            self._pairs, self._moments = np.empty((2 * count, 2), np.int32), np.empty(2 * count, np.int64)
+            run(*asked, place, self._pairs, self._moments)
+        return self._pairs[:count].copy(), self._moments[:count].copy()
 
     @property
     def row_bytes(self) -> int:

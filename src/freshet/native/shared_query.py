@@ -1,18 +1,17 @@
-"""Queries that share one plan, as the clock sees them: one query, whose report is dealt out to them."""
+"""Queries that share one plan, as their group sees them: one query, whose report is dealt out to them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from freshet.native.change import Operator
+from freshet.native.change import Batch, Operator
 from freshet.native.leaf_buffer import LeafBuffer
 from freshet.native.members import Members
 from freshet.native.one_way_index import Ids
 from freshet.native.operators.parameters import ParametersOp
 from freshet.native.plan import Plan
 from freshet.native.r2s.bags import dealt_out
-from freshet.native.r2s.put_out import put_out_of
-from freshet.native.s2r.content import WindowContent
+from freshet.native.r2s.relation_to_stream import Answers, relation_to_stream
 from freshet.native.stored_leaf import StoredLeaf
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
@@ -26,7 +25,6 @@ class SharedQuery:
         self,
         name: str,
         plan: Plan,
-        windows: Sequence[WindowContent],
         leaves: Sequence[LeafBuffer | StoredLeaf],
         root: Operator,
         parameters: ParametersOp,
@@ -34,6 +32,8 @@ class SharedQuery:
         keep: Callable[[Ids], None],
         on_failure: Callable[[str, Exception], None],
         dictionary: Dictionary,
+        *,
+        exact: bool = False,
     ) -> None:
         """`stored` gives what has a term at a place in the stored graph of a leaf, None for leaves of windows.
 
@@ -41,13 +41,12 @@ class SharedQuery:
         """
         self.name = name
         self.plan = plan
-        self.windows = windows
         self.leaves = leaves
         self._parameters = parameters
         self._stored = stored
         self._keep = keep
         self._members = Members(on_failure, dictionary)
-        self._r2s = put_out_of(root, plan)
+        self._r2s = relation_to_stream(root, plan, exact=exact)
 
     def __len__(self) -> int:
         return len(self._members)
@@ -67,18 +66,12 @@ class SharedQuery:
         assert number is not None, "only who shares the plan leaves it"
         self._parameters.remove(number)
 
-    def take_in(self, number: int) -> None:
-        """Take in what the leaves' step changed."""
-        self._r2s.take_in(number)
+    def evaluate(self, batch: Batch, held: Ids) -> Answers:
+        """Take a batch in, and give what its evaluations report."""
+        return self._r2s.step(batch, held)
 
-    def report(self, time_ms: int) -> None:
-        """Give each query what is its own of what R2S puts out now."""
-        rows = self._r2s.put_out(empty=not any(window.count for window in self.windows))
-        if len(rows) == 0:
-            return
+    def report(self, time_ms: int, rows: Ids) -> None:
+        """Give each query what is its own of what an evaluation gave."""
         ordered, parts = dealt_out(rows)
         self._keep(ordered)
         self._members.give(parts, time_ms, self.plan.output, self.plan.variables[:-1])
-
-    def on_report(self, report: Report) -> None:
-        """Reports are dealt out as they are made."""

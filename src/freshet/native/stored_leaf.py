@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from freshet.kernels.stored_rows import row_values
-from freshet.native.inputs import Moved
 from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
+from freshet.native.moments import FIRST_MOMENT, OPEN
 from freshet.native.one_way_index import Ids, Rows
-from freshet.native.ring_index import Pairs, RingIndex
+from freshet.native.ring_index import Lives, Pairs, RingIndex
 from freshet.native.stored import StoredBase
 from freshet.rdf.elements import Elements
 
@@ -44,11 +44,6 @@ class StoredLeaf:
         return predicate != 0 and subject == object_ == 0 and len(pattern.columns) == 2 and not pattern.chosen
 
     @property
-    def born(self) -> Ids:
-        """When later rows were born; those of the base were there before any step."""
-        return self.later.born
-
-    @property
     def live(self) -> int:
         return self.base.count + self.later.live
 
@@ -56,14 +51,29 @@ class StoredLeaf:
     def row_capacity(self) -> int:
         return self.first_later + self.later.row_capacity
 
-    def fresh(self, since: int) -> Rows:
-        return self.later.fresh(since) + np.int32(self.first_later)
+    def fresh(self, number: int) -> Rows:
+        return self.later.fresh(number) + np.int32(self.first_later)
 
-    def dead(self, since: int) -> Rows:
+    def dead(self, number: int) -> Rows:
         return _NO_ROWS
 
-    def moved(self, since: int) -> Moved:
-        return self.fresh(since), _NO_ROWS
+    def births(self, rows: Rows) -> Ids:
+        """When later rows were born; those of the base were there before all moments."""
+        births = np.full(len(rows), FIRST_MOMENT - 1)
+        later = rows >= self.first_later
+        births[later] = self.later.births(rows[later] - self.first_later)
+        return births
+
+    def deaths(self, rows: Rows) -> Ids:
+        return np.full(len(rows), OPEN)
+
+    def lives(self, number: int) -> Lives:
+        """The lives of later rows."""
+        return self.later.lives(number)
+
+    def old_rows(self, first_moment: int) -> Rows:
+        later = self.later.old_rows(first_moment) + np.int32(self.first_later)
+        return np.concatenate((np.arange(self.base.count, dtype=np.int32), later))
 
     def live_rows(self) -> Rows:
         later = self.later.live_rows() + np.int32(self.first_later)
@@ -82,11 +92,11 @@ class StoredLeaf:
         known, _ = self.base.find_pairs(subjects, objects)
         self.later.receive(Elements(*(column[np.delete(of_predicate, known)] for column in elements)))
 
-    def moves(self, first: int, last: int) -> bool:
-        return self.later.moves(first, last)
+    def waits_until(self, last_moment: int) -> bool:
+        return self.later.waits_until(last_moment)
 
-    def step(self, first: int, last: int, number: int) -> None:
-        self.later.step(first, last, number)
+    def step_stored(self, number: int, first_moment: int, last_moment: int) -> None:
+        self.later.step_stored(number, first_moment, last_moment)
 
     def index_on(self, columns: tuple[int, ...]) -> _StoredIndex:
         index = self._indexes.get(columns)
@@ -122,26 +132,30 @@ class _StoredIndex:
         self._columns = columns
         self._later: RingIndex = leaf.later.index_on(columns)
 
-    def probe(self, keys: Ids, born: Ids, before: int) -> tuple[Ids, Rows]:
-        """Pairs (which key, row) for all rows with the keys that were born before a step."""
+    def probe(self, keys: Ids, moments: Ids, ties: int, lives: Lives) -> tuple[Ids, Rows]:
+        """Pairs (which key, row) for all rows with the keys that live at the moments beside these."""
         lefts, rows = self._in_base(keys)
         if self._leaf.later.live:
-            later_lefts, later = self._later.probe(keys, born, before)
+            later_lefts, later = self._later.probe(keys, moments, ties, lives)
             if len(later):
                 lefts = np.concatenate((lefts, later_lefts))
                 rows = np.concatenate((rows, later + np.int32(self._leaf.first_later)))
+                order = np.argsort(lefts, kind="stable")
+                lefts, rows = lefts[order], rows[order]
         return lefts, rows
 
-    def pairs(self, rows: Rows, values: Any, columns: Ids, born: Ids, before: int, place: int) -> Pairs:
+    def pairs(
+        self, rows: Rows, moments: Ids, values: Any, columns: Ids, ties: int, lives: Lives, place: int
+    ) -> tuple[Pairs, Ids]:
         """As `probe` with the values of rows: each row, in column `place`, beside those found."""
         keys = np.empty((len(rows), len(columns)), np.int64)
         for at, column in enumerate(columns.tolist()):
             keys[:, at] = values[rows, column]
-        lefts, found = self.probe(keys, born, before)
+        lefts, found = self.probe(keys, moments, ties, lives)
         pairs = np.empty((len(found), 2), np.int32)
         pairs[:, place] = rows[lefts]
         pairs[:, 1 - place] = found
-        return pairs
+        return pairs, moments[lefts]
 
     def rows_per_key(self) -> float:
         """How many rows a probe that hits may expect."""

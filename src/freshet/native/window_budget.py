@@ -16,7 +16,6 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from freshet.native.arrival_query import ArrivalQuery
 from freshet.native.choice import Choice
 from freshet.native.connections import Connections
 from freshet.native.forgetting import parts_of
@@ -27,7 +26,7 @@ from freshet.native.one_way_index import OneWayIndex
 from freshet.native.operators.parameters import ParametersOp
 from freshet.native.result_buffer import ResultBuffer
 from freshet.native.ring_index import RingIndex
-from freshet.native.row_buffer import RowBuffer
+from freshet.native.row_buffer import RowBag
 from freshet.native.s2r.feed import Feed
 from freshet.native.s2r.waiting import WaitingElements
 from freshet.native.stream import StreamState
@@ -41,7 +40,7 @@ _CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
 # What holds rows, with all that is within it; ring indexes are counted with the buffers whose rows they have.
-Holder = Feed | WaitingElements | LeafBuffer | RowBuffer | ResultBuffer | OneWayIndex | ArrivalQuery
+Holder = Feed | WaitingElements | LeafBuffer | RowBag | ResultBuffer | OneWayIndex
 
 # What has no holder within it: the rest of these is what grows with the number of queries that share a plan.
 _NONE_WITHIN = (RingIndex, Members, ParametersOp, Choice)

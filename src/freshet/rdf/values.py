@@ -160,15 +160,22 @@ def numbers(dictionary: Dictionary, ids: Ids) -> Numbers:
 def number_ids(dictionary: Dictionary, computed: Numbers) -> Ids:
     """The ids of numbers in canonical form; 0 where the kind is not that of a number."""
     ids, others = inline_ids(computed)
-    if others == len(ids) == 1:  # a batch of one row is worth a short way
-        ids[:] = _intern_numbers(dictionary, computed)
-    elif others:
-        left = ids == 0
-        for kind in np.unique(computed.kinds[left]):
-            if NOTHING < kind <= DOUBLE:
-                rows = np.flatnonzero(left & (computed.kinds == kind))
-                ids[rows] = _intern_numbers(dictionary, Values(*(array[rows] for array in computed)))
+    if others:
+        rows = np.flatnonzero((ids == 0) & (computed.kinds != NOTHING) & (computed.kinds <= DOUBLE))
+        ids[rows] = intern_numbers(dictionary, Values(*(array[rows] for array in computed)))
     return np.asarray(ids)
+
+
+def intern_numbers(dictionary: Dictionary, computed: Numbers) -> Ids:
+    """The ids of numbers that have no inline id."""
+    kind = computed.kinds[0]
+    if len(computed.kinds) == 1 or (computed.kinds == kind).all():
+        return _intern_numbers(dictionary, computed)
+    ids = np.empty(len(computed.kinds), np.int64)
+    for kind in np.unique(computed.kinds):
+        rows = np.flatnonzero(computed.kinds == kind)
+        ids[rows] = _intern_numbers(dictionary, Values(*(array[rows] for array in computed)))
+    return ids
 
 
 def _intern_numbers(dictionary: Dictionary, computed: Numbers) -> Ids:

@@ -13,7 +13,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
-from freshet.native.clock_member import without_limits
+from freshet.native.scheduled_query import without_limits
 from freshet.native.coordinator import Engine
 from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.native.owned_lock import OwnedLock

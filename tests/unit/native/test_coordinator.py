@@ -69,7 +69,7 @@ def test_equal_windows_and_patterns_are_shared_and_freed() -> None:
     clock = engine._queries["http://example.org/one"]
     one, two, other = (clock.query(f"http://example.org/{name}") for name in ("one", "two", "other"))
     assert one.leaves[0] is two.leaves[0]
-    (window,) = {*one.windows, *two.windows, *other.windows}
+    (window,) = session.engine._clocks()[0]._all_windows
     assert len(window.leaves) == 2
     session.unregister("http://example.org/one")
     assert len(window.leaves) == 2
@@ -88,10 +88,10 @@ def test_equal_windows_and_patterns_are_shared_and_freed() -> None:
 def test_a_registration_that_fails_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     session = freshet.Session()
     kept = session.register(query("kept"))
-    window = session.engine._queries[kept.name].query(kept.name).windows[0]
+    (window,) = session.engine._queries[kept.name]._all_windows
 
-    def fail(name, plan, clock, on_report, measurements):
-        clock.window(plan.windows[0]).leaf(LeafPattern((1, 2, 3), ()))
+    def fail(name, plan, group, timing, on_report, measurements):
+        group.window(plan.windows[0]).leaf(LeafPattern((1, 2, 3), ()))
         raise MemoryError("no room")
 
     monkeypatch.setattr(session.engine._hosting, "alone", fail)

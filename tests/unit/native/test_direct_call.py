@@ -5,18 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from arrival_streams import PREDICATES, STREAMS
-from freshet.algebra.nodes import StreamOperator
-from freshet.algebra.windows import TriplesWindow
+import freshet
 from freshet.kernels.bags import bag_less
-from freshet.native.arrival_leaf import ArrivalLeaf
-from freshet.native.arrival_plan import ArrivalPlan
-from freshet.native.arrival_query import ArrivalQuery
 from freshet.native.direct_call import DirectCall
-from freshet.native.leaf_buffer import LeafPattern
-from freshet.native.operators.arrival_distinct import ArrivalDistinctOp
 from freshet.native.stream import plain
-from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.terms import Iri
 
@@ -40,31 +32,28 @@ MAKES = {
 @pytest.mark.parametrize("make", MAKES)
 def test_elements_of_any_make_are_read_as_they_are(make):
     count = 40
-    times, keys, objects = np.arange(count), np.arange(count) % 7 + 1, np.arange(count) + 100
+    times, objects = np.arange(count), np.arange(count) + 100
 
     def answered(make_column):
-        leaves = [
-            ArrivalLeaf(TriplesWindow(Iri(STREAMS[0]), 20), LeafPattern((0, predicate, 0), ((0,), (2,))), names)
-            for predicate, names in zip(PREDICATES, (("a", "b"), ("a", "c")), strict=True)
-        ]
-        asked = ArrivalQuery(leaves, ArrivalPlan((), (), ("a", "b", "c"), False, StreamOperator.ISTREAM), Dictionary())
+        session = freshet.Session()
+        session.stream("http://e/s")
+        query = session.register(
+            "SELECT ?a ?b ?c { STREAM <http://e/s> [TRIPLES 20] { ?a <http://e/p> ?b . ?a <http://e/q> ?c } }"
+        )
+        p, q, *keys = (session.dictionary.encode(Iri(f"http://e/{name}")) for name in "pqabcdefg")
         found = []
         for first, last in ((0, 1), (1, 4), (4, count)):
-            columns = times, keys, np.where(times % 2, *PREDICATES), objects
-            asked.receive(STREAMS[0], Elements(*(make_column(column[first:last]) for column in columns)))
-            found += [row for _, rows in asked.advance(last) for row in rows.tolist()]
+            part = slice(first, last)
+            nodes, predicates = np.array(keys)[times % 7][part], np.where(times % 2, p, q)[part]
+            elements = Elements(make_column(times[part]), nodes, predicates, make_column(objects[part]))
+            session.engine.push("http://e/s", elements)
+            session.engine.advance("http://e/s", last)
+            found += [row for report in query.take() for row in report.rows.tolist()]
         return found
 
     expected = answered(lambda column: column.copy())
     assert len(expected) > count // 2
     assert answered(MAKES[make]) == expected
-
-
-def test_rows_that_stand_column_after_column_are_read_as_they_are():
-    operator, nothing = ArrivalDistinctOp(2), np.empty((0, 3), np.int64)
-    first, second = np.array([[1, 5, 6], [2, 7, 8]]), np.array([[3, 5, 7], [4, 7, 8]])
-    assert operator.step_rows(first, nothing)[0].tolist() == first.tolist()
-    assert operator.step_rows(np.asfortranarray(second), nothing)[0].tolist() == [[3, 5, 7]]
 
 
 def test_numbers_that_are_not_whole_are_refused():

@@ -90,10 +90,10 @@ def test_all_that_share_a_plan_are_gone_before_the_first_is_told_of(monkeypatch:
     session.register(query("other", CLOSING), on_report=telling(told))
     shared = session.engine._queries["q2"].query(session.engine._plans.clock_name("q2"))
 
-    def fail(number: int) -> None:
+    def fail(batch, held) -> None:
         raise ValueError("no room")
 
-    monkeypatch.setattr(shared, "take_in", fail)
+    monkeypatch.setattr(shared, "evaluate", fail)
     push(session, 0, 1000, 2000)
     assert {failure.query for failure in session.failures if "no room" in failure.reason} == {"q1", "q2"}
     assert all("q1" not in names and "q2" not in names for names in left[-2:])

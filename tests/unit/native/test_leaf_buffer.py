@@ -27,14 +27,15 @@ def receive(leaf, first, arrivals):
         leaf.receive(Elements(np.arange(first, first + len(arrivals)), *(np.ascontiguousarray(c) for c in columns)))
 
 
-def check_index(leaf, columns, born):
+def check_index(leaf, columns, born, number):
     """Every key of an index has the rows that have it, newest first by step."""
     expected: dict[tuple[int, ...], list[tuple[int, int]]] = {(9_999_999,) * len(columns): []}
     for values in born:
         expected.setdefault(tuple(values[column] for column in columns), []).append(values)
     keys = list(expected)
     asked = np.array(keys, np.int64).reshape(len(keys), len(columns))
-    lefts, rows = leaf.index_on(columns).probe(asked, leaf.born, EVERY)
+    now = np.full(len(keys), 2 * number)
+    lefts, rows = leaf.index_on(columns).probe(asked, now, 1, leaf.lives(number))
     found: dict[tuple[int, ...], list[tuple[int, int]]] = {key: [] for key in keys}
     for left, values in zip(lefts.tolist(), map(tuple, leaf.values[rows].tolist()), strict=True):
         found[keys[left]].append(values)
@@ -48,7 +49,7 @@ def check_index(leaf, columns, born):
 def run(leaf, indexes, steps):
     """Steps are arrivals, and by how much the end and the beginning of what is held move on."""
     elements: list[tuple[int, int, int]] = []
-    first = last = 0
+    first = last = entered = left = 0
     born: dict[tuple[int, int], int] = {}
     for columns in indexes:
         leaf.index_on(columns)
@@ -57,17 +58,18 @@ def run(leaf, indexes, steps):
         elements += arrivals
         last = min(len(elements), last + further)
         first = max(first, min(last, last - behind))
-        leaf.step(first, last, number)
+        entering, leaving = np.full(last - entered, 2 * number), np.full(first - left, 2 * number)
+        leaf.step(number, 2 * number, last, entered, entering, first, left, leaving)
+        entered, left = last, first
         held = {(s, o) for s, p, o in elements[first:last] if p == PREDICATE}
         fresh, dead = held - set(born), set(born) - held
-        came, went = leaf.fresh(number - 1), leaf.dead(number - 1)
+        came, went = leaf.fresh(number), leaf.dead(number)
         assert sorted(map(tuple, leaf.values[came].tolist())) == sorted(fresh)
         assert sorted(map(tuple, leaf.values[went].tolist())) == sorted(dead)
-        born = {values: born.get(values, number) for values in held}
-        assert leaf.live == len(held)
+        born = {values: born.get(values, 2 * number) for values in held}
         assert sorted(map(tuple, leaf.values[leaf.live_rows()].tolist())) == sorted(held)
         for columns in indexes:
-            check_index(leaf, columns, born)
+            check_index(leaf, columns, born, number)
 
 
 @settings(max_examples=150, deadline=None)

@@ -15,10 +15,10 @@ from typing import Protocol
 import numpy as np
 
 from freshet.expressions.context import Context
-from freshet.native.change import Change
+from freshet.native.change import Batch, Change, merge_changes
 from freshet.native.inputs import Buffer
 from freshet.native.plan import PlanAgain
-from freshet.native.r2s.bags import table_difference
+from freshet.native.r2s.bags import replacement
 from freshet.oneshot import operators as operators  # evaluate knows the operators once they are imported
 from freshet.oneshot.dataset import DEFAULT_GRAPH, Dataset, GraphReader
 from freshet.oneshot.deadline import Deadline
@@ -30,7 +30,8 @@ from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import Iri
 from freshet.rdf.triples import Ids, Triples
 
-_NOTHING = Change(Table({}, 0), Table({}, 0))
+
+_NO_MOMENTS = np.empty(0, np.int64)
 
 
 class Readers(Protocol):
@@ -47,24 +48,30 @@ class FollowedGraph:
         self._buffers = buffers
         self._make = reader
         self._readers: list[GraphReader | None] = [None] * len(buffers)
-        self._seen: int | None = None
 
-    def changed(self, number: int) -> bool:
-        """Whether any triple came or went since it was asked last."""
-        seen, self._seen = self._seen, number
-        if seen is None:
-            return True
-        moved = [bool(len(each.fresh(seen)) or len(each.dead(seen))) for each in self._buffers]
-        self._readers = [None if new else old for new, old in zip(moved, self._readers, strict=True)]
-        return any(moved)
-
-    def reader(self) -> GraphReader:
+    def changed(self, number: int) -> Ids:
+        """The moments of a batch at which a triple came or went."""
+        moments: list[Ids] = []
         for at, buffer in enumerate(self._buffers):
-            if self._readers[at] is None:
-                rows = buffer.values[buffer.live_rows()]
-                columns = (np.ascontiguousarray(rows[:, place]) for place in range(3))
-                self._readers[at] = self._make(Triples(*columns))
-        readers = [each for each in self._readers if each is not None]
+            came, went = buffer.fresh(number), buffer.dead(number)
+            if len(came) or len(went):
+                self._readers[at] = None
+                moments += (buffer.births(came), buffer.deaths(went))
+        return np.concatenate((*moments, _NO_MOMENTS))
+
+    def reader(self, number: int, moment: int) -> GraphReader:
+        """The graph at a moment of the present batch."""
+        readers = []
+        for at, buffer in enumerate(self._buffers):
+            known = self._readers[at]
+            if known is None:
+                rows = np.concatenate((buffer.live_rows(), buffer.dead(number)))
+                rows = rows[(buffer.births(rows) <= moment) & (buffer.deaths(rows) > moment)]
+                columns = (np.ascontiguousarray(buffer.values[rows, place]) for place in range(3))
+                known = self._make(Triples(*columns))
+                if buffer.lives(number).is_still:
+                    self._readers[at] = known
+            readers.append(known)
         return readers[0] if len(readers) == 1 else MergedGraph(readers)
 
 
@@ -86,20 +93,26 @@ class AgainOp:
         self._readers = readers
         self._dictionary = dictionary
         self._named: list[GraphReader] = []  # when it was asked last
-        self._now: Table | None = None
+        self._now = Table({}, 0)
+        self._is_stale = True  # whether a graph has changed since it was evaluated last
 
-    def changes(self, number: int) -> Change:
-        # Each is asked, so that none tells of a change twice.
-        changed = [self._named_changed(), *(graph.changed(number) for graph in self._graphs.values())]
-        if self._now is not None and not any(changed) and not self._plan.services:
-            return _NOTHING
-        before, self._now = self.rows(), self._evaluated()
-        return Change(
-            table_difference(self._now, before, self._names), table_difference(before, self._now, self._names)
-        )
-
-    def rows(self) -> Table:
-        return Table({}, 0) if self._now is None else self._now
+    def changes(self, batch: Batch) -> Change:
+        due = batch.due
+        moments = [graph.changed(batch.number) for graph in self._graphs.values()]
+        places = np.unique(due.searchsorted(np.concatenate((*moments, _NO_MOMENTS))))
+        if len(due) and (self._is_stale or self._named_changed()):
+            places = np.union1d(places, 0)
+        if self._plan.services:
+            places = np.arange(len(due))
+        self._is_stale = self._is_stale and not len(due)
+        found = []
+        for place in places.tolist():
+            if place == len(due):
+                self._is_stale = True
+                break
+            before, self._now = self._now, self._evaluated(batch.number, due.item(place))
+            found.append(replacement(before, self._now, self._names, due.item(place)))
+        return merge_changes(found)
 
     def _named_changed(self) -> bool:
         """Whether a named graph came or changed since, where any of them may be read."""
@@ -112,9 +125,9 @@ class AgainOp:
             old is not new for old, new in zip(before, self._named, strict=True)
         )
 
-    def _evaluated(self) -> Table:
+    def _evaluated(self, number: int, moment: int) -> Table:
         dataset = _Graphs(
-            {name: graph.reader() for name, graph in self._graphs.items()},
+            {name: graph.reader(number, moment) for name, graph in self._graphs.items()},
             self._readers.named(),
             None if self._plan.named is None else {self._dictionary.encode(name) for name in self._plan.named},
         )

@@ -1,22 +1,30 @@
-"""Distinct, with a counter for each row (algorithm 6).
+"""DISTINCT, with a counter for each row (algorithms 6 and 7): the union of the lives of equal rows.
 
-    a row comes out when its counter leaves 0, and goes when it is 0 again
+    ε(R + r) = ε(R) ∪ {r} where r ∉ R, else ε(R)             equation 4
+    ε(R - r) = ε(R) ∖ {r} where r was there once, else ε(R)  equation 5
 
-| rows       | counter of (1) | out   |
-| ---------- | -------------- | ----- |
-| + (1)      | 1              | + (1) |
-| + (1)      | 2              |       |
-| - (1) - (1)| 0              | - (1) |
+| moment | rows     | counter of a | out      |
+| ------ | -------- | ------------ | -------- |
+| 1      | + a, + a | 2            | + a      |
+| 2      | - a      | 1            |          |
+| 3      | - a, + b | 0            | + b, - a |
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from freshet.native.change import Change, Operator
-from freshet.native.one_way_index import OneWayIndex, Rows
+from freshet.kernels.distinct import distinct_moments
+from freshet.native.accumulators import longer
+from freshet.native.change import NOTHING, Batch, Change, Operator
+from freshet.native.direct_call import DirectCall
+from freshet.native.moments import BEFORE_ALL_TIME
+from freshet.native.one_way_index import Ids, OneWayIndex
 from freshet.native.r2s.bags import as_rows
 from freshet.oneshot.table import Table
+
+_NO_ROWS = Table({}, 0)
+_NEVER_YET = 2 * BEFORE_ALL_TIME  # before every moment
 
 
 class DistinctOp:
@@ -26,22 +34,41 @@ class DistinctOp:
         self._child = child
         self._names = tuple(sorted(names))
         self._counted = OneWayIndex(len(self._names))
+        self._stamps = np.empty(0, np.int64)  # the last moment that changed each entry
+        self._nothing = np.empty((0, len(self._names)), np.int64)
+        self._run = DirectCall(distinct_moments)
 
-    def changes(self, number: int) -> Change:
-        change = self._child.changes(number)
-        came = went = np.empty(0, np.int32)
-        if change.came.count:  # first, so that a row that goes and comes at once stays what it is
-            entries, fresh = self._counted.add(as_rows(change.came, self._names))
-            came = entries[fresh]
-        if change.went.count:
-            entries, _ = self._counted.add(as_rows(change.went, self._names))  # for the numbers of the entries
-            self._counted.release(entries)
-            went = self._counted.release(entries)
-        return Change(self._table(came), self._table(went))
+    def __len__(self) -> int:
+        return self._counted.live
 
-    def rows(self) -> Table:
-        return self._table(self._counted.live_entries())
+    @property
+    def held_bytes(self) -> int:
+        """What the rows take that are there."""
+        return self._counted.held_bytes + self._stamps.itemsize * self._counted.live
 
-    def _table(self, entries: Rows) -> Table:
-        keys = self._counted.keys[entries]
-        return Table({name: keys[:, at] for at, name in enumerate(self._names)}, len(entries))
+    def changes(self, batch: Batch) -> Change:
+        change = self._child.changes(batch)
+        if change.is_empty:
+            return NOTHING
+        self._make_room(change.came.count)
+        came, came_at, went, went_at = self._run.run(
+            tuple(self._counted.arrays),
+            self._stamps,
+            self._rows(change.came),
+            np.ascontiguousarray(change.came_at),
+            self._rows(change.went),
+            np.ascontiguousarray(change.went_at),
+        )
+        return Change(self._table(came, came_at), came_at, self._table(went, went_at), went_at)
+
+    def _make_room(self, more: int) -> None:
+        self._counted.make_room(more)
+        if len(self._stamps) < self._counted.capacity:
+            self._stamps = longer(self._stamps, self._counted.capacity, _NEVER_YET)
+
+    def _rows(self, table: Table) -> Ids:
+        return as_rows(table, self._names) if table.count else self._nothing
+
+    def _table(self, columns: Ids, moments: Ids) -> Table:
+        count = len(moments)
+        return Table({name: columns[at] for at, name in enumerate(self._names)}, count) if count else _NO_ROWS

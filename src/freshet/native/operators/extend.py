@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from freshet.algebra.expressions import Expression
 from freshet.expressions.evaluate import evaluate
-from freshet.native.change import Change, Operator
+from freshet.native.change import Batch, Change, Operator
 from freshet.oneshot.table import Table
 from freshet.rdf.dictionary import Dictionary
 
@@ -21,12 +21,9 @@ class ExtendOp:
         self._expression = expression
         self._dictionary = dictionary
 
-    def changes(self, number: int) -> Change:
-        change = self._child.changes(number)
-        return Change(self._extended(change.came), self._extended(change.went))
-
-    def rows(self) -> Table:
-        return self._extended(self._child.rows())
+    def changes(self, batch: Batch) -> Change:
+        change = self._child.changes(batch)
+        return change._replace(came=self._extended(change.came), went=self._extended(change.went))
 
     def _extended(self, table: Table) -> Table:
         if table.count == 0:

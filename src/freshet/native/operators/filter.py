@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from freshet.algebra.expressions import Expression
 from freshet.algebra.free_variables import variables_of
-from freshet.native.change import Change, Operator
+from freshet.native.change import Batch, Change, Operator
 from freshet.native.conditions import Condition
+from freshet.native.one_way_index import Ids
 from freshet.oneshot.table import Table
 from freshet.rdf.dictionary import Dictionary
 
@@ -23,15 +24,12 @@ class FilterOp:
         self._condition = Condition(condition, dictionary)
         self._names = variables_of(condition) & scope
 
-    def changes(self, number: int) -> Change:
-        change = self._child.changes(number)
-        return Change(self._passing(change.came), self._passing(change.went))
+    def changes(self, batch: Batch) -> Change:
+        change = self._child.changes(batch)
+        return Change(*self._passing(change.came, change.came_at), *self._passing(change.went, change.went_at))
 
-    def rows(self) -> Table:
-        return self._passing(self._child.rows())
-
-    def _passing(self, table: Table) -> Table:
+    def _passing(self, table: Table, moments: Ids) -> tuple[Table, Ids]:
         if table.count == 0:
-            return table
-        columns = {name: table.column(name) for name in self._names}
-        return table.where(self._condition.test(columns, table.count))
+            return table, moments
+        mask = self._condition.test({name: table.column(name) for name in self._names}, table.count)
+        return (table, moments) if mask.all() else (table.where(mask), moments[mask])

@@ -1,18 +1,18 @@
 """GROUP BY: what comes and goes is added to its group and taken from it (equations 7 to 9).
 
-Δ(γ R) = the rows of the groups that ΔR touched, as they are now, for those they were
+Δ(γ R) = at every moment, the rows of the groups that ΔR touched, as they are then, for those they were
 """
 
 from __future__ import annotations
 
-from freshet.algebra.expressions import Aggregate
+from freshet.algebra.expressions import Aggregate, Variable
 from freshet.expressions.evaluate import evaluate
-from freshet.native.change import Change, Operator
+from freshet.native.change import NOTHING, Batch, Change, Operator
 from freshet.native.one_way_index import Ids
-from freshet.native.operators.group import GroupOp
+from freshet.native.operators.group import GroupedRows, GroupOp, GroupRows
 from freshet.native.plan import PlanGroup
 from freshet.native.r2s.bags import as_rows
-from freshet.oneshot.table import Table
+from freshet.oneshot.table import Table, stack_tables
 from freshet.rdf.dictionary import Dictionary
 
 
@@ -22,33 +22,45 @@ class GroupByOp:
     def __init__(self, child: Operator, plan: PlanGroup, dictionary: Dictionary) -> None:
         self._child = child
         self._keys = plan.keys
-        self._aggregates = plan.aggregates
+        self._names = (*plan.keys, *(name for name, _ in plan.aggregates))
+        self._aggregates = [aggregate for _, aggregate in plan.aggregates]
         self._visible = plan.rows
         self._dictionary = dictionary
-        self._groups = GroupOp(len(plan.keys), [aggregate for _, aggregate in plan.aggregates], dictionary)
+        self._groups = GroupOp(len(plan.keys), self._aggregates, dictionary)
+        self._started = False
 
-    def changes(self, number: int) -> Change:
-        change = self._child.changes(number)
-        self._update(change.came, +1)
-        self._update(change.went, -1)
-        old_keys, old_values, new_keys, new_values = self._groups.changed()
-        return Change(self._table(new_keys, new_values), self._table(old_keys, old_values))
+    def changes(self, batch: Batch) -> Change:
+        change = self._child.changes(batch)
+        if self._started and change.is_empty:
+            return NOTHING
+        self._started = True
+        table = _stacked(change)
+        arguments = [self._argument(aggregate, table) for aggregate in self._aggregates]
+        rows = GroupedRows(self._key_rows(table), arguments, change.came_at, change.went_at)
+        came, went = self._groups.step(batch, rows)
+        return Change(*self._timed(came), *self._timed(went))
 
-    def rows(self) -> Table:
-        return self._table(*self._groups.rows())
-
-    def _update(self, table: Table, sign: int) -> None:
-        if table.count == 0:
-            return
-        arguments = [self._argument(aggregate, table) for _, aggregate in self._aggregates]
-        self._groups.update(as_rows(table, self._keys), arguments, sign)
+    def _key_rows(self, table: Table) -> Ids:
+        if len(self._keys) == 1:
+            return table.column(self._keys[0]).reshape(-1, 1)
+        return as_rows(table, self._keys)
 
     def _argument(self, aggregate: Aggregate, table: Table) -> Ids | None:
-        if aggregate.operand is not None:
-            return evaluate(aggregate.operand, table.columns, table.count, self._dictionary)
-        return as_rows(table, self._visible) if aggregate.distinct else None
+        operand = aggregate.operand
+        if operand is None:
+            return as_rows(table, self._visible) if aggregate.distinct else None
+        if isinstance(operand, Variable):
+            return table.column(operand.name)
+        return evaluate(operand, table.columns, table.count, self._dictionary)
 
-    def _table(self, keys: Ids, values: Ids) -> Table:
-        columns = {name: keys[:, at] for at, name in enumerate(self._keys)}
-        columns |= {name: values[:, at] for at, (name, _) in enumerate(self._aggregates)}
-        return Table(columns, len(keys))
+    def _timed(self, rows: GroupRows) -> tuple[Table, Ids]:
+        matrix, count = rows
+        moments, *columns = matrix[:, :count]
+        return Table(dict(zip(self._names, columns, strict=True)), count), moments
+
+
+def _stacked(change: Change) -> Table:
+    """The rows that came, and behind them those that went."""
+    if change.went.count == 0:
+        return change.came
+    return change.went if change.came.count == 0 else stack_tables([change.came, change.went])

@@ -2,42 +2,52 @@
 
     L ⟕ R = (L ⋈ R)  ∪  { l ∈ L : matches(l) = 0 }
 
-| left | right | out                    |
-| ---- | ----- | ---------------------- |
-| + 1  |       | + (1, -)               |
-|      | + 1 a | - (1, -), + (1, a)     |
-|      | - 1 a | - (1, a), + (1, -)     |
+| moment | left | right | out                    |
+| ------ | ---- | ----- | ---------------------- |
+| 1      | + 1  |       | + (1, -)               |
+| 2      |      | + 1 a | - (1, -), + (1, a)     |
+| 3      |      | - 1 a | - (1, a), + (1, -)     |
 """
 
 from __future__ import annotations
 
-from freshet.native.change import Change
-from freshet.native.one_way_index import Rows
-from freshet.native.operators.matching import LEFT, Matching
-from freshet.native.operators.multiway_join import MultiwayJoinOp
+import numpy as np
+
+from freshet.native.change import NOTHING, Batch, Change
+from freshet.native.one_way_index import Ids, Rows
+from freshet.native.operators.matching import LEFT, Matching, PairJoin, Pointers, left_table
 from freshet.oneshot.table import Table, stack_tables
 
 
 class LeftJoinOp:
     """The pairs of a join, and the rows of its left side that are in none."""
 
-    def __init__(self, join: MultiwayJoinOp, wanted: frozenset[str]) -> None:
+    def __init__(self, join: PairJoin, wanted: frozenset[str]) -> None:
         self._join = join
         self._alone = Matching(join, matched=False)
-        left = join.inputs[LEFT]
-        self._buffer = left.buffer
-        self._columns = {name: at for at, name in enumerate(left.names) if name in wanted}
+        self._left = join.inputs[LEFT]
+        self._wanted = wanted
 
-    def changes(self, number: int) -> Change:
-        change = self._alone.step(number)
+    @property
+    def held_bytes(self) -> int:
+        return self._alone.held_bytes
+
+    def changes(self, batch: Batch) -> Change:
+        pairs, came, came_at, went, went_at = self._alone.step(batch)
+        if len(pairs.came) == 0 == len(pairs.went) and len(came) == 0 == len(went):
+            return NOTHING
         return Change(
-            stack_tables([self._join.table(change.pairs_came), self._table(change.rows_came)]),
-            stack_tables([self._join.table(change.pairs_went), self._table(change.rows_went)]),
+            *self._in_order(pairs.came, pairs.came_at, came, came_at),
+            *self._in_order(pairs.went, pairs.went_at, went, went_at),
         )
 
-    def rows(self) -> Table:
-        return stack_tables([self._join.rows(), self._table(self._alone.chosen())])
-
-    def _table(self, rows: Rows) -> Table:
-        values = self._buffer.values
-        return Table({name: values[rows, at] for name, at in self._columns.items()}, len(rows))
+    def _in_order(self, pairs: Pointers, pairs_at: Ids, rows: Rows, rows_at: Ids) -> tuple[Table, Ids]:
+        """Pairs and rows without a match as one table, in order of moments."""
+        if len(rows) == 0:
+            return self._join.table(pairs), pairs_at
+        alone = left_table(self._left, self._wanted, rows)
+        if len(pairs) == 0:
+            return alone, rows_at
+        moments = np.concatenate((pairs_at, rows_at))
+        order = np.argsort(moments, kind="stable")  # of two runs in order: a merge
+        return stack_tables([self._join.table(pairs), alone]).take(order), moments[order]

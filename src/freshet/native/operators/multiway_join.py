@@ -1,11 +1,16 @@
-"""The multiway join, by increments.
+"""The multiway join of rows with lives (the operator-aware structures' algorithms 3 to 5).
 
-    (R1 + d1) ⋈ R2 ⋈ … = (R1 ⋈ R2 ⋈ …)  ∪  d1 ⋈ (R2 ⋈ …)        rows come: equations 1 and 3
-    (R1 - d1) ⋈ R2 ⋈ … = (R1 ⋈ R2 ⋈ …)  ∖  those that point to d1  rows go: equation 2, by pointers
+    a result lives while all of its rows do
+    it begins with the last of them, whose probe finds the others:  equations 1 and 3
+    it ends with the first of them, by pointers:                    equation 2
 
-| leaf a (?x ?y) | leaf b (?y ?z) | new results      |
-| -------------- | -------------- | ---------------- |
-| + (1 2)        | (2 7) (2 8)    | (1 2 7), (1 2 8) |
+Of rows that begin at the same moment the one of the last input finds the result. Nothing is joined twice.
+
+| moment | leaf a (?x ?y) | leaf b (?y ?z) | out       |
+| ------ | -------------- | -------------- | --------- |
+| 1      | + (1 2)        |                |           |
+| 2      |                | + (2 7)        | + (1 2 7) |
+| 3      | - (1 2)        | + (2 8)        | - (1 2 7) |
 
 Variables that an input may leave unbound are not looked up but compared after the look-up: unbound agrees with all.
 """
@@ -14,11 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from freshet.algebra.free_variables import variables_of
-from freshet.native.change import Change
+from freshet.native.change import NOTHING, OPEN, Batch, Change
 from freshet.native.conditions import Condition
 from freshet.native.inputs import Input
 from freshet.native.one_way_index import Ids, Mask, Rows
@@ -26,13 +32,20 @@ from freshet.native.plan import PlanCondition
 from freshet.native.result_buffer import Pointers, ResultBuffer
 from freshet.native.row_buffer import RowBuffer
 from freshet.native.stored_leaf import StoredLeaf
+from freshet.native.stream import is_in_order
 from freshet.oneshot.table import Table
 from freshet.rdf.dictionary import Dictionary
 
-EVERY_STEP = 2**62
+_NO_MOMENTS = np.empty(0, np.int64)
 
-_NO_ROWS = Table({}, 0)
-_NOTHING = Change(_NO_ROWS, _NO_ROWS)
+
+class Results(NamedTuple):
+    """Results that come and go in a batch, as pointers to the inputs' rows, each with its moment, in order of these."""
+
+    came: Pointers
+    came_at: Ids
+    went: Pointers
+    went_at: Ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +95,7 @@ class MultiwayJoinOp:
         overlapping: bool = False,
     ) -> None:
         self.inputs = inputs
-        self.seen: int | None = None  # the last step it has taken in
+        self._is_new = True  # nothing has been asked of it yet
         self._overlapping = overlapping
         self._followed = [each.buffer for each in inputs if isinstance(each.buffer, RowBuffer)]
         self._conditions = [
@@ -91,6 +104,8 @@ class MultiwayJoinOp:
         self._expiring = sum(each.expires for each in inputs)
         self._results = ResultBuffer(len(inputs), self._expiring)
         self._all = (1 << len(inputs)) - 1
+        self._number = 0  # of the present batch
+        self._keeps = self._expiring > 0  # results, to know which of them end
         self._starts = [self._step(0, at) for at in range(len(inputs))]
         self._steps: dict[int, list[_Step]] = {}  # by the set of inputs that are joined already
         self._wanted = {name: home for name in wanted if (home := self._home(name, self._all)).places}
@@ -98,105 +113,124 @@ class MultiwayJoinOp:
         self._pairings = [self._pairing(at) for at in range(len(inputs))]
         self._costs: dict[tuple[int, tuple[int, ...]], tuple[bool, float]] = {}  # in this step
 
-    def changes(self, number: int) -> Change:
-        came, went = self.pointer_changes(number)
-        return Change(self.table(came), self.table(went)) if len(came) or len(went) else _NOTHING
+    def changes(self, batch: Batch) -> Change:
+        results = self.pointer_changes(batch)
+        if len(results.came_at) == 0 == len(results.went_at):
+            return NOTHING
+        return Change(self.table(results.came), results.came_at, self.table(results.went), results.went_at)
 
-    def rows(self) -> Table:
-        return self.table(self._results.live())
-
-    def pointer_changes(self, number: int) -> tuple[Pointers, Pointers]:
-        """The results that came and went, as pointers to the inputs' rows."""
+    def pointer_changes(self, batch: Batch) -> Results:
+        """The results that come and go, as pointers."""
         self._costs.clear()
         for buffer in self._followed:
-            buffer.follow(number)
-        went = self._nothing
-        if self.seen is None:
-            fewest = min(range(len(self.inputs)), key=lambda at: self.inputs[at].buffer.live)
-            came = self._probe(fewest, self.inputs[fewest].buffer.live_rows(), EVERY_STEP, EVERY_STEP)
-        else:
-            gone = [
-                self._results.invalidate(at, rows)
-                for at in range(self._expiring)
-                if len(rows := self.inputs[at].buffer.dead(self.seen))
-            ]
-            if gone:
-                went = gone[0] if len(gone) == 1 else np.concatenate(gone)
-            came = self._fresh(self.seen)
-        self.seen = number
+            buffer.follow(batch)
+        self._number = batch.number
+        found = [
+            self._probe(at, rows, each.buffer.births(rows))
+            for at, each in enumerate(self.inputs)
+            if len(rows := each.buffer.fresh(batch.number))
+        ]
+        if self._is_new:
+            self._is_new = False
+            found.insert(0, self._old(batch))
+        came, came_at = _in_order([each for each in found if len(each[1])], self._nothing)
+        if not self._keeps:
+            return Results(came, came_at, self._nothing, _NO_MOMENTS)
+        gone = [
+            self._results.invalidate(at, rows)
+            for at in range(self._expiring)
+            if len(rows := self.inputs[at].buffer.dead(batch.number))
+        ]
+        gone = [each for each in gone if len(each)]
         if len(came):
-            self._results.add(came, [each.buffer.row_capacity for each in self.inputs[: self._expiring]])
-        return came, went
+            deaths = self._deaths(came)
+            if len(ended := np.flatnonzero(deaths != OPEN)):
+                gone.append(came[ended])
+                self._results.add(came[deaths == OPEN], self._capacities())
+            else:
+                self._results.add(came, self._capacities())
+        if not gone:
+            return Results(came, came_at, self._nothing, _NO_MOMENTS)
+        return Results(came, came_at, *_in_order([(each, self._deaths(each)) for each in gone], self._nothing))
 
-    def live(self) -> Pointers:
-        """The pointers of all results."""
-        return self._results.live()
+    def ignore_ends(self) -> None:
+        """Nobody wants to know which results end, so that they need not be kept."""
+        self._keeps = False
+
+    def _capacities(self) -> list[int]:
+        return [each.buffer.row_capacity for each in self.inputs[: self._expiring]]
+
+    def _deaths(self, pointers: Pointers) -> Ids:
+        """When the first of each result's rows dies."""
+        deaths = np.full(len(pointers), OPEN)
+        for at in range(self._expiring):
+            np.minimum(deaths, self.inputs[at].buffer.deaths(pointers[:, at]), out=deaths)
+        return deaths
+
+    def _old(self, batch: Batch) -> tuple[Pointers, Ids]:
+        """The results of rows that were there before the first batch; they come with its first moment."""
+        olds = [each.buffer.old_rows(batch.first) for each in self.inputs]
+        fewest = min(range(len(olds)), key=lambda at: len(olds[at]))
+        if len(olds[fewest]) == 0:
+            return self._nothing, _NO_MOMENTS
+        pointers, moments = self._probe(fewest, olds[fewest], np.full(len(olds[fewest]), batch.first - 1), ties=1)
+        return pointers, moments + 1
 
     def table(self, pointers: Pointers) -> Table:
         """The values of the wanted variables."""
         if len(pointers) == 0:
-            return _NO_ROWS
+            return NOTHING.came
         columns = [pointers[:, at] for at in range(len(self.inputs))]
         return Table({name: self._values(columns, home) for name, home in self._wanted.items()}, len(pointers))
 
-    def _fresh(self, since: int) -> Pointers:
-        """The results that the rows born after a step add.
+    def _probe(self, start: int, rows: Rows, moments: Ids, ties: int | None = None) -> tuple[Pointers, Ids]:
+        """The results of rows of one input with rows that live at their moments, and these moments.
 
-        A result of several new rows is found once: from the last of them, since a probe sees the new rows only of
-        the inputs before its own.
+        Of inputs before it also those that begin then are seen, or, where `ties` says so, of all.
         """
-        found = [
-            self._probe(at, rows, EVERY_STEP, since + 1)
-            for at, each in enumerate(self.inputs)
-            if len(rows := each.buffer.fresh(since))
-        ]
-        found = [each for each in found if len(each)]
-        if not found:
-            return self._nothing
-        return found[0] if len(found) == 1 else np.concatenate(found)
-
-    def _probe(self, start: int, rows: Rows, before_earlier: int, before_later: int) -> Pointers:
         for each in self.inputs:
             if each.buffer.live == 0:
-                return self._nothing
+                return self._nothing, _NO_MOMENTS
         pairing = self._pairings[start]
         if pairing is not None:
             buffer = self.inputs[pairing.at].buffer
-            before = before_later if pairing.at > start else before_earlier
-            index, values = buffer.index_on(pairing.columns), self.inputs[start].buffer.values
-            return index.pairs(rows, values, pairing.keys, buffer.born, before, start)
+            seen = int(pairing.at < start) if ties is None else ties
+            return buffer.index_on(pairing.columns).pairs(
+                rows, moments, self.inputs[start].buffer.values, pairing.keys, seen, buffer.lives(self._number), start
+            )
         found: list[Rows] = [rows] * len(self.inputs)  # of the inputs that are joined, pointers to their rows
         joined = 1 << start
-        self._test(found, joined, self._starts[start].conditions)
+        moments = self._test(found, joined, self._starts[start].conditions, moments)
         while joined != self._all:
-            if len(found[start]) == 0:
-                return self._nothing
+            if len(moments) == 0:
+                return self._nothing, _NO_MOMENTS
             step = self._cheapest(joined)
             buffer = self.inputs[step.at].buffer
-            keys = np.empty((len(found[start]), len(step.keys)), np.int64)
+            keys = np.empty((len(moments), len(step.keys)), np.int64)
             for place, home in enumerate(step.keys):
                 keys[:, place] = self._values(found, home)
-            before = before_later if step.at > start else before_earlier
-            lefts, hits = buffer.index_on(step.columns).probe(keys, buffer.born, before)
+            seen = int(step.at < start) if ties is None else ties
+            lefts, hits = buffer.index_on(step.columns).probe(keys, moments, seen, buffer.lives(self._number))
             if len(hits) == 0:
-                return self._nothing
+                return self._nothing, _NO_MOMENTS
             for at in range(len(found)):
                 if joined >> at & 1:
                     found[at] = found[at][lefts]
+            moments = moments[lefts]
             found[step.at] = hits
             joined |= 1 << step.at
             for column, home in step.compared:
                 here, there = buffer.values[found[step.at], column], self._values(found, home)
-                self._keep(found, joined, (here == there) | (here == 0) | (there == 0))
-            self._test(found, joined, step.conditions)
+                moments = self._keep(found, joined, (here == there) | (here == 0) | (there == 0), moments)
+            moments = self._test(found, joined, step.conditions, moments)
         if self._overlapping:
-            self._keep(found, joined, self._overlap(found))
-        if len(found[start]) == 0:
-            return self._nothing
-        pointers = np.empty((len(found[start]), len(found)), np.int32)
+            moments = self._keep(found, joined, self._overlap(found), moments)
+        if len(moments) == 0:
+            return self._nothing, _NO_MOMENTS
+        pointers = np.empty((len(moments), len(found)), np.int32)
         for at, held in enumerate(found):
             pointers[:, at] = held
-        return pointers
+        return pointers, moments
 
     def _pairing(self, start: int) -> _Pairing | None:
         """How the rows of an input probe the only other one; None where there is more to it than a look-up."""
@@ -275,12 +309,12 @@ class MultiwayJoinOp:
             values = np.where(values != 0, values, self.inputs[at].buffer.values[found[at], column])
         return values
 
-    def _test(self, found: list[Rows], joined: int, conditions: tuple[_Condition, ...]) -> None:
+    def _test(self, found: list[Rows], joined: int, conditions: tuple[_Condition, ...], moments: Ids) -> Ids:
         for condition, homes in conditions:
-            at = joined.bit_length() - 1
-            if count := len(found[at]):
+            if count := len(moments):
                 columns = {name: self._values(found, home) for name, home in homes}
-                self._keep(found, joined, condition.test(columns, count))
+                moments = self._keep(found, joined, condition.test(columns, count), moments)
+        return moments
 
     def _overlap(self, found: Sequence[Rows]) -> Mask:
         left, right = self.inputs
@@ -292,8 +326,22 @@ class MultiwayJoinOp:
         return overlap
 
     @staticmethod
-    def _keep(found: list[Rows], joined: int, keep: Mask) -> None:
-        if not keep.all():
-            for at in range(len(found)):
-                if joined >> at & 1:
-                    found[at] = found[at][keep]
+    def _keep(found: list[Rows], joined: int, keep: Mask, moments: Ids) -> Ids:
+        """Keep some of the results; gives their moments."""
+        if keep.all():
+            return moments
+        for at in range(len(found)):
+            if joined >> at & 1:
+                found[at] = found[at][keep]
+        return moments[keep]
+
+
+def _in_order(parts: list[tuple[Pointers, Ids]], nothing: Pointers) -> tuple[Pointers, Ids]:
+    """Results of several parts in order of their moments."""
+    if not parts:
+        return nothing, _NO_MOMENTS
+    pointers, moments = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
+    if len(moments) < 2 or is_in_order(moments):
+        return pointers, moments
+    order = np.argsort(moments, kind="stable")
+    return pointers[order], moments[order]

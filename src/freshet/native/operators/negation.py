@@ -2,38 +2,34 @@
 
     L ∖ R = { l ∈ L : matches(l) = 0 }          L ⋉ R = { l ∈ L : matches(l) > 0 }
 
-| left | right | out of MINUS |
-| ---- | ----- | ------------ |
-| + 1  |       | + 1          |
-|      | + 1   | - 1          |
-|      | - 1   | + 1          |
+| moment | left | right | out of MINUS |
+| ------ | ---- | ----- | ------------ |
+| 1      | + 1  |       | + 1          |
+| 2      |      | + 1   | - 1          |
+| 3      |      | - 1   | + 1          |
 """
 
 from __future__ import annotations
 
-from freshet.native.change import Change
-from freshet.native.one_way_index import Rows
-from freshet.native.operators.matching import LEFT, Matching
-from freshet.native.operators.multiway_join import MultiwayJoinOp
-from freshet.oneshot.table import Table
+from freshet.native.change import NOTHING, Batch, Change
+from freshet.native.operators.matching import LEFT, Matching, PairJoin, left_table
 
 
 class NegationOp:
     """The rows of the left side of a join that are in no pair, or (not `negated`) in one."""
 
-    def __init__(self, join: MultiwayJoinOp, wanted: frozenset[str], *, negated: bool) -> None:
+    def __init__(self, join: PairJoin, wanted: frozenset[str], *, negated: bool) -> None:
         self._matching = Matching(join, matched=not negated)
-        left = join.inputs[LEFT]
-        self._buffer = left.buffer
-        self._columns = {name: at for at, name in enumerate(left.names) if name in wanted}
+        self._left = join.inputs[LEFT]
+        self._wanted = wanted
 
-    def changes(self, number: int) -> Change:
-        change = self._matching.step(number)
-        return Change(self._table(change.rows_came), self._table(change.rows_went))
+    @property
+    def held_bytes(self) -> int:
+        return self._matching.held_bytes
 
-    def rows(self) -> Table:
-        return self._table(self._matching.chosen())
-
-    def _table(self, rows: Rows) -> Table:
-        values = self._buffer.values
-        return Table({name: values[rows, at] for name, at in self._columns.items()}, len(rows))
+    def changes(self, batch: Batch) -> Change:
+        change = self._matching.step(batch)
+        if len(change.came) == 0 == len(change.went):
+            return NOTHING
+        came, went = (left_table(self._left, self._wanted, rows) for rows in (change.came, change.went))
+        return Change(came, change.came_at, went, change.went_at)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from freshet.native.change import Change
+from freshet.native.change import NOTHING, Batch, Change
 from freshet.native.choice import Choice
 from freshet.native.one_way_index import Ids
 from freshet.native.sharing import QUERY, parameter
@@ -24,7 +24,7 @@ class ParametersOp:
         self._came: list[Ids] = []
         self._went: list[Ids] = []
         self._number = 0
-        self._change = Change(self._table([]), self._table([]))
+        self._change = NOTHING
 
     def add(self, number: int, constants: list[int]) -> None:
         """A query with its constants' ids."""
@@ -43,15 +43,13 @@ class ParametersOp:
         for choice, constant in zip(self.choices, row[1:].tolist(), strict=True):
             choice.remove(constant)
 
-    def changes(self, number: int) -> Change:
-        if number != self._number:  # else another branch of a UNION asks for the same
-            self._number = number
-            self._change = Change(self._table(self._came), self._table(self._went))
+    def changes(self, batch: Batch) -> Change:
+        if batch.number != self._number:  # else another branch of a UNION asks for the same
+            self._number = batch.number
+            came, went = self._table(self._came), self._table(self._went)
+            self._change = Change(came, np.full(came.count, batch.first), went, np.full(went.count, batch.first))
             self._came, self._went = [], []
         return self._change
-
-    def rows(self) -> Table:
-        return self._table(list(self._rows.values()))
 
     def _table(self, rows: list[Ids]) -> Table:
         matrix = np.array(rows, np.int64).reshape(-1, len(self._names))

@@ -5,10 +5,7 @@
 
 from __future__ import annotations
 
-from freshet.native.change import Change, Operator
-from freshet.oneshot.table import Table
-
-_NOTHING = Change(Table({}, 0), Table({}, 0))
+from freshet.native.change import Batch, Change, Operator
 
 
 class ProjectOp:
@@ -18,13 +15,8 @@ class ProjectOp:
         self._child = child
         self._names = names
 
-    def changes(self, number: int) -> Change:
-        change = self._child.changes(number)
-        if not change:
-            return _NOTHING
+    def changes(self, batch: Batch) -> Change:
+        change = self._child.changes(batch)
         if change.came.columns.keys() <= self._names and change.went.columns.keys() <= self._names:
             return change
-        return Change(change.came.select(self._names), change.went.select(self._names))
-
-    def rows(self) -> Table:
-        return self._child.rows().select(self._names)
+        return change._replace(came=change.came.select(self._names), went=change.went.select(self._names))

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from freshet.native.change import Change
+import numpy as np
+
+from freshet.native.change import NOTHING, Batch, Change
 from freshet.native.inputs import Input
 from freshet.native.one_way_index import Rows
 from freshet.oneshot.table import Table
@@ -17,18 +19,20 @@ class ScanOp:
     def __init__(self, source: Input, wanted: frozenset[str]) -> None:
         self._buffer = source.buffer
         self._columns = {name: at for at, name in enumerate(source.names) if name in wanted}
-        self._seen: int | None = None
+        self._is_new = True  # nothing has been asked of it yet
 
-    def changes(self, number: int) -> Change:
-        if self._seen is None:
-            came, went = self._buffer.live_rows(), self._buffer.dead(number)
-        else:
-            came, went = self._buffer.fresh(self._seen), self._buffer.dead(self._seen)
-        self._seen = number
-        return Change(self._table(came), self._table(went))
-
-    def rows(self) -> Table:
-        return self._table(self._buffer.live_rows())
+    def changes(self, batch: Batch) -> Change:
+        buffer = self._buffer
+        came, went = buffer.fresh(batch.number), buffer.dead(batch.number)
+        came_at = buffer.births(came)
+        if self._is_new:
+            self._is_new = False
+            old = buffer.old_rows(batch.first)
+            came = np.concatenate((old, came))
+            came_at = np.concatenate((np.full(len(old), batch.first), came_at))
+        if len(came) == 0 == len(went):
+            return NOTHING
+        return Change(self._table(came), came_at, self._table(went), buffer.deaths(went))
 
     def _table(self, rows: Rows) -> Table:
         values = self._buffer.values

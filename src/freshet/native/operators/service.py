@@ -103,11 +103,11 @@ class ServiceOp(ServiceRows):
         self._lives = lives
         view.load()
 
-    def _join(self, number: int, allowed: Allowed) -> tuple[Refreshed, Columns]:
-        return self._view.join(self._needed(number), **allowed)
+    def _join(self, moment: int, allowed: Allowed) -> tuple[Refreshed, Columns]:
+        return self._view.join(self._needed(moment), **allowed)
 
-    def _needed(self, number: int) -> Needed:
+    def _needed(self, moment: int) -> Needed:
         """What the other side needs."""
         if self._other is None or not self._columns:
             return all_needed(self._lives)
-        return needed_by(self._other.buffer, self._other.buffer.live_rows(), self._columns, self._lives, number)
+        return needed_by(self._other.buffer, self._other.buffer.live_rows(), self._columns, self._lives, moment)

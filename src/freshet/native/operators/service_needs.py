@@ -28,7 +28,7 @@ def all_needed(lives: Lives, rows: int = 1) -> Needed:
     return Needed(np.empty((1, 0), np.int64), one * lives.steps, one * rows, lives.slide_ms)
 
 
-def needed_by(buffer: Buffer, rows: Rows, columns: Sequence[int], lives: Lives, number: int) -> Needed:
+def needed_by(buffer: Buffer, rows: Rows, columns: Sequence[int], lives: Lives, moment: int) -> Needed:
     """The keys that some rows have in these columns; those that leave one unbound have none."""
     if not columns:
         return all_needed(lives, max(1, len(rows)))
@@ -37,5 +37,6 @@ def needed_by(buffer: Buffer, rows: Rows, columns: Sequence[int], lives: Lives, 
     keys, rows = keys[bound], rows[bound]
     numbers, firsts = number_rows(read_only(keys))
     left = np.zeros(len(firsts), np.int64)
-    np.maximum.at(left, numbers, np.maximum(1, lives.steps - (number - buffer.born[rows])))
+    passed = (moment - buffer.births(rows)) // (2 * lives.slide_ms)
+    np.maximum.at(left, numbers, np.maximum(1, lives.steps - passed))
     return Needed(keys[firsts], left, np.bincount(numbers, minlength=len(firsts)), lives.slide_ms)

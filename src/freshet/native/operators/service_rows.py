@@ -9,8 +9,8 @@ from typing import TypedDict
 from freshet.federation.client import Columns
 from freshet.federation.evaluation import Evaluation
 from freshet.federation.local_view import Refreshed, Resting
-from freshet.native.change import Change
-from freshet.native.r2s.bags import table_difference
+from freshet.native.change import NOTHING, Batch, Change
+from freshet.native.r2s.bags import replacement
 from freshet.oneshot.table import Table
 
 
@@ -33,19 +33,17 @@ class ServiceRows(ABC):
         self._now = Table({}, 0)
 
     @abstractmethod
-    def _join(self, number: int, allowed: Allowed) -> tuple[Refreshed, Columns]:
-        """The solutions that are needed at a step."""
+    def _join(self, moment: int, allowed: Allowed) -> tuple[Refreshed, Columns]:
+        """The solutions that are needed at a moment."""
 
-    def changes(self, number: int) -> Change:
-        before, self._now = self._now, self._current(number)
-        return Change(
-            table_difference(self._now, before, self._names), table_difference(before, self._now, self._names)
-        )
+    def changes(self, batch: Batch) -> Change:
+        if not len(batch.due):
+            return NOTHING
+        moment = batch.due.item(0)  # queries with remote data are evaluated once a batch
+        before, self._now = self._now, self._current(moment)
+        return replacement(before, self._now, self._names, moment)
 
-    def rows(self) -> Table:
-        return self._now
-
-    def _current(self, number: int) -> Table:
+    def _current(self, moment: int) -> Table:
         evaluation = self._evaluation
         allowed = Allowed(
             seconds=evaluation.seconds_left(),
@@ -53,6 +51,6 @@ class ServiceRows(ABC):
             silent=self._silent,
             resting=evaluation.resting,
         )
-        done, found = self._join(number, allowed)
+        done, found = self._join(moment, allowed)
         evaluation.spent(*done)
         return Table(found.ids, found.count)

@@ -45,10 +45,10 @@ class VariableServiceOp(ServiceRows):
         self._place = other.names.index(pattern.variable)
         self._lives = lives
 
-    def _join(self, number: int, allowed: Allowed) -> tuple[Refreshed, Columns]:
-        return self._views.join(*self._needed(number), **allowed)
+    def _join(self, moment: int, allowed: Allowed) -> tuple[Refreshed, Columns]:
+        return self._views.join(*self._needed(moment), **allowed)
 
-    def _needed(self, number: int) -> tuple[dict[int, Needed], LeftOut]:
+    def _needed(self, moment: int) -> tuple[dict[int, Needed], LeftOut]:
         """What is needed of each endpoint, of those that most rows name; the rest is left out."""
         buffer = self._other.buffer
         rows = buffer.live_rows()
@@ -62,7 +62,7 @@ class VariableServiceOp(ServiceRows):
         asked, others = most_used[: self._views.most], most_used[self._views.most :]
         needed = {
             int(named[at]): needed_by(
-                buffer, rows[order[firsts[at] : firsts[at] + counts[at]]], self._columns, self._lives, number
+                buffer, rows[order[firsts[at] : firsts[at] + counts[at]]], self._columns, self._lives, moment
             )
             for at in asked
         }

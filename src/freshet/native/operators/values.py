@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from freshet.native.change import Change
+from freshet.native.change import NOTHING, Batch, Change
 from freshet.oneshot.table import Table
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import Term
@@ -26,10 +26,8 @@ class ValuesOp:
         self._table = Table(columns, len(rows))
         self._given = False
 
-    def changes(self, number: int) -> Change:
-        came = Table({}, 0) if self._given else self._table
+    def changes(self, batch: Batch) -> Change:
+        if self._given:
+            return NOTHING
         self._given = True
-        return Change(came, Table({}, 0))
-
-    def rows(self) -> Table:
-        return self._table
+        return NOTHING._replace(came=self._table, came_at=np.full(self._table.count, batch.first))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from freshet.kernels.bags import bag_less
+from freshet.native.change import Change
 from freshet.native.direct_call import DirectCall
 from freshet.native.one_way_index import Ids, OneWayIndex
 from freshet.oneshot.table import Table
@@ -32,6 +33,12 @@ def table_difference(table: Table, other: Table, names: Sequence[str]) -> Table:
     """The same of tables, which are compared on some columns."""
     rows = bag_difference(as_rows(table, names), as_rows(other, names))
     return Table({name: rows[:, at] for at, name in enumerate(names)}, len(rows))
+
+
+def replacement(before: Table, now: Table, names: Sequence[str], moment: int) -> Change:
+    """What comes and goes where one bag takes the place of another."""
+    came, went = table_difference(now, before, names), table_difference(before, now, names)
+    return Change(came, np.full(came.count, moment), went, np.full(went.count, moment))
 
 
 def as_rows(table: Table, names: Sequence[str]) -> Ids:

@@ -1,32 +1,37 @@
-"""What a window holds at a moment: a range of its stream's elements, and the leaf buffers over that range (S2R)."""
+"""What a window holds: each element of its stream for a time, its life, which is a matter of the window alone (S2R)."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+import numpy as np
+
 from freshet.algebra.windows import WindowOperator
 from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
-from freshet.native.moments import BEFORE_ALL_TIME
+from freshet.native.one_way_index import Ids
 from freshet.native.s2r.feed import Feed
+
+_NONE = np.empty(0, np.int64)
 
 
 class WindowContent(ABC):
-    """The content of one window: the elements numbered from `first` up to, not including, `last`.
+    """One window over a stream: the lives of the stream's elements in it, and the leaf buffers of its patterns.
 
-    Each kind of window says when it moves next (`next_move`), and which elements it holds at a moment (`move_to`).
+    Elements enter and leave in the order of their numbers. Of those that have come, the ones before `entered` have
+    begun their lives, the ones before `left` have ended them. A kind of window says up to which element that is so at a
+    moment (`entered_by`, `left_by`), and at which moment each element enters and leaves (`births`, `deaths`).
+    An element that leaves at the moment at which it enters is never inside.
     """
 
     expires = True  # whether elements ever leave
     counts = False  # whether what it holds is by the number of elements, not by their times
+    closes: tuple[int, int] | None = None  # slide and start of a window that closes at regular times
 
     def __init__(self, window: WindowOperator, feed: Feed) -> None:
         self.window = window
         self.feed = feed
-        self.first = self.last = feed.count
-        self.count = 0
-        self.number = 0  # of its last step
-        self.moved_ms = BEFORE_ALL_TIME  # the time of its last step
-        self.changed = 0  # the last step at which an element came or went
+        self.entered = self.left = feed.count
+        self.entering = self.leaving = _NONE  # the moments of those that enter and leave in the present batch
         self.leaves: dict[LeafPattern, LeafBuffer] = {}
 
     def leaf(self, pattern: LeafPattern) -> LeafBuffer:
@@ -35,33 +40,66 @@ class WindowContent(ABC):
             self.leaves[pattern] = LeafBuffer(pattern, expires=self.expires)
         return self.leaves[pattern]
 
+    @property
+    def held(self) -> int:
+        """How many elements are inside, with those that enter in the present batch and without those that leave."""
+        return self.entered - self.left
+
+    @property
+    def held_before(self) -> int:
+        """How many elements were inside before the present batch."""
+        return self.held - len(self.entering) + len(self.leaving)
+
+    def left_at(self, moment: int) -> int:
+        """The number of the first element that had not left at a moment of the present batch."""
+        return self.left - len(self.leaving) + int(self.leaving.searchsorted(moment, side="right"))
+
     def oldest(self) -> int:
         """The number of the first element whose time this window may still ask for."""
-        return self.first
+        return self.left
 
     @abstractmethod
-    def next_move(self) -> int:
-        """The next moment at which an element that has come makes it move; NEVER where none does."""
+    def entered_by(self, moment: int) -> int:
+        """The number of the first element that has not entered at a moment."""
 
     @abstractmethod
-    def move_to(self, time_ms: int, number: int) -> None:
-        """Take on the content at a moment of its own kind, a close or an instant, at this time."""
+    def left_by(self, moment: int) -> int:
+        """The number of the first element that has not left at a moment."""
+
+    @abstractmethod
+    def births(self, first: int, end: int) -> Ids:
+        """The moments at which elements enter, by their numbers."""
+
+    @abstractmethod
+    def deaths(self, first: int, end: int) -> Ids:
+        """The moments at which elements leave."""
 
     @abstractmethod
     def needed_from(self, time_ms: int) -> int:
         """The earliest time an element may have that its content at a time, or at the move before, depends on.
 
-        Where it counts elements, the clock remembers that, and any time will do.
+        Where it counts elements, the schedule remembers that, and any time will do.
         """
 
-    def _hold(self, first: int, last: int, number: int) -> None:
-        """Move to a range of elements; neither end ever goes back."""
-        self.number = number
-        if first == self.first and last == self.last:
-            return
-        if self.count or last > first:
-            self.changed = number
+    def advance(self, moment: int) -> None:
+        """Find out which lives begin and end up to a moment: that is the present batch."""
+        first, end = self.entered, self.entered_by(moment)
+        self.entering = self.births(first, end) if end > first else _NONE
+        self.entered = end
+        gone, left = self.left, min(self.left_by(moment), end) if self.expires else self.left
+        self.leaving = self.deaths(gone, left) if left > gone else _NONE
+        self.left = left
+
+    def step_leaves(self, number: int, first_moment: int) -> None:
+        """Take the present batch into the leaf buffers."""
+        if len(self.entering) or len(self.leaving):
+            entered_before, left_before = self.entered - len(self.entering), self.left - len(self.leaving)
             for leaf in self.leaves.values():
-                leaf.step(first, last, number)
-        self.first, self.last = first, last
-        self.count = last - first
+                leaf.step(
+                    number, first_moment, self.entered, entered_before, self.entering, self.left, left_before,
+                    self.leaving,
+                )  # fmt: skip
+
+    def moves(self) -> Ids:
+        """The moments of the present batch at which it moves, as far as these are not regular closes."""
+        return self.entering

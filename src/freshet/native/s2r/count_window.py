@@ -1,15 +1,19 @@
-"""`[COUNT n STEP m]` and C-SPARQL's `[RANGE TRIPLES n]` (S2R)."""
+"""`[COUNT n STEP m]`, C-SPARQL's `[RANGE TRIPLES n]` and CQELS-QL's `[TRIPLES n]` (S2R)."""
 
 from __future__ import annotations
 
-from freshet.algebra.windows import CountWindow
-from freshet.native.moments import NEVER, instant_at
+import numpy as np
+
+from freshet.algebra.windows import CountWindow, TriplesWindow
+from freshet.native.one_way_index import Ids
 from freshet.native.s2r.content import WindowContent
 from freshet.native.s2r.feed import Feed
 
 
 class CountWindowContent(WindowContent):
     """Each time that m more elements have come, the last n of those that have come by then.
+
+        element k enters with the element that completes its m, and leaves with the one that completes that of k + n
 
     All elements of one millisecond come before the move, so that it moves once even where they are many times m.
 
@@ -20,18 +24,30 @@ class CountWindowContent(WindowContent):
 
     counts = True
 
-    def __init__(self, window: CountWindow, feed: Feed) -> None:
+    def __init__(self, window: CountWindow | TriplesWindow, feed: Feed) -> None:
         super().__init__(window, feed)
-        self._most, self._step = window.count, window.step
+        self._most = window.count
+        self._step = window.step if isinstance(window, CountWindow) else 1
 
-    def next_move(self) -> int:
-        enough = self.last - self.last % self._step + self._step  # a feed need not begin with a step
-        return instant_at(self.feed.time(enough - 1)) if enough <= self.feed.count else NEVER
+    def entered_by(self, moment: int) -> int:
+        come = self.feed.before((moment + 1) >> 1, self.entered)
+        return max(self.entered, come - come % self._step)  # a feed need not begin with a step
 
-    def move_to(self, time_ms: int, number: int) -> None:
-        come = self.feed.before(time_ms + 1, self.last)
-        last = max(self.last, come - come % self._step)
-        self._hold(max(self.first, last - self._most), last, number)
+    def left_by(self, moment: int) -> int:
+        return max(self.left, self.entered_by(moment) - self._most)
+
+    def births(self, first: int, end: int) -> Ids:
+        return self._completed(np.arange(first, end))
+
+    def deaths(self, first: int, end: int) -> Ids:
+        return self._completed(np.arange(first + self._most, end + self._most))
+
+    def _completed(self, numbers: Ids) -> Ids:
+        """The instants of the elements that complete the steps of others."""
+        return 2 * self.feed.times_of(numbers - numbers % self._step + (self._step - 1)) + 1
+
+    def oldest(self) -> int:
+        return self.left
 
     def needed_from(self, time_ms: int) -> int:
         return time_ms

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME
+from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, FURTHEST_MS
+from freshet.native.one_way_index import Ids
 from freshet.native.s2r.waiting import ELEMENT_BYTES, WaitingElements
 from freshet.native.stream import split_before
 from freshet.rdf.elements import Elements
@@ -96,20 +97,30 @@ class Feed:
             return known + 1
         return known + 1 + int(self._times[at:end].searchsorted(time_ms))
 
-    def between(self, from_ms: int, to_ms: int, first: int, last: int) -> tuple[int, int]:
-        """The first element from a time on, and the first from another on, where at least these are before them."""
-        times, start, end = self._single_times, self._first, self.count
-        if first < end and times[first - start] < from_ms:
-            first += 1  # as a rule that is all
-            if first < end and times[first - start] < from_ms:
-                first = self.before(from_ms, first)
-        if last < first:
-            last = first
-        if last < end and times[last - start] < to_ms:
-            last += 1
-            if last < end and times[last - start] < to_ms:
-                last = self.before(to_ms, last)
-        return first, last
+    def times(self, first: int, end: int) -> Ids:
+        """The times of elements, as a view."""
+        return self._times[first - self._first : end - self._first]
+
+    def times_of(self, numbers: Ids) -> Ids:
+        """The times of elements in any order."""
+        times: Ids = self._times[numbers - self._first]
+        return times
+
+    def first_times(self, times: Ids) -> Ids:
+        """For each time that of the first element from it on, of those that are still known; far away where none is."""
+        known = self._times[: self.count - self._first]
+        places = known.searchsorted(times)
+        if not len(known):
+            return np.full(len(times), FURTHEST_MS)
+        found: Ids = np.where(places < len(known), known[np.minimum(places, len(known) - 1)], FURTHEST_MS)
+        return found
+
+    def last_before(self, time_ms: int) -> int:
+        """The time of the last element before a time."""
+        if self.last_ms < time_ms:
+            return self.last_ms
+        number = int(self._times[: self.count - self._first].searchsorted(time_ms))
+        return int(self._times[number - 1]) if number else BEFORE_ALL_TIME
 
     def time(self, number: int) -> int:
         """The time of an element; after all time where it has not been let through yet."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from freshet.algebra.windows import EventTimeWindow, SlidingWindow
-from freshet.native.moments import AFTER_ALL_TIME, NEVER, close_at
+from freshet.native.one_way_index import Ids
 from freshet.native.s2r.content import WindowContent
 from freshet.native.s2r.feed import Feed
 
 
 class SlidingWindowContent(WindowContent):
     """At each close c = start + k * slide the elements of [c - width, c).
+
+        an element at t enters at the first close after t, and leaves at the first close after t + width
 
     | elements at | width 10, slide 5, close 10 | close 15 |
     | ----------- | --------------------------- | -------- |
@@ -19,36 +21,30 @@ class SlidingWindowContent(WindowContent):
     def __init__(self, window: SlidingWindow | EventTimeWindow, feed: Feed) -> None:
         super().__init__(window, feed)
         assert window.slide_ms is not None, "it closes"
-        self.width_ms, self.slide_ms = window.width_ms, window.slide_ms
-        self.start_ms = window.start_ms if isinstance(window, SlidingWindow) else 0
+        self.width_ms, self._slide_ms = window.width_ms, window.slide_ms
+        self._start_ms = window.start_ms if isinstance(window, SlidingWindow) else 0
+        self.closes = (self._slide_ms, self._start_ms)
 
-    def close_after(self, time_ms: int) -> int:
-        """The first close later than a time."""
-        return time_ms + self.slide_ms - (time_ms - self.start_ms) % self.slide_ms
+    def _last_close(self, moment: int) -> int:
+        """The last close not after a moment."""
+        time_ms = moment >> 1
+        return time_ms - (time_ms - self._start_ms) % self._slide_ms
 
-    def next_move(self) -> int:
-        """The first close that lets in an element which has come. (It closes before that, but only to lose some.)"""
-        number = self.last
-        while (time_ms := self.feed.time(number)) != AFTER_ALL_TIME:
-            close_ms = self.close_after(time_ms)
-            if time_ms >= close_ms - self.width_ms:
-                return close_at(close_ms)
-            # A slide longer than the width leaves gaps; what falls there is never inside.
-            number = self.feed.before(close_ms - self.width_ms, number)
-        return NEVER
+    def entered_by(self, moment: int) -> int:
+        return self.feed.before(self._last_close(moment), self.entered)
 
-    def move_to(self, time_ms: int, number: int) -> None:
-        first, last = self.feed.between(time_ms - self.width_ms, time_ms, self.first, self.last)
-        if first == self.first and last == self.last:
-            self.number = number
-        else:
-            self._hold(first, last, number)
+    def left_by(self, moment: int) -> int:
+        return self.feed.before(self._last_close(moment) - self.width_ms, self.left)
 
-    def enter(self, close_ms: int, number: int) -> None:
-        """Let what will be inside at the next close into the leaves, ahead of the step with this number."""
-        first, last = self.feed.between(close_ms - self.width_ms, close_ms, self.first, self.last)
-        for leaf in self.leaves.values():
-            leaf.enter(first, last, number)
+    def births(self, first: int, end: int) -> Ids:
+        return self._closes_after(self.feed.times(first, end))
+
+    def deaths(self, first: int, end: int) -> Ids:
+        return self._closes_after(self.feed.times(first, end) + self.width_ms)
+
+    def _closes_after(self, times: Ids) -> Ids:
+        moments: Ids = 2 * (times + self._slide_ms - (times - self._start_ms) % self._slide_ms)
+        return moments
 
     def needed_from(self, time_ms: int) -> int:
-        return time_ms - self.width_ms - 2 * self.slide_ms
+        return time_ms - self.width_ms - 2 * self._slide_ms

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from freshet.native.clock_member import without_limits
+from freshet.native.scheduled_query import without_limits
 from freshet.rdf.elements import Elements
 from freshet.rdf.terms import Iri
 from freshet.results.report import Report

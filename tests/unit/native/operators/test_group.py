@@ -1,8 +1,10 @@
-"""GroupOp against its slow twin: after every change, pyoxigraph aggregates all rows that are left from scratch."""
+"""GROUP BY against slow twins, which aggregate all rows that are there from scratch: pyoxigraph after every change, the
+one-shot evaluator at every moment of batches."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from math import fsum, isclose, isinf, isnan
 
 import numpy as np
@@ -15,8 +17,21 @@ from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import XSD, Iri, Literal, Term
 from group_runs import AGGREGATES, MORE, PROPERTY, Groups, Row, Run, integer
 from oxigraph_expressions import PREFIX, from_oxigraph, in_query
-from random_groups import BLANK_NODES, FAMILIES, LONG_DECIMALS, MIXED, STRINGS, histories
+from random_groups import (
+    BLANK_NODES,
+    FAMILIES,
+    LAST,
+    LONG_DECIMALS,
+    MIXED,
+    STRINGS,
+    Life,
+    events,
+    histories,
+    lives,
+)
 
+# What aggregates are without rows.
+NOTHING = [integer(0)] * 7 + [None] * 4 + [Literal("")] * 3 + [integer(0)]
 DOUBLE, FLOAT = Iri(XSD + "double"), Iri(XSD + "float")
 
 
@@ -133,36 +148,60 @@ def finite(term: Term | None) -> bool:
     return isinstance(term, Literal) and abs(float(term.lexical)) < 1e300
 
 
+def replayed(lives: list[Life]) -> Iterator[tuple[int, list[Row]]]:
+    """The rows at each moment, in order of arrival. Of equal rows the oldest goes."""
+    present: list[Row] = []
+    for moment in range(1, LAST + 1):
+        present += [row for _, row in events(lives, 0, moment, moment)]
+        for _, row in events(lives, 1, moment, moment):
+            present.remove(row)
+        yield moment, present
+
+
 @PROPERTY
 @given(
-    histories([*FAMILIES, MIXED | BLANK_NODES | LONG_DECIMALS, BLANK_NODES, LONG_DECIMALS | STRINGS]),
-    st.lists(st.booleans(), min_size=9, max_size=9),
+    lives([*FAMILIES, MIXED | BLANK_NODES | LONG_DECIMALS, BLANK_NODES, LONG_DECIMALS | STRINGS]),
+    st.sets(st.integers(1, LAST - 1), max_size=6),
+    st.sets(st.integers(1, LAST)),
 )
-def test_group_tells_what_changed_and_agrees_with_the_one_shot_evaluator(
-    history: list[tuple[int, list[Row]]], asked: list[bool]
+def test_group_equals_its_naive_twin_at_every_moment_that_is_due(
+    lives: list[Life], cuts: set[int], looks: set[int]
 ) -> None:
-    """Asked at any times, what went and came leads from one answer to the next, and names no row that stays."""
+    """In batches that end anywhere, some moments of which are due: the twin makes groups of all rows that live at one.
+
+    Behind the last moment of a batch that is due, every moment is right; there is nothing left when all have gone.
+    """
     run = Run(list(MORE.values()))
-    told: Groups = {}
-    present: list[Row] = []
-    for ask, (sign, rows) in zip([*asked[: len(history)], True], [*history, (1, [])], strict=True):
-        run.update(rows, sign)
-        if sign > 0:
-            present = present + rows
-        else:
-            for row in rows:
-                present.remove(row)
-        if ask:
-            went, came = run.changed()
-            for key, results in went.items():
-                assert told.pop(key) == results
-                assert came.get(key) != results
-            assert not told.keys() & came.keys()
-            told |= came
-            assert told == run.groups()
-            same_groups(told, one_shot(present), present)
-            assert run.changed() == ({}, {})
-    if present:
-        run.update(present, -1)
-    assert run.changed() == (told, {})
+    first, right = 1, set[int]()
+    for last in [*sorted(cuts), LAST]:
+        due = sorted(moment for moment in looks if first <= moment <= last)
+        run.batch(events(lives, 0, first, last), events(lives, 1, first, last), last, due)
+        right |= {*due, *range(max(due, default=first), last + 1)}
+        first = last + 1
+    now: Groups = {}
+    for moment, present in replayed(lives):
+        now = run.told.get(moment, now)
+        if moment in right:
+            same_groups(now, one_shot(present), present)
     assert run.groups() == {}
+
+
+@PROPERTY
+@given(lives(FAMILIES), st.sets(st.integers(1, LAST - 1), max_size=6))
+def test_without_keys_there_is_one_group_from_the_first_moment_on(lives: list[Life], cuts: set[int]) -> None:
+    run = Run(list(MORE.values()), ())
+    first = 1
+    for last in [*sorted(cuts), LAST]:
+        run.batch(events(lives, 0, first, last), events(lives, 1, first, last), last, list(range(first, last + 1)))
+        first = last + 1
+    assert 1 in run.told
+    now: Groups = {}
+    values = [(birth, death, (None, value)) for birth, death, (_, value) in lives]
+    for (moment, whole), (_, present) in zip(replayed(lives), replayed(values), strict=True):
+        now = run.told.get(moment, now)
+        if present:
+            expected = one_shot(present)
+            expected[None][-1] = integer(len(set(whole)))
+            same_groups(now, expected, present)
+        else:
+            assert now == {None: NOTHING}

@@ -6,74 +6,59 @@ import numpy as np
 import pytest
 
 from freshet.algebra.expressions import Aggregate
-from freshet.native.operators.group import GroupOp
+from freshet.native.change import Batch
+from freshet.native.operators.group import GroupedRows, GroupOp
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import UnsupportedError
-from freshet.rdf.terms import Literal
-from group_runs import AGGREGATES, MORE, Run, V, integer, one_group, rows_of
+from freshet.rdf.terms import Iri, Literal
+from group_runs import AGGREGATES, MORE, Run, V, double, integer, one_group, rows_of
 from oxigraph_expressions import typed
 
 
 def test_without_keys_there_is_always_one_row() -> None:
-    dictionary = Dictionary()
-    op = GroupOp(0, list(MORE.values()), dictionary)
+    run = Run(list(MORE.values()), ())
     zero, empty = integer(0), Literal("")
     nothing = [zero] * 7 + [None] * 4 + [empty] * 3 + [zero]
-    assert [dictionary.decode_many(row) for row in op.rows()[1]] == [nothing]
-    for given_up in range(2):
-        went_keys, went, came_keys, came = op.changed()
-        assert (went_keys.shape, came_keys.shape) == ((given_up, 0), (1, 0))
-        assert [dictionary.decode_many(row) for row in came] == [nothing]
-        ids = np.array([dictionary.encode(integer(7))] * 2, np.int64)
-        arguments = [
-            (ids.reshape(2, 1) if function.distinct else None) if function.operand is None else ids
-            for function in MORE.values()
-        ]
-        op.update(np.empty((2, 0), np.int64), arguments, 1)
-        seven, mean = integer(7), typed("decimal", "7")
-        wanted = [integer(2), integer(2), integer(1), integer(14), seven, mean, mean, *[seven] * 4]
-        wanted += [Literal("7 7"), Literal("7, 7"), Literal("7"), integer(1)]
-        went_keys, went, came_keys, came = op.changed()
-        assert [dictionary.decode_many(row) for row in went] == [nothing]
-        assert [dictionary.decode_many(row) for row in came] == [wanted]
-        op.update(np.empty((2, 0), np.int64), arguments, -1)
+    seven, mean = integer(7), typed("decimal", "7")
+    some = [integer(2), integer(2), integer(1), integer(14), seven, mean, mean, *[seven] * 4]
+    some += [Literal("7 7"), Literal("7, 7"), Literal("7"), integer(1)]
+    run.batch([], [], 4, [])
+    assert run.told == {1: {None: nothing}}
+    for _ in range(2):
+        run.update(rows_of(seven, seven), 1)
+        assert run.groups() == {None: some}
+        run.update(rows_of(seven, seven), -1)
+        assert run.groups() == {None: nothing}
+    begun = Run(list(MORE.values()), ())
+    begun.update(rows_of(seven, seven), 1)
+    assert begun.told == {1: {None: some}}
 
 
-def test_groups_that_were_told_of_keep_their_keys_until_they_are_told_gone() -> None:
-    """Numbers of groups are used again only after `changed` has named what had them."""
+def test_changes_between_moments_that_are_due_are_one() -> None:
+    run = one_group("SUM(?v)")
+    key = Iri("urn:a")
+    came = [(moment, (key, integer(moment))) for moment in (1, 2, 3, 5, 6, 9)]
+    run.batch(came, [(3, (key, integer(1))), (6, (key, integer(2)))], 9, [4, 7])
+    assert run.told == {4: {key: [integer(5)]}, 7: {key: [integer(14)]}, 9: {key: [integer(23)]}}
+
+
+def test_a_row_that_stays_the_same_neither_comes_nor_goes() -> None:
+    run = one_group("MIN(?v)", "COUNT(DISTINCT ?v)")
+    run.update(rows_of(integer(1)), 1)
+    run.batch([(2, (None, integer(1))), (4, (None, integer(1)))], [(3, (None, integer(1)))], 5, [2, 3, 4, 5])
+    assert list(run.told) == [1]
+    run.batch([(6, (None, integer(0)))], [(6, (None, integer(0)))], 6, [6])  # comes and goes at once
+    assert list(run.told) == [1]
+
+
+def test_two_keys() -> None:
     dictionary = Dictionary()
-    op = GroupOp(1, [AGGREGATES["COUNT(*)"]], dictionary)
-    op.changed()
-    gone: list[int] = []
-    for round_ in range(30):
-        keys = np.arange(1000 * round_ + 1, 1000 * round_ + 1001).reshape(-1, 1)
-        op.update(keys, [None], 1)
-        if round_ % 3:  # every third comes and goes between two calls
-            went_keys, went, came_keys, _ = op.changed()
-            assert sorted(went_keys[:, 0].tolist()) == gone
-            assert sorted(came_keys[:, 0].tolist()) == keys[:, 0].tolist()
-            assert set(went[:, 0].tolist()) <= {dictionary.encode(integer(1))}
-            gone = keys[:, 0].tolist()
-        op.update(keys, [None], -1)
-    assert op._groups.capacity < 1 << 13
-
-
-def test_two_keys_and_no_key() -> None:
-    dictionary = Dictionary()
-    count = [Aggregate("COUNT", None)]
-    pairs = GroupOp(2, count, dictionary)
-    pairs.update(np.array([[1, 2], [2, 1], [1, 2]], np.int64), [None], 1)
-    keys, values = pairs.rows()
-    assert dict(zip(map(tuple, keys.tolist()), dictionary.decode_many(values[:, 0]), strict=True)) == {
-        (1, 2): integer(2),
-        (2, 1): integer(1),
-    }
-    everything = GroupOp(0, count, dictionary)
-    for rows in (0, 3):
-        everything.update(np.empty((rows, 0), np.int64), [None], 1)
-        keys, values = everything.rows()
-        assert keys.shape == (1, 0)
-        assert dictionary.decode_many(values[:, 0]) == [integer(rows)]
+    one, two = dictionary.encode(integer(1)), dictionary.encode(integer(2))
+    op = GroupOp(2, [Aggregate("COUNT", None)], dictionary)
+    keys, at = np.array([[1, 2], [2, 1], [1, 2]], np.int64), np.array([5, 5, 5], np.int64)
+    (came, comes), (_, goes) = op.step(Batch(1, 5, 5, at[:1]), GroupedRows(keys, [None], at, at[:0]))
+    assert goes == 0
+    assert sorted(came[:, :comes].T.tolist()) == [[5, 1, 2, two], [5, 2, 1, one]]
 
 
 def test_many_groups_come_and_go() -> None:
@@ -82,20 +67,45 @@ def test_many_groups_come_and_go() -> None:
     aggregates = [AGGREGATES[text] for text in ("COUNT(*)", "SUM(?v)", "MIN(?v)", "COUNT(DISTINCT ?v)")]
     op = GroupOp(1, aggregates, dictionary)
     ids = np.array([dictionary.encode(integer(number)) for number in range(1000)], np.int64)
+    values = ids[np.arange(40_000) % 1000]
+    nothing = np.empty(0, np.int64)
     for round_ in range(20):
         keys = (np.arange(40_000) % 700 + 1000 * round_ + 1).reshape(-1, 1)
-        values = ids[np.arange(40_000) % 1000]
-        arguments = [None, values, values, values]
-        op.update(keys, arguments, 1)
-        found_keys, found = op.rows()
-        assert len(found_keys) == 700
-        assert set(found_keys[:, 0].tolist()) == set(range(1000 * round_ + 1, 1000 * round_ + 701))
-        assert sum(int(term.lexical) for term in dictionary.decode_many(found[:, 0])) == 40_000
-        total = sum(int(term.lexical) for term in dictionary.decode_many(found[:, 1]))
+        at = np.full(40_000, round_)
+        batch = Batch(round_ + 1, round_, round_, at[:1])
+        (came, comes), (_, goes) = op.step(batch, GroupedRows(keys, [None, values, values, values], at, nothing))
+        assert (comes, goes) == (700, 0)
+        assert set(came[1, :comes].tolist()) == set(range(1000 * round_ + 1, 1000 * round_ + 701))
+        counted, summed = (dictionary.decode_many(came[row, :comes]) for row in (2, 3))
+        assert sum(int(term.lexical) for term in counted if isinstance(term, Literal)) == 40_000
+        total = sum(int(term.lexical) for term in summed if isinstance(term, Literal))
         assert total == int((np.arange(40_000) % 1000).sum())
-        op.update(keys, arguments, -1)
-        assert len(op.rows()[0]) == 0
-    assert op._groups.capacity < 1 << 17
+        (_, comes), (went, goes) = op.step(batch, GroupedRows(keys, [None, values, values, values], nothing, at))
+        assert (comes, goes) == (0, 700)
+        assert sorted(went[:, :goes].T.tolist()) == sorted(came[:, :700].T.tolist())
+    assert op._index.capacity < 1 << 17
+
+
+def test_a_group_comes_and_goes_within_a_batch() -> None:
+    run = one_group("COUNT(*)", "MAX(?v)", "SUM(?v)")
+    one, two = Iri("urn:a"), Iri("urn:b")
+    came = [(1, (one, integer(3))), (3, (two, integer(4))), (5, (one, double("1.5")))]
+    run.batch(came, [(2, came[0][1]), (4, came[1][1]), (6, came[2][1])], 6, list(range(1, 7)))
+    assert [run.told[moment] for moment in (2, 4, 6)] == [{}, {}, {}]
+    assert run.told[5] == {one: [integer(1), double("1.5"), double("1.5E0")]}
+
+
+def test_long_sequences_are_put_together_in_parts() -> None:
+    """Each of two thousand moments lists up to two thousand terms."""
+    run = Run([MORE["GROUP_CONCAT(?v)"], MORE["COUNT(*)"]])
+    moments = range(1, 2_001)
+    run.batch([(moment, (None, integer(moment))) for moment in moments], [], 2_000, [500, 1000, 2000])
+    assert run.told[1000] == {None: [Literal(" ".join(map(str, range(1, 1001)))), integer(1000)]}
+    went = [(2_000 + moment, (None, integer(moment))) for moment in moments if moment <= 1_998]
+    run.batch([], went, 4_000, list(range(2_001, 4_001)))
+    for moment in (2_001, 2_900, 3_998):
+        left = " ".join(str(number) for number in moments if number > moment - 2_000)
+        assert run.told[moment][None][0] == Literal(left)
 
 
 def test_what_is_no_aggregate_is_refused() -> None:
@@ -108,11 +118,12 @@ def test_a_row_that_never_entered_cannot_leave() -> None:
     with pytest.raises(ValueError, match="never entered"):
         run.update(rows_of(integer(1)), -1)
     run = one_group("COUNT(*)")
-    run.op.changed()
     run.update(rows_of(integer(1)), 1)
-    run.op.changed()
     with pytest.raises(ValueError, match="never entered"):
         run.update(rows_of(integer(1), integer(1)), -1)
+    run = one_group("COUNT(*)")
+    with pytest.raises(ValueError, match="never entered"):
+        run.batch([(2, (None, integer(1)))], [(1, (None, integer(1)))], 2, [1, 2])
     for text in ("MIN(?v)", "GROUP_CONCAT(?v)", "COUNT(DISTINCT *)"):
         run = Run([MORE[text]])
         run.update(rows_of(integer(1)), 1)

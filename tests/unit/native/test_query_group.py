@@ -1,4 +1,4 @@
-"""Clock, feeds and windows against their naive twin: random windows, streams, disorder and batches."""
+"""Query groups, feeds and windows against their naive twin: random windows, streams, disorder and batches."""
 
 from __future__ import annotations
 
@@ -25,9 +25,11 @@ from freshet.algebra.windows import (
     WindowDeclaration,
     WindowOperator,
 )
+from freshet.native.change import Batch as MomentBatch
 from freshet.native.coordinator import Engine
 from freshet.native.leaf_buffer import LeafPattern
-from freshet.native.moments import BEFORE_ALL_TIME
+from freshet.native.moments import BEFORE_ALL_TIME, time_of
+from freshet.native.r2s.relation_to_stream import Answers
 from freshet.native.stream import StreamState
 from freshet.native.timing import Counted
 from freshet.rdf.dictionary import Dictionary
@@ -44,26 +46,36 @@ EXAMPLES = count(500, "FRESHET_EXAMPLES") // 12
 
 
 class Recorder:
-    """A query that keeps the rows of its leaves by increments, and writes down what it has when a report is due."""
+    """A query that follows the rows of its leaves, and writes down what lives at each evaluation."""
 
-    def __init__(self, plan, clock, windows, leaves) -> None:
-        self.plan, self.clock, self.windows, self.leaves = plan, clock, windows, leaves
+    def __init__(self, plan, windows, leaves) -> None:
+        self.plan, self.windows, self.leaves = plan, windows, leaves
         self.held = [set() for _ in leaves]
-        self.seen = 0
         self.reports = []
         self.compared = []  # each report with the one before it, as R2S compares them
 
-    def take_in(self, number: int) -> None:
-        for leaf, held in zip(self.leaves, self.held, strict=True):
-            held -= {tuple(leaf.values[row].tolist()) for row in leaf.dead(self.seen)}
-            held |= {tuple(leaf.values[row].tolist()) for row in leaf.fresh(self.seen)}
-            assert held == {tuple(leaf.values[row].tolist()) for row in leaf.live_rows()}
-        self.seen = number
+    def evaluate(self, batch: MomentBatch, total) -> Answers:
+        lives = [self._lives(leaf, held, batch) for leaf, held in zip(self.leaves, self.held, strict=True)]
+        for moment, held in zip(batch.due.tolist(), total.tolist(), strict=True):
+            contents = [{row for row, born, died in rows if born <= moment < died} for rows in lives]
+            counts = [_held_at(window, moment) for window in self.windows]
+            assert sum(counts) == held
+            before = self.reports[-1][1] if self.reports and any(self.reports[-1][1]) else None
+            self.reports.append((time_of(moment), contents, counts))
+            self.compared.append((moment, before, self.reports[-1]))
+        return Answers(np.empty(0, np.int64), np.empty((0, 0), np.int64))
 
-    def report(self, time_ms: int) -> None:
-        before = self.reports[-1][1] if self.reports and any(self.reports[-1][1]) else None
-        self.reports.append((time_ms, [set(held) for held in self.held], [window.count for window in self.windows]))
-        self.compared.append((self.clock.moment, before, self.reports[-1]))
+    def _lives(self, leaf, held, batch):
+        """All rows that live in a batch, each with its life; before it lived those that are held."""
+        fresh, dead = leaf.fresh(batch.number).tolist(), leaf.dead(batch.number).tolist()
+        assert all(batch.first <= leaf.born[row] <= batch.last for row in fresh)
+        assert all(batch.first <= leaf.died[row] <= batch.last for row in dead)
+        rows = {*leaf.live_rows().tolist(), *fresh, *dead}
+        lives = [(tuple(leaf.values[row].tolist()), int(leaf.born[row]), int(leaf.died[row])) for row in rows]
+        assert held == {row for row, born, _ in lives if born < batch.first}
+        held.clear()
+        held |= {tuple(leaf.values[row].tolist()) for row in leaf.live_rows()}
+        return lives
 
 
 class RecordingEngine(Engine):
@@ -72,12 +84,18 @@ class RecordingEngine(Engine):
         self._placing._alone = self._recorded
 
     def _recorded(self, asked):
-        clock, plan = self._placing._clock(asked.timing), asked.plan
-        with clock.going_on(asked.timing.begins):
-            windows = [clock.window(window) for window in plan.windows]
-            self.recorder = Recorder(plan, clock, windows, [window.leaf(ANY_TRIPLE) for window in windows])
-            clock.add(asked.name, self.recorder, asked.timing, asked.limit_seconds)
-        return clock, plan
+        group, plan = self._placing._clock(asked.timing), asked.plan
+        with group.registering(asked.timing):
+            windows = [group.window(window) for window in plan.windows]
+            self.recorder = Recorder(plan, windows, [window.leaf(ANY_TRIPLE) for window in windows])
+            group.add(asked.name, self.recorder, asked.timing, asked.limit_seconds)
+        return group, plan
+
+
+def _held_at(window, moment: int) -> int:
+    """How many elements a window has at a moment of the present batch."""
+    entered, left = (int(np.searchsorted(each, moment, side="right")) for each in (window.entering, window.leaving))
+    return window.held_before + entered - left
 
 
 def query_over(windows: list[WindowOperator], period: int | None = None) -> Query:
@@ -262,7 +280,7 @@ def check_restart(seed: int) -> None:
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
-def test_clock_equals_its_naive_twin(block: int) -> None:
+def test_a_group_equals_its_naive_twin(block: int) -> None:
     for seed in range(block * EXAMPLES, (block + 1) * EXAMPLES):
         check(seed)
 

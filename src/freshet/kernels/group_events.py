@@ -1,0 +1,149 @@
+"""Rows that come to groups and go from them, in order of moments, and what that changes in the rows of the groups.
+
+An event is one row that comes or goes. A change point is a group at a moment of a batch that changed it: what counts is
+how the group stands after the last of its events at that moment. So aggregates take events one after the other, and
+put out the state of a group where an event says that it completes a change point.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from freshet.kernels.index import index_add, index_find, index_release
+from freshet.kernels.jit import njit
+
+# Columns of events (int32).
+ROW = 0  # among the rows that came, and behind those the rows that went
+SIGN = 1  # 1 where the row comes, -1 where it goes, 0 where nothing does: a group without keys begins
+GROUP = 2
+POINT = 3  # the number of the change point that the event completes, or -1
+EVENT_WIDTH = 4
+
+# Columns of change points (int64), which are in order of moments.
+POINT_GROUP = 0
+MOMENT = 1
+COUNT = 2  # how many rows the group has
+POINT_WIDTH = 3
+
+
+class GroupArrays(NamedTuple):
+    """One row a group."""
+
+    counts: np.ndarray  # int64: how many rows it has
+    latest: np.ndarray  # int64: the number of its latest event in some batch
+    reported: np.ndarray  # bool: its row has come and has not gone
+    results: np.ndarray  # int64 [group, aggregate]: the ids of that row
+
+
+@njit
+def group_events(index, groups, keys, came_at, went_at, due, opening, first):
+    """Events and change points of rows by the keys of their groups: those that came, then those that went.
+
+    See `order_events`. The index must have room for a key of every row that came.
+    """
+    came = came_at.size
+    entries = np.empty(keys.shape[0], np.int32)
+    entries[:came], _ = index_add(index, keys[:came])
+    entries[came:] = index_find(index, keys[came:])
+    return order_events(index, groups, entries, came_at, went_at, due, opening, first)
+
+
+@njit
+def order_events(index, groups, entries, came_at, went_at, due, opening, first):
+    """Events in order of moments, their change points, and whether every row that goes had come.
+
+    At one moment rows come before others go. Nobody looks at a group but at the moments `due`: what happens before one
+    of them counts as happening at it; behind the last of them moments are as they are. With `opening`, the only group
+    begins at moment `first`, with or without rows.
+    """
+    came, went = came_at.size, went_at.size
+    events = np.empty((came + went + opening, EVENT_WIDTH), np.int32)
+    moments = np.empty(events.shape[0], np.int64)
+    after = np.empty(events.shape[0], np.int64)
+    counts, latest = groups.counts, groups.latest
+    sound = came == entries.size or entries[came:].min() >= 0
+    if not sound:
+        return events[:0], np.empty((0, POINT_WIDTH), np.int64), False
+    at = out = look = found = points = 0
+    if opening:
+        events[0, ROW] = events[0, SIGN] = events[0, GROUP] = events[0, POINT] = 0
+        moments[0], after[0], latest[0] = first, 0, 0
+        found = points = 1
+    while at < came or out < went:
+        if out == went or (at < came and came_at[at] <= went_at[out]):
+            row, sign, moment = at, 1, came_at[at]
+            at += 1
+        else:
+            row, sign, moment = came + out, -1, went_at[out]
+            out += 1
+        while look < due.size and due[look] < moment:
+            look += 1
+        if look < due.size:
+            moment = due[look]
+        group = entries[row]
+        counts[group] += sign
+        sound &= counts[group] >= 0
+        before = latest[group]  # perhaps of another batch, or of another group that had this number
+        if 0 <= before < found and events[before, GROUP] == group and moments[before] == moment:
+            events[before, POINT] = -1
+            points -= 1
+        latest[group] = found
+        events[found, ROW], events[found, SIGN], events[found, GROUP], events[found, POINT] = row, sign, group, 0
+        moments[found], after[found] = moment, counts[group]
+        points += 1
+        found += 1
+    index_release(index, entries[came:])
+    return events, _number_points(events, moments, after, points), sound
+
+
+@njit
+def _number_points(events, moments, after, count):
+    points = np.empty((count, POINT_WIDTH), np.int64)
+    found = 0
+    for event in range(events.shape[0]):
+        if events[event, POINT] >= 0:
+            events[event, POINT] = found
+            points[found, POINT_GROUP] = events[event, GROUP]
+            points[found, MOMENT] = moments[event]
+            points[found, COUNT] = after[event]
+            found += 1
+    return points
+
+
+@njit
+def report_changes(groups, keys, points, results, keyless):
+    """The rows of groups that come and that go, and how many of each.
+
+    `results` has a row for each aggregate and a column for each change point. Rows are put out as columns, too: the
+    moment, then the keys, then the aggregates. A group whose row stays the same is passed over.
+    """
+    width, aggregates = keys.shape[1], results.shape[0]
+    came = np.empty((1 + width + aggregates, points.shape[0]), np.int64)
+    went = np.empty((1 + width + aggregates, points.shape[0]), np.int64)
+    reported, before = groups.reported, groups.results
+    comes = goes = 0
+    for point in range(points.shape[0]):
+        group = points[point, POINT_GROUP]
+        now = keyless or points[point, COUNT] > 0
+        differs = reported[group] != now
+        if now and not differs:
+            for column in range(aggregates):
+                differs |= results[column, point] != before[group, column]
+        if not differs:
+            continue
+        if reported[group]:
+            went[0, goes] = points[point, MOMENT]
+            for column in range(width):
+                went[1 + column, goes] = keys[group, column]
+            for column in range(aggregates):
+                went[1 + width + column, goes] = before[group, column]
+            goes += 1
+        if now:
+            came[0, comes] = points[point, MOMENT]
+            for column in range(width):
+                came[1 + column, comes] = keys[group, column]
+            for column in range(aggregates):
+                came[1 + width + column, comes] = before[group, column] = results[column, point]
+            comes += 1
+        reported[group] = now
+    return came, comes, went, goes

@@ -1,0 +1,385 @@
+"""Queries that wait for the same streams go through event time together, a batch of moments at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from freshet.algebra.windows import EventTimeWindow, WindowOperator
+from freshet.native.change import Batch
+from freshet.native.failures import warn_gone
+from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
+from freshet.native.moments import (
+    AFTER_ALL_TIME,
+    BEFORE_ALL_TIME,
+    FIRST_MOMENT,
+    close_at,
+    last_close_allowed,
+    time_of,
+)
+from freshet.native.one_way_index import Ids
+from freshet.native.s2r.content import WindowContent
+from freshet.native.s2r.contents import MOVING_TOGETHER, content_of
+from freshet.native.s2r.feed import FROM_THE_FIRST, Begin, Feed
+from freshet.native.schedule import EvaluationSchedule
+from freshet.native.scheduled_query import Answer, GroupedQuery, ScheduledQuery
+from freshet.native.stored import StoredGraphs, matches
+from freshet.native.stored_leaf import MOST_ROWS, StoredLeaf
+from freshet.native.stream import in_order
+from freshet.native.timing import Counted, Timing, counts_in_steps, source_of
+from freshet.rdf.elements import Elements
+from freshet.rdf.triples import DEFAULT_GRAPH
+
+COPIED_ROWS = 1 << 16  # so many rows of a stored pattern are copied for the queries that read it
+
+_WindowKey = tuple[WindowOperator, tuple[str, ...]]
+_NO_MOMENTS = np.empty(0, np.int64)
+
+
+class QueryGroup:
+    """The windows, stored leaves and queries that depend on one set of streams.
+
+    All moments that the watermarks of these streams allow are one batch: windows say when their elements enter and
+    leave, leaf buffers give rows lives, and each query is asked once for the answers of all its evaluations. Equal
+    patterns in equal windows share one leaf buffer.
+
+    A query sees what comes after it was registered. Queries that were registered with no element in between share
+    windows; each such generation has feeds of its own. With `one_by_one` each evaluation is a batch of its own.
+    """
+
+    def __init__(
+        self,
+        streams: Iterable[str],
+        stored: StoredGraphs,
+        on_failure: Callable[[str, Exception], None],
+        *,
+        one_by_one: bool = False,
+    ) -> None:
+        self.streams = set(streams)
+        self.moment = close_at(BEFORE_ALL_TIME)  # of the evaluation that was reported last
+        self.passed_ms = BEFORE_ALL_TIME  # nothing is left to do up to the close at this time
+        self.on_visited: Callable[[], None] | None = None  # after each batch, when all is where others find it
+        self._stored = stored
+        self._on_failure = on_failure
+        self._one_by_one = one_by_one
+        self._queries: dict[str, ScheduledQuery] = {}
+        self._schedules: dict[EvaluationSchedule, list[ScheduledQuery]] = {}
+        self._feeds: dict[str, list[Feed]] = {}
+        self._all_feeds: list[Feed] = []
+        self._all_windows: list[WindowContent] = []
+        self._windows: dict[_WindowKey, WindowContent] = {}  # of the newest generation
+        self._newest: dict[str, Feed] = {}  # likewise
+        self._begins: dict[WindowOperator, Begin] = {}  # of a query that is registered again after a restart
+        self._sources: tuple[str, ...] = ()  # the streams of the query that is being registered
+        self._stored_leaves: dict[tuple[int, LeafPattern], LeafBuffer] = {}
+        self._large_leaves: dict[tuple[int, LeafPattern], StoredLeaf] = {}
+        self._number = 0  # of the last batch
+        self._next_moment = FIRST_MOMENT  # the first of the next batch
+        self._loaded = False  # whether a stored graph has changed that no leaf reads
+        self._wake_ms = AFTER_ALL_TIME  # below this watermark there is nothing to do
+
+    # ---- queries
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._queries)
+
+    @property
+    def reads_absorbed(self) -> bool:
+        return any(query.absorbed for query in self._queries.values())
+
+    def query(self, name: str) -> GroupedQuery:
+        return self._queries[name].query
+
+    def counts_every_element(self, name: str) -> bool:
+        """Whether elements that match none of a query's patterns make a difference to its reports all the same."""
+        query = self._queries[name]
+        return (
+            query.only_changed
+            or bool(query.schedule.arriving)
+            or any(isinstance(window.window, EventTimeWindow) for window in query.schedule.windows)
+        )
+
+    @contextmanager
+    def registering(self, timing: Timing) -> Iterator[None]:
+        """A query is registered. One whose windows go on counting elements from where they were shares no windows."""
+        self._sources = timing.streams
+        if timing.begins:
+            self._newest, self._windows, self._begins = {}, {}, dict(timing.begins)
+        try:
+            yield
+        finally:
+            self._sources = ()
+            if timing.begins:
+                self._newest, self._windows, self._begins = {}, {}, {}
+
+    def window(self, window: WindowOperator) -> WindowContent:
+        """The content of a window for the query that is being registered."""
+        together = isinstance(window, MOVING_TOGETHER)
+        key = (window, self._sources if together else ())
+        if key not in self._windows:
+            feed = self._feed(source_of(window), self._begins.get(window))
+            instants = [self._feed(source, None) for source in self._sources] if together else [feed]
+            content = self._windows[key] = content_of(window, feed, instants)
+            feed.readers.append(content)
+            self._all_windows.append(content)
+        return self._windows[key]
+
+    def _feed(self, stream: str, begin: Begin | None) -> Feed:
+        """The newest feed of a stream, or one of its own for a window that goes on counting."""
+        feed = self._newest.get(stream) if begin is None else None
+        if feed is None:
+            feed = Feed(stream, begin or FROM_THE_FIRST)
+            self._feeds.setdefault(stream, []).append(feed)
+            self._all_feeds.append(feed)
+            if begin is None:
+                self._newest[stream] = feed
+        return feed
+
+    def stored_leaf(self, pattern: LeafPattern, graph: int = DEFAULT_GRAPH) -> LeafBuffer:
+        """The leaf buffer of a pattern in a stored graph. It is filled at the next step."""
+        leaf = self._stored_leaves.get((graph, pattern))
+        if leaf is None:
+            leaf = self._stored_leaves[graph, pattern] = LeafBuffer(pattern, expires=False)
+            if not pattern.chosen:  # else nothing is chosen yet
+                leaf.receive(matches(self._stored, graph, pattern.constants))
+        return leaf
+
+    def large_leaf(self, pattern: LeafPattern, graph: int = DEFAULT_GRAPH) -> StoredLeaf | None:
+        """A leaf of a stored graph without a copy of its rows; None where there are too few to make a difference."""
+        leaf = self._large_leaves.get((graph, pattern))
+        if leaf is None and (graph, pattern) not in self._stored_leaves and StoredLeaf.suits(pattern):
+            base = self._stored.base(graph)
+            if COPIED_ROWS < base.count(*pattern.constants) <= MOST_ROWS:
+                leaf = self._large_leaves[graph, pattern] = StoredLeaf(pattern, base)
+                leaf.receive(self._stored.added_matching(pattern.constants, graph))
+        return leaf
+
+    def stored_matches(self, leaf: LeafBuffer | StoredLeaf, place: int, term: int) -> Elements | None:
+        """What the stored graph of a leaf has with a term at a place; None where it is the leaf of a window."""
+        for (graph, pattern), stored in self._stored_leaves.items():
+            if stored is leaf:
+                subject, predicate, object_ = (
+                    term if at == place else constant for at, constant in enumerate(pattern.constants)
+                )
+                return matches(self._stored, graph, (subject, predicate, object_))
+        return None
+
+    def add(self, name: str, query: GroupedQuery, timing: Timing, limit_seconds: float | None = None) -> None:
+        """Evaluate a query from now on. Its windows and leaves have been asked for just before."""
+        windows = tuple(self.window(window) for window in timing.windows)
+        for schedule in self._schedules:
+            if schedule.period_ms == timing.period_ms and schedule.windows == windows:
+                break
+        else:
+            schedule = EvaluationSchedule(windows, timing.period_ms)
+            self._schedules[schedule] = []
+            if schedule.arriving:
+                for window in windows:
+                    window.feed.instants = True
+        self._queries[name] = ScheduledQuery(name, query, timing, schedule, limit_seconds)
+        self._schedules[schedule].append(self._queries[name])
+        self._wake_ms = min(self._wake_ms, schedule.wakes_at(self.passed_ms))
+
+    def remove(self, name: str) -> None:
+        """Forget a query, and the windows and leaves that nobody else reads."""
+        query = self._queries.pop(name)
+        query.removed = True
+        others = self._schedules[query.schedule]
+        others.remove(query)
+        if not others:
+            self._schedules = {schedule: others for schedule, others in self._schedules.items() if others}
+        self.free()
+
+    def free(self) -> None:
+        """Keep the leaves that the remaining queries name, and the windows that their schedules have."""
+        leaves = {id(leaf) for query in self._queries.values() for leaf in query.query.leaves}
+        windows = {window for schedule in self._schedules for window in schedule.windows}
+        for window in windows:
+            window.leaves = {pattern: leaf for pattern, leaf in window.leaves.items() if id(leaf) in leaves}
+        self._windows = {key: window for key, window in self._windows.items() if window in windows}
+        self._all_windows = [window for window in self._all_windows if window in windows]
+        self._stored_leaves = {key: leaf for key, leaf in self._stored_leaves.items() if id(leaf) in leaves}
+        self._large_leaves = {key: leaf for key, leaf in self._large_leaves.items() if id(leaf) in leaves}
+        for stream, feeds in list(self._feeds.items()):
+            for feed in feeds:
+                feed.readers = [window for window in feed.readers if window in windows]
+            self._feeds[stream] = [feed for feed in feeds if feed.readers]
+        self._all_feeds = [feed for feed in self._all_feeds if feed.readers]
+        self._newest = {stream: feed for stream, feed in self._newest.items() if feed.readers}
+
+    # ---- data
+
+    def load(self, elements: Elements, graph: int) -> None:
+        """Triples that have been added to a stored graph, as if they had always been there."""
+        self._loaded = True  # also where no leaf of it is read, but all of its graphs
+        for (name, _), leaf in self._leaves_of_graphs():
+            if name == graph:
+                leaf.receive(elements)
+
+    def absorb(self, elements: Elements) -> None:
+        """Elements that a stream leaves in the stored default graph, in the order they came."""
+        if (self._stored_leaves or self._large_leaves) and len(elements.times):
+            self.load(in_order([elements]), DEFAULT_GRAPH)
+
+    def push(self, stream: str, elements: Elements, watermark_ms: int = BEFORE_ALL_TIME) -> None:
+        """Elements of a stream in the order they came, none behind its watermark, which has come so far with them."""
+        feeds = self._feeds.get(stream)
+        if not feeds or not len(elements.times):
+            return
+        if self._newest:  # who is registered from now on does not see these
+            self._newest, self._windows = {}, {}
+        for feed in feeds:
+            feed.waiting.push(elements)
+            if feed.instants and feed.waiting.from_ms < self._wake_ms:
+                self._wake_ms = feed.waiting.from_ms + 1
+
+    def element_bytes(self, stream: str) -> int:
+        """What an element of a stream takes at most."""
+        return sum(feed.element_bytes for feed in self._feeds.get(stream, ()))
+
+    @property
+    def stored_leaves(self) -> list[LeafBuffer | StoredLeaf]:
+        """The leaves of stored graphs, which are no part of any window."""
+        return [leaf for _, leaf in self._leaves_of_graphs()]
+
+    def _leaves_of_graphs(self) -> list[tuple[tuple[int, LeafPattern], LeafBuffer | StoredLeaf]]:
+        return [*self._stored_leaves.items(), *self._large_leaves.items()]
+
+    # ---- time
+
+    def advance(self, watermark_ms: int) -> None:
+        """Evaluate at every moment that the watermark allows, and report."""
+        if watermark_ms >= self._wake_ms:
+            self._go_to(watermark_ms)
+        if watermark_ms > self.passed_ms:
+            self.passed_ms = watermark_ms
+
+    def finish(self, watermarks: dict[str, int]) -> None:
+        """The streams have ended, having come so far: evaluate what is left."""
+        for schedule in self._schedules:
+            schedule.end_at(min(watermarks[window.feed.stream] for window in schedule.windows))
+        self._go_to(AFTER_ALL_TIME)
+        self.passed_ms = AFTER_ALL_TIME
+
+    def needed_from(self, name: str) -> int:
+        """The earliest time of an element that matters to what the query reports next, or has reported last."""
+        query = self._queries[name]
+        if any(isinstance(window.window, EventTimeWindow) for window in query.schedule.windows):
+            return BEFORE_ALL_TIME  # a derived stream's times say nothing about those of its base
+        known_ms = query.schedule.held_since(self.passed_ms)
+        if query.only_non_empty or not query.schedule.rests:  # its answers are compared with those before
+            known_ms = min(known_ms, query.known_before_ms)
+        begins = (begin.time_ms for begin in self._needed_begins(query))
+        return min([*(window.needed_from(known_ms) for window in query.schedule.windows), *begins])
+
+    def counted(self, name: str) -> Counted:
+        """How many elements the windows of a query had counted where `needed_from` begins, as far as that matters."""
+        query = self._queries[name]
+        begins = zip(query.counting, self._needed_begins(query), strict=True)
+        at = query.schedule.windows.index
+        return [(at(window), *begin, window.feed.stream) for window, begin in begins if counts_in_steps(window.window)]
+
+    def _needed_begins(self, query: ScheduledQuery) -> tuple[Begin, ...]:
+        """For each window that counts elements from where on it needs them."""
+        begins = query.begins_before
+        if begins is None:  # it was not evaluated twice yet: all that it has is needed, and what waits
+            begins = tuple(
+                Begin(self.passed_ms, 0) if window.feed.begin is FROM_THE_FIRST else window.feed.begin
+                for window in query.counting
+            )
+        return begins
+
+    def _go_to(self, watermark_ms: int) -> None:
+        for feed in self._all_feeds:
+            if feed.waiting.from_ms < watermark_ms:
+                feed.release(watermark_ms)
+        last = last_close_allowed(watermark_ms)
+        if self._one_by_one:
+            for moment in self._foreseen(last).tolist():
+                self._run(moment)
+        self._run(last)
+        wake_ms = AFTER_ALL_TIME
+        for schedule in self._schedules:
+            if schedule.has_closes and (close_ms := schedule.wakes_at(watermark_ms)) < wake_ms:
+                wake_ms = close_ms
+        for feed in self._all_feeds:
+            if feed.instants and feed.waiting.from_ms < wake_ms:
+                wake_ms = feed.waiting.from_ms + 1
+        self._wake_ms = wake_ms
+
+    def _foreseen(self, last: int) -> Ids:
+        """The moments up to one at which any query is evaluated."""
+        places = [(window.entered, window.left) for window in self._all_windows]
+        for window in self._all_windows:
+            window.advance(last)
+        moments = [schedule.foresee(last) for schedule in self._schedules]
+        for window, (window.entered, window.left) in zip(self._all_windows, places, strict=True):
+            window.entering = window.leaving = _NO_MOMENTS
+        return np.unique(np.concatenate([_NO_MOMENTS, *moments]))
+
+    def _run(self, last: int) -> None:
+        """Take the moments up to one as a batch."""
+        if last < self._next_moment:
+            return
+        first, self._next_moment = self._next_moment, last + 1
+        self._number = number = self._number + 1
+        for window in self._all_windows:
+            window.advance(last)
+            window.step_leaves(number, first)
+        loaded, self._loaded = self._loaded, False
+        for _, leaf in self._leaves_of_graphs():
+            if leaf.waits_until(last):
+                leaf.step_stored(number, first, last)
+                loaded = True
+        answers: list[tuple[int, ScheduledQuery, Answer]] = []
+        reporting = 0
+        for schedule, queries in tuple(self._schedules.items()):  # whoever gets a report may add others
+            due = schedule.due(last)
+            changed = any(len(window.entering) or len(window.leaving) for window in schedule.windows)
+            if not (changed or loaded or len(due.moments)):
+                continue
+            for query in tuple(queries):
+                found = self._evaluate(query, number, first, last, due)
+                reporting += bool(found)
+                answers += found
+        if reporting > 1:
+            answers.sort(key=_moment)
+        for moment, query, answer in answers:
+            self._report(moment, query, answer)
+        if self.on_visited is not None:
+            self.on_visited()
+
+    def _evaluate(self, query, number, first, last, due):
+        try:
+            return [(moment, query, answer) for moment, answer in query.evaluate(number, first, last, due)]
+        except BrokenPipeError:  # nobody reads anything any more
+            raise
+        except Exception as error:  # whatever goes wrong in one query must not stop the others
+            self._failed(query, error)
+            return []
+
+    def _report(self, moment: int, query: ScheduledQuery, answer: Answer) -> None:
+        if query.removed:
+            return
+        self.moment = moment
+        try:
+            with query.within_limit():
+                query.query.report(time_of(moment), answer)
+        except BrokenPipeError:
+            raise
+        except Exception as error:
+            self._failed(query, error)
+
+    def _failed(self, query: ScheduledQuery, error: Exception) -> None:
+        if query.removed:
+            warn_gone(query.name, error)
+        else:
+            self.remove(query.name)
+            self._on_failure(query.name, error)
+
+
+def _moment(answer: tuple[int, ScheduledQuery, Answer]) -> int:
+    return answer[0]

@@ -1,0 +1,165 @@
+"""What reports say (R2S): all of the answer at each evaluation, what is new in it, or what is gone from it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, cast
+
+import numpy as np
+
+from freshet.algebra.nodes import StreamOperator
+from freshet.native.change import NOTHING, OPEN, Batch, Change, Operator, merge_changes
+from freshet.native.one_way_index import Ids, Mask
+from freshet.native.operators.ordered import OrderedOp
+from freshet.native.plan import Plan, PlanOrdered
+from freshet.native.r2s.bags import as_rows, bag_difference
+from freshet.native.r2s.grounded import is_grounded
+from freshet.native.row_buffer import RowBag
+
+_NO_MOMENTS = np.empty(0, np.int64)
+
+
+class Answers(NamedTuple):
+    """What the evaluations of a batch report: rows, and for each the place of its evaluation among them, in order."""
+
+    places: Ids
+    rows: Ids
+
+
+def relation_to_stream(root: Operator, plan: Plan, *, exact: bool) -> IncrementalR2S | SequenceR2S:
+    """The R2S operator of a query. With `exact` no row comes that is equal to one that goes at the same evaluation."""
+    if isinstance(plan.root, PlanOrdered):
+        return SequenceR2S(cast(OrderedOp, root), plan)
+    return IncrementalR2S(root, plan, exact=exact)
+
+
+class IncrementalR2S:
+    """R2S by what comes and goes between two evaluations (equations 4 to 6).
+
+        ISTREAM = what came and is not equal to what went       DSTREAM = the other way round
+
+    Where all windows are empty the answer is empty, whatever the stored graph has: there, as for RSTREAM, all rows that
+    hold are kept.
+    """
+
+    def __init__(self, root: Operator, plan: Plan, *, exact: bool) -> None:
+        self._root = root
+        self._variables = plan.variables
+        self._output = plan.output
+        self._is_exact = exact
+        self._is_grounded = is_grounded(plan.root)
+        needs_all = plan.output is StreamOperator.RSTREAM or not self._is_grounded
+        self._all = RowBag(plan.variables) if needs_all else None
+        self._rest = NOTHING  # what has changed since the last evaluation
+        self._last = _NO_MOMENTS  # the last evaluation
+        self._was_empty = True  # then, by the rule of empty windows, or since there was none
+        self._nothing = Answers(_NO_MOMENTS, np.empty((0, len(plan.variables)), np.int64))
+
+    def step(self, batch: Batch, held: Ids) -> Answers:
+        """Take a batch in. `held` is how many elements the windows have at each evaluation."""
+        change = self._root.changes(batch)
+        due = batch.due
+        if not self._rest.is_empty:
+            change, self._rest = merge_changes([self._rest, change]), NOTHING
+        if not change.is_empty and (not len(due) or _last_moment(change) > due[-1]):
+            change, self._rest = _cut(change, due[-1] if len(due) else -OPEN)
+        if self._all is not None:
+            self._all.step(batch, change)
+        if not len(due):
+            return self._nothing
+        if self._output is StreamOperator.RSTREAM:
+            return self._all_at(due, np.flatnonzero(held > 0))
+        came, went = (change.came, change.came_at), (change.went, change.went_at)
+        if self._output is StreamOperator.DSTREAM:
+            came, went = went, came
+        if self._is_grounded:
+            return self._difference(batch, came, went)
+        return self._with_empty_windows(batch, held > 0, came, went)
+
+    def _difference(self, batch: Batch, came, went) -> Answers:
+        if not len(came[1]):
+            return self._nothing
+        places = batch.due.searchsorted(came[1])
+        rows = as_rows(came[0], self._variables)
+        if self._is_exact or not len(went[1]):
+            return Answers(places, rows)
+        placed = np.column_stack((places, rows))
+        others = np.column_stack((batch.due.searchsorted(went[1]), as_rows(went[0], self._variables)))
+        left = bag_difference(placed, others)
+        return Answers(left[:, 0], left[:, 1:])
+
+    def _with_empty_windows(self, batch: Batch, holds: Mask, came, went) -> Answers:
+        """The same, where the answer begins anew when windows are no longer empty, and ends when they are."""
+        before = np.concatenate(([not self._was_empty], holds[:-1]))
+        self._was_empty = not holds[-1]
+        due, last = batch.due, self._last
+        self._last = due[-1:]
+        found = self._difference(batch, came, went)
+        kept = (holds & before)[found.places]
+        found = Answers(found.places[kept], found.rows[kept])
+        if self._output is StreamOperator.ISTREAM:
+            turning = np.flatnonzero(holds & ~before)
+            whole = self._all_at(due, turning)
+        else:
+            turning = np.flatnonzero(~holds & before)
+            whole = self._all_at(np.concatenate((last, due)) if len(last) else due, turning - (0 if len(last) else 1))
+            whole = Answers(whole.places + (0 if len(last) else 1), whole.rows)
+        if not len(whole.places):
+            return found
+        places, rows = np.concatenate((found.places, whole.places)), np.concatenate((found.rows, whole.rows))
+        order = np.argsort(places, kind="stable")
+        return Answers(places[order], rows[order])
+
+    def _all_at(self, due: Ids, places: Ids) -> Answers:
+        """The whole answer at some evaluations."""
+        assert self._all is not None
+        if not len(places):
+            return self._nothing
+        at, found = self._all.alive_at(due[places])
+        return Answers(places[at], self._all.values[found])
+
+
+class SequenceR2S:
+    """R2S where the answer is a sequence, which is asked for as a whole: the one before is kept to tell what is new."""
+
+    def __init__(self, root: OrderedOp, plan: Plan) -> None:
+        self._root = root
+        self._variables = plan.variables
+        self._output = plan.output
+        self._before = np.empty((0, len(plan.variables)), np.int64)
+
+    def step(self, batch: Batch, held: Ids) -> Answers:
+        """Take a batch in. `held` is how many elements the windows have at each evaluation."""
+        table, places = self._root.slices(batch)
+        rows = as_rows(table, self._variables)
+        if len(held) and not held.all():
+            kept = (held > 0)[places]
+            places, rows = places[kept], rows[kept]
+        if self._output is StreamOperator.RSTREAM or not len(batch.due):
+            return Answers(places, rows)
+        now = np.column_stack((places, rows))
+        before = np.column_stack((np.zeros(len(self._before), np.int64), self._before))
+        before = np.concatenate((before, np.column_stack((places + 1, rows))))
+        last = len(batch.due) - 1
+        self._before = rows[places == last]
+        before = before[before[:, 0] <= last]
+        found = bag_difference(now, before) if self._output is StreamOperator.ISTREAM else bag_difference(before, now)
+        return Answers(found[:, 0], found[:, 1:])
+
+
+def _last_moment(change: Change) -> int:
+    return max(change.came_at[-1] if len(change.came_at) else -OPEN, change.went_at[-1] if len(change.went_at) else -OPEN)
+
+
+def _cut(change: Change, last: int) -> tuple[Change, Change]:
+    """What of a change is up to a moment, and what is after it."""
+    came, went = int(change.came_at.searchsorted(last, side="right")), int(change.went_at.searchsorted(last, side="right"))
+    parts = [
+        Change(
+            change.came.take(np.arange(len(change.came_at))[came_part]),
+            change.came_at[came_part],
+            change.went.take(np.arange(len(change.went_at))[went_part]),
+            change.went_at[went_part],
+        )
+        for came_part, went_part in ((slice(came), slice(went)), (slice(came, None), slice(went, None)))
+    ]
+    return parts[0], parts[1]

@@ -1,0 +1,109 @@
+"""When a query is evaluated: at the moments at which its windows move, or at regular times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from freshet.kernels.schedule import CHANGED, ENDED, LAST, LATEST, NEVER, RESTS, due_moments
+from freshet.native.direct_call import DirectCall
+from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, FIRST_MOMENT
+from freshet.native.one_way_index import Ids, Mask
+from freshet.native.s2r.content import WindowContent
+
+_NONE = np.empty(0, np.int64)
+
+
+class Due(NamedTuple):
+    """The moments of a batch at which a query is evaluated, how many elements its windows hold at each, and whether any
+    entered or left since the one before.
+    """
+
+    moments: Ids
+    held: Ids
+    changed: Mask
+
+    def where(self, mask: Mask) -> Due:
+        return Due(*(column[mask] for column in self))
+
+
+NOT_DUE = Due(_NONE, _NONE, np.empty(0, np.bool_))
+
+
+class EvaluationSchedule:
+    """The moments of some windows, or, with a period, the closes that are multiples of it.
+
+    Windows that close are evaluated at every close as long as one of the windows holds anything: what they hold
+    together is then an answer, also where nothing has changed; and once more when they are empty. Other windows are
+    evaluated when an element makes them move.
+    """
+
+    def __init__(self, windows: Sequence[WindowContent], period_ms: int | None) -> None:
+        self.windows = tuple(windows)
+        self.period_ms = period_ms
+        self._slides = np.array([window.closes or (0, 0) for window in windows], np.int64)
+        self.has_closes = period_ms is not None or bool(self._slides[:, 0].any())
+        self.arriving = tuple(window for window in windows if window.closes is None)
+        self._held = np.zeros(len(windows), np.int64)
+        self._state = np.zeros(5, np.int64)
+        self._state[[LAST, RESTS, ENDED, LATEST, CHANGED]] = FIRST_MOMENT, 1, NEVER, BEFORE_ALL_TIME, 0
+        self._due = DirectCall(due_moments)
+        self._ends = np.zeros(2, np.int64), np.zeros(2, np.int64)
+
+    @property
+    def rests(self) -> bool:
+        """Whether everything was empty at the last evaluation, so that nothing before it counts."""
+        return bool(self._state[RESTS])
+
+    def end_at(self, watermark_ms: int) -> None:
+        """The streams have ended, having come so far."""
+        self._state[ENDED] = watermark_ms
+
+    def due(self, last: int) -> Due:
+        """The evaluations of the present batch, up to its last moment."""
+        moments, held, changed = self._next(last, self._held, self._state)
+        return Due(moments, held, changed) if len(moments) else NOT_DUE
+
+    def foresee(self, last: int) -> Ids:
+        """The moments of the evaluations of the present batch, which is not begun."""
+        moments: Ids = self._next(last, self._held.copy(), self._state.copy())[0]
+        return moments
+
+    def _next(self, last: int, held: Ids, state: Ids) -> tuple[Ids, Ids, Mask]:
+        windows = self.windows
+        if len(windows) == 1:
+            entering, leaving = windows[0].entering, windows[0].leaving
+            entering_ends, leaving_ends = self._ends
+            entering_ends[1], leaving_ends[1] = len(entering), len(leaving)
+        else:
+            entering, entering_ends = _joined([window.entering for window in windows])
+            leaving, leaving_ends = _joined([window.leaving for window in windows])
+        if self.period_ms is not None and not self._slides[:, 0].any():
+            state[LATEST] = max(window.feed.last_ms for window in windows)
+        moments, totals, changed = self._due.run(
+            self._slides, entering, entering_ends, leaving, leaving_ends, held, state, self.period_ms or 0, last
+        )
+        return moments, totals, changed
+
+    def wakes_at(self, passed_ms: int) -> int:
+        """The first watermark after one that has been passed at which anything can close."""
+        closes = [_after(passed_ms, *window.closes) for window in self.windows if window.closes is not None]
+        if self.period_ms is not None:
+            closes.append(_after(passed_ms, self.period_ms, 0))
+        return min(closes, default=AFTER_ALL_TIME)
+
+    def held_since(self, time_ms: int) -> int:
+        """The earliest time at which a window took on what it holds at a time. One that closes moves soon enough."""
+        if self.period_ms is None:
+            return time_ms  # windows that move at instants have moved at the last one
+        return min([time_ms, *(window.feed.last_ms for window in self.arriving if window.held)])
+
+
+def _after(time_ms: int, slide_ms: int, start_ms: int) -> int:
+    return time_ms + slide_ms - (time_ms - start_ms) % slide_ms
+
+
+def _joined(parts: Sequence[Ids]) -> tuple[Ids, Ids]:
+    return np.concatenate(parts), np.cumsum([0, *map(len, parts)])

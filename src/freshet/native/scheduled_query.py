@@ -1,0 +1,139 @@
+"""A query in its group: when it is evaluated, and how long it may take for that."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Protocol
+
+import numpy as np
+
+from freshet.native.change import Batch
+from freshet.native.leaf_buffer import LeafBuffer
+from freshet.native.moments import AFTER_ALL_TIME, time_of
+from freshet.native.one_way_index import Ids
+from freshet.native.plan import Plan
+from freshet.native.r2s.relation_to_stream import Answers
+from freshet.native.s2r.feed import Begin
+from freshet.native.schedule import Due, EvaluationSchedule
+from freshet.native.stored_leaf import StoredLeaf
+from freshet.native.timing import ReportCondition, Timing
+
+Answer = Ids  # the rows that one evaluation reports
+
+
+class GroupedQuery(Protocol):
+    """A query as its group needs it."""
+
+    @property
+    def plan(self) -> Plan: ...
+
+    @property
+    def leaves(self) -> Iterable[LeafBuffer | StoredLeaf]:
+        """The leaf buffers that it reads."""
+
+    def evaluate(self, batch: Batch, held: Ids) -> Answers:
+        """Take a batch in, and give what its evaluations report. `held` is how many elements windows have at each."""
+
+    def report(self, time_ms: int, rows: Ids) -> None:
+        """Report what an evaluation gave."""
+
+
+_UNLIMITED = ContextVar("unlimited", default=False)
+
+
+@contextmanager
+def without_limits() -> Iterator[None]:
+    """What is done within was done before, and may take longer this time than queries are allowed to."""
+    token = _UNLIMITED.set(True)
+    try:
+        yield
+    finally:
+        _UNLIMITED.reset(token)
+
+
+def are_limits_off() -> bool:
+    """Whether this is within `without_limits`."""
+    return _UNLIMITED.get()
+
+
+class ScheduledQuery:
+    """A query in a group, and what the group remembers of it."""
+
+    def __init__(
+        self,
+        name: str,
+        query: GroupedQuery,
+        timing: Timing,
+        schedule: EvaluationSchedule,
+        limit_seconds: float | None,
+    ) -> None:
+        self.name = name
+        self.query = query
+        self.schedule = schedule
+        self.limit_seconds = limit_seconds
+        self.only_changed = ReportCondition.CHANGE in timing.conditions
+        self.only_non_empty = ReportCondition.NON_EMPTY in timing.conditions
+        self.absorbed = timing.absorbed
+        # As of when the windows held what they held at the last two evaluations.
+        self.known_ms = self.known_before_ms = AFTER_ALL_TIME
+        # The windows that count elements, and for each where what it held then begins.
+        self.counting = tuple(window for window in schedule.windows if window.counts)
+        self.begins: tuple[Begin, ...] | None = None
+        self.begins_before: tuple[Begin, ...] | None = None
+        self._stale = False  # whether its windows have changed since the last evaluation
+        self.removed = False
+
+    def evaluate(self, number: int, first: int, last: int, due: Due) -> list[tuple[int, Answer]]:
+        """Take a batch in; gives the moments that report something, and what."""
+        if self.removed:
+            return []
+        due = self._counting_ones(due) if self.only_changed or self.only_non_empty else due
+        with self.within_limit(len(due.moments)):
+            answers = self.query.evaluate(Batch(number, first, last, due.moments), due.held)
+        if len(due.moments):
+            self._remember(due.moments)
+        if not len(answers.places):
+            return []
+        if len(due.moments) == 1:
+            return [(due.moments.item(0), answers.rows)]
+        starts = np.flatnonzero(np.concatenate(([True], answers.places[1:] != answers.places[:-1])))
+        ends = [*starts[1:].tolist(), len(answers.places)]
+        moments = due.moments[answers.places[starts]].tolist()
+        rows = map(answers.rows.__getitem__, map(slice, starts.tolist(), ends))
+        return list(zip(moments, rows, strict=True))
+
+    @contextmanager
+    def within_limit(self, evaluations: int = 1) -> Iterator[None]:
+        """Raise a TimeoutError where so many evaluations, or reports, take longer than the query is allowed to."""
+        began = time.perf_counter()
+        yield
+        if self.limit_seconds is None or self.removed or _UNLIMITED.get():
+            return
+        took = (time.perf_counter() - began) / max(1, evaluations)
+        if took > self.limit_seconds:
+            raise TimeoutError(f"a step took {took:.3g} s, its limit is {self.limit_seconds:g} s")
+
+    def _counting_ones(self, due: Due) -> Due:
+        """The evaluations that count by the query's report conditions."""
+        if self.only_non_empty:
+            places = np.flatnonzero(due.held > 0)
+            changed = np.concatenate((due.changed, [False]))
+            changed[0] |= self._stale
+            self._stale = bool(changed[places[-1] + 1 :].any()) if len(places) else bool(changed.any())
+            starts = np.concatenate(([0], places[:-1] + 1)) if len(places) else places
+            since = np.array([changed[start : end + 1].any() for start, end in zip(starts, places, strict=True)], bool)
+            due = Due(due.moments[places], due.held[places], since)
+        return due.where(due.changed) if self.only_changed else due
+
+    def _remember(self, due: Ids) -> None:
+        """What must be known after a restart of the last two evaluations."""
+        for moment in due[-2:].tolist():
+            known_ms = self.schedule.held_since(time_of(moment))
+            self.known_before_ms = self.known_ms if self.known_ms < known_ms else known_ms
+            self.known_ms = known_ms
+            if self.counting:
+                self.begins_before = self.begins
+                self.begins = tuple(window.feed.begin_of(window.left_at(moment)) for window in self.counting)
