@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import TypeVar
 
 import numpy as np
@@ -56,20 +57,45 @@ def strings(data: NDArray[np.uint8], offsets: NDArray[np.int32], valid: NDArray[
     return _strings(pa.string(), data, offsets, valid)
 
 
-def numbers(values: NDArray[AnyNumber]) -> pa.Array:
-    """An array of numbers, without a copy. Unlike `pyarrow.array` it does not import pandas, for which workers of Spark
-    would wait when they start."""
+def whole_numbers(array: pa.Array) -> NDArray[np.int64]:
+    """The values of an array of 64-bit integers without nulls. `to_numpy` would import pandas."""
+    values: NDArray[np.int64] = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array)]
+    return values
+
+
+def texts(written: list[str]) -> pa.Array:
+    """An array of large strings. `pyarrow.array`, and `pyarrow.scalar`, would import pandas."""
+    encoded = [text.encode() for text in written]
+    offsets = np.array([0, *accumulate(map(len, encoded))])
+    return large_strings(np.frombuffer(b"".join(encoded), np.uint8), offsets, np.full(len(written), True))
+
+
+def numbers(values: NDArray[AnyNumber], valid: NDArray[np.bool_] | None = None) -> pa.Array:
+    """An array of numbers, without a copy; null where they are not valid. Unlike `pyarrow.array` it does not import
+    pandas, for which workers of Spark would wait when they start."""
     values = np.ascontiguousarray(values)
-    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), values.size, [None, pa.py_buffer(values)])
+    buffers = [_validity(valid), pa.py_buffer(values)]
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), values.size, buffers)
 
 
-def booleans(values: NDArray[np.bool_]) -> pa.Array:
+def booleans(values: NDArray[np.bool_], valid: NDArray[np.bool_] | None = None) -> pa.Array:
     """An array of truth values, likewise."""
-    return pa.Array.from_buffers(pa.bool_(), values.size, [None, pa.py_buffer(np.packbits(values, bitorder="little"))])
+    bits = pa.py_buffer(np.packbits(values, bitorder="little"))
+    return pa.Array.from_buffers(pa.bool_(), values.size, [_validity(valid), bits])
+
+
+def decimals(values: NDArray[np.int64], scale: int, valid: NDArray[np.bool_] | None = None) -> pa.Array:
+    """An array of decimals of 38 digits: the values in units of 10**-scale."""
+    words = np.empty((values.size, 2), np.int64)
+    words[:, 0], words[:, 1] = values, values >> 63
+    return pa.Array.from_buffers(pa.decimal128(38, scale), values.size, [_validity(valid), pa.py_buffer(words)])
 
 
 def _strings(
     kind: pa.DataType, data: NDArray[np.uint8], offsets: NDArray[AnyNumber], valid: NDArray[np.bool_]
 ) -> pa.Array:
-    validity = None if valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
-    return pa.Array.from_buffers(kind, valid.size, [validity, pa.py_buffer(offsets), pa.py_buffer(data)])
+    return pa.Array.from_buffers(kind, valid.size, [_validity(valid), pa.py_buffer(offsets), pa.py_buffer(data)])
+
+
+def _validity(valid: NDArray[np.bool_] | None) -> pa.Buffer | None:
+    return None if valid is None or valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))

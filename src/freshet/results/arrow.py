@@ -12,12 +12,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from freshet.rdf.dictionary import Dictionary
+from freshet.results.keys import split_keys, term_types
 from freshet.results.report import Answer, BooleanAnswer, Report, Solutions
 
 TERM = pa.struct([(name, pa.large_string()) for name in ("type", "value", "datatype", "language")])
-
-# What follows the last quotation mark is the suffix: it can hold none.
-_LITERAL = r'(?s)^"(?P<value>.*)"(?:@(?P<language>[^"]*)|\^\^<(?P<datatype>[^"]*)>)?$'
 
 
 def record_batch(answer: Answer | Report, dictionary: Dictionary) -> pa.RecordBatch:
@@ -48,20 +46,12 @@ def _batch(names: tuple[str, ...], rows: NDArray[np.int64], dictionary: Dictiona
 
 def term_structs(keys: pa.Array) -> pa.Array:
     """Structs of terms by their keys in the dictionary."""
-    literals = pc.extract_regex(keys, _LITERAL)
-    is_iri = pc.starts_with(keys, "<")
-    is_literal = pc.starts_with(keys, '"')
-    name = pc.if_else(is_iri, pc.utf8_slice_codeunits(keys, 1, -1), pc.utf8_slice_codeunits(keys, 2))
-    kind = pc.if_else(is_iri, "uri", pc.if_else(is_literal, "literal", "bnode"))
-    fields = [
-        kind.cast(pa.large_string()),
-        pc.if_else(is_literal, pc.struct_field(literals, "value"), name),
-        _empty_to_null(pc.struct_field(literals, "datatype")),
-        _empty_to_null(pc.struct_field(literals, "language")),
-    ]
+    kinds, values, suffixes = split_keys(keys)
+    fields = [term_types(kinds), values, _after(suffixes, "^^<", -1), _after(suffixes, "@", None)]
     return pa.StructArray.from_arrays(fields, fields=list(TERM), mask=keys.is_null())
 
 
-def _empty_to_null(column: pa.Array) -> pa.Array:
-    """A part that did not match is empty; that is none."""
-    return pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
+def _after(suffixes: pa.Array, start: str, stop: int | None) -> pa.Array:
+    """What follows `start` in the suffixes that begin so; null for others."""
+    texts = pc.utf8_slice_codeunits(suffixes, len(start), stop)
+    return pc.if_else(pc.starts_with(suffixes, start), texts, pa.scalar(None, texts.type))

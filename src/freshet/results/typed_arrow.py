@@ -1,9 +1,12 @@
 """Answers as Arrow with typed columns: a column whose terms all have one datatype has the type of its values.
 
-Every distinct term of a column is read once, by kernels and Arrow's functions; rows take the values by number.
+Inline values are read from the bits of their ids. Every other distinct term of a column is read once, by kernels and
+Arrow's functions; rows take the values by number.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -12,10 +15,14 @@ from numpy.typing import NDArray
 
 from freshet.kernels import values as kinds
 from freshet.kernels.values import Values
-from freshet.rdf.arrow import booleans, numbers
+from freshet.rdf.arrow import booleans, numbers, whole_numbers
 from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.terms import XSD
 from freshet.rdf.values import values_of_keys
+from freshet.results.answers import AnswerBatch, joined
 from freshet.results.arrow import report_metadata, term_structs
+from freshet.results.inline_columns import inline_column
+from freshet.results.keys import common_tail
 from freshet.results.report import Answer, BooleanAnswer, Report
 from freshet.results.terms import dictionary_of, shown_rows
 
@@ -27,6 +34,9 @@ _END_OF_WIDEST = 10.0 ** (_WIDEST - _EXACT_DIGITS)
 _SECONDS_A_DAY = 86_400
 _DAYS_END = 1 << 31
 _EMPTY = pa.field("", pa.null())
+_MILLISECONDS = pa.timestamp("ms")
+_DOUBLE = XSD + "double"
+_FEW = 16  # rows
 
 
 def typed_batch(answer: Answer | Report) -> pa.RecordBatch:
@@ -38,45 +48,93 @@ def typed_batch(answer: Answer | Report) -> pa.RecordBatch:
         structs = pa.StructArray.from_buffers(pa.struct([]), len(shown.rows), [None])
         batch = pa.RecordBatch.from_struct_array(structs)
     else:
-        columns = [_column(ids, dictionary_of(answer)) for ids in shown.rows.T]
-        fields = [field.with_name(name) for name, (field, _) in zip(shown.variables, columns, strict=True)]
-        batch = pa.record_batch([values for _, values in columns], schema=pa.schema(fields))
+        fields, columns = typed_columns(shown.variables, shown.rows, dictionary_of(answer))
+        batch = pa.record_batch(columns, schema=pa.schema(fields))
     return batch.replace_schema_metadata(report_metadata(answer)) if isinstance(answer, Report) else batch
+
+
+def answer_batch(batch: AnswerBatch) -> pa.RecordBatch:
+    """All reports of a batch; see `AnswerBatch.to_arrow`."""
+    variables, rows, offsets = batch.shown
+    times = numbers(np.repeat(batch.times, np.diff(offsets))).view(_MILLISECONDS)
+    fields, columns = typed_columns(variables, rows[offsets[0] : offsets[-1]], batch.dictionary)
+    about = {"query": batch.query, "stream": batch.output.name.lower()}
+    schema = pa.schema([pa.field(_time_name(variables), _MILLISECONDS), *fields], metadata=about)
+    return pa.RecordBatch.from_arrays([times, *columns], schema=schema)
+
+
+def answer_table(batches: Sequence[AnswerBatch], columns: tuple[str, ...]) -> pa.Table:
+    """Batches of one query as one table; where there are none, an empty one with these columns besides the times."""
+    if batches:
+        return pa.Table.from_batches([answer_batch(joined(batches))])
+    fields = [pa.field(_time_name(columns), _MILLISECONDS), *(_EMPTY.with_name(name) for name in columns)]
+    return pa.Table.from_arrays([pa.nulls(0, field.type) for field in fields], schema=pa.schema(fields))
+
+
+def _time_name(columns: tuple[str, ...]) -> str:
+    """A name for the times of reports that no other column has."""
+    name = "time"
+    while name in columns:
+        name = f"report_{name}"
+    return name
+
+
+def typed_columns(
+    variables: tuple[str, ...], rows: Ids, dictionary: Dictionary
+) -> tuple[list[pa.Field], list[pa.Array]]:
+    """A field and its values for each variable."""
+    found = [_column(np.ascontiguousarray(ids), dictionary) for ids in rows.T]
+    fields = [field.with_name(name) for name, (field, _) in zip(variables, found, strict=True)]
+    return fields, [values for _, values in found]
 
 
 def _column(ids: Ids, dictionary: Dictionary) -> tuple[pa.Field, pa.Array]:
     """A column's field, which has no name yet, and its values."""
-    distinct, places = np.unique(ids, return_inverse=True)
-    bound = distinct[distinct != 0]
-    if not bound.size:
+    if not ids.any():
         return _EMPTY, pa.nulls(ids.size)
-    field, values = _typed(dictionary.keys(bound))
-    rows = places.reshape(-1) - (distinct.size - bound.size) * (distinct[places.reshape(-1)] > 0)
-    return field, values.take(_with_nulls(rows, ids != 0))
-
-
-def _with_nulls(places: Ids, bound: NDArray[np.bool_]) -> pa.Array:
-    return pc.if_else(booleans(bound), numbers(places), pa.scalar(None, pa.int64()))
+    if ids.max() <= 0:
+        column = inline_column(ids)
+        if column is not None:
+            return column
+    if ids.size <= _FEW and ids.all():  # sooner read twice than looked for
+        return _typed(dictionary.keys(ids))
+    encoded = numbers(ids, ids != 0).dictionary_encode()
+    field, values = _typed(dictionary.keys(whole_numbers(encoded.dictionary)))
+    return field, values.take(encoded.indices)
 
 
 def _typed(keys: pa.Array) -> tuple[pa.Field, pa.Array]:
     """The values of terms, of one type for all, by their keys in the dictionary."""
+    tail = common_tail(keys)
+    if tail is None:
+        return _mixed(keys)
+    about = {"type": "uri" if tail == ">" else "literal"}
+    values = pc.utf8_slice_codeunits(keys, 1, -len(tail))
+    if tail.startswith('"@'):
+        about["language"] = tail[2:]
+    elif tail.startswith('"^^<'):
+        about["datatype"] = tail[4:-1]
+        typed = _doubles(values) if about["datatype"] == _DOUBLE else None
+        typed = _values(values_of_keys(keys), values) if typed is None else typed
+        values = values if typed is None else typed
+    return pa.field("", values.type, metadata=about), values
+
+
+def _mixed(keys: pa.Array) -> tuple[pa.Field, pa.Array]:
+    """Terms as N-Triples writes them."""
     terms = term_structs(keys)
-    same = {name: _only(pc.struct_field(terms, name)) for name in ("type", "datatype", "language")}
-    if None in same.values() or same["type"] == "bnode":
-        kind = {"type": same["type"]} if same["type"] else {}
-        return pa.field("", pa.large_string(), metadata=kind), term_texts(terms)
-    about = {name: text for name, text in same.items() if text}
-    texts = pc.struct_field(terms, "value")
-    typed = _values(values_of_keys(keys), texts) if same["datatype"] else None
-    found = texts if typed is None else typed
-    return pa.field("", found.type, metadata=about), found
+    types = pc.unique(pc.struct_field(terms, "type"))
+    about = {"type": types[0].as_py()} if len(types) == 1 else {}
+    return pa.field("", pa.large_string(), metadata=about), term_texts(terms)
 
 
-def _only(texts: pa.Array) -> str | None:
-    """The text that all of them are, empty where all are null; None where they differ."""
-    distinct = pc.unique(texts)
-    return (distinct[0].as_py() or "") if len(distinct) == 1 else None
+def _doubles(texts: pa.Array) -> pa.Array | None:
+    """Doubles read at once; None where one is ill-typed or, as it may be to Arrow only, not a number."""
+    try:
+        reals = texts.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return None
+    return None if pc.any(pc.is_nan(reals)).as_py() else reals
 
 
 def _values(found: Values, texts: pa.Array) -> pa.Array | None:
@@ -121,8 +179,8 @@ def _whole(found: Values, digits: int) -> pa.Array | None:
 def _decimals(found: Values, texts: pa.Array) -> pa.Array | None:
     if (np.abs(found.reals) >= _END_OF_WIDEST).any():
         return None
-    fractions = pc.utf8_length(pc.replace_substring_regex(texts, r"^[^.]*\.?", ""))
-    scale = min(pc.max(fractions).as_py(), _EXACT_DIGITS)
+    points, lengths = pc.find_substring(texts, ".").to_numpy(), pc.binary_length(texts).to_numpy()
+    scale = min(int(np.where(points < 0, 0, lengths - points - 1).max()), _EXACT_DIGITS)
     return _exact(found).cast(pa.decimal128(_WIDEST, scale))
 
 
