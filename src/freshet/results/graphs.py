@@ -10,7 +10,7 @@ import pyoxigraph
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import RDF, XSD
 from freshet.results.report import GraphAnswer
-from freshet.results.rows import Frame, literal_parts, write_rows
+from freshet.results.rows import Frame, each_cell, literal_parts, write_rows
 
 _FRAME = Frame("", " .\n", "", ("", "", ""), separator=" ")
 _NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
@@ -22,7 +22,7 @@ _PREFIXES = {"rdf": RDF, "rdfs": "http://www.w3.org/2000/01/rdf-schema#", "xsd":
 def write_ntriples(graph: GraphAnswer, dictionary: Dictionary) -> bytes:
     """A line a triple, in the order they have."""
     rows = np.column_stack([graph.subjects, graph.predicates, graph.objects])
-    return write_rows(rows, dictionary, term_text, _FRAME)
+    return write_rows(rows, dictionary, each_cell(term_text), _FRAME)
 
 
 def write_turtle(graph: GraphAnswer, dictionary: Dictionary) -> bytes:

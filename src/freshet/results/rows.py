@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from freshet.kernels.pieces import join_pieces
-from freshet.rdf.arrow import read_only
+from freshet.rdf.arrow import key_ranges, read_only, texts
 from freshet.rdf.dictionary import Dictionary
 
+Ids = NDArray[np.int64]
+Groups = tuple[Ids, Ids]  # rows, and where each group begins in them: at 0 the first; and where the last one ends
 CellWriter = Callable[[str], str]  # takes the dictionary's key of a term: no term is made only to be written
+CellsWriter = Callable[[pa.Array], pa.Array]  # takes keys, and gives large_strings, empty where a key is null
 
-_NOTHING, _ROW_BREAK, _FIRST_LEAD = 0, 1, 2
+_NOTHING = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,43 +34,74 @@ class Frame:
     row_end: str
     row_separator: str
     leads: tuple[str, ...]
-    cell_end: str = ""
     separator: str = ""
     keeps_unbound: bool = False
 
 
-def write_rows(rows: NDArray[np.int64], dictionary: Dictionary, write: CellWriter, frame: Frame) -> bytes:
+def write_rows(rows: Ids, dictionary: Dictionary, write: CellsWriter, frame: Frame) -> bytes:
     """The text of rows of ids, empty where there are none."""
-    count, width = rows.shape
-    if count == 0:
+    if len(rows) == 0:
         return b""
-    distinct, places = np.unique(rows, return_inverse=True)
-    cells = [_cell(key, write, frame.cell_end) for key in dictionary.keys(distinct).to_pylist()]
-    leads = [text for lead in frame.leads for text in (lead, frame.separator + lead)]
-    first_cell = _FIRST_LEAD + len(leads)
-
-    bound = np.full(rows.shape, True) if frame.keeps_unbound else rows != 0
-    follows = np.logical_or.accumulate(bound, axis=1)  # a bound cell comes before, or this is one
-    numbers = np.full((count, 1 + 2 * width), _NOTHING, np.int64)
-    numbers[1:, 0] = _ROW_BREAK
-    numbers[:, 1::2] = np.where(bound, _FIRST_LEAD + 2 * np.arange(width), _NOTHING)
-    numbers[:, 3::2] += bound[:, 1:] & follows[:, :-1]
-    numbers[:, 2::2] = np.where(bound, first_cell + places.reshape(rows.shape), _NOTHING)
-
+    breaks = np.ones(len(rows), np.int64)
+    breaks[0] = _NOTHING
     row_break = frame.row_end + frame.row_separator + frame.row_start
-    pieces = [text.encode() for text in ("", row_break, *leads, *cells)]
-    offsets = np.zeros(len(pieces) + 1, np.int64)
-    np.cumsum([len(piece) for piece in pieces], out=offsets[1:])
-    heap = np.frombuffer(b"".join(pieces), np.uint8)
-    body = join_pieces(read_only(heap), offsets, numbers.ravel())
-    return b"%b%b%b" % (frame.row_start.encode(), body.tobytes(), frame.row_end.encode())
+    body = _join_rows(rows, dictionary, write, frame, [row_break.encode()], breaks)
+    return b"%b%b%b" % (frame.row_start.encode(), body, frame.row_end.encode())
+
+
+def write_groups(
+    groups: Groups, dictionary: Dictionary, write: CellsWriter, frame: Frame, heads: Sequence[bytes], tail: bytes
+) -> bytes:
+    """The texts of groups of rows one after another: a head of its own, the rows, and the tail. No group is empty."""
+    rows, offsets = groups
+    start, end = frame.row_start.encode(), frame.row_end.encode()
+    breaks = np.ones(len(rows), np.int64)
+    breaks[offsets[:-1]] = np.arange(2, 2 + len(heads))
+    next_group = end + tail
+    leads = [end + frame.row_separator.encode() + start, heads[0] + start]
+    leads += [next_group + head + start for head in heads[1:]]
+    return _join_rows(rows, dictionary, write, frame, leads, breaks) + next_group
+
+
+def each_cell(write: CellWriter, end: str = "") -> CellsWriter:
+    """A writer that takes one key at a time; every cell that is bound has an end."""
+
+    def cells(keys: pa.Array) -> pa.Array:
+        return texts(["" if key is None else write(key) + end for key in keys.to_pylist()])
+
+    return cells
+
+
+def _join_rows(
+    rows: Ids, dictionary: Dictionary, write: CellsWriter, frame: Frame, row_leads: list[bytes], breaks: Ids
+) -> bytes:
+    """The cells of rows and what stands between them; before each row comes the lead with its number, from 1 on."""
+    count, width = rows.shape
+    distinct, places = np.unique(rows, return_inverse=True)
+    cells, _, ends = key_ranges(write(dictionary.keys(distinct)))
+    first_lead = 1 + len(row_leads)
+    leads = [b"", *row_leads]
+    leads += [text.encode() for lead in frame.leads for text in (lead, frame.separator + lead)]
+
+    numbers = np.empty((count, 1 + 2 * width), np.int64)
+    numbers[:, 0] = breaks
+    numbers[:, 1::2] = np.arange(first_lead, len(leads), 2)
+    numbers[:, 2::2] = len(leads) + places.reshape(rows.shape)
+    if frame.keeps_unbound or rows.all():
+        numbers[:, 3::2] += 1
+    else:
+        bound = rows != 0
+        numbers[:, 3::2] += np.logical_or.accumulate(bound, axis=1)[:, :-1]  # a bound cell comes before
+        numbers[:, 1::2][~bound] = numbers[:, 2::2][~bound] = _NOTHING
+
+    heap = b"".join([*leads, cells.data])
+    offsets = np.concatenate((np.array([0, *accumulate(map(len, leads))]), ends))
+    offsets[len(leads) + 1 :] += offsets[len(leads)]
+    joined: bytes = join_pieces(read_only(np.frombuffer(heap, np.uint8)), offsets, numbers.ravel()).tobytes()
+    return joined
 
 
 def literal_parts(key: str) -> tuple[str, str]:
     """The lexical form in the key of a literal, and what follows: `@language`, `^^<datatype>` or nothing."""
     end = key.rindex('"')
     return key[1:end], key[end + 1 :]
-
-
-def _cell(key: str | None, write: CellWriter, end: str) -> str:
-    return "" if key is None else write(key) + end

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
 from freshet.results.report import BooleanAnswer, Solutions
-from freshet.results.rows import Frame, literal_parts, write_rows
+from freshet.results.rows import Frame, each_cell, literal_parts, write_rows
 from freshet.results.table import Table, TermKeys, check_variables, decode_text
 
 _NEEDS_QUOTES = re.compile(r'[",\r\n]')
@@ -25,7 +25,7 @@ def write_csv(answer: Solutions | BooleanAnswer, dictionary: Dictionary) -> byte
     if isinstance(answer, BooleanAnswer):
         return b"true\r\n" if answer.value else b"false\r\n"
     frame = Frame("", "\r\n", "", ("",) * len(answer.variables), separator=",", keeps_unbound=True)
-    return f"{','.join(answer.variables)}\r\n".encode() + write_rows(answer.rows, dictionary, _field, frame)
+    return f"{','.join(answer.variables)}\r\n".encode() + write_rows(answer.rows, dictionary, each_cell(_field), frame)
 
 
 def _field(key: str) -> str:

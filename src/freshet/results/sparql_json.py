@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
+from freshet.results.json_cells import json_cells
 from freshet.results.report import BooleanAnswer, Solutions
-from freshet.results.rows import Frame, literal_parts, write_rows
+from freshet.results.rows import Frame, write_rows
 from freshet.results.table import Table, TermKeys, check_variables
 
 _MAYBE_TEXT = (str, NoneType)
@@ -28,26 +29,13 @@ def write_json(answer: Solutions | BooleanAnswer, dictionary: Dictionary) -> byt
 
 def write_bindings(variables: tuple[str, ...], rows: NDArray[np.int64], dictionary: Dictionary) -> bytes:
     """The JSON array of the solutions; an unbound variable is left out of its object."""
-    leads = tuple(f"{_string(name)}:" for name in variables)
-    frame = Frame("{", "}", ",", leads, separator=",")
-    return b"[%b]" % write_rows(rows, dictionary, _term_object, frame)
+    return b"[%b]" % write_rows(rows, dictionary, json_cells, bindings_frame(variables))
 
 
-def _term_object(key: str) -> str:
-    if key.startswith("<"):
-        return f'{{"type":"uri","value":{_string(key[1:-1])}}}'
-    if key.startswith("_"):
-        return f'{{"type":"bnode","value":{_string(key[2:])}}}'
-    lexical, suffix = literal_parts(key)
-    if not suffix:
-        return f'{{"type":"literal","value":{_string(lexical)}}}'
-    if suffix.startswith("@"):
-        return f'{{"type":"literal","value":{_string(lexical)},"xml:lang":{_string(suffix[1:])}}}'
-    return f'{{"type":"literal","value":{_string(lexical)},"datatype":{_string(suffix[3:-1])}}}'
-
-
-def _string(text: str) -> str:
-    return orjson.dumps(text).decode()
+def bindings_frame(variables: tuple[str, ...]) -> Frame:
+    """What stands around the terms of solutions."""
+    leads = tuple(f"{orjson.dumps(name).decode()}:" for name in variables)
+    return Frame("{", "}", ",", leads, separator=",")
 
 
 def read_json(data: bytes, keys: TermKeys, file: str | None) -> Table | bool:

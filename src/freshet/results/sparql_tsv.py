@@ -9,7 +9,7 @@ from freshet.rdf.errors import InputError
 from freshet.rdf.ids import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from freshet.results.graphs import term_text
 from freshet.results.report import BooleanAnswer, Solutions
-from freshet.results.rows import Frame, literal_parts, write_rows
+from freshet.results.rows import Frame, each_cell, literal_parts, write_rows
 from freshet.results.table import Table, TermKeys, check_variables, decode_text
 
 # how Turtle abbreviates numbers
@@ -35,7 +35,7 @@ def write_tsv(answer: Solutions | BooleanAnswer, dictionary: Dictionary) -> byte
         return b"true\n" if answer.value else b"false\n"
     frame = Frame("", "\n", "", ("",) * len(answer.variables), separator="\t", keeps_unbound=True)
     header = "\t".join(f"?{name}" for name in answer.variables)
-    return f"{header}\n".encode() + write_rows(answer.rows, dictionary, _field, frame)
+    return f"{header}\n".encode() + write_rows(answer.rows, dictionary, each_cell(_field), frame)
 
 
 def _field(key: str) -> str:

@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from freshet.rdf.dictionary import Dictionary
 from freshet.results.report import BooleanAnswer, Solutions
-from freshet.results.rows import Frame, literal_parts, write_rows
+from freshet.results.rows import Frame, each_cell, literal_parts, write_rows
 
 _START = b'<?xml version="1.0" encoding="UTF-8"?>\n<sparql xmlns="http://www.w3.org/2005/sparql-results#">'
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -18,12 +18,12 @@ def write_xml(answer: Solutions | BooleanAnswer, dictionary: Dictionary) -> byte
     if isinstance(answer, BooleanAnswer):
         return b"%b<head/><boolean>%b</boolean></sparql>\n" % (_START, b"true" if answer.value else b"false")
     leads = tuple(f"<binding name={quoteattr(name)}>" for name in answer.variables)
-    frame = Frame("<result>", "</result>", "", leads, cell_end="</binding>")
+    frame = Frame("<result>", "</result>", "", leads)
     head = "".join(f"<variable name={quoteattr(name)}/>" for name in answer.variables)
     return b"%b<head>%b</head><results>%b</results></sparql>\n" % (
         _START,
         head.encode(),
-        write_rows(answer.rows, dictionary, _term_element, frame),
+        write_rows(answer.rows, dictionary, each_cell(_term_element, "</binding>"), frame),
     )
 
 

@@ -7,12 +7,16 @@ from typing import TypeVar
 
 import orjson
 
+from freshet.algebra.nodes import StreamOperator
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
-from freshet.results.graphs import write_ntriples, write_turtle
-from freshet.results.report import Answer, BooleanAnswer, GraphAnswer, Report, Solutions
+from freshet.results.answers import AnswerBatch
+from freshet.results.graphs import term_text, write_ntriples, write_turtle
+from freshet.results.json_cells import json_cells
+from freshet.results.report import Answer, BooleanAnswer, Freshness, GraphAnswer, Report, Solutions
+from freshet.results.rows import Frame, each_cell, write_groups
 from freshet.results.sparql_csv import write_csv
-from freshet.results.sparql_json import write_bindings, write_json
+from freshet.results.sparql_json import bindings_frame, write_bindings, write_json
 from freshet.results.sparql_tsv import write_tsv
 from freshet.results.sparql_xml import write_xml
 
@@ -25,6 +29,7 @@ WRITERS: dict[str, Callable[[Solutions | BooleanAnswer, Dictionary], bytes]] = {
     "xml": write_xml,
 }
 GRAPH_WRITERS: dict[str, Callable[[GraphAnswer, Dictionary], bytes]] = {"nt": write_ntriples, "ttl": write_turtle}
+_TRIPLES = Frame("", " .\\n", "", ("", "", ""), separator=" ")  # N-Triples within a string of JSON
 
 
 def write_answer(answer: Answer, dictionary: Dictionary, format: str | None = None) -> bytes:
@@ -43,19 +48,42 @@ def report_json(report: Report, dictionary: Dictionary) -> bytes:
 
     A graph is `"triples"`, in N-Triples. Where the query has SERVICE, `"service"` says how fresh the answer is.
     """
+    start, middle, tail = _around(report.query, report.stream, report.freshness, is_graph=report.graph is not None)
     if report.graph is None:
-        key, content = b"bindings", write_bindings(report.variables, report.rows, dictionary)
+        content = write_bindings(report.variables, report.rows, dictionary)[1:-1]
     else:
-        key, content = b"triples", orjson.dumps(write_ntriples(report.graph, dictionary).decode())
-    fresh = b"" if report.freshness is None else b',"service":%b' % orjson.dumps(report.freshness)
-    return b'{"query":%b,"time":%d,"stream":%b,"%b":%b%b}\n' % (
-        orjson.dumps(report.query),
-        report.time_ms,
-        orjson.dumps(report.stream),
-        key,
-        content,
-        fresh,
-    )
+        content = orjson.dumps(write_ntriples(report.graph, dictionary).decode())[1:-1]
+    return b"%b%d%b%b%b" % (start, report.time_ms, middle, content, tail)
+
+
+def batch_json(batch: AnswerBatch) -> bytes:
+    """The reports of a batch, a line each, as `report_json` writes them."""
+    names, rows, offsets = batch.shown
+    if not (offsets[1:] > offsets[:-1]).all():
+        return b"".join(report_json(report, batch.dictionary) for report in batch.reports())
+    if len(batch) == 0:
+        return b""
+    is_graph = batch.triples is not None
+    start, middle, tail = _around(batch.query, batch.output, batch.freshness, is_graph=is_graph)
+    heads = [b"%b%d%b" % (start, time_ms, middle) for time_ms in batch.times.tolist()]
+    frame, write = (_TRIPLES, each_cell(_json_term)) if is_graph else (bindings_frame(names), json_cells)
+    groups = rows[offsets[0] : offsets[-1]], offsets - offsets[0]
+    return write_groups(groups, batch.dictionary, write, frame, heads, tail)
+
+
+def _around(
+    query: str, stream: StreamOperator, freshness: Freshness | None, *, is_graph: bool
+) -> tuple[bytes, bytes, bytes]:
+    """What stands before the time of a report, between it and the solutions or triples, and after them."""
+    opened, closed = (b'"triples":"', b'"') if is_graph else (b'"bindings":[', b"]")
+    fresh = b"" if freshness is None else b',"service":%b' % orjson.dumps(freshness)
+    start = b'{"query":%b,"time":' % orjson.dumps(query)
+    return start, b',"stream":%b,%b' % (orjson.dumps(stream), opened), b"%b%b}\n" % (closed, fresh)
+
+
+def _json_term(key: str) -> str:
+    """A term of N-Triples within a string of JSON."""
+    return orjson.dumps(term_text(key)).decode()[1:-1]
 
 
 def _writer(writers: dict[str, Writer], format: str, kind: str) -> Writer:
