@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from freshet import Session
-from freshet.results.report import Report
+from freshet.results.answers import AnswerBatch
 from freshet.runtime.sinks import FileSink
 
 EX = "http://example.org/"
@@ -43,13 +43,13 @@ def expected(time_ms: int, batches: int) -> list[tuple[str, str]]:
 def main(folder: Path, url: str, batches: int) -> None:
     session = Session(services=["127.0.0.1"], checkpoint=folder / "checkpoint", checkpoint_seconds=0.05)
     session.stream(STREAM)
-    sink = FileSink(folder / "out", session.dictionary, resume=True)
+    sink = FileSink(folder / "out", resume=True)
 
-    def receive(report: Report) -> None:
-        sink.deliver(report)
+    def receive(batch: AnswerBatch) -> None:
+        sink.deliver(batch)
         sink.flush()
 
-    session.register(query_text(url), on_report=receive)
+    session.register(query_text(url), on_batch=receive)
     for number in range(session.positions()[STREAM].batches, batches):
         session.push(STREAM, batch(number))
         print(number, flush=True)

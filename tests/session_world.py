@@ -80,10 +80,10 @@ class Program:
             (folder / name).write_text(text, encoding="utf-8")
 
     def receive(self, name: str):
-        sink = FileSink(self.folder / "out" / name, self.session.dictionary, resume=True)
+        sink = FileSink(self.folder / "out" / name, resume=True)
 
-        def receive(report) -> None:
-            sink.deliver(report)
+        def receive(batch) -> None:
+            sink.deliver(batch)
             sink.flush()
 
         return receive
@@ -98,9 +98,9 @@ class Program:
             session.load(self.folder / "first.nt", graph=None)
         for name in ("seen", "named", "gone"):
             if name in known or step == 0:
-                session.register(QUERIES[name], on_report=self.receive(name))
+                session.register(QUERIES[name], on_batch=self.receive(name))
         if "later" in known:
-            session.registered("later", on_report=self.receive("later"))
+            session.registered("later", on_batch=self.receive("later"))
         return step, positions[ROOMS].batches if ROOMS in positions else 0
 
     def is_loaded(self, text: str) -> bool:
@@ -114,7 +114,7 @@ class Program:
                 session.load(self.folder / "later.nt", graph=None)
                 session.load(self.folder / "later.nt", graph=EX + "graph")
             if step == self.steps // 3 and "later" not in session.engine.names:
-                session.register(QUERIES["later"], name="later", on_report=self.receive("later"))
+                session.register(QUERIES["later"], name="later", on_batch=self.receive("later"))
             if step == 2 * self.steps // 3 and "gone" in session.engine.names:
                 session.unregister("gone")
             if step % 3 == 0 and step // 3 >= rooms:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from freshet.rdf.terms import BlankNode as BlankNode
     from freshet.rdf.terms import Iri as Iri
     from freshet.rdf.terms import Literal as Literal
+    from freshet.results.answers import AnswerBatch as AnswerBatch
     from freshet.results.report import BooleanAnswer as BooleanAnswer
     from freshet.results.report import GraphAnswer as GraphAnswer
     from freshet.results.report import Report as Report
@@ -32,6 +33,7 @@ __version__ = "0.2.0"  # the one place: pyproject.toml reads it here
 
 # Session brings Numba along, which Spark's workers and `freshet --help` need not wait for.
 _MODULES = {
+    "AnswerBatch": "results.answers",
     "BlankNode": "rdf.terms",
     "BooleanAnswer": "results.report",
     "BudgetError": "rdf.errors",

@@ -21,7 +21,7 @@ from freshet.rdf.errors import FreshetError, InputError
 from freshet.rdf.wording import show_count
 
 if TYPE_CHECKING:
-    from freshet.results.report import Report
+    from freshet.results.answers import AnswerBatch
 
 FILE = click.Path(path_type=Path)
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -185,11 +185,12 @@ def replay(
         for iri in recordings:
             session.stream(iri, lateness_ms=milliseconds(lateness), absorb=iri in left)
 
-        def show(report: Report) -> None:
+        def show(batch: AnswerBatch) -> None:
             if format == "ndjson":
-                sys.stdout.buffer.write(session.ndjson(report))
+                sys.stdout.buffer.write(session.ndjson(batch))
             else:
-                print(show_report(report, session.dictionary))
+                for report in batch.reports():
+                    print(show_report(report, session.dictionary))
 
         every_ms = None if every is None else milliseconds(every, "--every")
         for written in query:
@@ -198,7 +199,7 @@ def replay(
                 name=written.stem,
                 file=str(written),
                 dialect=dialect,
-                on_report=show,
+                on_batch=show,
                 report=report,
                 every_ms=every_ms,
             )

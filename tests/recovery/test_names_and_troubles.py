@@ -5,6 +5,7 @@ import warnings
 import pytest
 
 from freshet import Session
+from freshet.native.moments import BEFORE_ALL_TIME, close_at
 from freshet.runtime.checkpoint import Checkpoint
 from freshet.runtime.checkpoint_manifest import Manifests
 from freshet.runtime.durable_files import DamagedError, write_whole
@@ -52,7 +53,7 @@ def test_a_query_of_an_old_name_starts_anew(tmp_path, replaced):
     if replaced == "after":
         session.unregister("q")
         session.register(OTHER)
-    assert not session._durable._checkpoint.was_delivered("q")
+    assert session._durable._checkpoint.delivered_until("q") == close_at(BEFORE_ALL_TIME)
     session.push(IRI, line(5700))
     session.finish()
     assert seen(session.registered("q"))

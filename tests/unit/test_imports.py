@@ -73,3 +73,23 @@ def test_a_replay_loads_neither_spark_nor_what_pipelines_need(folder):
     modules = _modules(_command("replay", "-s", "http://e/s=stream.tnt", "-q", "q.rq"), folder=folder)
     assert not _packages(modules) & _HEAVY
     assert not {module for module in modules if module.startswith(("freshet.spark", "freshet.rml"))}
+
+
+def test_reports_in_columns_and_lines_need_no_pandas(folder):
+    taken = _modules(
+        """
+import freshet
+session = freshet.Session()
+lines = []
+query = session.register(open("q.rq").read())
+session.register(open("q.rq").read().replace("<q>", "<r>"), on_batch=lambda batch: lines.append(session.ndjson(batch)))
+query.take_arrow()
+triples = (f"{number}\\t<http://e/{number}> <http://e/p> <http://e/b> .\\n" for number in range(50))
+session.push("http://e/s", "".join(triples))
+session.finish()
+assert query.take_arrow().num_rows == 50
+assert lines
+""",
+        folder=folder,
+    )
+    assert not _packages(taken) & _HEAVY

@@ -33,6 +33,7 @@ from freshet.rdf.elements import Elements
 from freshet.rdf.errors import FreshetError, InputError
 from freshet.rdf.terms import Iri
 from freshet.rdf.triples import DEFAULT_GRAPH
+from freshet.results.answers import AnswerBatch
 from freshet.results.report import Freshness, Report
 
 
@@ -101,8 +102,9 @@ class Engine:
         self,
         name: str,
         query: Query,
-        on_report: Callable[[Report], None],
+        on_report: Callable[[Report], None] | None = None,
         *,
+        on_answers: Callable[[AnswerBatch], None] | None = None,
         file: str | None = None,
         report: str | Collection[str] = (),
         every_ms: int | None = None,
@@ -111,6 +113,8 @@ class Engine:
         constraints: Constraints | None = None,
     ) -> Plan:
         """Keep a continuous query answered from now on, over what comes from now on.
+
+        Either `on_report` gets its reports, or `on_answers` gets them in batches.
 
         `report` names conditions for a moment to count: close, change, non-empty. `every_ms` has it computed at
         multiples of a period, as COMPUTED EVERY does. A query that takes longer than `limit_seconds` over one step is
@@ -129,7 +133,9 @@ class Engine:
             timing = timing_of(plan, query.period_ms if every_ms is None else every_ms, report, file)
             self._connections.make_streams(timing)
             timing = timing.going_on(self._counted.pop(name, ()))
-            asked = Registration(name, plan, timing, on_report, limit_seconds, measurements, constraints)
+            taker = on_report if on_answers is None else self._in_batches(name, on_answers)
+            assert taker is not None, "somebody takes the reports"
+            asked = Registration(name, plan, timing, taker, limit_seconds, measurements, constraints)
             try:
                 clock, plan = self._placing.placed(asked)
                 self._queries[name] = clock
@@ -293,6 +299,16 @@ class Engine:
                     return None
                 wanted |= found
             return frozenset(wanted)
+
+    def _in_batches(self, name: str, on_answers: Callable[[AnswerBatch], None]) -> Callable[[Report], None]:
+        """What takes reports one by one, as batches of one."""
+
+        def deliver(report: Report) -> None:
+            batch = AnswerBatch.of_report(report, self.moment(name), self.dictionary)
+            self.forgetting.keep_batch(batch)
+            on_answers(batch)
+
+        return deliver
 
     def _stream(self, iri: str) -> StreamState:
         if iri not in self.streams:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freshet.rdf.dictionary import Dictionary
+from freshet.results.answers import AnswerBatch
 from freshet.results.report import GraphAnswer, Report, Solutions
 from freshet.store.appended import Appended
 from freshet.store.appended_view import AppendedView
@@ -65,9 +66,18 @@ class Forgetting:
         with self._lock:
             self._answers.add(answer)
 
+    def keep_batch(self, batch: AnswerBatch) -> None:
+        """Keep the terms of a batch as long as somebody has it, a part of it, or one of its reports."""
+        self.keep_rows(batch.rows)
+        if batch.triples is not None:
+            self.keep_rows(batch.triples)
+
     def keep_rows(self, rows: Ids) -> None:
         """Keep the terms of an array as long as somebody has it, or a part of it."""
-        self._rows.add(rows)
+        base = rows.base  # parts refer to the array that has the memory, not to the part that they are cut from
+        owner = base if isinstance(base, np.ndarray) and base.dtype == rows.dtype else rows
+        with self._lock:
+            self._rows.add(owner)
 
     def is_due(self) -> bool:
         dictionary = self._dictionary
@@ -80,10 +90,10 @@ class Forgetting:
         return dropped
 
     def _answer_ids(self) -> Iterator[Ids]:
-        for rows in self._rows.living():
-            yield rows.reshape(-1)
         with self._lock:  # others add while they take reports
-            answers = self._answers.living()
+            answers, arrays = self._answers.living(), self._rows.living()
+        for rows in arrays:
+            yield rows.reshape(-1)
         for answer in answers:
             graph = answer.graph if isinstance(answer, Report) else answer
             if isinstance(graph, GraphAnswer):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from freshet.native.moments import BEFORE_ALL_TIME
+from freshet.native.moments import BEFORE_ALL_TIME, close_at
 from freshet.native.timing import Counted
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import FreshetError, InputError
@@ -190,12 +190,12 @@ class Checkpoint:
         self._describe = describe
         self._engine = engine
 
-    def was_delivered(self, query: str) -> bool:
-        """Whether a report that a query makes now was delivered before the checkpoint that was recovered.
+    def delivered_until(self, query: str) -> int:
+        """The moment up to which a query's reports were delivered before the checkpoint that was recovered.
 
         Where the journal has lost something, what is sent again has other entries, but the same moments.
         """
-        return query in self._passed and self._engine.moment(query) <= self._passed[query]
+        return self._passed.get(query, close_at(BEFORE_ALL_TIME))
 
     def is_gone(self, query: str) -> None:
         """Forget a query; another one of this name has nothing delivered yet."""

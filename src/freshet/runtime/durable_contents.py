@@ -12,7 +12,7 @@ from freshet.rdf.elements import Elements
 from freshet.rdf.reading import Quads
 from freshet.rdf.terms import Iri
 from freshet.rdf.triples import DEFAULT_GRAPH
-from freshet.results.report import Report
+from freshet.results.answers import AnswerBatch
 from freshet.runtime.checkpoint import Checkpoint, segments_of
 from freshet.runtime.checkpoint_manifest import State
 from freshet.runtime.durable_records import (
@@ -44,7 +44,7 @@ class DurableContents:
         dictionary: Dictionary,
         checkpoint: Checkpoint,
         reports: DurableReports,
-        deliver: Callable[[Outbox, Report], None],
+        deliver: Callable[[Outbox, AnswerBatch], None],
         open_graph: OpenGraph | None,
     ) -> None:
         self._engine = engine

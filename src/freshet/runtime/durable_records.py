@@ -13,6 +13,7 @@ from freshet.native.stream import StreamState
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.reading import Quads
 from freshet.rdf.terms import Iri
+from freshet.results.answers import AnswerBatch, hand_over
 from freshet.results.report import Report
 from freshet.runtime.journal import Header
 from freshet.runtime.registered_query import RegisteredQuery
@@ -20,6 +21,9 @@ from freshet.store.dataset import StoredDataset, rows_by_graph
 
 if TYPE_CHECKING:
     from freshet.native.coordinator import Engine
+
+OnReport = Callable[[Report], None]
+OnBatch = Callable[[AnswerBatch], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,28 +69,39 @@ class Outbox:
 
     def __init__(self, registration: DurableRegistration) -> None:
         self.registration = registration
-        self.waiting: deque[Report] = deque()
-        self.made: deque[int] = deque()  # for each report that waits, or may not have been received, its entry
-        self.on_report: Callable[[Report], None] | None = None
+        self.waiting: deque[AnswerBatch] = deque()
+        self.made: deque[int] = deque()  # for each batch that waits, or may not have been received, its entry
+        self.on_report: OnReport | None = None
+        self.on_batch: OnBatch | None = None
         self.is_restored = False  # and was not asked for since
 
-    def put(self, report: Report, entry: int) -> None:
-        """A report that an entry has made."""
-        if self.on_report is not None:
-            self.on_report(report)
+    def put(self, batch: AnswerBatch, entry: int, is_wanted: Callable[[], bool]) -> None:
+        """Reports that an entry has made; a callback gets them as long as they are wanted."""
+        if self.on_batch is not None:
+            self.on_batch(batch)
+        elif self.on_report is not None:
+            hand_over(batch, self.on_report, is_wanted)
         else:
-            self.waiting.append(report)  # first: a report taken before its entry is noted does not count as received
+            self.waiting.append(batch)  # first: a report taken before its entry is noted does not count as received
             self.made.append(entry)
 
-    def hand_to(self, on_report: Callable[[Report], None]) -> None:
+    def hand_to(self, on_report: OnReport | None, on_batch: OnBatch | None) -> None:
         """A callback gets what waits, and all from now on; where it raises, the rest waits on."""
-        for report in self.query:
+        while self.waiting:
+            batch = self.waiting.popleft()
+            if on_report is not None and len(batch) > 1:
+                self.waiting.appendleft(batch.part(1, len(batch)))
+                batch = batch.part(0, 1)
             try:
-                on_report(report)
+                if on_report is not None:
+                    on_report(next(batch.reports()))
+                elif on_batch is not None:
+                    on_batch(batch)
             except BaseException:
-                self.waiting.appendleft(report)  # it was not received
+                self.waiting.appendleft(batch)  # it was not received
                 raise
-        self.on_report = on_report
+            self.query.acknowledge()
+        self.on_report, self.on_batch = on_report, on_batch
 
     def oldest(self, default: int) -> int:
         """The first entry that has made a report which may not have been received."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from freshet.federation.evaluation import Constraints
 from freshet.native.coordinator import Engine
-from freshet.results.report import Report
+from freshet.results.answers import TRIPLE, AnswerBatch
 from freshet.runtime.checkpoint import Checkpoint
 from freshet.runtime.durable_records import DurableRegistration, Outbox
 from freshet.runtime.registered_query import RegisteredQuery
@@ -31,37 +31,39 @@ class DurableReports:
         """The checkpoint has been found: it says what was received."""
         self._received_before = self._checkpoint.delivered
 
-    def register(self, registration: DurableRegistration, deliver: Callable[[Outbox, Report], None]) -> Outbox:
+    def register(self, registration: DurableRegistration, deliver: Callable[[Outbox, AnswerBatch], None]) -> Outbox:
         """Have a query answered; its reports go to `deliver` with the outbox that they are for."""
         one = registration
         box = Outbox(one)
         plan = self._engine.register(
             one.name,
             parse_query(one.text, file=one.file, dialect=one.dialect),
-            lambda report: deliver(box, report),
+            on_answers=lambda batch: deliver(box, batch),
             file=one.file,
             report=one.report,
             every_ms=one.every_ms,
             limit_seconds=one.limit_seconds,
             constraints=Constraints(one.accuracy, one.latency_ms),
         )
-        box.query = RegisteredQuery(one.name, plan.variables, box.waiting, box.made)
+        columns = None if plan.template is None else TRIPLE
+        box.query = RegisteredQuery(one.name, plan.variables, box.waiting, box.made, columns)
         self.boxes[one.name] = box
         return box
 
-    def deliver(self, box: Outbox, report: Report, current: int, *, again: bool) -> None:
-        """A report of an entry that is done, `again` where that was done before the restart; once, if possible."""
-        if self.boxes.get(report.query) is not box:
-            return  # it came too late
-        entry = self._lanes.entry_of(report.query)
+    def deliver(self, box: Outbox, batch: AnswerBatch, current: int, *, again: bool) -> None:
+        """Reports of an entry that is done, `again` where that was done before the restart; once, if possible."""
+        if self.boxes.get(batch.query) is not box:
+            return  # they came too late
+        entry = self._lanes.entry_of(batch.query)
         if entry is None:
             entry = current
         elif entry <= self._received_before:
             return
         if again and entry <= self._checkpoint.delivered:
             return
-        if not self._checkpoint.was_delivered(report.query):
-            box.put(report, entry)
+        batch = batch.after(self._checkpoint.delivered_until(batch.query))
+        if len(batch):
+            box.put(batch, entry, lambda: self.boxes.get(batch.query) is box)
 
     def received(self, done: int) -> int:
         """The last entry whose reports, and those of all before, have been received; `done` is the last one done."""

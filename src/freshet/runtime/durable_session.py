@@ -7,7 +7,7 @@ all others are, also where they were handed over and not acknowledged before the
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 
@@ -23,13 +23,15 @@ from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import FreshetError, InputError
 from freshet.rdf.reading import Quads
-from freshet.results.report import Report
+from freshet.results.answers import AnswerBatch
 from freshet.runtime.checkpoint import Checkpoint, needs_everything
 from freshet.runtime.checkpoint_segments import GraphRows
 from freshet.runtime.durable_contents import DurableContents, OpenGraph
 from freshet.runtime.durable_files import CheckpointError
 from freshet.runtime.durable_records import (
     DurableRegistration,
+    OnBatch,
+    OnReport,
     Outbox,
     Position,
     StreamOptions,
@@ -129,7 +131,7 @@ class DurableSession:
                 declare_stream(self._engine, options)
 
     def register(
-        self, registration: DurableRegistration, on_report: Callable[[Report], None] | None
+        self, registration: DurableRegistration, on_report: OnReport | None, on_batch: OnBatch | None = None
     ) -> RegisteredQuery:
         """A query that was registered before the restart is taken up again, if it is the same."""
         with self._order:
@@ -138,7 +140,7 @@ class DurableSession:
                 if replace(registration, streams=box.registration.streams) != box.registration:
                     raise InputError(f"a query named {registration.name} is registered already, with other words")
                 box.is_restored = False
-                return self.registered(registration.name, on_report)
+                return self.registered(registration.name, on_report, on_batch)
             registration = replace(registration, streams=len(self._engine.streams))
             self._begin()
             self._contents.register(registration)  # before it is journaled, since it may be refused
@@ -151,16 +153,16 @@ class DurableSession:
                 pass
             if self._engine.keeps_everything(registration.name):
                 warnings.warn(needs_everything(registration.name), stacklevel=4)
-            return self.registered(registration.name, on_report)
+            return self.registered(registration.name, on_report, on_batch)
 
-    def registered(self, name: str, on_report: Callable[[Report], None] | None) -> RegisteredQuery:
+    def registered(self, name: str, on_report: OnReport | None, on_batch: OnBatch | None = None) -> RegisteredQuery:
         """A query that is registered; a callback gets the reports that wait, and all from now on."""
         with self._order:
             if name not in self._outboxes:
                 raise InputError(f"there is no query named {name}")
             box = self._outboxes[name]
-            if on_report is not None:
-                box.hand_to(on_report)
+            if on_report is not None or on_batch is not None:
+                box.hand_to(on_report, on_batch)
             return box.query
 
     def unregister(self, name: str) -> None:
@@ -325,6 +327,6 @@ class DurableSession:
         if trouble := self._checkpoint.new_trouble():
             warnings.warn(trouble, stacklevel=5)
 
-    def _deliver(self, box: Outbox, report: Report) -> None:
+    def _deliver(self, box: Outbox, batch: AnswerBatch) -> None:
         if not self._closed:
-            self._reports.deliver(box, report, self._current, again=self._restoring)
+            self._reports.deliver(box, batch, self._current, again=self._restoring)

@@ -13,9 +13,9 @@ from freshet.native.coordinator import Engine
 from freshet.native.releases import catching_up, done_for
 from freshet.native.stream import in_order
 from freshet.rdf.batch import elements_of
-from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import BudgetError, InputError
-from freshet.results.report import Freshness, Report
+from freshet.results.answers import AnswerBatch
+from freshet.results.report import Freshness
 from freshet.runtime.admission import Admission, Piece
 from freshet.runtime.checkpoint import Checkpoint
 from freshet.runtime.display import show_term
@@ -306,29 +306,42 @@ class Ingest:
             checkpoint.delivered = max(checkpoint.delivered, delivered)
         checkpoint.begins(batch.sequence, last_time(batch.table))
 
-    def deliver(self, report: Report) -> None:
-        """A report of the engine, to the sinks of its query."""
-        sinks = self._sinks.get(report.query, [])
-        if self._were_delivered or (self._checkpoint is not None and self._checkpoint.was_delivered(report.query)):
+    def deliver(self, batch: AnswerBatch) -> None:
+        """Reports of the engine, to the sinks of their query."""
+        sinks = self._sinks.get(batch.query, [])
+        fresh = self._not_delivered(batch)
+        if len(fresh) < len(batch):
             for sink in sinks:
-                sink.skip(report)
+                sink.skip(batch.part(0, len(batch) - len(fresh)))
+        if not len(fresh):
             return
         for sink in sinks:
-            sink.deliver(report)
-            if report.freshness is not None:  # it comes from its own thread, when no batch is there to flush it
+            sink.deliver(fresh)
+            if fresh.freshness is not None:  # it comes from its own thread, when no batch is there to flush it
                 sink.flush()
-        if self._restoring:
-            return
+        if not self._restoring:
+            self._count(fresh)
+
+    def _not_delivered(self, batch: AnswerBatch) -> AnswerBatch:
+        """The reports that were not delivered before the restart."""
+        if self._were_delivered:
+            return batch.part(len(batch), len(batch))
+        return batch if self._checkpoint is None else batch.after(self._checkpoint.delivered_until(batch.query))
+
+    def _count(self, batch: AnswerBatch) -> None:
         latency_ms = None if self._arrived_ms is None else max(0.0, time.time() * 1000 - self._arrived_ms)
-        shown = report.shown
+        names, _, offsets = batch.shown
+        last_count, first_rows = shown_rows(batch, len(batch) - 1)
         self._metrics.report(
-            report.query,
-            time_ms=report.time_ms,
-            variables=shown.variables,
-            rows=len(shown.rows),
-            first_rows=shown_rows(report, self._engine.dictionary),
+            batch.query,
+            time_ms=int(batch.times[-1]),
+            variables=names,
+            rows=last_count,
+            first_rows=first_rows,
             latency_ms=latency_ms,
-            freshness=report.freshness,
+            freshness=batch.freshness,
+            earlier=len(batch) - 1,
+            earlier_rows=int(offsets[-2] - offsets[0]),
         )
 
     def silent_evaluation(self, query: str, freshness: Freshness) -> None:
@@ -376,6 +389,9 @@ class Ingest:
         return checkpoint.append(header, memoryview(sink.getvalue()))
 
 
-def shown_rows(report: Report, dictionary: Dictionary) -> list[list[str]]:
-    """The first few rows of a report, as text for the eye."""
-    return [[show_term(term) for term in dictionary.decode_many(row)] for row in report.shown.rows[:KEPT_ROWS]]
+def shown_rows(batch: AnswerBatch, number: int) -> tuple[int, list[list[str]]]:
+    """How many rows a report of a batch has, and the first few as text for the eye."""
+    _, rows, offsets = batch.shown
+    first, end = int(offsets[number]), int(offsets[number + 1])
+    few = rows[first : min(end, first + KEPT_ROWS)]
+    return end - first, [[show_term(term) for term in batch.dictionary.decode_many(row)] for row in few]

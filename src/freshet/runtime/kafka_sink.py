@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from freshet.rdf.dictionary import Dictionary
-from freshet.results.report import Report
-from freshet.results.write import report_json
+from freshet.results.answers import AnswerBatch
+from freshet.results.write import batch_json
 from freshet.spark.live.topics import Place, TopicToWrite
 
 
@@ -31,11 +30,10 @@ class Writer(Protocol):
 class KafkaSink:
     """A sink whose writer is there once Spark is."""
 
-    def __init__(self, topic: TopicToWrite, query: str, dictionary: Dictionary, *, run: str, resume: bool) -> None:
+    def __init__(self, topic: TopicToWrite, query: str, *, run: str, resume: bool) -> None:
         self.topic = topic
         self._run = run
         self._query = query
-        self._dictionary = dictionary
         self._resume = resume
         self._writer: Writer | None = None
         self._last: Place | None = None  # the newest that was there before this run
@@ -46,20 +44,22 @@ class KafkaSink:
         if self._resume:
             self._last = writer.newest(self._run, self._query)
 
-    def deliver(self, report: Report) -> None:
+    def deliver(self, batch: AnswerBatch) -> None:
         assert self._writer is not None, "the sink is not open"
-        place = self._place(report)
-        if self._last is None or place > self._last:
-            value = report_json(report, self._dictionary).rstrip(b"\n")
-            self._writer.write(self._run, self._query, place, value)
+        for place, value in zip(self._places(batch), batch_json(batch).splitlines(), strict=True):
+            if self._last is None or place > self._last:
+                self._writer.write(self._run, self._query, place, value)
 
-    def skip(self, report: Report) -> None:
-        self._place(report)
+    def skip(self, batch: AnswerBatch) -> None:
+        self._places(batch)
 
-    def _place(self, report: Report) -> Place:
-        number = self._now.number + 1 if report.time_ms == self._now.time_ms else 0
-        self._now = Place(report.time_ms, number)
-        return self._now
+    def _places(self, batch: AnswerBatch) -> list[Place]:
+        places = []
+        for time_ms in batch.times.tolist():
+            number = self._now.number + 1 if time_ms == self._now.time_ms else 0
+            self._now = Place(time_ms, number)
+            places.append(self._now)
+        return places
 
     def flush(self) -> None:
         if self._writer is not None:

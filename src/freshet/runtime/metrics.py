@@ -222,17 +222,23 @@ class Metrics:
         first_rows: Iterable[Sequence[str]] = (),
         latency_ms: float | None = None,
         freshness: Freshness | None = None,
+        earlier: int = 0,
+        earlier_rows: int = 0,
     ) -> None:
-        """A query has reported `rows` solutions; `first_rows` are the first few as text (KEPT_ROWS are kept)."""
+        """A query has reported `rows` solutions; `first_rows` are the first few as text (KEPT_ROWS are kept).
+
+        `earlier` reports of the same batch, with `earlier_rows` solutions in all, are counted with it.
+        """
         kept = tuple(tuple(row) for _, row in zip(range(KEPT_ROWS), first_rows, strict=False))
         with self._lock:
             counts = self._queries.setdefault(query, QueryCounts())
-            counts.reports += 1
-            counts.rows += rows
+            counts.reports += 1 + earlier
+            counts.rows += rows + earlier_rows
             counts.last_time_ms = time_ms
             counts.variables, counts.last_rows, counts.last_row_count = tuple(variables), kept, rows
             if latency_ms is not None:
-                counts.latencies_ms.add(latency_ms)
+                for _ in range(1 + earlier):
+                    counts.latencies_ms.add(latency_ms)
             if freshness is not None:
                 counts.refreshes += freshness.refreshes
                 _evaluated(counts, freshness)

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
+from freshet.results.answers import AnswerBatch
 from freshet.results.report import Report
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +43,9 @@ class RegisteredQuery:
 
     name: str
     variables: tuple[str, ...]
-    waiting: deque[Report]
-    made: deque[int] = field(default_factory=deque)  # the entries that made the reports which may come again
+    waiting: deque[AnswerBatch]
+    made: deque[int] = field(default_factory=deque)  # the entries that made the batches which may come again
+    columns: tuple[str, ...] | None = None  # of what is shown, where they are not the variables
 
     def take(self) -> list[Report]:
         """Take the reports since the last call. Those of the last call count as received.
@@ -47,6 +53,39 @@ class RegisteredQuery:
         Returns:
             The reports in order of time, none where nothing was reported.
         """
+        return [report for batch in self._take() for report in batch.reports()]
+
+    def take_arrow(self) -> pa.Table:
+        """Take everything that was reported since the last call, as one Arrow table. No `Report` is made for it.
+
+        What the last call of `take` or `take_arrow` gave counts as received.
+
+        Returns:
+            A row for each solution of each report, in order of time: the column `time` (timestamp in milliseconds) and
+            a column for each variable, typed as `Readable.to_arrow` says by the values in this table. A column without
+            values has the type null. CONSTRUCT has the columns subject, predicate and object. Where a variable is
+            called `time`, the times of the reports are in `report_time`.
+
+        Example:
+            >>> import freshet
+            >>> session = freshet.Session()
+            >>> query = session.register('''
+            ...     REGISTER RSTREAM <q> AS SELECT ?n
+            ...     FROM NAMED WINDOW <w> ON <http://example.org/s> [RANGE PT1S STEP PT1S]
+            ...     WHERE { WINDOW <w> { ?s <http://example.org/n> ?n } }''')
+            >>> for time_ms in (100, 1200):
+            ...     session.push("http://example.org/s",
+            ...         f"<http://example.org/a> <http://example.org/n> {time_ms} .", time_ms=time_ms)
+            >>> session.finish()
+            >>> table = query.take_arrow()
+            >>> table.column("time").cast("int64").to_pylist(), table.column("n").to_pylist()
+            ([1000, 2000], [100, 1200])
+        """
+        from freshet.results.typed_arrow import answer_table
+
+        return answer_table(self._take(), self.columns or self.variables)
+
+    def _take(self) -> list[AnswerBatch]:
         self.acknowledge()
         taken = []
         while self.waiting:
@@ -65,4 +104,8 @@ class RegisteredQuery:
             self.acknowledge()
             if not self.waiting:
                 return
-            yield self.waiting.popleft()
+            batch = self.waiting.popleft()
+            if len(batch) > 1:
+                self.waiting.appendleft(batch.part(1, len(batch)))
+                batch = batch.part(0, 1)
+            yield from batch.reports()

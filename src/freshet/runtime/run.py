@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 import pyarrow as pa
 
 from freshet.rdf.wording import show_count
-from freshet.results.report import Report
+from freshet.results.answers import AnswerBatch
 from freshet.rml.join_counts import JoinCounts
 from freshet.rml.mapping_slices import JoinSlice, join_name
 from freshet.runtime.checkpoint import Checkpoint, needs_everything
@@ -110,7 +110,7 @@ class PipelineRun:
                 query.text or "",
                 name=name,
                 file=file,
-                on_report=self.ingest.deliver,
+                on_batch=self.ingest.deliver,
                 report=query.report,
                 every_ms=query.every_ms,
                 accuracy=query.accuracy,
@@ -293,33 +293,30 @@ class PipelineRun:
         made: list[Sink] = []
         for sink in query.sinks:
             if isinstance(sink, FileSinkSection):
-                made.append(FileSink(sink.folder, self.session.dictionary, resume=resume))
+                made.append(FileSink(sink.folder, resume=resume))
             elif isinstance(sink, KafkaSinkSection):
                 topic = TopicToWrite(",".join(sink.kafka.brokers), sink.kafka.topic, tuple(sink.kafka.options.items()))
-                to_topic = KafkaSink(topic, name, self.session.dictionary, run=self._run_id, resume=resume)
+                to_topic = KafkaSink(topic, name, run=self._run_id, resume=resume)
                 self._kafka_sinks.append(to_topic)
                 made.append(to_topic)
             else:
-                made.append(ViewSink(self._view, self.session))
+                made.append(ViewSink(self._view))
         return made
 
 
 class ViewSink:
     """Reports on the console, by way of the progress view."""
 
-    def __init__(self, view: Progress, session: Session) -> None:
+    def __init__(self, view: Progress) -> None:
         self._view = view
-        self._session = session
 
-    def deliver(self, report: Report) -> None:
-        rows = shown_rows(report, self._session.dictionary)
-        shown = report.shown
-        self._view.report(
-            report.query, report.time_ms, shown.variables, len(shown.rows), rows, show_freshness(report.freshness)
-        )
+    def deliver(self, batch: AnswerBatch) -> None:
+        for number, time_ms in enumerate(batch.times.tolist()):
+            count, rows = shown_rows(batch, number)
+            self._view.report(batch.query, time_ms, batch.shown[0], count, rows, show_freshness(batch.freshness))
 
-    def skip(self, report: Report) -> None:
-        """It was shown before the restart."""
+    def skip(self, batch: AnswerBatch) -> None:
+        """They were shown before the restart."""
 
     def flush(self) -> None:
         """Lines are out as soon as they are written."""

@@ -28,9 +28,10 @@ from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.rdf.reading import Quads, read_rdf
 from freshet.rdf.terms import Iri, Term
 from freshet.rdf.triples import DEFAULT_GRAPH
+from freshet.results.answers import TRIPLE, AnswerBatch
 from freshet.results.arrow import record_batch
 from freshet.results.report import Answer, BooleanAnswer, Report, Solutions
-from freshet.results.write import report_json
+from freshet.results.write import batch_json, report_json
 from freshet.runtime.checkpoint import EVERY_SECONDS, Checkpoint
 from freshet.runtime.compile_ahead import compile_beside
 from freshet.runtime.durable_records import DurableRegistration, Position, StreamOptions, declare_stream, load_quads
@@ -38,6 +39,7 @@ from freshet.runtime.pushing import Pushed, Pushing
 from freshet.runtime.query_failure import OnFailure, QueryFailure, report_failure
 from freshet.runtime.registered_query import RegisteredQuery
 from freshet.runtime.session_checks import (
+    check_callbacks,
     check_columns,
     check_ids,
     check_options,
@@ -313,6 +315,7 @@ class Session:
         *,
         name: str | None = None,
         on_report: Callable[[Report], None] | None = None,
+        on_batch: Callable[[AnswerBatch], None] | None = None,
         file: str | None = None,
         dialect: str | None = None,
         report: str | Collection[str] = (),
@@ -332,8 +335,9 @@ class Session:
         Args:
             text: The query, in RSP-QL, C-SPARQL or CQELS-QL.
             name: Its name, if the text has none (REGISTER).
-            on_report: Called with each report. Without it reports wait in the RegisteredQuery that is returned. The
-                callback may register and unregister queries, this one too.
+            on_report: Called with each report. Without a callback reports wait in the RegisteredQuery that is returned.
+                The callback may register and unregister queries, this one too.
+            on_batch: Called, in place of `on_report`, with all reports that become due together, in columns.
             file: The file of the text, for error messages.
             dialect: `rspql`, `csparql` or `cqels`. Recognised if not given.
             report: Conditions for an evaluation to count: `change` (an element arrived or expired), `non-empty` (a
@@ -361,6 +365,7 @@ class Session:
             >>> query.name, query.variables
             ('seen', ('s',))
         """
+        check_callbacks(on_report, on_batch)
         query = parse_query(text, file=file, dialect=dialect)
         chosen = query.name or name or f"query{len(self.engine.names) + 1}"
         constraints = Constraints(
@@ -376,27 +381,36 @@ class Session:
         )
         asked = check_registration(asked)
         if self._durable is not None:
-            return self._durable.register(asked, on_report)
-        waiting: deque[Report] = deque()
+            return self._durable.register(asked, on_report, on_batch)
+        waiting: deque[AnswerBatch] = deque()
         plan = self.engine.register(
             chosen,
             query,
-            on_report or waiting.append,
+            on_report,
+            on_answers=None if on_report else on_batch or waiting.append,
             file=file,
             report=asked.report,
             every_ms=asked.every_ms,
             limit_seconds=asked.limit_seconds,
             constraints=constraints,
         )
-        self._registered[chosen] = RegisteredQuery(chosen, plan.variables, waiting)
+        columns = None if plan.template is None else TRIPLE
+        self._registered[chosen] = RegisteredQuery(chosen, plan.variables, waiting, columns=columns)
         return self._registered[chosen]
 
-    def registered(self, name: str, *, on_report: Callable[[Report], None] | None = None) -> RegisteredQuery:
+    def registered(
+        self,
+        name: str,
+        *,
+        on_report: Callable[[Report], None] | None = None,
+        on_batch: Callable[[AnswerBatch], None] | None = None,
+    ) -> RegisteredQuery:
         """A query that is registered, also one from before a restart.
 
         Args:
             name: Its name.
             on_report: Called with the reports that wait and with each later one. Only in a session with a checkpoint.
+            on_batch: Called, in place of `on_report`, with the same in columns.
 
         Returns:
             The query, from which reports are taken.
@@ -404,9 +418,10 @@ class Session:
         Raises:
             InputError: No query has this name, or a callback is given where there is no checkpoint.
         """
+        check_callbacks(on_report, on_batch)
         if self._durable is not None:
-            return self._durable.registered(name, on_report)
-        if on_report is not None:
+            return self._durable.registered(name, on_report, on_batch)
+        if on_report is not None or on_batch is not None:
             raise InputError("a callback is given when a query is registered; later only where there is a checkpoint")
         if name not in self.engine.names:
             raise InputError(f"there is no query named {name}")
@@ -706,16 +721,16 @@ class Session:
         if self._on_failure is not None:
             report_failure(self._on_failure, failure)
 
-    def ndjson(self, report: Report) -> bytes:
+    def ndjson(self, report: Report | AnswerBatch) -> bytes:
         """A report as one line of JSON, as `freshet replay --format ndjson` writes it.
 
         Args:
-            report: The report.
+            report: The report, or a batch of reports.
 
         Returns:
-            The line, with its newline.
+            The line with its newline, or all lines of a batch.
         """
-        return report_json(report, self.dictionary)
+        return batch_json(report) if isinstance(report, AnswerBatch) else report_json(report, self.dictionary)
 
     def arrow(self, answer: Answer | Report) -> pa.RecordBatch:
         """An answer or a report as Arrow, with the terms as they are. `answer.to_arrow()` gives typed values.

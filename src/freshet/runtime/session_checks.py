@@ -155,3 +155,9 @@ def _text(given: str, what: str) -> str:
     if not isinstance(given, str):
         raise InputError(f"{what} must be a string, not {given!r}")
     return str(given)
+
+
+def check_callbacks(on_report: object, on_batch: object) -> None:
+    """Reports go to one callback at most."""
+    if on_report is not None and on_batch is not None:
+        raise InputError("reports go to one callback: give 'on_report' or 'on_batch'")

@@ -6,12 +6,12 @@ import os
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
+import numpy as np
 import orjson
 
-from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
-from freshet.results.report import Report
-from freshet.results.write import report_json
+from freshet.results.answers import AnswerBatch
+from freshet.results.write import batch_json
 
 _MOST_AT_A_TIME = 2  # reports of one query: at a close and at an instant
 
@@ -19,9 +19,9 @@ _MOST_AT_A_TIME = 2  # reports of one query: at a close and at an instant
 class Sink(Protocol):
     """Takes the reports of one query, in order of time."""
 
-    def deliver(self, report: Report) -> None: ...
-    def skip(self, report: Report) -> None:
-        """Skip a report that was delivered before a restart."""
+    def deliver(self, batch: AnswerBatch) -> None: ...
+    def skip(self, batch: AnswerBatch) -> None:
+        """Skip reports that were delivered before a restart."""
 
     def flush(self) -> None:
         """Reports so far can be seen."""
@@ -39,8 +39,7 @@ class FileSink:
     again, so each is there once; an incomplete last line is removed first.
     """
 
-    def __init__(self, folder: Path, dictionary: Dictionary, *, resume: bool) -> None:
-        self._dictionary = dictionary
+    def __init__(self, folder: Path, *, resume: bool) -> None:
         self._unsynced = False
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -54,25 +53,26 @@ class FileSink:
         except OSError as error:
             raise InputError(f"cannot be written to: {error.strerror}", file=str(folder)) from error
 
-    def deliver(self, report: Report) -> None:
-        if not self._is_there(report.time_ms):
-            self._file.write(report_json(report, self._dictionary))
+    def deliver(self, batch: AnswerBatch) -> None:
+        there = self._count_there(batch)
+        if there < len(batch):
+            self._file.write(batch_json(batch.part(there, len(batch)) if there else batch))
             self._unsynced = True
 
-    def skip(self, report: Report) -> None:
-        self._is_there(report.time_ms)
+    def skip(self, batch: AnswerBatch) -> None:
+        self._count_there(batch)
 
-    def _is_there(self, time_ms: int) -> bool:
-        """Whether the file has a report already, as reports come again in order.
+    def _count_there(self, batch: AnswerBatch) -> int:
+        """How many reports at the start of a batch the file has already, as reports come again in order.
 
         A query can report twice at one time, at a close and at an instant; so those of the last time are counted.
         """
-        if self._last_ms is None or time_ms > self._last_ms:
-            return False
-        if time_ms == self._last_ms:
-            self._at_last -= 1
-            return self._at_last >= 0
-        return True
+        if self._last_ms is None or batch.times[0] > self._last_ms:
+            return 0
+        earlier, until = (int(count) for count in np.searchsorted(batch.times, [self._last_ms, self._last_ms + 1]))
+        at_last = min(until - earlier, self._at_last)
+        self._at_last -= at_last
+        return earlier + at_last
 
     def flush(self) -> None:
         self._file.flush()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from freshet.rdf.ntriples import split_timed
-from freshet.results.report import Report
+from freshet.results.answers import AnswerBatch
 from freshet.rml.json_lines import TimeReference, path_tree, read_lines
 from freshet.runtime.session import Session
 
@@ -45,14 +45,14 @@ def warm_kernels() -> int:
 
     written: list[bytes] = []
 
-    def write(report: Report) -> None:
-        written.append(session.ndjson(report))
+    def write(batch: AnswerBatch) -> None:
+        written.append(session.ndjson(batch))
 
     for query in (_QUERY, _PLAIN):
-        session.register(query, on_report=write)
+        session.register(query, on_batch=write)
     session.push(_STREAM, "".join(lines))
     session.finish()
     split_timed(pa.array([line.rstrip("\n") for line in lines]))
     read_lines(pa.array(['{"a": {"b": "\\n1"}}']), path_tree([("a", "b")]), TimeReference(0, True))
     session.dictionary.intern_texts(pa.chunked_array([["a", None]]), "<", ">")
-    return len(written)
+    return b"".join(written).count(b"\n")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from freshet.rdf.batch import Layout
-from freshet.results.report import Report
+from freshet.results.answers import AnswerBatch
 from freshet.runtime.checkpoint import Checkpoint
 from freshet.runtime.ingest import Ingest
 from freshet.runtime.intake import StreamIntake
@@ -23,10 +23,10 @@ class TimesSink:
     def __init__(self) -> None:
         self.times: list[int] = []
 
-    def deliver(self, report: Report) -> None:
-        self.times.append(report.time_ms)
+    def deliver(self, batch: AnswerBatch) -> None:
+        self.times += batch.times.tolist()
 
-    def skip(self, report: Report) -> None:
+    def skip(self, batch: AnswerBatch) -> None:
         """It was delivered before."""
 
     def flush(self) -> None:
@@ -56,7 +56,7 @@ def run(folder: Path, widths: dict[str, int], numbers: range) -> tuple[list[str]
     ingest = Ingest(session.engine, Metrics(["s"]), checkpoint)
     sinks = {name: TimesSink() for name in widths}
     for name, seconds in widths.items():
-        session.register(words(name, seconds), on_report=ingest.deliver)
+        session.register(words(name, seconds), on_batch=ingest.deliver)
         ingest.connect(name, [sinks[name]], words(name, seconds))
     ingest.open({"s": StreamIntake("s", IRI, LAYOUT, "s")})
     for number in numbers:

@@ -9,6 +9,7 @@ import pytest
 
 from freshet.federation.settings import ServiceSettings
 from freshet.rdf.batch import Layout
+from freshet.results.answers import AnswerBatch
 from freshet.results.report import Report
 from freshet.runtime.checkpoint import Checkpoint
 from freshet.runtime.ingest import Ingest
@@ -42,9 +43,9 @@ class Noted(Checkpoint):
 
 class ListSink:
     def __init__(self, reports: list[Report]) -> None:
-        self.deliver = reports.append
+        self.deliver = lambda batch: reports.extend(batch.reports())
 
-    def skip(self, report: Report) -> None:
+    def skip(self, batch: AnswerBatch) -> None:
         raise AssertionError("nothing was delivered before")
 
     def flush(self) -> None:
@@ -78,7 +79,7 @@ def test_delivered_waits_for_remote_data(tmp_path, endpoint):
     checkpoint = Noted(tmp_path, reports)
     checkpoint.recover(session.dictionary)
     ingest = Ingest(session.engine, Metrics(["s"]), checkpoint)
-    session.register(query(endpoint), on_report=ingest.deliver)
+    session.register(query(endpoint), on_batch=ingest.deliver)
     ingest.connect("q", [ListSink(reports)])
     ingest.open({"s": StreamIntake("s", IRI, LAYOUT, "s")})
     endpoint.does(delay_seconds=0.7)
@@ -113,8 +114,8 @@ class StoppedRun:
         self.session.stream(IRI)
         self.ingest = Ingest(self.session.engine, Metrics(["s"]), self.checkpoint)
         for name, text, out in (("q", query(endpoint), "out"), ("local", LOCAL, "local")):
-            self.session.register(text, on_report=self.ingest.deliver)
-            sink = FileSink(folder / out, self.session.dictionary, resume=not self.checkpoint.is_new)
+            self.session.register(text, on_batch=self.ingest.deliver)
+            sink = FileSink(folder / out, resume=not self.checkpoint.is_new)
             self.ingest.connect(name, [sink])
         self.ingest.open({"s": StreamIntake("s", IRI, LAYOUT, "s")})
 

@@ -2,7 +2,7 @@
 
 import json
 
-from freshet.results.report import Report
+from freshet.results.answers import AnswerBatch, joined
 from freshet.runtime.kafka_sink import KafkaSink
 from freshet.runtime.run_id import run_id
 from freshet.runtime.session import Session
@@ -29,56 +29,56 @@ class Topic:
         assert self.flushed == len(self.written)
 
 
-def reports_at(*times: int) -> tuple[Session, list[Report]]:
+def batches_at(*times: int) -> list[AnswerBatch]:
     session, found = Session(), []
     session.register(
         "PREFIX : <http://e/> REGISTER RSTREAM <q> AS SELECT ?s FROM NAMED WINDOW <w> ON :s [RANGE PT1S STEP PT1S]"
         " WHERE { WINDOW <w> { ?s ?p ?o } }",
-        on_report=found.append,
+        on_batch=found.append,
     )
     for time in times:
         session.push("http://e/s", f"{time - 1}\t<http://e/a> <http://e/b> <http://e/c> .\n")
     session.finish()
-    assert [report.time_ms for report in found] == list(times)
-    return session, found
+    assert [time for batch in found for time in batch.times.tolist()] == list(times)
+    return [batch.part(at, at + 1) for batch in found for at in range(len(batch))]
 
 
 def test_a_run_that_goes_on_writes_what_is_not_there():
-    session, (first, second, third) = reports_at(1000, 2000, 3000)
+    first, second, third = batches_at(1000, 2000, 3000)
     topic = Topic()
-    sink = KafkaSink(TopicToWrite("b", "t"), "q", session.dictionary, run="r", resume=False)
+    sink = KafkaSink(TopicToWrite("b", "t"), "q", run="r", resume=False)
     sink.open(topic)
-    for report in (first, second, second):
-        sink.deliver(report)
+    for batch in (first, second, second):
+        sink.deliver(batch)
     sink.close()
-    again = KafkaSink(TopicToWrite("b", "t"), "q", session.dictionary, run="r", resume=True)
+    again = KafkaSink(TopicToWrite("b", "t"), "q", run="r", resume=True)
     again.open(topic)
     again.skip(first)
-    for report in (second, second, second, third):
-        again.deliver(report)
+    again.deliver(joined([second, second]))
+    again.deliver(joined([second, third]))
     again.close()
     places = [Place(1000, 0), Place(2000, 0), Place(2000, 1), Place(2000, 2), Place(3000, 0)]
     assert topic.written == [("r", "q", place, place.time_ms) for place in places]
 
 
 def test_a_first_run_does_not_look():
-    session, (report,) = reports_at(1000)
+    (batch,) = batches_at(1000)
     topic = Topic()
     topic.written.append(("r", "q", Place(9000, 0), 9000))
-    sink = KafkaSink(TopicToWrite("b", "t"), "q", session.dictionary, run="r", resume=False)
+    sink = KafkaSink(TopicToWrite("b", "t"), "q", run="r", resume=False)
     sink.open(topic)
-    sink.deliver(report)
+    sink.deliver(batch)
     sink.close()
     assert topic.written[1:] == [("r", "q", Place(1000, 0), 1000)]
 
 
 def test_what_another_run_has_written_does_not_count():
-    session, (report,) = reports_at(1000)
+    (batch,) = batches_at(1000)
     topic = Topic()
     topic.written.append(("older", "q", Place(9000, 0), 9000))
-    sink = KafkaSink(TopicToWrite("b", "t"), "q", session.dictionary, run="r", resume=True)
+    sink = KafkaSink(TopicToWrite("b", "t"), "q", run="r", resume=True)
     sink.open(topic)
-    sink.deliver(report)
+    sink.deliver(batch)
     sink.close()
     assert topic.written[1:] == [("r", "q", Place(1000, 0), 1000)]
 
