@@ -36,7 +36,7 @@ def index_probe(ring, keys, born, died, moments, ties, is_still, lefts, rows):
 
 @njit
 def index_pairs(ring, rows, moments, values, columns, born, died, ties, is_still, place, pairs, found_moments):
-    """Pairs of each of the rows, in column `place`, and every row that a probe with its values at its moment finds, with
+    """Pairs of each of the rows, in column `place`, and every row that a probe with its values at its moment finds; and
     these moments.
 
     Gives how many there are; arrays that are too short are left as they are.

@@ -39,7 +39,7 @@ def _next_birth(entering, at, end, leaving, order, leaving_end):
 
 @njit
 def due_moments(windows, entering, entering_ends, leaving, leaving_ends, held, state, period_ms, last):
-    """The moments up to `last` at which the query is evaluated, for each the number of elements in all windows then, and
+    """The moments up to `last` at which the query is evaluated, the number of elements in all windows at each, and
     whether any entered or left since the one before.
 
     `windows` has slide and start of each, a slide of 0 where it moves with its elements; `held` how many elements each
@@ -78,10 +78,7 @@ def due_moments(windows, entering, entering_ends, leaving, leaving_ends, held, s
                 leaving_ends[window + 1],
             )  # fmt: skip
             closing_to_come |= coming != NEVER
-            if total > 0:
-                close = min(close, 2 * _close_after(time_ms, slide_ms, start_ms))
-            else:
-                close = min(close, coming)
+            close = min(close, 2 * _close_after(time_ms, slide_ms, start_ms) if total > 0 else coming)
         if period_ms > 0 and (total > 0 or state[RESTS] == 0):
             close = min(close, 2 * ((time_ms // period_ms + 1) * period_ms))
         if close != NEVER and state[ENDED] != NEVER and close > 2 * state[ENDED]:
@@ -113,10 +110,10 @@ def due_moments(windows, entering, entering_ends, leaving, leaving_ends, held, s
             else:
                 moving |= moment & 1 == 0 and ((moment >> 1) - start_ms) % slide_ms == 0
                 closing_held |= held[window] > 0
-                closing_to_come |= NEVER != _next_birth(
+                closing_to_come |= _next_birth(
                     entering, at[window], entering_ends[window + 1], leaving, out[window] + held[window],
                     leaving_ends[window + 1],
-                )  # fmt: skip
+                ) != NEVER  # fmt: skip
         state[LAST] = moment
         if period_ms == 0:
             if not moving:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from freshet.federation.evaluation import Evaluation
 from freshet.native.change import Batch, Operator
 from freshet.native.leaf_buffer import LeafBuffer
 from freshet.native.one_way_index import Ids
 from freshet.native.plan import Plan
-from freshet.native.r2s.relation_to_stream import Answers, relation_to_stream
+from freshet.native.r2s.relation_to_stream import Answers, relation_to_stream, reports_in
 from freshet.native.stored_leaf import StoredLeaf
-from freshet.oneshot.construct import construct
+from freshet.oneshot.construct import construct_each
 from freshet.oneshot.table import Table
 from freshet.rdf.dictionary import Dictionary
-from freshet.results.report import Freshness, Report
+from freshet.results.answers import AnswerBatch
+from freshet.results.report import Freshness
 
 
 class ContinuousQuery:
@@ -27,7 +30,7 @@ class ContinuousQuery:
         leaves: Sequence[LeafBuffer | StoredLeaf],
         root: Operator,
         dictionary: Dictionary,
-        on_report: Callable[[Report], None],
+        on_answers: Callable[[AnswerBatch], None],
         evaluation: Evaluation | None = None,
         *,
         exact: bool = False,
@@ -35,7 +38,7 @@ class ContinuousQuery:
         self.name = name
         self.plan = plan
         self.leaves = leaves  # the leaf buffers that it reads
-        self.on_report = on_report
+        self.on_answers = on_answers
         self.evaluation = evaluation  # where it has SERVICE
         self._freshness: Freshness | None = None  # of the last evaluation
         self._dictionary = dictionary
@@ -54,16 +57,28 @@ class ContinuousQuery:
             self.evaluation.silent_evaluation(self._freshness)
         return answers
 
-    def report(self, time_ms: int, rows: Ids) -> None:
-        """Report what an evaluation gave."""
-        plan, graph = self.plan, None
-        if plan.template is not None:
-            table = Table({name: rows[:, at] for at, name in enumerate(plan.variables)}, len(rows))
-            graph = construct(plan.template, table, self._dictionary)
-            if len(graph.subjects) == 0:
-                if self.evaluation is not None and self._freshness is not None:
-                    self.evaluation.silent_evaluation(self._freshness)
-                return
-        self.on_report(
-            Report(self.name, time_ms, plan.output, plan.variables, rows, graph, self._freshness, self._dictionary)
-        )
+    def report(self, moments: Ids, answers: Answers) -> None:
+        """Report what the evaluations at some moments gave."""
+        plan, (places, rows) = self.plan, answers
+        if plan.template is None:
+            reported, offsets = reports_in(places)
+            self._hand_over(moments[reported], offsets, rows)
+            return
+        table = Table({name: rows[:, at] for at, name in enumerate(plan.variables)}, len(rows))
+        of, triples = construct_each(plan.template, table, places, self._dictionary)
+        if not len(of):
+            if self.evaluation is not None and self._freshness is not None:
+                self.evaluation.silent_evaluation(self._freshness)
+            return
+        reported, triple_offsets = reports_in(of)
+        counts = places.searchsorted(reported, side="right") - places.searchsorted(reported)
+        rows = rows[np.isin(places, reported)]
+        self._hand_over(moments[reported], np.concatenate(([0], np.cumsum(counts))), rows, triples, triple_offsets)
+
+    def _hand_over(
+        self, moments: Ids, offsets: Ids, rows: Ids, triples: Ids | None = None, triple_offsets: Ids | None = None
+    ) -> None:
+        name, output, variables = self.name, self.plan.output, self.plan.variables
+        batch = AnswerBatch(name, output, variables, moments, offsets, rows, self._dictionary, triples, triple_offsets)
+        batch.freshness = self._freshness
+        self.on_answers(batch)

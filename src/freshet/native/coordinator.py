@@ -33,7 +33,7 @@ from freshet.rdf.elements import Elements
 from freshet.rdf.errors import FreshetError, InputError
 from freshet.rdf.terms import Iri
 from freshet.rdf.triples import DEFAULT_GRAPH
-from freshet.results.answers import AnswerBatch
+from freshet.results.answers import AnswerBatch, hand_over
 from freshet.results.report import Freshness, Report
 
 
@@ -59,6 +59,7 @@ class Engine:
         self._graphs = graphs
         self._tell_failure = on_failure or warn_failed
         self._queries: dict[str, AnyClock] = {}
+        self._takers: dict[str, Callable[[AnswerBatch], None]] = {}
         self._members: Counter[AnyClock] = Counter()  # how many queries each clock has
         self.on_silent_evaluation: Callable[[str, Freshness], None] | None = (
             None  # evaluations with SERVICE that report nothing
@@ -133,12 +134,12 @@ class Engine:
             timing = timing_of(plan, query.period_ms if every_ms is None else every_ms, report, file)
             self._connections.make_streams(timing)
             timing = timing.going_on(self._counted.pop(name, ()))
-            taker = on_report if on_answers is None else self._in_batches(name, on_answers)
-            assert taker is not None, "somebody takes the reports"
+            taker = on_answers or self._one_by_one(name, on_report)
             asked = Registration(name, plan, timing, taker, limit_seconds, measurements, constraints)
             try:
                 clock, plan = self._placing.placed(asked)
                 self._queries[name] = clock
+                self._takers[name] = taker
                 self._members[clock] += 1
             except BaseException as error:
                 for each in self._clocks():  # what it had asked for
@@ -300,13 +301,12 @@ class Engine:
                 wanted |= found
             return frozenset(wanted)
 
-    def _in_batches(self, name: str, on_answers: Callable[[AnswerBatch], None]) -> Callable[[Report], None]:
-        """What takes reports one by one, as batches of one."""
+    def _one_by_one(self, name: str, on_report: Callable[[Report], None] | None) -> Callable[[AnswerBatch], None]:
+        """What takes batches, and hands their reports over as long as the query is there."""
+        assert on_report is not None, "somebody takes the reports"
 
-        def deliver(report: Report) -> None:
-            batch = AnswerBatch.of_report(report, self.moment(name), self.dictionary)
-            self.forgetting.keep_batch(batch)
-            on_answers(batch)
+        def deliver(batch: AnswerBatch) -> None:
+            hand_over(batch, on_report, lambda: self._takers.get(name) is deliver)
 
         return deliver
 
@@ -320,6 +320,7 @@ class Engine:
 
     def _leave(self, name: str) -> None:
         clock = self._queries.pop(name)
+        del self._takers[name]
         self.lanes.leave(name)
         self._members[clock] -= 1
         if not self._members[clock]:

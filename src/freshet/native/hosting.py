@@ -29,7 +29,8 @@ from freshet.oneshot.dataset import Dataset, GraphReader
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.triples import DEFAULT_GRAPH, Triples
-from freshet.results.report import Freshness, Report
+from freshet.results.answers import AnswerBatch
+from freshet.results.report import Freshness
 
 
 class Graphs(WindowStore, Protocol):
@@ -69,7 +70,7 @@ class Hosting:
         plan: Plan,
         group: QueryGroup,
         timing: Timing,
-        on_report: Callable[[Report], None],
+        on_answers: Callable[[AnswerBatch], None],
         measurements: Measurements | None,
         constraints: Constraints | None = None,
     ) -> ContinuousQuery:
@@ -85,9 +86,7 @@ class Hosting:
         builder = replace(builder, endless=top_join(plan) if exact else None)
         root = builder.build(plan.root, frozenset(plan.variables) & plan.root.names)
         evaluation = None if remote is None else remote.evaluation
-        return ContinuousQuery(
-            name, plan, leaves.given, root, self._dictionary, on_report, evaluation, exact=exact
-        )
+        return ContinuousQuery(name, plan, leaves.given, root, self._dictionary, on_answers, evaluation, exact=exact)
 
     def shared(
         self,

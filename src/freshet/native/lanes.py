@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from freshet.native.failures import warn_gone
 from freshet.native.lane import MOST_BEHIND, Lane
 from freshet.native.owned_lock import OwnedLock
-from freshet.results.report import Report
+from freshet.results.answers import AnswerBatch
 
 
 class Lanes:
@@ -71,14 +71,14 @@ class Lanes:
         with self.delivering, self._lock:
             yield
 
-    def told(self, query: str, lane: Lane, deliver: Callable[[Report], None]) -> Callable[[Report], None]:
+    def told(self, query: str, lane: Lane, deliver: Callable[[AnswerBatch], None]) -> Callable[[AnswerBatch], None]:
         """What the query of a lane calls with its reports, which are handed over as long as it is there."""
 
-        def tell(report: Report) -> None:
+        def tell(batch: AnswerBatch) -> None:
             with self.telling():
                 if self._lanes.get(query) is lane and not lane.is_closed:
                     try:
-                        deliver(report)
+                        deliver(batch)
                     except Exception as error:
                         if not lane.is_closed or isinstance(error, BrokenPipeError):
                             raise

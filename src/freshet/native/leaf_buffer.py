@@ -9,9 +9,9 @@ from operator import itemgetter
 import numpy as np
 
 from freshet.kernels.row_lifetimes import leaf_step, release_replaced
+from freshet.native.accumulators import longer
 from freshet.native.arrivals import Arrivals
 from freshet.native.choice import Choice
-from freshet.native.accumulators import longer
 from freshet.native.direct_call import DirectCall
 from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.native.one_way_index import Ids, Mask, OneWayIndex, Rows

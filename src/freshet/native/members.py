@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from freshet.algebra.nodes import StreamOperator
 from freshet.native.failures import warn_gone
 from freshet.native.one_way_index import Ids
+from freshet.native.r2s.bags import Dealt
 from freshet.rdf.dictionary import Dictionary
-from freshet.results.report import Report
+from freshet.results.answers import AnswerBatch
 
-OnReport = Callable[[Report], None]
+OnAnswers = Callable[[AnswerBatch], None]
 
 
 class Members:
@@ -21,21 +22,21 @@ class Members:
     are elements, so that gaps do not add up.
     """
 
-    def __init__(self, on_failure: Callable[[str, Exception], None], dictionary: Dictionary | None = None) -> None:
+    def __init__(self, on_failure: Callable[[str, Exception], None], dictionary: Dictionary) -> None:
         self._on_failure = on_failure
         self._dictionary = dictionary
         self._numbers: dict[str, int] = {}
         self._names = [""]
-        self._takers: list[OnReport | None] = [None]  # None for those who have gone
+        self._takers: list[OnAnswers | None] = [None]  # None for those who have gone
 
     def __len__(self) -> int:
         return len(self._numbers)
 
-    def add(self, name: str, on_report: OnReport) -> int:
+    def add(self, name: str, on_answers: OnAnswers) -> int:
         """One query more; gives its number."""
         number = self._numbers[name] = len(self._names)
         self._names.append(name)
-        self._takers.append(on_report)
+        self._takers.append(on_answers)
         return number
 
     def remove(self, name: str) -> int | None:
@@ -48,22 +49,26 @@ class Members:
     def numbers(self) -> tuple[int, ...]:
         return tuple(self._numbers.values())
 
-    def give(
-        self, parts: Iterable[tuple[int, Ids]], time_ms: int, output: StreamOperator, variables: tuple[str, ...]
-    ) -> None:
-        """Report rows to the queries with these numbers, as far as they are here; they may go meanwhile."""
+    def give(self, dealt: Dealt, moments: Ids, output: StreamOperator, variables: tuple[str, ...]) -> None:
+        """Report to the queries that have reports, as far as they are here; they may go meanwhile."""
         names, takers, dictionary = self._names, self._takers, self._dictionary
-        for number, rows in parts:
-            on_report = takers[number]
-            if on_report is None:
+        reported, offsets, rows = moments[dealt.places], dealt.offsets, dealt.rows
+        ends = dealt.ends.tolist()
+        for at, number in enumerate(dealt.numbers.tolist()):
+            on_answers = takers[number]
+            if on_answers is None:
                 continue
-            name = names[number]
+            name, first, end = names[number], ends[at], ends[at + 1]
             try:
-                on_report(Report(name, time_ms, output, variables, rows, None, None, dictionary))
+                on_answers(
+                    AnswerBatch(
+                        name, output, variables, reported[first:end], offsets[first : end + 1], rows, dictionary
+                    )
+                )
             except BrokenPipeError:  # nobody reads anything any more
                 raise
             except Exception as error:  # whoever takes one query's reports must not stop the others
-                if takers[number] is on_report:
+                if takers[number] is on_answers:
                     self._on_failure(name, error)
                 else:  # it has removed itself before
                     warn_gone(name, error)

@@ -19,7 +19,7 @@ from freshet.native.reads import asks_services
 from freshet.native.shared_plans import Group, ShapeKey, Shared, SharedPlans
 from freshet.native.sharing import Shape, shape_of
 from freshet.native.timing import Timing
-from freshet.results.report import Report
+from freshet.results.answers import AnswerBatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Registration:
     name: str
     plan: Plan
     timing: Timing
-    on_report: Callable[[Report], None]
+    on_answers: Callable[[AnswerBatch], None]
     limit_seconds: float | None = None
     measurements: Measurements | None = None
     constraints: Constraints | None = None
@@ -81,11 +81,11 @@ class Placing:
 
     def _alone(self, asked: Registration) -> tuple[AnyClock, Plan]:
         """A query with a plan of its own."""
-        name, timing, on_report = asked.name, asked.timing, self._keeping(asked.on_report)
+        name, timing, on_answers = asked.name, asked.timing, self._keeping(asked.on_answers)
         clock = self._clock(timing)
         try:
             with clock.registering(timing):
-                query = self._hosting.alone(name, asked.plan, clock, timing, on_report, asked.measurements)
+                query = self._hosting.alone(name, asked.plan, clock, timing, on_answers, asked.measurements)
                 clock.add(name, query, timing, asked.limit_seconds)
         except BaseException:
             clock.free()  # others may have it, and keep what is theirs
@@ -105,11 +105,9 @@ class Placing:
 
         clock = QueryGroup(self._connections.streams_of(timing), self._graphs, failed, one_by_one=True)
         lane = Lane(clock, self._connections.dictionary, self._keeper.forget, lambda error: failed(name, error))
-        deliver = self._lanes.told(name, lane, self._keeping(asked.on_report))
+        deliver = self._lanes.told(name, lane, self._keeping(asked.on_answers))
         with clock.registering(timing):
-            query = self._hosting.alone(
-                name, asked.plan, clock, timing, deliver, asked.measurements, asked.constraints
-            )
+            query = self._hosting.alone(name, asked.plan, clock, timing, deliver, asked.measurements, asked.constraints)
             if query.evaluation is not None:
                 query.evaluation.released_at, query.evaluation.resting = lane.released_at, lane.resting
             clock.add(name, query, timing, asked.limit_seconds)
@@ -124,7 +122,7 @@ class Placing:
         else:
             clock = self.plans.clock(shared)
         constants = [self._connections.dictionary.encode(term) for term in shape.constants]
-        shared.add(asked.name, constants, asked.on_report)  # what is reported to all is kept in one
+        shared.add(asked.name, constants, asked.on_answers)  # what is reported to all is kept in one
         self.plans.enter(asked.name, group, shared, clock)
         return clock
 
@@ -153,12 +151,12 @@ class Placing:
                 return clock
         return QueryGroup(streams, self._graphs, self._on_failure)
 
-    def _keeping(self, on_report: Callable[[Report], None]) -> Callable[[Report], None]:
+    def _keeping(self, on_answers: Callable[[AnswerBatch], None]) -> Callable[[AnswerBatch], None]:
         """Reports keep their terms as long as somebody has them."""
-        keep = self._keeper.forgetting.keep
+        keep = self._keeper.forgetting.keep_batch
 
-        def deliver(report: Report) -> None:
-            keep(report)
-            on_report(report)
+        def deliver(batch: AnswerBatch) -> None:
+            keep(batch)
+            on_answers(batch)
 
         return deliver

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 import numpy as np
 
 from freshet.algebra.windows import EventTimeWindow, WindowOperator
-from freshet.native.change import Batch
 from freshet.native.failures import warn_gone
 from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
 from freshet.native.moments import (
@@ -17,14 +16,14 @@ from freshet.native.moments import (
     FIRST_MOMENT,
     close_at,
     last_close_allowed,
-    time_of,
 )
 from freshet.native.one_way_index import Ids
+from freshet.native.r2s.relation_to_stream import Answers
 from freshet.native.s2r.content import WindowContent
 from freshet.native.s2r.contents import MOVING_TOGETHER, content_of
 from freshet.native.s2r.feed import FROM_THE_FIRST, Begin, Feed
-from freshet.native.schedule import EvaluationSchedule
-from freshet.native.scheduled_query import Answer, GroupedQuery, ScheduledQuery
+from freshet.native.schedule import Due, EvaluationSchedule
+from freshet.native.scheduled_query import GroupedQuery, ScheduledQuery
 from freshet.native.stored import StoredGraphs, matches
 from freshet.native.stored_leaf import MOST_ROWS, StoredLeaf
 from freshet.native.stream import in_order
@@ -334,40 +333,34 @@ class QueryGroup:
             if leaf.waits_until(last):
                 leaf.step_stored(number, first, last)
                 loaded = True
-        answers: list[tuple[int, ScheduledQuery, Answer]] = []
-        reporting = 0
-        for schedule, queries in tuple(self._schedules.items()):  # whoever gets a report may add others
+        found: list[tuple[ScheduledQuery, Ids, Answers]] = []
+        for schedule, queries in tuple(self._schedules.items()):
             due = schedule.due(last)
             changed = any(len(window.entering) or len(window.leaving) for window in schedule.windows)
-            if not (changed or loaded or len(due.moments)):
-                continue
-            for query in tuple(queries):
-                found = self._evaluate(query, number, first, last, due)
-                reporting += bool(found)
-                answers += found
-        if reporting > 1:
-            answers.sort(key=_moment)
-        for moment, query, answer in answers:
-            self._report(moment, query, answer)
+            if changed or loaded or len(due.moments):
+                for query in tuple(queries):  # one that fails is removed
+                    if (answers := self._evaluate(query, number, first, last, due)) is not None:
+                        found.append((query, *answers))
+        for query, moments, answers in found:  # whoever gets a report may add and remove queries
+            self._report(query, moments, answers)
         if self.on_visited is not None:
             self.on_visited()
 
-    def _evaluate(self, query, number, first, last, due):
+    def _evaluate(
+        self, query: ScheduledQuery, number: int, first: int, last: int, due: Due
+    ) -> tuple[Ids, Answers] | None:
         try:
-            return [(moment, query, answer) for moment, answer in query.evaluate(number, first, last, due)]
+            return query.evaluate(number, first, last, due)
         except BrokenPipeError:  # nobody reads anything any more
             raise
         except Exception as error:  # whatever goes wrong in one query must not stop the others
             self._failed(query, error)
-            return []
+            return None
 
-    def _report(self, moment: int, query: ScheduledQuery, answer: Answer) -> None:
-        if query.removed:
-            return
-        self.moment = moment
+    def _report(self, query: ScheduledQuery, moments: Ids, answers: Answers) -> None:
+        self.moment = moments.item(-1)
         try:
-            with query.within_limit():
-                query.query.report(time_of(moment), answer)
+            query.report(moments, answers)
         except BrokenPipeError:
             raise
         except Exception as error:
@@ -379,7 +372,3 @@ class QueryGroup:
         else:
             self.remove(query.name)
             self._on_failure(query.name, error)
-
-
-def _moment(answer: tuple[int, ScheduledQuery, Answer]) -> int:
-    return answer[0]

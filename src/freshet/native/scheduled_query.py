@@ -21,8 +21,6 @@ from freshet.native.schedule import Due, EvaluationSchedule
 from freshet.native.stored_leaf import StoredLeaf
 from freshet.native.timing import ReportCondition, Timing
 
-Answer = Ids  # the rows that one evaluation reports
-
 
 class GroupedQuery(Protocol):
     """A query as its group needs it."""
@@ -37,8 +35,8 @@ class GroupedQuery(Protocol):
     def evaluate(self, batch: Batch, held: Ids) -> Answers:
         """Take a batch in, and give what its evaluations report. `held` is how many elements windows have at each."""
 
-    def report(self, time_ms: int, rows: Ids) -> None:
-        """Report what an evaluation gave."""
+    def report(self, moments: Ids, answers: Answers) -> None:
+        """Report what the evaluations at some moments gave."""
 
 
 _UNLIMITED = ContextVar("unlimited", default=False)
@@ -86,24 +84,22 @@ class ScheduledQuery:
         self._stale = False  # whether its windows have changed since the last evaluation
         self.removed = False
 
-    def evaluate(self, number: int, first: int, last: int, due: Due) -> list[tuple[int, Answer]]:
-        """Take a batch in; gives the moments that report something, and what."""
+    def evaluate(self, number: int, first: int, last: int, due: Due) -> tuple[Ids, Answers] | None:
+        """Take a batch in; gives the moments of its evaluations and what they report, if anything."""
         if self.removed:
-            return []
+            return None
         due = self._counting_ones(due) if self.only_changed or self.only_non_empty else due
         with self.within_limit(len(due.moments)):
             answers = self.query.evaluate(Batch(number, first, last, due.moments), due.held)
         if len(due.moments):
             self._remember(due.moments)
-        if not len(answers.places):
-            return []
-        if len(due.moments) == 1:
-            return [(due.moments.item(0), answers.rows)]
-        starts = np.flatnonzero(np.concatenate(([True], answers.places[1:] != answers.places[:-1])))
-        ends = [*starts[1:].tolist(), len(answers.places)]
-        moments = due.moments[answers.places[starts]].tolist()
-        rows = map(answers.rows.__getitem__, map(slice, starts.tolist(), ends))
-        return list(zip(moments, rows, strict=True))
+        return (due.moments, answers) if len(answers.places) else None
+
+    def report(self, moments: Ids, answers: Answers) -> None:
+        """Report what evaluations gave, as long as it is wanted."""
+        if not self.removed:
+            with self.within_limit(len(moments)):
+                self.query.report(moments, answers)
 
     @contextmanager
     def within_limit(self, evaluations: int = 1) -> Iterator[None]:

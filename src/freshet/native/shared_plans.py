@@ -13,7 +13,7 @@ from typing import Protocol
 from freshet.native.connections import AnyClock
 from freshet.native.plan import Plan
 from freshet.native.timing import Timing
-from freshet.results.report import Report
+from freshet.results.answers import AnswerBatch
 
 
 class Shared(Protocol):
@@ -22,7 +22,7 @@ class Shared(Protocol):
     name: str
 
     def __len__(self) -> int: ...
-    def add(self, name: str, constants: list[int], on_report: Callable[[Report], None]) -> None: ...
+    def add(self, name: str, constants: list[int], on_answers: Callable[[AnswerBatch], None]) -> None: ...
     def remove(self, name: str) -> None: ...
 
 

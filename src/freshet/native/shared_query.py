@@ -15,7 +15,7 @@ from freshet.native.r2s.relation_to_stream import Answers, relation_to_stream
 from freshet.native.stored_leaf import StoredLeaf
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
-from freshet.results.report import Report
+from freshet.results.answers import AnswerBatch
 
 
 class SharedQuery:
@@ -51,9 +51,9 @@ class SharedQuery:
     def __len__(self) -> int:
         return len(self._members)
 
-    def add(self, name: str, constants: list[int], on_report: Callable[[Report], None]) -> None:
+    def add(self, name: str, constants: list[int], on_answers: Callable[[AnswerBatch], None]) -> None:
         """One query more."""
-        self._parameters.add(self._members.add(name, on_report), constants)
+        self._parameters.add(self._members.add(name, on_answers), constants)
         for leaf in {id(leaf): leaf for leaf in self.leaves if leaf.pattern.chosen}.values():
             for place, choice in leaf.pattern.chosen:
                 constant = constants[self._parameters.choices.index(choice)]
@@ -70,8 +70,8 @@ class SharedQuery:
         """Take a batch in, and give what its evaluations report."""
         return self._r2s.step(batch, held)
 
-    def report(self, time_ms: int, rows: Ids) -> None:
-        """Give each query what is its own of what an evaluation gave."""
-        ordered, parts = dealt_out(rows)
-        self._keep(ordered)
-        self._members.give(parts, time_ms, self.plan.output, self.plan.variables[:-1])
+    def report(self, moments: Ids, answers: Answers) -> None:
+        """Give each query what is its own of what the evaluations at some moments gave."""
+        dealt = dealt_out(answers.places, answers.rows)
+        self._keep(dealt.rows)
+        self._members.give(dealt, moments, self.plan.output, self.plan.variables[:-1])

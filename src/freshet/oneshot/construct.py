@@ -21,6 +21,17 @@ from freshet.results.report import GraphAnswer
 
 def construct(template: tuple[TriplePattern, ...], table: Table, dictionary: Dictionary) -> GraphAnswer:
     """A set of triples. One that is not bound in full, or would be none of RDF's, is left out."""
+    _, triples = construct_each(template, table, np.zeros(table.count, np.int64), dictionary)
+    return GraphAnswer(triples[:, 0], triples[:, 1], triples[:, 2], dictionary)
+
+
+def construct_each(
+    template: tuple[TriplePattern, ...], table: Table, places: Ids, dictionary: Dictionary
+) -> tuple[Ids, Ids]:
+    """The graphs of several answers: solutions with equal places, which are in order, belong together.
+
+    Gives the place of each triple, in order, and the triples as rows.
+    """
     blank_nodes = _BlankNodes(table.count, dictionary)
     parts = []
     for pattern in template:
@@ -29,19 +40,19 @@ def construct(template: tuple[TriplePattern, ...], table: Table, dictionary: Dic
             for term in (pattern.subject, pattern.predicate, pattern.object)
         )
         good = (objects != 0) & _are(predicates, dictionary, IRI) & _are(subjects, dictionary, IRI, BLANK_NODE)
-        parts.append([column[good] for column in (subjects, predicates, objects)])
-    columns = (np.concatenate([np.empty(0, np.int64), *columns]) for columns in _transposed(parts))
-    return graph_answer(*columns, dictionary=dictionary)
+        parts.append([column[good] for column in (places, subjects, predicates, objects)])
+    columns = [np.concatenate([np.empty(0, np.int64), *columns]) for columns in zip(*parts, strict=True)]
+    columns = columns or [np.empty(0, np.int64)] * 4
+    order = np.argsort(columns[0], kind="stable")
+    named = dict(zip(("place", "s", "p", "o"), (column[order] for column in columns), strict=True))
+    found = Table(named, len(order)).distinct().columns
+    return found["place"], np.column_stack((found["s"], found["p"], found["o"]))
 
 
 def graph_answer(subjects: Ids, predicates: Ids, objects: Ids, *, dictionary: Dictionary) -> GraphAnswer:
     """Triples as an answer, each once."""
     distinct = Table({"s": subjects, "p": predicates, "o": objects}, len(subjects)).distinct().columns
     return GraphAnswer(distinct["s"], distinct["p"], distinct["o"], dictionary)
-
-
-def _transposed(parts: list[list[Ids]]) -> list[list[Ids]]:
-    return [[part[at] for part in parts] for at in range(3)]
 
 
 class _BlankNodes:

@@ -13,11 +13,11 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
-from freshet.native.scheduled_query import without_limits
 from freshet.native.coordinator import Engine
 from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.native.owned_lock import OwnedLock
 from freshet.native.releases import catching_up, done_for
+from freshet.native.scheduled_query import without_limits
 from freshet.native.turns import EndedError
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements

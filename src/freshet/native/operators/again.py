@@ -30,7 +30,6 @@ from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import Iri
 from freshet.rdf.triples import Ids, Triples
 
-
 _NO_MOMENTS = np.empty(0, np.int64)
 
 

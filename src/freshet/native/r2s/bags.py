@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from freshet.oneshot.table import Table
 
 _FEW_PAIRS = 256  # fewer are compared one by one sooner than an index is made
 _LESS = DirectCall(bag_less)
+_ONE = np.array([0, 1])
 
 
 def bag_difference(rows: Ids, others: Ids) -> Ids:
@@ -49,15 +51,26 @@ def as_rows(table: Table, names: Sequence[str]) -> Ids:
     return rows
 
 
-def dealt_out(rows: Ids) -> tuple[Ids, Iterator[tuple[int, Ids]]]:
-    """Rows in the order of the number of the query in their last column; and each number with its part of them, which
-    goes without it."""
-    if len(rows) <= 1:  # as it mostly is where every arrival is evaluated
-        return rows, iter([(number, rows[:, :-1]) for number in rows[:, -1].tolist()])
+class Dealt(NamedTuple):
+    """Reports of several queries: those of a query stand together, in order of their evaluations."""
+
+    numbers: Ids  # of the queries that have any
+    ends: Ids  # where the reports of each begin, with the end of the last
+    places: Ids  # the evaluation of each report
+    offsets: Ids  # where the rows of each report begin, with the end of the last
+    rows: Ids
+
+
+def dealt_out(places: Ids, rows: Ids) -> Dealt:
+    """Rows by the number of the query in their last column, which they lose; each has the place of its evaluation."""
+    if len(rows) == 1:  # as it mostly is where every arrival is evaluated
+        return Dealt(rows[0, -1:], _ONE, places, _ONE, rows[:, :-1])
     # A sort of numbers with their places is several times as fast as a stable sort of places.
-    rows = rows[np.sort((rows[:, -1] << 32) + np.arange(len(rows))) & 0xFFFF_FFFF]
+    order = np.sort((rows[:, -1] << 32) + np.arange(len(rows))) & 0xFFFF_FFFF
+    rows, places = rows[order], places[order]
     of = rows[:, -1]
-    starts = [0, *(np.flatnonzero(of[1:] != of[:-1]) + 1).tolist()]
-    shown = rows[:, :-1]
-    parts = map(shown.__getitem__, map(slice, starts, [*starts[1:], len(rows)]))
-    return rows, zip(of[starts].tolist(), parts, strict=True)
+    starts = np.flatnonzero((of[1:] != of[:-1]) | (places[1:] != places[:-1])) + 1
+    offsets = np.concatenate(([0], starts, [len(rows)]))
+    of, places = of[offsets[:-1]], places[offsets[:-1]]
+    ends = np.concatenate(([0], np.flatnonzero(of[1:] != of[:-1]) + 1, [len(of)]))
+    return Dealt(of[ends[:-1]], ends, places, offsets, rows[:, :-1])

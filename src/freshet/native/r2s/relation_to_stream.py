@@ -14,8 +14,13 @@ from freshet.native.plan import Plan, PlanOrdered
 from freshet.native.r2s.bags import as_rows, bag_difference
 from freshet.native.r2s.grounded import is_grounded
 from freshet.native.row_buffer import RowBag
+from freshet.oneshot.table import Table
 
 _NO_MOMENTS = np.empty(0, np.int64)
+_ONE_ROW = np.array([0, 1])
+
+
+_Timed = tuple[Table, Ids]  # rows with their moments
 
 
 class Answers(NamedTuple):
@@ -23,6 +28,15 @@ class Answers(NamedTuple):
 
     places: Ids
     rows: Ids
+
+
+def reports_in(places: Ids) -> tuple[Ids, Ids]:
+    """The evaluations that have rows, by their places, and where the rows of each begin, with the end of the last."""
+    if len(places) == 1:
+        return places, _ONE_ROW
+    starts = np.flatnonzero(places[1:] != places[:-1]) + 1
+    offsets = np.concatenate(([0], starts, [len(places)]))
+    return places[offsets[:-1]], offsets
 
 
 def relation_to_stream(root: Operator, plan: Plan, *, exact: bool) -> IncrementalR2S | SequenceR2S:
@@ -61,7 +75,7 @@ class IncrementalR2S:
         if not self._rest.is_empty:
             change, self._rest = merge_changes([self._rest, change]), NOTHING
         if not change.is_empty and (not len(due) or _last_moment(change) > due[-1]):
-            change, self._rest = _cut(change, due[-1] if len(due) else -OPEN)
+            change, self._rest = _cut(change, due.item(-1) if len(due) else -OPEN)
         if self._all is not None:
             self._all.step(batch, change)
         if not len(due):
@@ -75,7 +89,7 @@ class IncrementalR2S:
             return self._difference(batch, came, went)
         return self._with_empty_windows(batch, held > 0, came, went)
 
-    def _difference(self, batch: Batch, came, went) -> Answers:
+    def _difference(self, batch: Batch, came: _Timed, went: _Timed) -> Answers:
         if not len(came[1]):
             return self._nothing
         places = batch.due.searchsorted(came[1])
@@ -87,7 +101,7 @@ class IncrementalR2S:
         left = bag_difference(placed, others)
         return Answers(left[:, 0], left[:, 1:])
 
-    def _with_empty_windows(self, batch: Batch, holds: Mask, came, went) -> Answers:
+    def _with_empty_windows(self, batch: Batch, holds: Mask, came: _Timed, went: _Timed) -> Answers:
         """The same, where the answer begins anew when windows are no longer empty, and ends when they are."""
         before = np.concatenate(([not self._was_empty], holds[:-1]))
         self._was_empty = not holds[-1]
@@ -147,19 +161,16 @@ class SequenceR2S:
 
 
 def _last_moment(change: Change) -> int:
-    return max(change.came_at[-1] if len(change.came_at) else -OPEN, change.went_at[-1] if len(change.went_at) else -OPEN)
+    return max(int(moments[-1]) for moments in (change.came_at, change.went_at) if len(moments))
 
 
 def _cut(change: Change, last: int) -> tuple[Change, Change]:
     """What of a change is up to a moment, and what is after it."""
-    came, went = int(change.came_at.searchsorted(last, side="right")), int(change.went_at.searchsorted(last, side="right"))
-    parts = [
-        Change(
-            change.came.take(np.arange(len(change.came_at))[came_part]),
-            change.came_at[came_part],
-            change.went.take(np.arange(len(change.went_at))[went_part]),
-            change.went_at[went_part],
-        )
-        for came_part, went_part in ((slice(came), slice(went)), (slice(came, None), slice(went, None)))
-    ]
-    return parts[0], parts[1]
+    came, came_later = _cut_at(change.came, change.came_at, last)
+    went, went_later = _cut_at(change.went, change.went_at, last)
+    return Change(*came, *went), Change(*came_later, *went_later)
+
+
+def _cut_at(table: Table, moments: Ids, last: int) -> tuple[_Timed, _Timed]:
+    rows, cut = np.arange(len(moments)), int(moments.searchsorted(last, side="right"))
+    return (table.take(rows[:cut]), moments[:cut]), (table.take(rows[cut:]), moments[cut:])

@@ -20,7 +20,6 @@ from freshet.native.s2r.feed import Feed
 from freshet.native.s2r.range_window import AllWindowContent, NowWindowContent, RangeWindowContent
 from freshet.native.s2r.sliding_window import SlidingWindowContent
 
-
 # These move with every element of any stream that their query reads, not with their own alone.
 MOVING_TOGETHER = (RangeWindow, NowWindow, AllWindow)
 
@@ -31,7 +30,11 @@ def content_of(window: WindowOperator, feed: Feed, instants: Sequence[Feed]) -> 
         case SlidingWindow():
             return SlidingWindowContent(window, feed)
         case EventTimeWindow():
-            return RangeWindowContent(window, feed, (feed,)) if window.slide_ms is None else SlidingWindowContent(window, feed)
+            return (
+                RangeWindowContent(window, feed, (feed,))
+                if window.slide_ms is None
+                else SlidingWindowContent(window, feed)
+            )
         case CountWindow() | TriplesWindow():
             return CountWindowContent(window, feed)
         case RangeWindow():
