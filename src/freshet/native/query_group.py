@@ -339,8 +339,8 @@ class QueryGroup:
             changed = any(len(window.entering) or len(window.leaving) for window in schedule.windows)
             if changed or loaded or len(due.moments):
                 for query in tuple(queries):  # one that fails is removed
-                    if (answers := self._evaluate(query, number, first, last, due)) is not None:
-                        found.append((query, *answers))
+                    if (given := self._evaluate(query, number, first, last, due)) is not None:
+                        found.append((query, *given))
         for query, moments, answers in found:  # whoever gets a report may add and remove queries
             self._report(query, moments, answers)
         if self.on_visited is not None:

@@ -26,7 +26,7 @@ class Due(NamedTuple):
     changed: Mask
 
     def where(self, mask: Mask) -> Due:
-        return Due(*(column[mask] for column in self))
+        return Due(self.moments[mask], self.held[mask], self.changed[mask])
 
 
 NOT_DUE = Due(_NONE, _NONE, np.empty(0, np.bool_))

@@ -13,16 +13,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from freshet.kernels.matching import LEFT
 from freshet.native.change import NOTHING, Batch, Change
 from freshet.native.one_way_index import Ids, Rows
-from freshet.native.operators.matching import LEFT, Matching, PairJoin, Pointers, left_table
+from freshet.native.operators.matching import Matching, left_table
+from freshet.native.operators.multiway_join import MultiwayJoinOp
+from freshet.native.result_buffer import Pointers
 from freshet.oneshot.table import Table, stack_tables
 
 
 class LeftJoinOp:
     """The pairs of a join, and the rows of its left side that are in none."""
 
-    def __init__(self, join: PairJoin, wanted: frozenset[str]) -> None:
+    def __init__(self, join: MultiwayJoinOp, wanted: frozenset[str]) -> None:
         self._join = join
         self._alone = Matching(join, matched=False)
         self._left = join.inputs[LEFT]

@@ -14,75 +14,24 @@ only rows are looked at which came or went themselves or whose pairs did.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from freshet.kernels.matching import LEFT, MatchArrays, match_moments
 from freshet.native.accumulators import longer
 from freshet.native.change import Batch
 from freshet.native.direct_call import DirectCall
+from freshet.native.inputs import Input
 from freshet.native.one_way_index import Ids, Rows
+from freshet.native.operators.multiway_join import MultiwayJoinOp, Results
 from freshet.oneshot.table import Table
-
-__all__ = ["LEFT", "MatchChange", "Matching", "PairJoin", "Pointers", "left_table"]
-
-Pointers = NDArray[np.int32]  # a row of each input
-
-
-class LeftRows(Protocol):
-    """The rows of the left side under numbers, with their lives."""
-
-    @property
-    def values(self) -> Ids: ...
-    @property
-    def row_capacity(self) -> int: ...
-    @property
-    def born(self) -> Ids: ...
-    @property
-    def died(self) -> Ids: ...
-    def fresh(self, number: int) -> Rows: ...
-    def dead(self, number: int) -> Rows: ...
-    def old_rows(self, first_moment: int) -> Rows: ...
-
-
-class LeftSide(Protocol):
-    """The left input of a join."""
-
-    @property
-    def buffer(self) -> LeftRows: ...
-    @property
-    def names(self) -> tuple[str, ...]: ...
-
-
-class PairChange(Protocol):
-    """The pairs that come and go, each with its moment, both in order of moments."""
-
-    @property
-    def came(self) -> Pointers: ...
-    @property
-    def came_at(self) -> Ids: ...
-    @property
-    def went(self) -> Pointers: ...
-    @property
-    def went_at(self) -> Ids: ...
-
-
-class PairJoin(Protocol):
-    """What is asked of the join of left and right."""
-
-    @property
-    def inputs(self) -> Sequence[LeftSide]: ...
-    def pointer_changes(self, batch: Batch) -> PairChange: ...
-    def table(self, pointers: Pointers) -> Table: ...
 
 
 class MatchChange(NamedTuple):
     """The pairs that come and go, and the rows of left that enter the chosen half and leave it."""
 
-    pairs: PairChange
+    pairs: Results
     came: Rows
     came_at: Ids
     went: Rows
@@ -92,7 +41,7 @@ class MatchChange(NamedTuple):
 class Matching:
     """The rows of left with a match (`matched`), or without one."""
 
-    def __init__(self, join: PairJoin, *, matched: bool) -> None:
+    def __init__(self, join: MultiwayJoinOp, *, matched: bool) -> None:
         self._join = join
         self._matched = matched
         self._arrays = tuple(MatchArrays(np.zeros(0, np.bool_), np.zeros(0, np.int64), np.zeros(0, np.bool_)))
@@ -110,7 +59,7 @@ class Matching:
         if left.row_capacity > len(self._arrays[0]):
             self._arrays = tuple(longer(array, left.row_capacity) for array in self._arrays)
         born, died = left.fresh(batch.number), left.dead(batch.number)
-        born_at, died_at = left.born[born], left.died[died]
+        born_at, died_at = left.births(born), left.deaths(died)
         if self._is_first:
             self._is_first = False
             old = left.old_rows(batch.first)
@@ -131,7 +80,7 @@ class Matching:
         return MatchChange(pairs, *changed)
 
 
-def left_table(left: LeftSide, wanted: frozenset[str], rows: Rows) -> Table:
+def left_table(left: Input, wanted: frozenset[str], rows: Rows) -> Table:
     """The wanted variables of some rows of the left side."""
     values = left.buffer.values
     return Table({name: values[rows, at] for at, name in enumerate(left.names) if name in wanted}, len(rows))

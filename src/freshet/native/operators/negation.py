@@ -11,14 +11,16 @@
 
 from __future__ import annotations
 
+from freshet.kernels.matching import LEFT
 from freshet.native.change import NOTHING, Batch, Change
-from freshet.native.operators.matching import LEFT, Matching, PairJoin, left_table
+from freshet.native.operators.matching import Matching, left_table
+from freshet.native.operators.multiway_join import MultiwayJoinOp
 
 
 class NegationOp:
     """The rows of the left side of a join that are in no pair, or (not `negated`) in one."""
 
-    def __init__(self, join: PairJoin, wanted: frozenset[str], *, negated: bool) -> None:
+    def __init__(self, join: MultiwayJoinOp, wanted: frozenset[str], *, negated: bool) -> None:
         self._matching = Matching(join, matched=not negated)
         self._left = join.inputs[LEFT]
         self._wanted = wanted

@@ -53,6 +53,12 @@ class Side:
     def dead(self, number):
         return self.sides[1]
 
+    def births(self, rows):
+        return self.born[rows]
+
+    def deaths(self, rows):
+        return self.died[rows]
+
     def old_rows(self, first_moment):
         rows = [row for row, life in enumerate(self.lives) if life[0] < first_moment <= life[1]]
         return np.array(rows, np.int32)
