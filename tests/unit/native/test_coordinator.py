@@ -67,7 +67,7 @@ def test_equal_windows_and_patterns_are_shared_and_freed() -> None:
         session.register(query(name))
     session.register(query("other", "q"))
     clock = engine._queries["http://example.org/one"]
-    one, two, other = (clock.query(f"http://example.org/{name}") for name in ("one", "two", "other"))
+    one, two = (clock.query(f"http://example.org/{name}") for name in ("one", "two"))
     assert one.leaves[0] is two.leaves[0]
     (window,) = session.engine._clocks()[0]._all_windows
     assert len(window.leaves) == 2
