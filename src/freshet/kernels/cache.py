@@ -19,11 +19,11 @@ from pathlib import Path
 import llvmlite
 import numba
 from numba.core.caching import _Cache
-from numba.core.compiler import CompileResult
 from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
 
 from freshet.cache_folder import cache_folder
+from freshet.kernels.library import rebuild_inner, rebuild_outer, reduce_inner, reduce_outer
 
 _UNUSED_DAYS = 14
 
@@ -65,6 +65,7 @@ class KernelCache(_Cache):
     """What Numba asks for compiled code of one function and gives it to."""
 
     _opened = False
+    _kind = "outer"
 
     def __init__(self, function):
         self._name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
@@ -74,7 +75,7 @@ class KernelCache(_Cache):
         return str(FOLDER)
 
     def _file(self, signature, codegen):
-        key = f"{self._name} {signature} {codegen.magic_tuple()}"
+        key = f"{self._kind} {self._name} {signature} {codegen.magic_tuple()}"
         return FOLDER / f"{self._name}-{hashlib.sha256(key.encode()).hexdigest()[:20]}"
 
     def load_overload(self, signature, target_context):
@@ -89,7 +90,7 @@ class KernelCache(_Cache):
         except OSError:
             return None
         try:
-            return CompileResult._rebuild(target_context, *pickle.loads(data))
+            return self._rebuild(target_context, pickle.loads(data))
         except (EOFError, pickle.UnpicklingError, TypeError, ValueError, AttributeError, ImportError):
             return None  # damaged: it is compiled again and replaced
 
@@ -101,9 +102,15 @@ class KernelCache(_Cache):
             if not KernelCache._opened:
                 _open_folder()
                 KernelCache._opened = True
-            _write_whole(file, dumps(compiled._reduce()))
+            _write_whole(file, dumps(self._reduce(compiled)))
         except OSError as problem:
             warnings.warn(f"compiled kernels cannot be kept in {FOLDER}: {problem}", RuntimeWarning, stacklevel=2)
+
+    def _reduce(self, compiled):
+        return reduce_outer(compiled)
+
+    def _rebuild(self, context, parts):
+        return rebuild_outer(context, *parts)
 
     def enable(self):
         pass
@@ -113,6 +120,18 @@ class KernelCache(_Cache):
 
     def flush(self):
         pass
+
+
+class InnerCache(KernelCache):
+    """The same for calls by other kernels."""
+
+    _kind = "inner"
+
+    def _reduce(self, compiled):
+        return reduce_inner(compiled)
+
+    def _rebuild(self, context, parts):
+        return rebuild_inner(context, *parts)
 
 
 def _write_whole(file, data):

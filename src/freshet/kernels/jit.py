@@ -1,13 +1,15 @@
-"""The one place that says how kernels are compiled. With `cache.py` the only one that knows Numba's inner classes."""
+"""How kernels are compiled. `library.py`, `cache.py` and this are the only ones that know Numba's inner classes."""
 
 import os
+from functools import cached_property
 from typing import Any
 
 import numba
 from numba.core import types
 from numba.core.registry import CPUDispatcher
 
-from freshet.kernels.cache import KernelCache
+from freshet.kernels.cache import InnerCache, KernelCache
+from freshet.kernels.library import InnerCompiler, OuterCompiler
 
 _settings: Any = numba.config
 
@@ -22,18 +24,41 @@ def _record(kernel, arguments):
         file.write(show_call(kernel, arguments) + "\n")
 
 
-class Kernel(CPUDispatcher):
-    """A function that is compiled for the types it is called with, or loaded where that was done before."""
+class Inner(CPUDispatcher):
+    """A function that kernels call, compiled for the types that they give it."""
 
     def __init__(self, function, options):
-        super().__init__(function, {}, options)
-        self._cache = KernelCache(function)
+        super().__init__(function, {}, {**options, "no_cpython_wrapper": True}, InnerCompiler)
+        self._cache = InnerCache(function)
 
     def get_call_template(self, args, kws):
         """Numba would compile a function again for each constant that kernels pass to it; LLVM inlines as well."""
         return super().get_call_template(
             [types.unliteral(each) for each in args], {name: types.unliteral(each) for name, each in kws.items()}
         )
+
+
+class Kernel(CPUDispatcher):
+    """A function that Python and kernels call, compiled for the types that they give it, or loaded."""
+
+    def __init__(self, function, options):
+        compiler: Any = self._compile_outer
+        super().__init__(function, {}, options, compiler)
+        self._cache = KernelCache(function)
+
+    @cached_property
+    def _inner(self):
+        """Made when something is compiled: to load what Python calls takes none."""
+        return Inner(self.py_func, self.targetoptions)
+
+    def _compile_outer(self, *state):
+        return OuterCompiler(self._inner, *state)
+
+    def get_call_template(self, args, kws):
+        return self._inner.get_call_template(args, kws)
+
+    def get_overload(self, sig):
+        return self._inner.get_overload(sig)
 
     def _compile_for_args(self, *args, **kws):
         if _RECORD:
@@ -47,11 +72,8 @@ def _compiler(**options):
     def compiled(function):
         if _settings.DISABLE_JIT:
             return function
-        private = function.__name__.startswith("_")
-        return Kernel(
-            function,
-            {"nopython": True, "nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": private, **options},
-        )
+        kind = Inner if function.__name__.startswith("_") else Kernel
+        return kind(function, {"nopython": True, "nogil": True, "no_cfunc_wrapper": True, **options})
 
     return compiled
 
