@@ -339,13 +339,16 @@ def _warm(section: str) -> bool:
 @click.option("--json", is_flag=True, help="Print one JSON object.")
 @click.option("--triples", metavar="COUNT", help="How many triples are stored: 500K, 10M. For lsbench.")
 @click.option("--rate", metavar="COUNT", help="How many triples a second come in streams. For lsbench.")
-def bench(name: str, json: bool, triples: str | None, rate: str | None) -> None:
+@click.option(
+    "--repeat", type=click.IntRange(1), default=1, help="Run it COUNT times: medians and ranges.", metavar="COUNT"
+)
+def bench(name: str, json: bool, triples: str | None, rate: str | None, repeat: int) -> None:
     """Run the benchmark NAME. They are in the source repository only."""
     from rich.console import Console
 
     try:
         from freshet_benchmarks.benchmarks import measure
-        from freshet_benchmarks.figures import figures_json, figures_table
+        from freshet_benchmarks.figures import combine_runs, figures_json, figures_table
     except ModuleNotFoundError as error:
         if error.name != "freshet_benchmarks":
             raise
@@ -354,7 +357,8 @@ def bench(name: str, json: bool, triples: str | None, rate: str | None) -> None:
             hint="in a clone: pip install --editable .",
         ) from None
 
-    figures = measure(name, triples=triples, rate=rate)
+    runs = [measure(name, triples=triples, rate=rate) for _ in range(repeat)]
+    figures = runs[0] if repeat == 1 else combine_runs(runs)
     if json:
         print(figures_json(name, figures))
     else:

@@ -6,7 +6,7 @@ import json
 import pytest
 from rich.console import Console
 
-from freshet_benchmarks.figures import Baseline, Figure, figures_json, figures_table
+from freshet_benchmarks.figures import Baseline, Figure, combine_runs, figures_json, figures_table
 
 FIGURES = [
     Figure("throughput", 120_000.0, "records/s", Baseline("goal", 100_000.0)),
@@ -52,3 +52,43 @@ def test_the_table() -> None:
     assert lines[0] == "pipeline"
     assert "throughput 120,000 records/s goal 100,000 1.20" in lines
     assert "engine share 0.125 of a batch" in lines
+
+
+def _run(value: float, baseline: float) -> list[Figure]:
+    return [Figure("rate", value, "records/s", Baseline("other", baseline)), Figure("share", 0.5, "of a batch")]
+
+
+RUNS = [_run(100.0, 50.0), _run(300.0, 100.0), _run(120.0, 40.0), _run(90.0, 60.0), _run(200.0, 80.0)]
+
+
+def test_several_runs_are_medians_and_ranges() -> None:
+    rate, share = json.loads(figures_json("pipeline", combine_runs(RUNS)))["figures"]
+    assert rate == {
+        "name": "rate",
+        "value": 120.0,
+        "unit": "records/s",
+        "baseline": {"name": "other", "value": 60.0},
+        "ratio": 2.0,
+        "repeats": {
+            "runs": 5,
+            "value": {"low": 90.0, "high": 300.0},
+            "baseline": {"low": 40.0, "high": 100.0},
+            "ratio": {"low": 1.5, "high": 3.0},
+        },
+    }
+    assert share["repeats"] == {"runs": 5, "value": {"low": 0.5, "high": 0.5}, "baseline": None, "ratio": None}
+
+
+def test_the_table_of_several_runs() -> None:
+    out = io.StringIO()
+    Console(file=out, width=140).print(figures_table("pipeline", combine_runs(RUNS)))
+    lines = [" ".join(line.split()) for line in out.getvalue().splitlines()]
+    assert lines[1] == "figure median unit against ratio runs range range of the ratio"
+    assert "rate 120 records/s other 60 2.00 5 90 to 300 1.50 to 3.00" in lines
+
+
+def test_a_figure_that_a_run_lacks() -> None:
+    (rate, share) = combine_runs([RUNS[0], RUNS[1][:1]])
+    assert rate.repeats is not None
+    assert share.repeats is not None
+    assert (rate.repeats.runs, share.repeats.runs) == (2, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 import pytest
@@ -27,3 +28,13 @@ def test_a_wheel_has_no_benchmarks(cli: CommandLine, monkeypatch: pytest.MonkeyP
     finished = cli("bench", "index")
     assert finished.status == 2
     assert "benchmarks/ of Freshet's source repository" in finished.error_line
+
+
+def test_a_benchmark_is_run_several_times(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    from freshet_benchmarks.benchmarks import BENCHMARKS
+    from freshet_benchmarks.figures import Figure
+
+    values = iter([3.0, 1.0, 2.0])
+    monkeypatch.setitem(BENCHMARKS, "counted", lambda: [Figure("count", next(values), "runs")])
+    (figure,) = json.loads(cli("bench", "counted", "--repeat", "3", "--json").out)["figures"]
+    assert (figure["value"], figure["repeats"]["value"]) == (2.0, {"low": 1.0, "high": 3.0})
