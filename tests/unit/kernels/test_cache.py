@@ -19,17 +19,39 @@ with compiled as record:
 print(int(np.uint64(result)), len(record.buffer))
 """
 
+_CALL_OF_BOTH = """
+import numpy as np
+from numba.core import event
+from freshet.kernels.jit import njit
 
-def _start(folder: Path) -> "subprocess.Popen[str]":
+@njit
+def squares(count):
+    made = np.empty(count, np.int64)
+    for at in range(count):
+        made[at] = at * at
+    return made
+
+@njit
+def last_square(count):
+    return squares(count)[-1]
+
+compiled = event.install_recorder("numba:compile")
+with compiled as record:
+    result = last_square(4), squares(3)[-1]  # what returns an array after what calls it
+print(f"{result[0]},{result[1]}", len(record.buffer))
+"""
+
+
+def _start(folder: Path, code: str = _CALL) -> "subprocess.Popen[str]":
     environment = {**os.environ, "FRESHET_CACHE_DIR": str(folder)}
     return subprocess.Popen(
-        [sys.executable, "-c", _CALL], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
 
 
-def _call(folder: Path) -> tuple[str, str, str]:
-    """The hash, how many compilations began or ended, and what was written to standard error."""
-    process = _start(folder)
+def _call(folder: Path, code: str = _CALL) -> tuple[str, str, str]:
+    """The result, how many compilations began or ended, and what was written to standard error."""
+    process = _start(folder, code)
     out, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
     result, compilations = out.split()
@@ -44,6 +66,13 @@ def test_a_second_process_loads_what_the_first_compiled(tmp_path):
     first, compilations, _ = _call(tmp_path)
     assert int(compilations) > 0
     assert _call(tmp_path) == (first, "0", "")
+
+
+def test_a_kernel_that_python_and_a_kernel_call(tmp_path):
+    result, compilations, _ = _call(tmp_path, _CALL_OF_BOTH)
+    assert result == "9,4"
+    assert int(compilations) > 0
+    assert _call(tmp_path, _CALL_OF_BOTH) == (result, "0", "")
 
 
 @pytest.mark.slow
