@@ -139,8 +139,7 @@ def total(sums, group, mean):
     elif mean and count > 0:
         kind = DECIMAL
         if fits:
-            count_high, count_low = wide.scaled(count, 0)
-            high, low, fits = wide.divide(high, low, count_high, count_low)
+            high, low, fits = wide.divide_by_count(high, low, count)
     elif kind == INTEGER:
         fits = fits and wide.fits_integer(high, low)
     return kind if fits and rows[group, NOTHING] == 0 else NOTHING, high, low, real

@@ -7,7 +7,7 @@ happens to a group of n members, whether or not it was the first that left. No g
 A heap is where its links stand: at LEAST_LINKS or GREATEST_LINKS of a member's halves.
 """
 
-from freshet.kernels.jit import inlined, njit
+from freshet.kernels.jit import inlined, leaf
 from freshet.kernels.members import LEAST_LINKS, NOBODY, compare_members
 
 # Links, counted from where they begin; NOBODY where there is none.
@@ -17,13 +17,13 @@ _PREVIOUS = 2  # sibling; the parent, for the first of its children
 
 
 @inlined
-def _meld(words, halves, dictionary, links, one, other):
+def _meld(words, halves, texts, links, one, other):
     """One heap out of two, neither of which has siblings."""
     if one == NOBODY:
         return other
     if other == NOBODY:
         return one
-    if compare_members(words, halves, dictionary, other, one) == (-1 if links == LEAST_LINKS else 1):
+    if compare_members(words, halves, texts, other, one) == (-1 if links == LEAST_LINKS else 1):
         one, other = other, one
     child = halves[one, links + _CHILD]
     if child != NOBODY:
@@ -34,8 +34,8 @@ def _meld(words, halves, dictionary, links, one, other):
     return one
 
 
-@njit
-def _meld_siblings(words, halves, dictionary, links, node):
+@leaf
+def _meld_siblings(words, halves, texts, links, node):
     """One heap out of a chain of siblings: in pairs, which are chained the other way round, and those one by one."""
     pairs = NOBODY
     while node != NOBODY:
@@ -44,7 +44,7 @@ def _meld_siblings(words, halves, dictionary, links, node):
         if other != NOBODY:
             following = halves[other, links + _NEXT]
             halves[other, links + _NEXT] = NOBODY
-        pair = _meld(words, halves, dictionary, links, node, other)
+        pair = _meld(words, halves, texts, links, node, other)
         halves[pair, links + _NEXT] = pairs
         pairs = pair
         node = following
@@ -52,16 +52,16 @@ def _meld_siblings(words, halves, dictionary, links, node):
     while pairs != NOBODY:
         following = halves[pairs, links + _NEXT]
         halves[pairs, links + _NEXT] = NOBODY
-        root = _meld(words, halves, dictionary, links, root, pairs)
+        root = _meld(words, halves, texts, links, root, pairs)
         pairs = following
     return root
 
 
-@njit
-def heap_add(words, halves, dictionary, links, root, entry):
+@leaf
+def heap_add(words, halves, texts, links, root, entry):
     """A member enters the heap with this root; gives its new root."""
     halves[entry, links + _CHILD] = halves[entry, links + _NEXT] = NOBODY
-    return _meld(words, halves, dictionary, links, root, entry)
+    return _meld(words, halves, texts, links, root, entry)
 
 
 @inlined
@@ -76,12 +76,12 @@ def _cut(halves, links, entry):
         halves[following, links + _PREVIOUS] = previous
 
 
-@njit
-def heap_remove(words, halves, dictionary, links, root, entry):
+@leaf
+def heap_remove(words, halves, texts, links, root, entry):
     """A member leaves the heap with this root; gives its new root."""
     if entry == root:
         root = NOBODY
     else:
         _cut(halves, links, entry)
-    orphans = _meld_siblings(words, halves, dictionary, links, halves[entry, links + _CHILD])
-    return _meld(words, halves, dictionary, links, root, orphans)
+    orphans = _meld_siblings(words, halves, texts, links, halves[entry, links + _CHILD])
+    return _meld(words, halves, texts, links, root, orphans)

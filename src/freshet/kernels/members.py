@@ -13,11 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from freshet.kernels.comparison import compare_bytes, lexical_end, order_of
+from freshet.kernels.comparison import lexical_end, order_of
 from freshet.kernels.dictionary import key_range
-from freshet.kernels.jit import inlined, leaf, njit
+from freshet.kernels.jit import inlined, leaf
 from freshet.kernels.lexical import LONGEST_KEY, write_decimal
-from freshet.kernels.pieces import copy_bytes
 from freshet.kernels.values import BLANK_NODE, BOOLEAN, DOUBLE, FLOAT, IRI, TIME_LOCAL
 
 NOBODY = -1
@@ -25,6 +24,7 @@ NOBODY = -1
 _GREATEST = np.int64(2**63 - 1)
 _SIGN = np.int64(-(2**63))
 _KIND_BITS = 8
+SCRATCH = 2 * LONGEST_KEY
 
 # What comes before what.
 _BLANK_NODES = 0
@@ -94,53 +94,57 @@ def write_member(words, halves, entry, term_id, kind, high, low, real):
         words[entry, _LOW] = np.int64(low) ^ _SIGN
 
 
-@njit
-def _compare_keys(data, start, end, other_start, other_end):
+@leaf
+def _compare_bytes(data, start, end, other_data, other_start, other_end):
+    for i in range(min(end - start, other_end - other_start)):
+        if data[start + i] != other_data[other_start + i]:
+            return order_of(data[start + i], other_data[other_start + i])
+    return order_of(end - start, other_end - other_start)
+
+
+@leaf
+def _compare_keys(data, start, end, other_data, other_start, other_end):
     """Keys of one class by lexical form and then by what follows it; IRIs without their closing bracket."""
     cut, other_cut = end, other_end
     if data[start] == ord('"'):
         cut = lexical_end(data, start, end)
-        other_cut = lexical_end(data, other_start, other_end)
+        other_cut = lexical_end(other_data, other_start, other_end)
     elif data[start] == ord("<"):
         cut, other_cut = end - 1, other_end - 1
-    sign = compare_bytes(data, start, cut, other_start, other_cut)
-    return sign if sign != 0 else compare_bytes(data, cut, end, other_cut, other_end)
+    sign = _compare_bytes(data, start, cut, other_data, other_start, other_cut)
+    return sign if sign != 0 else _compare_bytes(data, cut, end, other_data, other_cut, other_end)
 
 
-@njit
-def _write_key(dictionary, term_id, out, at):
-    if term_id < 0:
-        return write_decimal(out, at, term_id)
-    start, end = key_range(dictionary, term_id)
-    return copy_bytes(dictionary.heap, start, end, out, at)
-
-
-@njit
-def _compare_texts(dictionary, left, right):
+@leaf
+def _compare_texts(texts, left, right):
     """Two terms by their text. Of inline terms only decimals of too many digits come here; they are written out."""
-    start, end, other_start, other_end = 0, 0, 0, 0
+    dictionary, scratch = texts
+    heap = dictionary.heap
+    if left > 0 and right > 0:
+        start, end = key_range(dictionary, left)
+        other_start, other_end = key_range(dictionary, right)
+        return _compare_keys(heap, start, end, heap, other_start, other_end)
     if left > 0:
         start, end = key_range(dictionary, left)
+        return _compare_keys(heap, start, end, scratch, 0, write_decimal(scratch, 0, right))
+    cut = write_decimal(scratch, 0, left)
     if right > 0:
-        other_start, other_end = key_range(dictionary, right)
-    if left > 0 and right > 0:
-        return _compare_keys(dictionary.heap, start, end, other_start, other_end)
-    data = np.empty(end - start + other_end - other_start + 2 * LONGEST_KEY, np.uint8)
-    cut = _write_key(dictionary, left, data, 0)
-    return _compare_keys(data, 0, cut, cut, _write_key(dictionary, right, data, cut))
+        start, end = key_range(dictionary, right)
+        return _compare_keys(scratch, 0, cut, heap, start, end)
+    return _compare_keys(scratch, 0, cut, scratch, cut, write_decimal(scratch, cut, right))
 
 
 @inlined
-def compare_members(words, halves, dictionary, left, right):
+def compare_members(words, halves, texts, left, right):
     """-1 or 1: the order of the terms of two entries; 0 where they are one.
 
-    It takes arrays that `MemberArrays` has, as taking an array out of a tuple costs more than the comparison.
+    `texts` are the arrays of the dictionary, and SCRATCH bytes to write to. It takes arrays that `MemberArrays` has, as taking an array out of a tuple costs more than the comparison.
     """
     class_, other_class = halves[left, _KIND] >> _KIND_BITS, halves[right, _KIND] >> _KIND_BITS
     if class_ != other_class:
         return order_of(class_, other_class)
     if class_ <= _IRIS or class_ == _OTHERS:
-        return _compare_texts(dictionary, words[left, ID], words[right, ID])
+        return _compare_texts(texts, words[left, ID], words[right, ID])
     for column in range(_REAL, _LOW + 1):
         if words[left, column] != words[right, column]:
             return order_of(words[left, column], words[right, column])

@@ -3,8 +3,11 @@
 import numpy as np
 
 from freshet.kernels import wide
-from freshet.kernels.jit import njit
-from freshet.kernels.numbers import decimal_parts
+from freshet.kernels.dictionary import BLOCK, enter, narrow
+from freshet.kernels.hashing import hash_id
+from freshet.kernels.jit import leaf, njit
+from freshet.kernels.pieces import copy_bytes
+from freshet.kernels.prefetch import fetch
 from freshet.kernels.terms import (
     CAPITAL_E,
     DECIMAL_SUFFIX,
@@ -22,6 +25,7 @@ from freshet.kernels.values import DECIMAL, DOUBLE
 LONGEST_EXACT_KEY = 96  # 41 characters of number at most, and 46 of datatype
 LONGEST_REAL_KEY = 80
 _TEN = np.uint64(10)
+_BILLION = np.uint64(10**9)
 _MOST_DIGITS = 40
 _INF = np.frombuffer(b"INF", np.uint8).copy()
 _NAN = np.frombuffer(b"NaN", np.uint8).copy()
@@ -34,36 +38,73 @@ def _append(out, at, text):
     return at + text.size
 
 
-@njit
-def write_exact(kinds, high, low):
-    """Keys of integers and decimals: the bytes, and where each key starts and ends."""
-    data = np.empty(kinds.size * LONGEST_EXACT_KEY, np.uint8)
-    starts = np.empty(kinds.size, np.int64)
-    ends = np.empty(kinds.size, np.int64)
-    digits = np.empty(_MOST_DIGITS, np.uint8)
-    at = 0
-    for row in range(kinds.size):
-        size_high, size_low, scale, negative = decimal_parts(high[row], low[row])
-        count = 0
-        while count <= scale or size_high != np.uint64(0) or size_low != np.uint64(0):
-            size_high, size_low, digit = wide.divide_small(size_high, size_low, _TEN)
-            digits[count] = ZERO + np.int64(digit)
-            count += 1
-        starts[row] = at
-        data[at] = QUOTE
+@leaf
+def _write_digits(out, at, number, count):
+    """So many digits of a uint64, the last of them last."""
+    for place in range(count - 1, -1, -1):
+        rest = number // _TEN
+        out[at + place] = ZERO + np.int64(number - rest * _TEN)
+        number = rest
+    return at + count
+
+
+@leaf
+def _digit_count(number):
+    count = 1
+    while count < wide.POWERS_OF_TEN.size and number >= wide.POWERS_OF_TEN[count]:
+        count += 1
+    return count
+
+
+@leaf
+def _write_exact(out, at, kind, high, low):
+    """The key of an integer or decimal; gives where it ends."""
+    size_high, size_low, negative = wide.magnitude(high, low)
+    whole_high, whole_low, fraction = wide.whole_part(size_high, size_low)
+    out[at] = QUOTE
+    at += 1
+    if negative:
+        out[at] = MINUS
         at += 1
-        if negative:
-            data[at] = MINUS
-            at += 1
-        for place in range(count - 1, -1, -1):
-            data[at] = digits[place]
-            at += 1
-            if place == scale and scale > 0:
-                data[at] = POINT
-                at += 1
-        at = _append(data, at, DECIMAL_SUFFIX if kinds[row] == DECIMAL else INTEGER_SUFFIX)
-        ends[row] = at
-    return data[:at], starts, ends
+    if whole_high != np.uint64(0):  # below 10**21
+        whole_high, whole_low, lower = wide.divide_small(whole_high, whole_low, _BILLION)
+        at = _write_digits(out, at, whole_low, _digit_count(whole_low))
+        at = _write_digits(out, at, lower, 9)
+    else:
+        at = _write_digits(out, at, whole_low, _digit_count(whole_low))
+    if fraction != np.uint64(0):
+        out[at] = POINT
+        at = _write_digits(out, at + 1, fraction, wide.UNIT_DIGITS)
+        while out[at - 1] == ZERO:
+            at -= 1
+    suffix = DECIMAL_SUFFIX if kind == DECIMAL else INTEGER_SUFFIX
+    return copy_bytes(suffix, 0, suffix.size, out, at)
+
+
+@njit
+def enter_exact(dictionary, hash_mask, numbers, ids):
+    """Enter integers and decimals that have no inline id, where `ids` is 0; gives how long a key is that found no room.
+
+    -1 where there was room for all. Numbers go in blocks, so that the waits for memory overlap.
+    """
+    slots = dictionary.slots
+    keys = np.empty(BLOCK * LONGEST_EXACT_KEY, np.uint8)
+    ends, wanted = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
+    for first in range(0, ids.size, BLOCK):
+        count = min(BLOCK, ids.size - first)
+        if ids[first + count - 1] != 0:
+            continue
+        for at in range(count):
+            row, start = first + at, at * LONGEST_EXACT_KEY
+            ends[at] = _write_exact(keys, start, numbers.kinds[row], numbers.high[row], numbers.low[row])
+            wanted[at] = narrow(hash_id(keys, start, ends[at]), hash_mask)
+            fetch(slots, (wanted[at] << 1) & (slots.size - 2))
+        for at in range(count):
+            start = at * LONGEST_EXACT_KEY
+            ids[first + at], _ = enter(dictionary, keys, start, ends[at], wanted[at], False)
+            if ids[first + at] == 0:
+                return ends[at] - start
+    return -1
 
 
 @njit

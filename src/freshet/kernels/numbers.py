@@ -180,23 +180,20 @@ def _integer_id(high, low):
     """The inline id of a whole number in units, or 0."""
     size_high, size_low, negative = wide.magnitude(high, low)
     whole_high, whole_low, _ = wide.whole_part(size_high, size_low)
-    if whole_high != _NO_WORD or whole_low > np.uint64(layout.GREATEST_INTEGER):
+    most = np.uint64(-layout.LEAST_INTEGER if negative else layout.GREATEST_INTEGER)
+    if whole_high != _NO_WORD or whole_low > most:
         return np.int64(0)
     value = np.int64(whole_low)
     return layout.pack(layout.INTEGER, -value if negative else value)
 
 
 @njit
-def decimal_parts(high, low):
-    """The shortest mantissa (two words) and scale of a number in units, and whether it is below zero."""
-    size_high, size_low, negative = wide.magnitude(high, low)
-    size_high, size_low, zeros = wide.shortest(size_high, size_low, wide.UNIT_DIGITS)
-    return size_high, size_low, wide.UNIT_DIGITS - zeros, negative
-
-
-@njit
 def _decimal_id(high, low):
-    size_high, size_low, scale, negative = decimal_parts(high, low)
+    size_high, size_low, negative = wide.magnitude(high, low)
+    if (size_high != _NO_WORD or size_low >= _MANTISSA_END) and not wide.ends_with_zero(size_high, size_low):
+        return np.int64(0)  # which is so for most quotients, and found out at once
+    size_high, size_low, zeros = wide.shortest(size_high, size_low, wide.UNIT_DIGITS)
+    scale = wide.UNIT_DIGITS - zeros
     if size_high != _NO_WORD or size_low >= _MANTISSA_END:
         return np.int64(0)
     mantissa = np.int64(size_low)

@@ -12,7 +12,7 @@ from freshet.kernels.heaps import heap_add, heap_remove
 from freshet.kernels.index import BLOCK, IDLE, _entry_of, _look
 from freshet.kernels.jit import leaf, njit
 from freshet.kernels.layout import INTEGER, pack
-from freshet.kernels.members import GREATEST_LINKS, ID, LEAST_LINKS, NOBODY, write_member
+from freshet.kernels.members import GREATEST_LINKS, ID, LEAST_LINKS, NOBODY, SCRATCH, write_member
 from freshet.kernels.numbers import inline_number_id
 from freshet.kernels.prefetch import fetch_rows
 from freshet.kernels.values import NOTHING, UNKNOWN, value_of
@@ -184,6 +184,7 @@ def running_members(index, members, table, dictionary, events, first, stop, ids,
         return -1
     known_ids, kinds, highs, lows, reals = table
     words, halves, counts, missing, roots = members
+    texts = dictionary, np.empty(SCRATCH, np.uint8)
     keys = np.empty((BLOCK, 2), np.int64)
     tags, found = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
     sound = True
@@ -205,15 +206,15 @@ def running_members(index, members, table, dictionary, events, first, stop, ids,
                 write_member(words, halves, entry, term_id, np.int64(kind), high, low, real)
                 counts[group] += 1
                 if least:
-                    roots[group, 0] = heap_add(words, halves, dictionary, LEAST_LINKS, roots[group, 0], entry)
+                    roots[group, 0] = heap_add(words, halves, texts, LEAST_LINKS, roots[group, 0], entry)
                 if greatest:
-                    roots[group, 1] = heap_add(words, halves, dictionary, GREATEST_LINKS, roots[group, 1], entry)
+                    roots[group, 1] = heap_add(words, halves, texts, GREATEST_LINKS, roots[group, 1], entry)
             elif change < 0:
                 counts[group] -= 1
                 if least:
-                    roots[group, 0] = heap_remove(words, halves, dictionary, LEAST_LINKS, roots[group, 0], entry)
+                    roots[group, 0] = heap_remove(words, halves, texts, LEAST_LINKS, roots[group, 0], entry)
                 if greatest:
-                    roots[group, 1] = heap_remove(words, halves, dictionary, GREATEST_LINKS, roots[group, 1], entry)
+                    roots[group, 1] = heap_remove(words, halves, texts, GREATEST_LINKS, roots[group, 1], entry)
             if point >= 0:
                 results[DISTINCT_COUNT, point] = pack(INTEGER, counts[group])
                 results[SAMPLE, point] = words[roots[group, 0], ID] if roots[group, 0] != NOBODY else 0

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from freshet.kernels import layout, wide
-from freshet.kernels.jit import njit
+from freshet.kernels.jit import leaf, njit
 
 NOTHING = 0  # unbound, or an error
 INTEGER = 1  # numbers stand in the order of numeric promotion
@@ -59,13 +59,13 @@ class ValueArrays(NamedTuple):
     sizes: np.ndarray  # int64: how many ids there are
 
 
-@njit
+@leaf
 def plain_number(mantissa, scale):
     """mantissa / 10**scale as float64, correctly rounded as both are exact."""
     return np.float64(mantissa) / _FLOAT_POWERS[scale]
 
 
-@njit
+@leaf
 def scientific_number(mantissa, exponent):
     """mantissa * 10**exponent as float64, correctly rounded for |exponent| <= 22 and an exact mantissa."""
     if exponent < 0:
@@ -73,7 +73,7 @@ def scientific_number(mantissa, exponent):
     return np.float64(mantissa) * _FLOAT_POWERS[exponent]
 
 
-@njit
+@leaf
 def inline_real(inline_type, value):
     """The number of an inline id that is one, as float64."""
     if inline_type == layout.INTEGER:
@@ -87,7 +87,7 @@ def inline_real(inline_type, value):
     return np.float64(np.float32(real)) if inline_type == layout.FLOAT else real
 
 
-@njit
+@leaf
 def inline_kind(inline_type):
     """The kind of an inline id by its type."""
     if inline_type == layout.INTEGER:
@@ -103,7 +103,7 @@ def inline_kind(inline_type):
     return DATE_TIME if inline_type == layout.DATETIME_Z else DATE_TIME_LOCAL
 
 
-@njit
+@leaf
 def inline_exact(inline_type, value):
     """An inline integer or decimal in units of 10**-18, and False where it has digits below them."""
     if inline_type == layout.INTEGER:
@@ -119,13 +119,13 @@ def inline_exact(inline_type, value):
     return high, low, True
 
 
-@njit
+@leaf
 def inline_moment(value):
     """An inline dateTime in units of 10**-18 seconds since 1970."""
     return wide.scaled(value >> 1, _UNITS_PER_MS_SCALE)
 
 
-@njit
+@leaf
 def inline_term(term_id):
     """Kind, high, low and real of an inline id."""
     inline_type, value = layout.inline_type(term_id), layout.inline_value(term_id)
@@ -154,7 +154,7 @@ def new_values(count):
     )
 
 
-@njit
+@leaf
 def _slot(ids, term_id):
     """Where an id stands, or the free slot where it would. Dictionary ids are hashes already."""
     mask = np.int64(ids.size - 1)
@@ -164,7 +164,7 @@ def _slot(ids, term_id):
     return at
 
 
-@njit
+@leaf
 def value_of(ids, kinds, highs, lows, reals, term_id):
     """Kind, high, low and real of an id, as a table has them; of kind UNKNOWN where it does not."""
     if term_id < 0:

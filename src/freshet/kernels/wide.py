@@ -19,6 +19,9 @@ _HALF = np.uint64(32)
 _SHIFT_63 = np.uint64(63)
 _HALF_MASK = np.uint64(0xFFFF_FFFF)
 _SIGN = np.uint64(1 << 63)
+_SIX = np.uint64(6)
+_TEN = np.uint64(10)
+_MOST_DIVISOR = 2**32 - 1  # of `divide_small`
 _BILLION = np.uint64(10**9)  # its square is the unit, and it fits half a word
 _MOST_BEFORE = [(2**127 - 1) // 10**step for step in range(10)]  # what can still get so many zeros
 _MOST_BEFORE_HIGH = np.array([most >> 64 for most in _MOST_BEFORE], np.uint64)
@@ -122,6 +125,23 @@ def divide_small(high, low, divisor):
     high, remainder = _divide_word(_ZERO, high, divisor)
     low, remainder = _divide_word(remainder, low, divisor)
     return high, low, remainder
+
+
+@njit
+def ends_with_zero(high, low):
+    """Whether a magnitude is divisible by ten: 2**64 leaves 6."""
+    return (high % _TEN * _SIX + low % _TEN) % _TEN == _ZERO
+
+
+@njit
+def divide_by_count(high, low, count):
+    """The number divided by a positive int64, as `divide` by the whole number does, and whether that can be done."""
+    size_high, size_low, negative = magnitude(high, low)
+    if count > _MOST_DIVISOR or (size_high == _ZERO and size_low < _BILLION):
+        count_high, count_low = scaled(count, 0)
+        return divide(high, low, count_high, count_low)
+    size_high, size_low, _ = divide_small(size_high, size_low, np.uint64(count))
+    return with_sign(size_high, size_low, negative)
 
 
 @njit

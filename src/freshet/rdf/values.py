@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from freshet.kernels import values as kernels
 from freshet.kernels.literals import lexical_forms, read_terms
-from freshet.kernels.number_text import write_exact, write_reals
+from freshet.kernels.number_text import enter_exact, write_reals
 from freshet.kernels.numbers import inline_ids
 from freshet.kernels.values import DECIMAL, DOUBLE, FLOAT, NOTHING, UNKNOWN, ValueArrays, Values
 from freshet.rdf.arrow import Ranges, key_ranges
@@ -180,13 +180,11 @@ def intern_numbers(dictionary: Dictionary, computed: Numbers) -> Ids:
 
 def _intern_numbers(dictionary: Dictionary, computed: Numbers) -> Ids:
     """The dictionary ids of numbers of one kind."""
-    exact = computed.kinds[0] <= DECIMAL
-    return dictionary.intern_keys(*(_exact_keys(computed) if exact else _real_keys(computed)))
-
-
-def _exact_keys(computed: Numbers) -> Ranges:
-    data, starts, ends = write_exact(computed.kinds, computed.high, computed.low)
-    return data, starts, ends
+    if computed.kinds[0] > DECIMAL:
+        return dictionary.intern_keys(*_real_keys(computed))
+    ids = np.zeros(len(computed.kinds), np.int64)
+    dictionary.run(lambda arrays, hash_mask: enter_exact(arrays, hash_mask, computed, ids))
+    return ids
 
 
 def _real_keys(computed: Numbers) -> Ranges:
