@@ -43,8 +43,10 @@ def group_events(index, groups, keys, came_at, went_at, due, opening, first):
     """
     came = came_at.size
     entries = np.empty(keys.shape[0], np.int32)
-    entries[:came], _ = index_add(index, keys[:came])
-    entries[came:] = index_find(index, keys[came:])
+    if came > 0:
+        entries[:came], _ = index_add(index, keys[:came])
+    if came < keys.shape[0]:
+        entries[came:] = index_find(index, keys[came:])
     return order_events(index, groups, entries, came_at, went_at, due, opening, first)
 
 
@@ -92,7 +94,8 @@ def order_events(index, groups, entries, came_at, went_at, due, opening, first):
         moments[found], after[found] = moment, counts[group]
         points += 1
         found += 1
-    index_release(index, entries[came:])
+    if went > 0:
+        index_release(index, entries[came:])
     return events, _number_points(events, moments, after, points), sound
 
 

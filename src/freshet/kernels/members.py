@@ -138,7 +138,8 @@ def _compare_texts(texts, left, right):
 def compare_members(words, halves, texts, left, right):
     """-1 or 1: the order of the terms of two entries; 0 where they are one.
 
-    `texts` are the arrays of the dictionary, and SCRATCH bytes to write to. It takes arrays that `MemberArrays` has, as taking an array out of a tuple costs more than the comparison.
+    `texts` are the arrays of the dictionary, and SCRATCH bytes to write to. It takes arrays that `MemberArrays` has, as
+    taking an array out of a tuple costs more than the comparison.
     """
     class_, other_class = halves[left, _KIND] >> _KIND_BITS, halves[right, _KIND] >> _KIND_BITS
     if class_ != other_class:

@@ -20,7 +20,7 @@ from freshet.kernels.terms import (
     QUOTE,
     ZERO,
 )
-from freshet.kernels.values import DECIMAL, DOUBLE
+from freshet.kernels.values import DECIMAL, DOUBLE, NOTHING
 
 LONGEST_EXACT_KEY = 96  # 41 characters of number at most, and 46 of datatype
 LONGEST_REAL_KEY = 80
@@ -85,26 +85,33 @@ def _write_exact(out, at, kind, high, low):
 def enter_exact(dictionary, hash_mask, numbers, ids):
     """Enter integers and decimals that have no inline id, where `ids` is 0; gives how long a key is that found no room.
 
-    -1 where there was room for all. Numbers go in blocks, so that the waits for memory overlap.
+    Each row of `numbers` is kind, high, low and real as whole numbers. -1 where there was room for all, -2 where
+    there are floats or doubles besides. Numbers go in blocks, so that the waits for memory overlap.
     """
     slots = dictionary.slots
-    keys = np.empty(BLOCK * LONGEST_EXACT_KEY, np.uint8)
-    ends, wanted = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
-    for first in range(0, ids.size, BLOCK):
-        count = min(BLOCK, ids.size - first)
-        if ids[first + count - 1] != 0:
-            continue
-        for at in range(count):
-            row, start = first + at, at * LONGEST_EXACT_KEY
-            ends[at] = _write_exact(keys, start, numbers.kinds[row], numbers.high[row], numbers.low[row])
-            wanted[at] = narrow(hash_id(keys, start, ends[at]), hash_mask)
-            fetch(slots, (wanted[at] << 1) & (slots.size - 2))
+    keys = np.empty(min(BLOCK, ids.size) * LONGEST_EXACT_KEY, np.uint8)
+    rows, ends, wanted = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
+    row, last = 0, -1
+    while row < ids.size:
+        count = 0
+        while row < ids.size and count < BLOCK:
+            kind = numbers[row, 0]
+            if kind > DECIMAL:
+                last = -2
+            elif kind != NOTHING and ids[row] == 0:
+                start = count * LONGEST_EXACT_KEY
+                rows[count] = row
+                ends[count] = _write_exact(keys, start, kind, numbers[row, 1], np.uint64(numbers[row, 2]))
+                wanted[count] = narrow(hash_id(keys, start, ends[count]), hash_mask)
+                fetch(slots, (wanted[count] << 1) & (slots.size - 2))
+                count += 1
+            row += 1
         for at in range(count):
             start = at * LONGEST_EXACT_KEY
-            ids[first + at], _ = enter(dictionary, keys, start, ends[at], wanted[at], False)
-            if ids[first + at] == 0:
+            ids[rows[at]], _ = enter(dictionary, keys, start, ends[at], wanted[at], False)
+            if ids[rows[at]] == 0:
                 return ends[at] - start
-    return -1
+    return last
 
 
 @njit

@@ -17,6 +17,7 @@ from freshet.expressions.aggregates import aggregate as aggregated
 from freshet.kernels.group_events import POINT
 from freshet.kernels.groups import SumArrays
 from freshet.kernels.members import HALVES, NOBODY, WORDS, MemberArrays
+from freshet.kernels.number_text import enter_exact
 from freshet.kernels.running_aggregates import (
     AVG,
     DISTINCT_COUNT,
@@ -32,7 +33,6 @@ from freshet.kernels.running_aggregates import (
     running_totals,
 )
 from freshet.kernels.sequences import FREE, USED, SequenceArrays, running_sequences
-from freshet.kernels.values import Values
 from freshet.native.aligned import aligned
 from freshet.native.direct_call import DirectCall
 from freshet.native.one_way_index import Ids, OneWayIndex, Rows
@@ -48,6 +48,7 @@ _SUM_BITS = {"SUM": SUM, "AVG": AVG}
 # SAMPLE may take any term; the least is the same whatever order the rows came in.
 _MEMBER_ROWS = {"COUNT": DISTINCT_COUNT, "MIN": MIN, "MAX": MAX, "SAMPLE": SAMPLE}
 _NO_SIGNS = np.empty(0, np.int8)
+_ENTER = DirectCall(enter_exact)
 _COUNTS, _TOTALS, _MEMBERS = DirectCall(running_counts), DirectCall(running_totals), DirectCall(running_members)
 
 
@@ -137,16 +138,9 @@ class Sums(Accumulator):
             if others < 0:
                 table.values(self._dictionary, ids)
         if others:
-            self._intern(found.reshape(-1), numbers.reshape(-1, 4))
+            intern_numbers(self._dictionary, numbers.reshape(-1, 4), found.reshape(-1), _ENTER.run)
         for row, aggregate in self._served:
             results[row] = found[0 if aggregate.function == "SUM" else -1]
-
-    def _intern(self, found: Ids, numbers: Ids) -> None:
-        """Put in the ids of numbers that have no inline id."""
-        rows = np.flatnonzero(numbers[:, 0])
-        kinds, high, low, reals = np.ascontiguousarray(numbers[rows].T)
-        computed = Values(kinds.astype(np.uint8), high, low.view(np.uint64), reals.view(np.float64))
-        found[rows] = intern_numbers(self._dictionary, computed)
 
 
 class DistinctRows(Accumulator):

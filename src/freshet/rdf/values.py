@@ -7,6 +7,7 @@ dictionary; see `freshet.kernels.values` for what a value is.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -18,7 +19,7 @@ from freshet.kernels import values as kernels
 from freshet.kernels.literals import lexical_forms, read_terms
 from freshet.kernels.number_text import enter_exact, write_reals
 from freshet.kernels.numbers import inline_ids
-from freshet.kernels.values import DECIMAL, DOUBLE, FLOAT, NOTHING, UNKNOWN, ValueArrays, Values
+from freshet.kernels.values import DOUBLE, FLOAT, NOTHING, UNKNOWN, ValueArrays, Values
 from freshet.rdf.arrow import Ranges, key_ranges
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import Term
@@ -28,6 +29,7 @@ Numbers = Values
 
 _FIRST_SLOTS = 1 << 10
 _SHORT_NUMBER = 64  # bytes; longer texts of numbers are read one by one
+_REALS_LEFT = -2  # what `enter_exact` says
 _LONGEST_REAL = 32  # bytes of the shortest text of a float64 at most
 
 
@@ -162,35 +164,36 @@ def number_ids(dictionary: Dictionary, computed: Numbers) -> Ids:
     ids, others = inline_ids(computed)
     if others:
         rows = np.flatnonzero((ids == 0) & (computed.kinds != NOTHING) & (computed.kinds <= DOUBLE))
-        ids[rows] = intern_numbers(dictionary, Values(*(array[rows] for array in computed)))
+        found = np.zeros(rows.size, np.int64)
+        intern_numbers(dictionary, number_records(Values(*(array[rows] for array in computed))), found)
+        ids[rows] = found
     return np.asarray(ids)
 
 
-def intern_numbers(dictionary: Dictionary, computed: Numbers) -> Ids:
-    """The ids of numbers that have no inline id."""
-    kind = computed.kinds[0]
-    if len(computed.kinds) == 1 or (computed.kinds == kind).all():
-        return _intern_numbers(dictionary, computed)
-    ids = np.empty(len(computed.kinds), np.int64)
-    for kind in np.unique(computed.kinds):
-        rows = np.flatnonzero(computed.kinds == kind)
-        ids[rows] = _intern_numbers(dictionary, Values(*(array[rows] for array in computed)))
-    return ids
+def number_records(computed: Numbers) -> Ids:
+    """Numbers as rows of kind, high, low and real, the latter two by their bits."""
+    low, reals = computed.low.view(np.int64), computed.reals.view(np.int64)
+    return np.stack([computed.kinds.astype(np.int64), computed.high, low, reals], axis=1)
 
 
-def _intern_numbers(dictionary: Dictionary, computed: Numbers) -> Ids:
-    """The dictionary ids of numbers of one kind."""
-    if computed.kinds[0] > DECIMAL:
-        return dictionary.intern_keys(*_real_keys(computed))
-    ids = np.zeros(len(computed.kinds), np.int64)
-    dictionary.run(lambda arrays, hash_mask: enter_exact(arrays, hash_mask, computed, ids))
-    return ids
+def intern_numbers(dictionary: Dictionary, numbers: Ids, ids: Ids, enter: Callable[..., int] = enter_exact) -> None:
+    """Put in the ids of numbers that have no inline id, where the kind is that of a number; `ids` are 0 there.
+
+    Each row of `numbers` is as `number_records` makes it. `enter` is the kernel, however it is called.
+    """
+    left = dictionary.run(lambda arrays, hash_mask: enter(arrays, hash_mask, numbers, ids))
+    if left == _REALS_LEFT:
+        for kind in (FLOAT, DOUBLE):
+            rows = np.flatnonzero(numbers[:, 0] == kind)
+            if rows.size:
+                ids[rows] = dictionary.intern_keys(*_real_keys(kind, numbers[rows, 3].view(np.float64)))
 
 
-def _real_keys(computed: Numbers) -> Ranges:
+def _real_keys(kind: int, reals: NDArray[np.floating]) -> Ranges:
     """The keys of doubles, or those of floats."""
-    reals = computed.reals.astype(np.float32) if computed.kinds[0] == FLOAT else computed.reals
+    if kind == FLOAT:
+        reals = reals.astype(np.float32)
     # NumPy writes the shortest text that gives the number back; the kernel brings it into the canonical form
     texts = reals.astype(f"S{_LONGEST_REAL}").view(np.uint8).reshape(reals.size, _LONGEST_REAL)
-    data, starts, ends = write_reals(computed.kinds, texts)
+    data, starts, ends = write_reals(np.full(reals.size, kind, np.uint8), texts)
     return data, starts, ends

@@ -31,7 +31,7 @@ class GroupByOp:
 
     def changes(self, batch: Batch) -> Change:
         change = self._child.changes(batch)
-        if self._started and change.is_empty:
+        if change.is_empty and self._started:
             return NOTHING
         self._started = True
         table = _stacked(change)
@@ -55,7 +55,9 @@ class GroupByOp:
 
     def _timed(self, rows: GroupRows) -> tuple[Table, Ids]:
         matrix, count = rows
-        moments, *columns = matrix[:, :count]
+        if count == 0:
+            return NOTHING.came, NOTHING.came_at
+        moments, *columns = matrix if count == matrix.shape[1] else matrix[:, :count]
         return Table(dict(zip(self._names, columns, strict=True)), count), moments
 
 
