@@ -5,8 +5,6 @@ how the group stands after the last of its events at that moment. So aggregates 
 put out the state of a group where an event says that it completes a change point.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from freshet.kernels.index import index_add, index_find, index_release
@@ -26,17 +24,18 @@ COUNT = 2  # how many rows the group has
 POINT_WIDTH = 3
 
 
-class GroupArrays(NamedTuple):
-    """One row a group."""
+# Columns of marks (int64), one row a group.
+ROWS = 0  # how many rows it has
+LATEST = 1  # the number of its latest event in some batch
+MARK_WIDTH = 2
 
-    counts: np.ndarray  # int64: how many rows it has
-    latest: np.ndarray  # int64: the number of its latest event in some batch
-    reported: np.ndarray  # bool: its row has come and has not gone
-    results: np.ndarray  # int64 [group, aggregate]: the ids of that row
+# Columns of what was reported (int64), one row a group; behind it the ids of its aggregates.
+REPORTED = 0  # 1 where its row has come and has not gone
+RESULTS = 1
 
 
 @njit
-def group_events(index, groups, keys, came_at, went_at, due, opening, first):
+def group_events(index, marks, keys, came_at, went_at, due, opening, first):
     """Events and change points of rows by the keys of their groups: those that came, then those that went.
 
     See `order_events`. The index must have room for a key of every row that came.
@@ -47,11 +46,11 @@ def group_events(index, groups, keys, came_at, went_at, due, opening, first):
         entries[:came], _ = index_add(index, keys[:came])
     if came < keys.shape[0]:
         entries[came:] = index_find(index, keys[came:])
-    return order_events(index, groups, entries, came_at, went_at, due, opening, first)
+    return order_events(index, marks, entries, came_at, went_at, due, opening, first)
 
 
 @njit
-def order_events(index, groups, entries, came_at, went_at, due, opening, first):
+def order_events(index, marks, entries, came_at, went_at, due, opening, first):
     """Events in order of moments, their change points, and whether every row that goes had come.
 
     At one moment rows come before others go. Nobody looks at a group but at the moments `due`: what happens before one
@@ -62,14 +61,13 @@ def order_events(index, groups, entries, came_at, went_at, due, opening, first):
     events = np.empty((came + went + opening, EVENT_WIDTH), np.int32)
     moments = np.empty(events.shape[0], np.int64)
     after = np.empty(events.shape[0], np.int64)
-    counts, latest = groups.counts, groups.latest
     sound = came == entries.size or entries[came:].min() >= 0
     if not sound:
         return events[:0], np.empty((0, POINT_WIDTH), np.int64), False
     at = out = look = found = points = 0
     if opening:
         events[0, ROW] = events[0, SIGN] = events[0, GROUP] = events[0, POINT] = 0
-        moments[0], after[0], latest[0] = first, 0, 0
+        moments[0], after[0], marks[0, LATEST] = first, 0, 0
         found = points = 1
     while at < came or out < went:
         if out == went or (at < came and came_at[at] <= went_at[out]):
@@ -83,15 +81,15 @@ def order_events(index, groups, entries, came_at, went_at, due, opening, first):
         if look < due.size:
             moment = due[look]
         group = entries[row]
-        counts[group] += sign
-        sound &= counts[group] >= 0
-        before = latest[group]  # perhaps of another batch, or of another group that had this number
+        marks[group, ROWS] += sign
+        sound &= marks[group, ROWS] >= 0
+        before = marks[group, LATEST]  # perhaps of another batch, or of another group that had this number
         if 0 <= before < found and events[before, GROUP] == group and moments[before] == moment:
             events[before, POINT] = -1
             points -= 1
-        latest[group] = found
+        marks[group, LATEST] = found
         events[found, ROW], events[found, SIGN], events[found, GROUP], events[found, POINT] = row, sign, group, 0
-        moments[found], after[found] = moment, counts[group]
+        moments[found], after[found] = moment, marks[group, ROWS]
         points += 1
         found += 1
     if went > 0:
@@ -114,39 +112,38 @@ def _number_points(events, moments, after, count):
 
 
 @njit
-def report_changes(groups, keys, points, results, keyless):
-    """The rows of groups that come and that go, and how many of each.
+def report_changes(reported, keys, points, results, keyless):
+    """The rows of groups that come and those that go, and how many of each.
 
     `results` has a row for each aggregate and a column for each change point. Rows are put out as columns, too: the
     moment, then the keys, then the aggregates. A group whose row stays the same is passed over.
     """
     width, aggregates = keys.shape[1], results.shape[0]
-    came = np.empty((1 + width + aggregates, points.shape[0]), np.int64)
-    went = np.empty((1 + width + aggregates, points.shape[0]), np.int64)
-    reported, before = groups.reported, groups.results
+    changed = np.empty((2, 1 + width + aggregates, points.shape[0]), np.int64)
     comes = goes = 0
     for point in range(points.shape[0]):
         group = points[point, POINT_GROUP]
-        now = keyless or points[point, COUNT] > 0
-        differs = reported[group] != now
+        before, now = reported[group, REPORTED] != 0, keyless or points[point, COUNT] > 0
+        differs = before != now
         if now and not differs:
             for column in range(aggregates):
-                differs |= results[column, point] != before[group, column]
+                differs |= results[column, point] != reported[group, RESULTS + column]
         if not differs:
             continue
-        if reported[group]:
-            went[0, goes] = points[point, MOMENT]
+        if before:
+            changed[1, 0, goes] = points[point, MOMENT]
             for column in range(width):
-                went[1 + column, goes] = keys[group, column]
+                changed[1, 1 + column, goes] = keys[group, column]
             for column in range(aggregates):
-                went[1 + width + column, goes] = before[group, column]
+                changed[1, 1 + width + column, goes] = reported[group, RESULTS + column]
             goes += 1
         if now:
-            came[0, comes] = points[point, MOMENT]
+            changed[0, 0, comes] = points[point, MOMENT]
             for column in range(width):
-                came[1 + column, comes] = keys[group, column]
+                changed[0, 1 + column, comes] = keys[group, column]
             for column in range(aggregates):
-                came[1 + width + column, comes] = before[group, column] = results[column, point]
+                term_id = results[column, point]
+                changed[0, 1 + width + column, comes] = reported[group, RESULTS + column] = term_id
             comes += 1
-        reported[group] = now
-    return came, comes, went, goes
+        reported[group, REPORTED] = now
+    return changed, comes, goes

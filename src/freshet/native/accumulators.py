@@ -7,7 +7,7 @@ for every change point, the ids that its aggregates have then (`freshet.kernels.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,14 +52,6 @@ _ENTER = DirectCall(enter_exact)
 _COUNTS, _TOTALS, _MEMBERS = DirectCall(running_counts), DirectCall(running_totals), DirectCall(running_members)
 
 
-class GroupChanges(NamedTuple):
-    """The events and change points of a batch; `keyless` where the only group is there without rows, too."""
-
-    events: Rows
-    points: Ids
-    keyless: bool
-
-
 def longer(array: NDArray, length: int, fill: int = 0) -> NDArray:  # type: ignore[type-arg]
     """The array with more rows."""
     result = np.full((length, *array.shape[1:]), fill, array.dtype)
@@ -72,11 +64,12 @@ def never_entered() -> ValueError:
 
 
 class Accumulator(ABC):
-    """What is kept for some aggregates over one operand. `served` are those, each with its row of the results."""
+    """What is kept for some aggregates over one operand. `keyless` where the only group is there without rows, too."""
 
-    def __init__(self, dictionary: Dictionary) -> None:
+    def __init__(self, dictionary: Dictionary, keyless: bool) -> None:
         self._dictionary = dictionary
-        self._served: list[tuple[int, Aggregate]] = []
+        self._keyless = keyless
+        self._served: list[tuple[int, Aggregate]] = []  # each with its row of the results
 
     def serve(self, row: int, aggregate: Aggregate) -> None:
         """From the start on, keep what this aggregate needs."""
@@ -87,22 +80,22 @@ class Accumulator(ABC):
         """There are so many groups at most."""
 
     @abstractmethod
-    def run(self, changes: GroupChanges, ids: Ids, results: Ids) -> None:
+    def run(self, events: Rows, points: Ids, ids: Ids, results: Ids) -> None:
         """Take the events of a batch, and put the ids of the aggregates at its change points into their rows."""
 
 
 class BoundCounts(Accumulator):
     """How many rows of each group have a term."""
 
-    def __init__(self, dictionary: Dictionary) -> None:
-        super().__init__(dictionary)
+    def __init__(self, dictionary: Dictionary, keyless: bool) -> None:
+        super().__init__(dictionary, keyless)
         self._counts = np.zeros(0, np.int64)
 
     def make_room(self, groups: int) -> None:
         self._counts = longer(self._counts, groups)
 
-    def run(self, changes: GroupChanges, ids: Ids, results: Ids) -> None:
-        found = _COUNTS.run(self._counts, changes.events, changes.points, ids)
+    def run(self, events: Rows, points: Ids, ids: Ids, results: Ids) -> None:
+        found = _COUNTS.run(self._counts, events, points, ids)
         for row, _ in self._served:
             results[row] = found
 
@@ -110,8 +103,8 @@ class BoundCounts(Accumulator):
 class Sums(Accumulator):
     """SUM and AVG."""
 
-    def __init__(self, dictionary: Dictionary) -> None:
-        super().__init__(dictionary)
+    def __init__(self, dictionary: Dictionary, keyless: bool) -> None:
+        super().__init__(dictionary, keyless)
         self._wanted = 0
         self._arrays = SumArrays(
             np.zeros((0, 5), np.int64),
@@ -127,13 +120,13 @@ class Sums(Accumulator):
     def make_room(self, groups: int) -> None:
         self._arrays = SumArrays(*(longer(array, groups) for array in self._arrays))
 
-    def run(self, changes: GroupChanges, ids: Ids, results: Ids, signs: Signs = _NO_SIGNS) -> None:
+    def run(self, events: Rows, points: Ids, ids: Ids, results: Ids, signs: Signs = _NO_SIGNS) -> None:
         """`signs` says of each event whether its term enters or leaves; without them each does."""
         table = value_table(self._dictionary)
         others = -1
         while others < 0:
             found, numbers, others = _TOTALS.run(
-                self._arrays, table.known, changes.events, changes.points, signs, ids, self._wanted, changes.keyless
+                self._arrays, table.known, events, points, signs, ids, self._wanted, self._keyless
             )
             if others < 0:
                 table.values(self._dictionary, ids)
@@ -146,18 +139,17 @@ class Sums(Accumulator):
 class DistinctRows(Accumulator):
     """How many distinct rows each group has, for COUNT(DISTINCT *)."""
 
-    def __init__(self, dictionary: Dictionary) -> None:
-        super().__init__(dictionary)
+    def __init__(self, dictionary: Dictionary, keyless: bool) -> None:
+        super().__init__(dictionary, keyless)
         self._index: OneWayIndex | None = None  # made when the first rows say how wide they are
         self._counts = np.zeros(0, np.int64)
 
     def make_room(self, groups: int) -> None:
         self._counts = longer(self._counts, groups)
 
-    def run(self, changes: GroupChanges, ids: Ids, results: Ids) -> None:
+    def run(self, events: Rows, points: Ids, ids: Ids, results: Ids) -> None:
         if self._index is None:
             self._index = OneWayIndex(1 + ids.shape[1])
-        events, points = changes.events, changes.points
         found = np.empty(len(points), np.int64)
         for first in range(0, len(events), _SLICE):
             stop = min(first + _SLICE, len(events))
@@ -171,8 +163,8 @@ class DistinctRows(Accumulator):
 class Members(Accumulator):
     """The distinct terms of each group with their counters, for MIN, MAX, SAMPLE and DISTINCT."""
 
-    def __init__(self, dictionary: Dictionary) -> None:
-        super().__init__(dictionary)
+    def __init__(self, dictionary: Dictionary, keyless: bool) -> None:
+        super().__init__(dictionary, keyless)
         self._least = self._greatest = False  # which ends are asked for
         self._sums: Sums | None = None  # of distinct terms
         self._index = OneWayIndex(2)
@@ -185,7 +177,7 @@ class Members(Accumulator):
 
     def serve(self, row: int, aggregate: Aggregate) -> None:
         if aggregate.function in _SUM_BITS:
-            self._sums = self._sums or Sums(self._dictionary)
+            self._sums = self._sums or Sums(self._dictionary, self._keyless)
             self._sums.serve(row, aggregate)
             return
         super().serve(row, aggregate)
@@ -202,8 +194,7 @@ class Members(Accumulator):
         if self._sums is not None:
             self._sums.make_room(groups)
 
-    def run(self, changes: GroupChanges, ids: Ids, results: Ids) -> None:
-        events, points = changes.events, changes.points
+    def run(self, events: Rows, points: Ids, ids: Ids, results: Ids) -> None:
         found, signs = np.empty((MEMBER_RESULTS, len(points)), np.int64), np.empty(len(events), np.int8)
         table = value_table(self._dictionary)
         for first in range(0, len(events), _SLICE):
@@ -222,7 +213,7 @@ class Members(Accumulator):
         for row, aggregate in self._served:
             results[row] = found[_MEMBER_ROWS[aggregate.function]]
         if self._sums is not None:
-            self._sums.run(changes, ids, results, signs)
+            self._sums.run(events, points, ids, results, signs)
 
     def _make_entries(self, more: int) -> None:
         self._index.make_room(more)
@@ -241,8 +232,8 @@ def _member_memory(entries: int) -> tuple[NDArray[Any], NDArray[Any]]:
 class Sequences(Accumulator):
     """The terms of each group in order of arrival, for GROUP_CONCAT."""
 
-    def __init__(self, dictionary: Dictionary) -> None:
-        super().__init__(dictionary)
+    def __init__(self, dictionary: Dictionary, keyless: bool) -> None:
+        super().__init__(dictionary, keyless)
         self._index = OneWayIndex(2)
         self._room = _FIRST_LISTED
         numbers, nothing = np.zeros(0, np.int64), np.zeros(0, np.int32)
@@ -268,13 +259,12 @@ class Sequences(Accumulator):
             lengths=longer(arrays.lengths, groups),
         )
 
-    def run(self, changes: GroupChanges, ids: Ids, results: Ids) -> None:
+    def run(self, events: Rows, points: Ids, ids: Ids, results: Ids) -> None:
         """Of rows with equal terms the oldest leaves.
 
         The text of a group is put together anew at every change point, as the one-shot evaluator does it: for as many
         change points at a time as `_room` has terms for.
         """
-        events = changes.events
         listed, places = np.empty(self._room, np.int64), np.empty(self._room, np.int64)
         first = done = 0
         while first < len(events):

@@ -17,14 +17,13 @@ state of a group is put out after every moment that changed it, and results are 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from freshet.algebra.expressions import Aggregate, Expression
 from freshet.kernels import layout
-from freshet.kernels.group_events import COUNT, GroupArrays, group_events, order_events, report_changes
-from freshet.native.accumulators import Accumulator, GroupChanges, accumulator_of, longer, never_entered
+from freshet.kernels.group_events import COUNT, MARK_WIDTH, RESULTS, group_events, order_events, report_changes
+from freshet.native.accumulators import Accumulator, accumulator_of, longer, never_entered
 from freshet.native.change import Batch
 from freshet.native.direct_call import DirectCall
 from freshet.native.one_way_index import Ids, OneWayIndex, Rows
@@ -39,17 +38,6 @@ _SLICE_ROWS = 1 << 14
 _INTEGER = int(layout.pack(layout.INTEGER, 0))
 _EVENTS, _REPORT = DirectCall(group_events), DirectCall(report_changes)
 
-GroupRows = tuple[Ids, int]
-
-
-class GroupedRows(NamedTuple):
-    """Rows of a batch: those that came, and behind them those that went, each in order of moments."""
-
-    keys: Ids  # [row, key]
-    arguments: Sequence[Ids | None]  # of each aggregate: a column; for COUNT(DISTINCT *) rows of visible variables
-    came_at: Ids
-    went_at: Ids
-
 
 class GroupOp:
     """GROUP BY with incremental aggregates. Without keys there is one group, also when it has no rows."""
@@ -62,12 +50,8 @@ class GroupOp:
         self._keyless = key_count == 0
         self._opening = self._keyless  # until the row of the only group has come
         self._index = OneWayIndex(key_count)
-        self._groups = GroupArrays(
-            counts=np.zeros(0, np.int64),
-            latest=np.zeros(0, np.int64),
-            reported=np.zeros(0, np.bool_),
-            results=np.zeros((0, len(self._aggregates)), np.int64),
-        )
+        self._marks = np.zeros((0, MARK_WIDTH), np.int64)
+        self._reported = np.zeros((0, RESULTS + len(self._aggregates)), np.int64)
         self._row_counts: list[int] = []  # which aggregates are COUNT(*)
         self._accumulators: list[tuple[int, Accumulator]] = []  # behind the first aggregate that each serves
         made: dict[tuple[Expression | None, type[Accumulator]], Accumulator] = {}
@@ -78,51 +62,54 @@ class GroupOp:
                 continue
             accumulator = made.get((aggregate.operand, kind))
             if accumulator is None:
-                accumulator = made[aggregate.operand, kind] = kind(dictionary)
+                accumulator = made[aggregate.operand, kind] = kind(dictionary, self._keyless)
                 self._accumulators.append((at, accumulator))
             accumulator.serve(at, aggregate)
         if self._keyless:
             self._index.add(np.empty((1, 0), np.int64))  # counted once, so that it stays
         self._make_room()
 
-    def step(self, batch: Batch, rows: GroupedRows) -> tuple[GroupRows, GroupRows]:
-        """The rows of groups that come, and those that go: a matrix, and how many of its columns these are.
+    def step(
+        self, batch: Batch, keys: Ids, arguments: Sequence[Ids | None], came_at: Ids, went_at: Ids
+    ) -> tuple[Ids, int, int]:
+        """The rows of groups that come and go in a batch, by the rows that come, and behind them those that go.
 
-        It has the moments, the keys and the aggregates (0 where one is an error), one below the other.
+        These have keys, and for each aggregate an argument: a column of ids, rows of visible variables for
+        COUNT(DISTINCT *), None for COUNT(*). What comes and what goes is put out as matrices that have moments, keys
+        and aggregates (0 where one is an error) one below the other, and then how many columns each of them has.
         """
-        changes = self._changes(batch, rows)
-        results = np.empty((len(self._aggregates), len(changes.points)), np.int64)
+        events, points = self._events(batch, as_kernel_ids(keys), as_kernel_ids(came_at), as_kernel_ids(went_at))
+        results = np.empty((len(self._aggregates), len(points)), np.int64)
         for at in self._row_counts:
-            np.bitwise_or(changes.points[:, COUNT], _INTEGER, out=results[at])
+            np.bitwise_or(points[:, COUNT], _INTEGER, out=results[at])
         for at, accumulator in self._accumulators:
-            argument = rows.arguments[at]
+            argument = arguments[at]
             assert argument is not None
-            accumulator.run(changes, as_kernel_ids(argument), results)
-        came, comes, went, goes = _REPORT.run(
-            self._groups, self._index.arrays.keys, changes.points, results, self._keyless
+            accumulator.run(events, points, as_kernel_ids(argument), results)
+        changed: tuple[Ids, int, int] = _REPORT.run(
+            self._reported, self._index.arrays.keys, points, results, self._keyless
         )
-        return (came, comes), (went, goes)
+        return changed
 
-    def _changes(self, batch: Batch, rows: GroupedRows) -> GroupChanges:
+    def _events(self, batch: Batch, keys: Ids, came_at: Ids, went_at: Ids) -> tuple[Rows, Ids]:
         """In what order rows come and go, and where that changes which group."""
-        keys, came_at, went_at = as_kernel_ids(rows.keys), as_kernel_ids(rows.came_at), as_kernel_ids(rows.went_at)
-        due = as_kernel_ids(batch.due)
+        index, opening, due = self._index, self._opening, as_kernel_ids(batch.due)
         if len(keys) <= _SLICE_ROWS:
-            self._index.make_room(len(came_at))
+            index.make_room(len(came_at))
             self._make_room()
             events, points, sound = _EVENTS.run(
-                self._index.arrays, self._groups, keys, came_at, went_at, due, self._opening, batch.first
+                index.arrays, self._marks, keys, came_at, went_at, due, opening, batch.first
             )
         else:
             entries = self._entries(keys, len(came_at))
             self._make_room()
             events, points, sound = order_events(
-                self._index.arrays, self._groups, entries, came_at, went_at, due, self._opening, batch.first
+                index.arrays, self._marks, entries, came_at, went_at, due, opening, batch.first
             )
         if not sound:
             raise never_entered()
         self._opening = False
-        return GroupChanges(events, points, self._keyless)
+        return events, points
 
     def _entries(self, keys: Ids, came: int) -> Rows:
         entries = np.empty(len(keys), np.int32)
@@ -134,7 +121,7 @@ class GroupOp:
 
     def _make_room(self) -> None:
         capacity = self._index.capacity
-        if capacity > len(self._groups.counts):
-            self._groups = GroupArrays(*(longer(array, capacity) for array in self._groups))
+        if capacity > len(self._marks):
+            self._marks, self._reported = longer(self._marks, capacity), longer(self._reported, capacity)
             for _, accumulator in self._accumulators:
                 accumulator.make_room(capacity)

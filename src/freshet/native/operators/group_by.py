@@ -9,7 +9,7 @@ from freshet.algebra.expressions import Aggregate, Variable
 from freshet.expressions.evaluate import evaluate
 from freshet.native.change import NOTHING, Batch, Change, Operator
 from freshet.native.one_way_index import Ids
-from freshet.native.operators.group import GroupedRows, GroupOp, GroupRows
+from freshet.native.operators.group import GroupOp
 from freshet.native.plan import PlanGroup
 from freshet.native.r2s.bags import as_rows
 from freshet.oneshot.table import Table, stack_tables
@@ -22,7 +22,8 @@ class GroupByOp:
     def __init__(self, child: Operator, plan: PlanGroup, dictionary: Dictionary) -> None:
         self._child = child
         self._keys = plan.keys
-        self._names = (*plan.keys, *(name for name, _ in plan.aggregates))
+        names = (*plan.keys, *(name for name, _ in plan.aggregates))
+        self._places = tuple(enumerate(names, start=1))  # below the moments
         self._aggregates = [aggregate for _, aggregate in plan.aggregates]
         self._visible = plan.rows
         self._dictionary = dictionary
@@ -36,9 +37,10 @@ class GroupByOp:
         self._started = True
         table = _stacked(change)
         arguments = [self._argument(aggregate, table) for aggregate in self._aggregates]
-        rows = GroupedRows(self._key_rows(table), arguments, change.came_at, change.went_at)
-        came, went = self._groups.step(batch, rows)
-        return Change(*self._timed(came), *self._timed(went))
+        changed, comes, goes = self._groups.step(
+            batch, self._key_rows(table), arguments, change.came_at, change.went_at
+        )
+        return Change(*self._timed(changed[0], comes), *self._timed(changed[1], goes))
 
     def _key_rows(self, table: Table) -> Ids:
         if len(self._keys) == 1:
@@ -53,12 +55,13 @@ class GroupByOp:
             return table.column(operand.name)
         return evaluate(operand, table.columns, table.count, self._dictionary)
 
-    def _timed(self, rows: GroupRows) -> tuple[Table, Ids]:
-        matrix, count = rows
+    def _timed(self, matrix: Ids, count: int) -> tuple[Table, Ids]:
         if count == 0:
             return NOTHING.came, NOTHING.came_at
-        moments, *columns = matrix if count == matrix.shape[1] else matrix[:, :count]
-        return Table(dict(zip(self._names, columns, strict=True)), count), moments
+        if count < matrix.shape[1]:
+            matrix = matrix[:, :count]
+        # to ask for each row is quicker than to go through them, which a batch of one row would notice
+        return Table({name: matrix[at] for at, name in self._places}, count), matrix[0]
 
 
 def _stacked(change: Change) -> Table:

@@ -7,7 +7,7 @@ import pytest
 
 from freshet.algebra.expressions import Aggregate
 from freshet.native.change import Batch
-from freshet.native.operators.group import GroupedRows, GroupOp
+from freshet.native.operators.group import GroupOp
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import UnsupportedError
 from freshet.rdf.terms import Iri, Literal
@@ -56,9 +56,9 @@ def test_two_keys() -> None:
     one, two = dictionary.encode(integer(1)), dictionary.encode(integer(2))
     op = GroupOp(2, [Aggregate("COUNT", None)], dictionary)
     keys, at = np.array([[1, 2], [2, 1], [1, 2]], np.int64), np.array([5, 5, 5], np.int64)
-    (came, comes), (_, goes) = op.step(Batch(1, 5, 5, at[:1]), GroupedRows(keys, [None], at, at[:0]))
+    changed, comes, goes = op.step(Batch(1, 5, 5, at[:1]), keys, [None], at, at[:0])
     assert goes == 0
-    assert sorted(came[:, :comes].T.tolist()) == [[5, 1, 2, two], [5, 2, 1, one]]
+    assert sorted(changed[0, :, :comes].T.tolist()) == [[5, 1, 2, two], [5, 2, 1, one]]
 
 
 def test_many_groups_come_and_go() -> None:
@@ -73,16 +73,17 @@ def test_many_groups_come_and_go() -> None:
         keys = (np.arange(40_000) % 700 + 1000 * round_ + 1).reshape(-1, 1)
         at = np.full(40_000, round_)
         batch = Batch(round_ + 1, round_, round_, at[:1])
-        (came, comes), (_, goes) = op.step(batch, GroupedRows(keys, [None, values, values, values], at, nothing))
+        changed, comes, goes = op.step(batch, keys, [None, values, values, values], at, nothing)
+        came = changed[0]
         assert (comes, goes) == (700, 0)
         assert set(came[1, :comes].tolist()) == set(range(1000 * round_ + 1, 1000 * round_ + 701))
         counted, summed = (dictionary.decode_many(came[row, :comes]) for row in (2, 3))
         assert sum(int(term.lexical) for term in counted if isinstance(term, Literal)) == 40_000
         total = sum(int(term.lexical) for term in summed if isinstance(term, Literal))
         assert total == int((np.arange(40_000) % 1000).sum())
-        (_, comes), (went, goes) = op.step(batch, GroupedRows(keys, [None, values, values, values], nothing, at))
+        changed, comes, goes = op.step(batch, keys, [None, values, values, values], nothing, at)
         assert (comes, goes) == (0, 700)
-        assert sorted(went[:, :goes].T.tolist()) == sorted(came[:, :700].T.tolist())
+        assert sorted(changed[1, :, :goes].T.tolist()) == sorted(came[:, :700].T.tolist())
     assert op._index.capacity < 1 << 17
 
 
