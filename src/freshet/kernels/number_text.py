@@ -8,6 +8,7 @@ from freshet.kernels.hashing import hash_id
 from freshet.kernels.jit import leaf, njit
 from freshet.kernels.pieces import copy_bytes
 from freshet.kernels.prefetch import fetch
+from freshet.kernels.shortest_double import shortest_decimal
 from freshet.kernels.terms import (
     CAPITAL_E,
     DECIMAL_SUFFIX,
@@ -19,13 +20,16 @@ from freshet.kernels.terms import (
     POINT,
     QUOTE,
     ZERO,
+    inline_id,
 )
-from freshet.kernels.values import DECIMAL, DOUBLE, NOTHING
+from freshet.kernels.values import DECIMAL, DOUBLE, FLOAT, NOTHING
 
-LONGEST_EXACT_KEY = 96  # 41 characters of number at most, and 46 of datatype
+LONGEST_KEY = 96  # 41 characters of number at most, and 46 of datatype
 LONGEST_REAL_KEY = 80
 _TEN = np.uint64(10)
 _BILLION = np.uint64(10**9)
+_SIZE_MASK = np.int64(2**63 - 1)
+_INFINITY_BITS = np.int64(2047 << 52)
 _MOST_DIGITS = 40
 _INF = np.frombuffer(b"INF", np.uint8).copy()
 _NAN = np.frombuffer(b"NaN", np.uint8).copy()
@@ -81,33 +85,70 @@ def _write_exact(out, at, kind, high, low):
     return copy_bytes(suffix, 0, suffix.size, out, at)
 
 
-@njit
-def enter_exact(dictionary, hash_mask, numbers, ids):
-    """Enter integers and decimals that have no inline id, where `ids` is 0; gives how long a key is that found no room.
+@leaf
+def _write_double(out, at, bits):
+    """The key of a double; gives where it ends."""
+    out[at] = QUOTE
+    at += 1
+    size = bits & _SIZE_MASK
+    if bits < 0 and size <= _INFINITY_BITS:
+        out[at] = MINUS
+        at += 1
+    if size == _INFINITY_BITS:
+        at = copy_bytes(_INF, 0, _INF.size, out, at)
+    elif size > _INFINITY_BITS:
+        at = copy_bytes(_NAN, 0, _NAN.size, out, at)
+    else:
+        digits, exponent = np.uint64(0), 0
+        if size != 0:
+            digits, exponent = shortest_decimal(size)
+        count = _digit_count(digits)
+        _write_digits(out, at + 1, digits, count)
+        out[at] = out[at + 1]  # one digit, a point, at least one digit
+        out[at + 1] = POINT
+        exponent += count - 1
+        while count > 2 and out[at + count] == ZERO:
+            count -= 1
+        if count == 1:
+            out[at + 2] = ZERO
+            count = 2
+        at += count + 1
+        out[at] = CAPITAL_E
+        at = _write_integer(out, at + 1, exponent)
+    return copy_bytes(DOUBLE_SUFFIX, 0, DOUBLE_SUFFIX.size, out, at)
 
-    Each row of `numbers` is kind, high, low and real as whole numbers. -1 where there was room for all, -2 where
-    there are floats or doubles besides. Numbers go in blocks, so that the waits for memory overlap.
+
+@njit
+def enter_numbers(dictionary, hash_mask, numbers, ids):
+    """Enter numbers that have no inline id as far as is known; gives how long a key is that found no room.
+
+    Rows of `numbers` are kind, high, low and real as whole numbers; `ids` are 0 where an id is to be put in. Gives -1
+    where there was room for all, -2 where there are floats besides, which are left out. Numbers go in blocks, so that
+    the waits for memory overlap.
     """
     slots = dictionary.slots
-    keys = np.empty(min(BLOCK, ids.size) * LONGEST_EXACT_KEY, np.uint8)
+    keys = np.empty(min(BLOCK, ids.size) * LONGEST_KEY, np.uint8)
     rows, ends, wanted = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
     row, last = 0, -1
     while row < ids.size:
         count = 0
         while row < ids.size and count < BLOCK:
-            kind = numbers[row, 0]
-            if kind > DECIMAL:
+            kind, start = numbers[row, 0], count * LONGEST_KEY
+            if kind == FLOAT:
                 last = -2
             elif kind != NOTHING and ids[row] == 0:
-                start = count * LONGEST_EXACT_KEY
                 rows[count] = row
-                ends[count] = _write_exact(keys, start, kind, numbers[row, 1], np.uint64(numbers[row, 2]))
+                if kind == DOUBLE:
+                    ends[count] = _write_double(keys, start, numbers[row, 3])
+                    ids[row] = inline_id(keys, start, ends[count])  # of very large and small ones not known before
+                else:
+                    ends[count] = _write_exact(keys, start, kind, numbers[row, 1], np.uint64(numbers[row, 2]))
                 wanted[count] = narrow(hash_id(keys, start, ends[count]), hash_mask)
                 fetch(slots, (wanted[count] << 1) & (slots.size - 2))
-                count += 1
+                count += ids[row] == 0
             row += 1
         for at in range(count):
-            start = at * LONGEST_EXACT_KEY
+            start = at * LONGEST_KEY
             ids[rows[at]], _ = enter(dictionary, keys, start, ends[at], wanted[at], False)
             if ids[rows[at]] == 0:
                 return ends[at] - start
@@ -115,17 +156,17 @@ def enter_exact(dictionary, hash_mask, numbers, ids):
 
 
 @njit
-def write_reals(kinds, texts):
-    """Keys of doubles and floats out of the shortest texts that give them back, in whatever notation these are.
+def write_floats(texts):
+    """Keys of floats out of the shortest texts that give them back, in whatever notation these are.
 
     `texts` has a row for each, with zeros after the text.
     """
-    data = np.empty(kinds.size * LONGEST_REAL_KEY, np.uint8)
-    starts = np.empty(kinds.size, np.int64)
-    ends = np.empty(kinds.size, np.int64)
+    data = np.empty(texts.shape[0] * LONGEST_REAL_KEY, np.uint8)
+    starts = np.empty(texts.shape[0], np.int64)
+    ends = np.empty(texts.shape[0], np.int64)
     digits = np.empty(_MOST_DIGITS, np.uint8)
     at = 0
-    for row in range(kinds.size):
+    for row in range(texts.shape[0]):
         starts[row] = at
         data[at] = QUOTE
         at += 1
@@ -140,7 +181,7 @@ def write_reals(kinds, texts):
             at = _append(data, at, _NAN)
         else:
             at = _write_scientific(data, at, text, first, digits)
-        at = _append(data, at, DOUBLE_SUFFIX if kinds[row] == DOUBLE else FLOAT_SUFFIX)
+        at = _append(data, at, FLOAT_SUFFIX)
         ends[row] = at
     return data[:at], starts, ends
 
@@ -192,7 +233,7 @@ def _read_exponent(text, first):
     return -value if text[first] == MINUS else value
 
 
-@njit
+@leaf
 def _write_integer(data, at, value):
     if value < 0:
         data[at] = MINUS

@@ -17,7 +17,7 @@ from freshet.expressions.aggregates import aggregate as aggregated
 from freshet.kernels.group_events import POINT
 from freshet.kernels.groups import SumArrays
 from freshet.kernels.members import HALVES, NOBODY, WORDS, MemberArrays
-from freshet.kernels.number_text import enter_exact
+from freshet.kernels.number_text import enter_numbers
 from freshet.kernels.running_aggregates import (
     AVG,
     DISTINCT_COUNT,
@@ -48,7 +48,7 @@ _SUM_BITS = {"SUM": SUM, "AVG": AVG}
 # SAMPLE may take any term; the least is the same whatever order the rows came in.
 _MEMBER_ROWS = {"COUNT": DISTINCT_COUNT, "MIN": MIN, "MAX": MAX, "SAMPLE": SAMPLE}
 _NO_SIGNS = np.empty(0, np.int8)
-_ENTER = DirectCall(enter_exact)
+_ENTER = DirectCall(enter_numbers)
 _COUNTS, _TOTALS, _MEMBERS = DirectCall(running_counts), DirectCall(running_totals), DirectCall(running_members)
 
 

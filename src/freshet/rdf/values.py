@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from freshet.kernels import values as kernels
 from freshet.kernels.literals import lexical_forms, read_terms
-from freshet.kernels.number_text import enter_exact, write_reals
+from freshet.kernels.number_text import enter_numbers, write_floats
 from freshet.kernels.numbers import inline_ids
 from freshet.kernels.values import DOUBLE, FLOAT, NOTHING, UNKNOWN, ValueArrays, Values
 from freshet.rdf.arrow import Ranges, key_ranges
@@ -29,8 +29,8 @@ Numbers = Values
 
 _FIRST_SLOTS = 1 << 10
 _SHORT_NUMBER = 64  # bytes; longer texts of numbers are read one by one
-_REALS_LEFT = -2  # what `enter_exact` says
-_LONGEST_REAL = 32  # bytes of the shortest text of a float64 at most
+_FLOATS_LEFT = -2  # what `enter_numbers` says
+_LONGEST_FLOAT = 32  # bytes of the shortest text of a float32 at most
 
 
 class ValueTable:
@@ -176,24 +176,19 @@ def number_records(computed: Numbers) -> Ids:
     return np.stack([computed.kinds.astype(np.int64), computed.high, low, reals], axis=1)
 
 
-def intern_numbers(dictionary: Dictionary, numbers: Ids, ids: Ids, enter: Callable[..., int] = enter_exact) -> None:
+def intern_numbers(dictionary: Dictionary, numbers: Ids, ids: Ids, enter: Callable[..., int] = enter_numbers) -> None:
     """Put in the ids of numbers that have no inline id, where the kind is that of a number; `ids` are 0 there.
 
     Each row of `numbers` is as `number_records` makes it. `enter` is the kernel, however it is called.
     """
     left = dictionary.run(lambda arrays, hash_mask: enter(arrays, hash_mask, numbers, ids))
-    if left == _REALS_LEFT:
-        for kind in (FLOAT, DOUBLE):
-            rows = np.flatnonzero(numbers[:, 0] == kind)
-            if rows.size:
-                ids[rows] = dictionary.intern_keys(*_real_keys(kind, numbers[rows, 3].view(np.float64)))
+    if left == _FLOATS_LEFT:
+        rows = np.flatnonzero(numbers[:, 0] == FLOAT)
+        ids[rows] = dictionary.intern_keys(*_float_keys(numbers[rows, 3].view(np.float64)))
 
 
-def _real_keys(kind: int, reals: NDArray[np.floating]) -> Ranges:
-    """The keys of doubles, or those of floats."""
-    if kind == FLOAT:
-        reals = reals.astype(np.float32)
+def _float_keys(reals: NDArray[np.float64]) -> Ranges:
     # NumPy writes the shortest text that gives the number back; the kernel brings it into the canonical form
-    texts = reals.astype(f"S{_LONGEST_REAL}").view(np.uint8).reshape(reals.size, _LONGEST_REAL)
-    data, starts, ends = write_reals(np.full(reals.size, kind, np.uint8), texts)
+    texts = reals.astype(np.float32).astype(f"S{_LONGEST_FLOAT}").view(np.uint8).reshape(reals.size, _LONGEST_FLOAT)
+    data, starts, ends = write_floats(texts)
     return data, starts, ends
