@@ -8,7 +8,7 @@ put out the state of a group where an event says that it completes a change poin
 import numpy as np
 
 from freshet.kernels.index import index_add, index_find, index_release
-from freshet.kernels.jit import njit
+from freshet.kernels.jit import leaf, njit
 
 # Columns of events (int32).
 ROW = 0  # among the rows that came, and behind those the rows that went
@@ -43,10 +43,18 @@ def group_events(index, marks, keys, came_at, went_at, due, opening, first):
     came = came_at.size
     entries = np.empty(keys.shape[0], np.int32)
     if came > 0:
-        entries[:came], _ = index_add(index, keys[:came])
+        found, _ = index_add(index, keys[:came])
+        _copy(found, entries, 0)
     if came < keys.shape[0]:
-        entries[came:] = index_find(index, keys[came:])
+        _copy(index_find(index, keys[came:]), entries, came)
     return order_events(index, marks, entries, came_at, went_at, due, opening, first)
+
+
+@leaf
+def _copy(found, entries, first):
+    """Compiles much faster than assigning a slice."""
+    for at in range(found.size):
+        entries[first + at] = found[at]
 
 
 @njit
@@ -61,7 +69,9 @@ def order_events(index, marks, entries, came_at, went_at, due, opening, first):
     events = np.empty((came + went + opening, EVENT_WIDTH), np.int32)
     moments = np.empty(events.shape[0], np.int64)
     after = np.empty(events.shape[0], np.int64)
-    sound = came == entries.size or entries[came:].min() >= 0
+    sound = True
+    for row in range(came, entries.size):
+        sound &= entries[row] >= 0
     if not sound:
         return events[:0], np.empty((0, POINT_WIDTH), np.int64), False
     at = out = look = found = points = 0

@@ -139,7 +139,8 @@ def pair_entries(index, events, first, stop, ids):
         count = min(BLOCK, stop - start)
         _pair_keys(keys, events, ids, start, count)
         _entries_of(index, keys, count, tags, found)
-        entries[start - first : start - first + count] = found[:count]
+        for at in range(count):
+            entries[start - first + at] = found[at]
     return entries
 
 
