@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from freshet.rdf.errors import InputError
 from freshet_benchmarks.figures import Figure
@@ -21,10 +22,16 @@ def _oneshot() -> Sequence[Figure]:
     return oneshot_figures()
 
 
-def _operators() -> Sequence[Figure]:
+def _operators(triples: int | None, rate: int | None) -> Sequence[Figure]:
     from freshet_benchmarks.operators import operators_figures
 
-    return operators_figures()
+    return operators_figures(triples)
+
+
+def _scanner() -> Sequence[Figure]:
+    from freshet_benchmarks.scanner import scanner_figures
+
+    return scanner_figures()
 
 
 def _index() -> Sequence[Figure]:
@@ -66,29 +73,43 @@ def _federation() -> Sequence[Figure]:
 BENCHMARKS: dict[str, Callable[[], Sequence[Figure]]] = {
     "pipeline": _pipeline,
     "oneshot": _oneshot,
-    "operators": _operators,
     "index": _index,
     "windows": _windows,
     "rml": _rml,
     "load": _load,
     "federation": _federation,
+    "scanner": _scanner,
 }
 
 
-# Those that are told how much there is to do.
-SIZED: dict[str, Callable[[int | None, int | None], Sequence[Figure]]] = {"lsbench": _lsbench}
+class Sized(NamedTuple):
+    """A benchmark whose size can be chosen, and by which options."""
+
+    run: Callable[[int | None, int | None], Sequence[Figure]]
+    options: tuple[str, ...]
+
+
+SIZED = {
+    "lsbench": Sized(_lsbench, ("--triples", "--rate")),
+    "operators": Sized(_operators, ("--triples",)),  # rows of the largest windows
+}
 
 _SUFFIXES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
 
 
 def measure(name: str, *, triples: str | None = None, rate: str | None = None) -> Sequence[Figure]:
-    """Run a benchmark, where it can be told of so many stored triples and so many triples a second: 133000, 10M."""
-    if name in SIZED:
-        return SIZED[name](_count("--triples", triples), _count("--rate", rate))
-    if name not in BENCHMARKS:
+    """Run a benchmark. Where its size can be chosen, `triples` and `rate` are numbers such as 133000 or 10M."""
+    if name not in BENCHMARKS and name not in SIZED:
         raise InputError(f"there is no benchmark {name!r}; there are: {', '.join([*BENCHMARKS, *SIZED])}")
-    if triples is not None or rate is not None:
+    sizes = {"--triples": triples, "--rate": rate}
+    taken = SIZED[name].options if name in SIZED else ()
+    refused = [option for option, text in sizes.items() if text is not None and option not in taken]
+    if refused and not taken:
         raise InputError(f"the benchmark {name} takes neither --triples nor --rate")
+    if refused:
+        raise InputError(f"the benchmark {name} takes no {refused[0]}")
+    if name in SIZED:
+        return SIZED[name].run(_count("--triples", triples), _count("--rate", rate))
     return BENCHMARKS[name]()
 
 

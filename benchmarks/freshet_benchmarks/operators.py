@@ -1,100 +1,96 @@
-"""`freshet bench operators`: the native engine's operators over windows, every arrival evaluated, beside from scratch.
+"""`freshet bench operators`: registered queries over windows that move with every element, beside from scratch.
 
-Joins, AVERAGE, MIN and DISTINCT run over windows of the last n elements and take batches of 1,000: each batch gives
-what each of its arrivals changed. The baseline fills and indexes the same windows anew for every batch, in the same
-kernels, joins them wholly and compares with the answer before. Both are run by turns, and medians are reported.
-A single element goes through a whole session, the engine with its clock and windows; there the baseline does the same
-for the two windows of the query. What the figures of many queries and of the scanner are, their modules say.
+Each query is registered in a session of its own. Its windows are filled at one instant; then come batches of 1,000
+elements, each an instant of its own, and the reports are taken after every batch. So a batch has a thousand
+evaluations. The baseline is Arrow's hash join and aggregation over the same windows, **once a batch**: it answers one
+instant in a thousand. Rates are by processor time, of all threads. Latencies are those of a push with a single element
+until its reports are taken, by the clock; such a push evaluates one instant.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import median
-from typing import NamedTuple
 
-import numpy as np
-
-from freshet_benchmarks.arrival_workloads import Incremental, Scratch, Top, Workload
+from freshet.rdf.errors import FreshetError
+from freshet.runtime.session import Session
 from freshet_benchmarks.figures import Baseline, Figure
-from freshet_benchmarks.many_queries import many_queries_figures
-from freshet_benchmarks.scanner import scanner_figures
-from freshet_benchmarks.single_pushes import push_figures
+from freshet_benchmarks.operator_forms import Data, Form, Top, from_scratch
+from freshet_benchmarks.registered import median_microseconds, push_batch, take_rows, throughput
+from freshet_benchmarks.social_columns import Encoder
 
 BATCH = 1_000
-SCRATCH = "from scratch each batch"
-_FILL_BATCH = 20_000
+WINDOW = 1_000_000
+SCRATCH = "Arrow from scratch, once a batch"
 
 
-class Measured(NamedTuple):
-    """A workload under its figure's name, and how many batches are timed each way."""
+@dataclass(frozen=True, slots=True)
+class Length:
+    """How long each form is measured: processor time in all, batches for the baseline, single elements."""
 
-    name: str
-    workload: Workload
-    batches: int
-    from_scratch: int
-
-
-MILLION = 1_000_000
-MEASURED = (
-    Measured("three_way_join", Workload(3, 10_000, 10_000), 400, 40),
-    Measured("average_of_million", Workload(1, MILLION, 1, Top.AVERAGE, first_values=1_000), 100, 3),
-    Measured("min_selectivity_0_01", Workload(2, MILLION, 100 * MILLION, Top.LEAST), 100, 3),
-    Measured("min_selectivity_1", Workload(2, MILLION, MILLION, Top.LEAST), 60, 3),
-    Measured("min_selectivity_100", Workload(2, 100_000, 1_000, Top.LEAST), 12, 2),
-    Measured("distinct", Workload(2, 100_000, 100_000, Top.DISTINCT, first_values=1_000), 100, 8),
-    *(Measured(f"join_{ways}_way", Workload(ways, 10_000, 10_000), 100, 10) for ways in (2, 4, 6, 8)),
-)
+    seconds: float = 3.0
+    from_scratch: int = 3
+    singles: int = 2_000
+    warm_singles: int = 500
 
 
-def operators_figures() -> Sequence[Figure]:
-    """Run the benchmark."""
-    for measured in MEASURED:  # compiles what is not compiled yet
-        small = replace(measured.workload, window=1_000)
-        elements_per_second(measured._replace(workload=small, batches=2, from_scratch=1))
-    figures = [elements_per_second(measured) for measured in MEASURED]
-    return [*figures, *push_figures(), *many_queries_figures(), *scanner_figures()]
+USUAL = Length()
+SHORT = Length(0.0, 1, 20, 10)
 
 
-def elements_per_second(measured: Measured) -> Figure:
-    """How many elements a second a plan takes, every arrival evaluated."""
-    workload, random = measured.workload, np.random.default_rng(7)
-    incremental, scratch = Incremental(workload), Scratch(workload)
-    at_ms = 0
-    for size in _filling(workload):
-        batch = workload.batch(random, at_ms, size)
-        at_ms += size
-        incremental.run(batch)
-        scratch.receive(batch)
-    scratch.run()
-    ours, theirs = [], []
-    in_a_row = measured.batches // measured.from_scratch
-    for _ in range(measured.from_scratch):
-        # All that is needed is made before: between batches that come one after another nobody empties the caches.
-        batches = [workload.batch(random, at_ms + BATCH * at, BATCH) for at in range(in_a_row)]
-        at_ms += BATCH * in_a_row
-        ours += [_seconds(partial(incremental.run, batch)) for batch in batches]
-        for batch in batches:
-            scratch.receive(batch)
-        theirs.append(_seconds(scratch.run))
-    return Figure(
-        f"{measured.name}_elements_per_second",
-        BATCH / median(ours),
-        "elements/s",
-        Baseline(SCRATCH, BATCH / median(theirs)),
+def forms(window: int = WINDOW) -> Sequence[Form]:
+    """All forms; windows of joins without state on top are a hundredth of the window, that of RSTREAM has 100 rows."""
+    tenth, hundredth = max(window // 10, 10), max(window // 100, 10)
+    small = min(100, hundredth)
+    return (
+        Form("average_of_million", 1, window, 1, 1_000, Top.AVERAGE),
+        Form("min_selectivity_1", 2, window, window, window, Top.LEAST),
+        Form("three_way_join", 3, hundredth, hundredth, hundredth),
+        Form("three_way_join_rstream", 3, small, small, small, rstream=True),
+        Form("distinct", 2, tenth, tenth, 1_000, Top.DISTINCT),
+        Form("distinct_rare", 2, tenth, tenth, tenth, Top.DISTINCT),
     )
 
 
-def _filling(workload: Workload) -> list[int]:
-    """The sizes of the batches that fill all windows, and have rows leave them, before anything is timed."""
-    size = min(_FILL_BATCH, workload.window)
-    return [size] * -(-workload.patterns * workload.window * 11 // (10 * size))
+def operators_figures(window: int | None = None, length: Length = USUAL) -> Sequence[Figure]:
+    """Run the benchmark; `window` is the number of rows of the largest windows."""
+    rows = window or WINDOW
+    for form in forms(100):  # compiles what is not compiled yet
+        measure_form(form, SHORT)
+    figures = [figure for form in forms(rows) for figure in measure_form(form, length)]
+    return [*figures, Figure("window_rows", rows, "rows")]
 
 
-def _seconds(action: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    action()
-    return time.perf_counter() - began
+def measure_form(form: Form, length: Length) -> list[Figure]:
+    """How many elements a second a query takes, every instant evaluated, and how long one element takes."""
+    session = Session()
+    with session.dictionary.pins:  # the batches hold terms that nothing else does yet
+        query = session.register(form.query(), name=form.name)
+        data = Data(form, Encoder(session.dictionary))
+        push_batch(session, data.fill())
+        batches = data.batches(BATCH)
+        push_batch(session, next(batches))
+        filled = take_rows(query)
+        found = throughput(session, [query], batches, seconds=length.seconds)
+        scratch = median(_scratch_seconds(form, data) for _ in range(length.from_scratch))
+        taken = median_microseconds(session, [query], data.singles(length.singles), length.warm_singles)
+    if not filled + found.rows:
+        raise FreshetError(f"{form.name} has reported nothing")
+    return [
+        Figure(
+            f"{form.name}_elements_per_second",
+            found.elements_per_second,
+            "elements/s",
+            Baseline(SCRATCH, BATCH / scratch),
+        ),
+        Figure(f"{form.name}_rows_per_element", found.rows / found.elements, "rows"),
+        Figure(f"{form.name}_one_element_microseconds", taken, "µs"),
+    ]
+
+
+def _scratch_seconds(form: Form, data: Data) -> float:
+    began = time.process_time()
+    from_scratch(form, data.contents)
+    return max(time.process_time() - began, 1e-9)

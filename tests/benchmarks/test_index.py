@@ -7,16 +7,15 @@ import pytest
 
 from freshet.rdf.errors import FreshetError
 from freshet_benchmarks.index import BATCH, Arrivals, SlidingRing, index_figures
-from freshet_benchmarks.join_memory import WAYS, memory_figures
 
 
 def test_every_figure_has_a_baseline() -> None:
     figures = index_figures((10_000,), (1_000, 10_000, 100_000))
     names = [figure.name for figure in figures]
     assert len(set(names)) == len(names)
-    assert "ring_inserts_10k_rows_1k_keys" in names
-    assert "ring_ns_per_probe_with_one_match_10k_rows_10k_keys" in names
-    assert "one_way_inserts_10k_rows_10k_keys" in names
+    assert "kernel_ring_inserts_10k_rows_1k_keys" in names
+    assert "kernel_ring_ns_per_probe_with_one_match_10k_rows_10k_keys" in names
+    assert "kernel_one_way_inserts_10k_rows_10k_keys" in names
     assert not any("100k" in name for name in names)
     assert all(figure.value > 0 and figure.baseline and figure.baseline.value > 0 for figure in figures)
 
@@ -36,14 +35,3 @@ def test_rows_that_are_not_found_are_an_error() -> None:
     ring._index.unlink(np.arange(10, dtype=np.int32))
     with pytest.raises(FreshetError, match="the ring index finds"):
         ring.probe(1_000)
-
-
-def test_pointers_take_less_room_than_values() -> None:
-    figures = {figure.name: figure for figure in memory_figures(rows=1_000)}
-    assert len(figures) == 2 * len(WAYS)
-    for ways in WAYS:
-        row = figures[f"join_{ways}_way_row_bytes"]
-        assert row.value == 4 * ways
-        assert row.baseline is not None
-        assert row.baseline.value == 8 * (ways + 1)
-        assert figures[f"join_{ways}_way_row_and_chain_bytes"].ratio < 1

@@ -12,7 +12,7 @@ from freshet.rdf.errors import FreshetError, InputError
 from freshet.store.dataset import StoredDataset
 from freshet.syntax.parser import parse_query
 from freshet_benchmarks import benchmarks, lsbench
-from freshet_benchmarks.benchmarks import measure
+from freshet_benchmarks.benchmarks import Sized, measure
 from freshet_benchmarks.lsbench_bytes import stored_bytes
 from freshet_benchmarks.lsbench_load import Form, mixed_load
 from freshet_benchmarks.lsbench_oneshot import ORDERS, PHASES, OneShot, Times, one_shot
@@ -178,14 +178,18 @@ def test_bytes_of_a_store() -> None:
 
 def test_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[tuple[int | None, int | None]] = []
-    monkeypatch.setitem(benchmarks.SIZED, "lsbench", lambda *sizes: told.append(sizes) or [])
+    monkeypatch.setitem(
+        benchmarks.SIZED, "lsbench", Sized(lambda *sizes: told.append(sizes) or [], ("--triples", "--rate"))
+    )
     for triples, rate in ((None, None), ("10M", "133000"), ("1.5m", "133K")):
         measure("lsbench", triples=triples, rate=rate)
     assert told == [(None, None), (10_000_000, 133_000), (1_500_000, 133_000)]
     for bad in ("", "ten", "-5", "0", "10MB"):
         with pytest.raises(InputError, match="--triples takes a number such as 133000, 500K or 10M"):
             measure("lsbench", triples=bad)
-    with pytest.raises(InputError, match="the benchmark operators takes neither"):
+    with pytest.raises(InputError, match="the benchmark index takes neither"):
+        measure("index", rate="5")
+    with pytest.raises(InputError, match="the benchmark operators takes no --rate"):
         measure("operators", rate="5")
     with pytest.raises(InputError, match=r"there is no benchmark 'x'; there are: .*lsbench"):
         measure("x")

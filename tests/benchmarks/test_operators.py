@@ -1,56 +1,86 @@
-"""What `freshet bench operators` relies on: plans by increments and from scratch give the same answers."""
+"""What `freshet bench operators` relies on: the registered queries answer what the baseline answers."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections import Counter
+from dataclasses import replace
+
 import pytest
 
-from freshet_benchmarks.arrival_workloads import Incremental, PutOut, Scratch, Top, Workload
-from freshet_benchmarks.operators import Measured, elements_per_second
-from freshet_benchmarks.single_pushes import push_figures
+from freshet.runtime.session import Session
+from freshet_benchmarks import registered
+from freshet_benchmarks.operator_forms import Data, Form, Top, from_scratch
+from freshet_benchmarks.operators import SHORT, forms, measure_form, operators_figures
+from freshet_benchmarks.registered import push_batch
+from freshet_benchmarks.social_columns import Encoder
 
-WORKLOADS = (
-    Workload(3, 300, 200),
-    Workload(2, 300, 30, Top.LEAST),
-    Workload(2, 300, 3_000, Top.LEAST),
-    Workload(1, 300, 1, Top.AVERAGE, first_values=20),
-    Workload(2, 300, 100, Top.DISTINCT, first_values=20),
-)
+SMALL = forms(200)
 
 
-def rows(table: np.ndarray) -> set[tuple[int, ...]]:
-    return {tuple(row) for row in table.tolist()}
+def plain(value: object) -> object:
+    """The number of a generated term, or a number as it is."""
+    if isinstance(value, str):
+        return int(value.rpartition("x")[2])
+    return round(float(str(value)), 6)
 
 
-@pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: f"{workload.patterns} {workload.top.name}")
-def test_both_ways_agree(workload: Workload) -> None:
-    random = np.random.default_rng(1)
-    incremental, scratch = Incremental(workload), Scratch(workload)
-    last: dict[tuple[int, ...], tuple[int, ...]] = {}
-    for number in range(30):
-        batch = workload.batch(random, 50 * number, 50)
-        put_out = incremental.run(batch)
-        assert isinstance(put_out, PutOut)
-        scratch.receive(batch)
-        new = rows(scratch.run())
-        keys = {Top.AVERAGE: 1, Top.LEAST: 0}.get(workload.top)
-        if keys is None:
-            # What a batch made new was new at one of its arrivals.
-            assert new <= rows(put_out.rows)
-        else:
-            last.update((tuple(row[:keys]), tuple(row)) for row in put_out.rows.tolist())
-            answer = rows(scratch.answer)
-            assert answer <= set(last.values())
-            assert len({row[:keys] for row in answer}) == len(answer)
+@pytest.mark.parametrize("form", SMALL, ids=lambda form: form.name)
+def test_answers_are_those_of_the_baseline(form: Form) -> None:
+    """As RSTREAM, the last report has the whole answer."""
+    form = replace(form, rstream=True, firsts=min(form.firsts, 20))
+    session = Session()
+    with session.dictionary.pins:
+        query = session.register(form.query(), name=form.name)
+        data = Data(form, Encoder(session.dictionary))
+        push_batch(session, data.fill())
+        batches = data.batches(50)
+        for _ in range(6):
+            push_batch(session, next(batches))
+        session.finish()
+        last = [report for report in query.take() if len(report.rows)][-1].to_arrow()
+    expected = from_scratch(form, data.contents)
+    found = Counter(tuple(map(plain, row)) for row in zip(*last.to_pydict().values(), strict=True))
+    order = ["v0", "v1_mean"] if form.top is Top.AVERAGE else expected.column_names
+    wanted = zip(*(expected[name].to_pylist() for name in order), strict=True)
+    assert found == Counter(
+        tuple(round(float(value), 6) if isinstance(value, float) else value for value in row) for row in wanted
+    )
+    assert found
 
 
-def test_a_figure_has_its_baseline() -> None:
-    figure = elements_per_second(Measured("small", Workload(2, 500, 100), 2, 1))
-    assert figure.name == "small_elements_per_second"
-    assert figure.value > 0
-    assert figure.baseline is not None
-    assert figure.baseline.value > 0
+def test_every_element_is_an_instant() -> None:
+    """A query that puts out everything reports once for every element."""
+    form = next(form for form in SMALL if form.rstream)
+    session = Session()
+    with session.dictionary.pins:
+        query = session.register(form.query(), name=form.name)
+        data = Data(form, Encoder(session.dictionary))
+        push_batch(session, data.fill())
+        push_batch(session, next(data.batches(100)))
+        for single in data.singles(30):
+            push_batch(session, single)
+        session.finish()
+        assert [report.time_ms for report in query.take()] == list(range(1, 132))
 
 
-def test_pushes_are_measured() -> None:
-    assert all(figure.value > 0 for figure in push_figures(100))
+@pytest.mark.parametrize("form", SMALL, ids=lambda form: form.name)
+def test_a_form_is_measured(form: Form) -> None:
+    rate, rows, latency = measure_form(form, SHORT)
+    assert rate.name == f"{form.name}_elements_per_second"
+    assert rate.ratio
+    assert rows.value >= 0
+    assert latency.value > 0
+
+
+def test_the_size_is_among_the_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("freshet_benchmarks.operators.measure_form", lambda *_: [])
+    assert [figure.value for figure in operators_figures(500)] == [500]
+
+
+def test_rows_are_counted_in_what_arrow_gives() -> None:
+    class Batch:
+        num_rows = 3
+
+    assert registered._row_count(None) == 0
+    assert registered._row_count(Batch()) == 3
+    assert registered._row_count([Batch(), Batch()]) == 6
