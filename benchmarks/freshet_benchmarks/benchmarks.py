@@ -28,6 +28,12 @@ def _operators(triples: int | None, rate: int | None) -> Sequence[Figure]:
     return operators_figures(triples)
 
 
+def _table1(triples: int | None, rate: int | None) -> Sequence[Figure]:
+    from freshet_benchmarks.table1 import table1_figures
+
+    return table1_figures(triples)
+
+
 def _scanner() -> Sequence[Figure]:
     from freshet_benchmarks.scanner import scanner_figures
 
@@ -92,6 +98,7 @@ class Sized(NamedTuple):
 SIZED = {
     "lsbench": Sized(_lsbench, ("--triples", "--rate")),
     "operators": Sized(_operators, ("--triples",)),  # rows of the largest windows
+    "table1": Sized(_table1, ("--triples",)),  # stored
 }
 
 _SUFFIXES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
