@@ -34,6 +34,12 @@ def _table1(triples: int | None, rate: int | None) -> Sequence[Figure]:
     return table1_figures(triples)
 
 
+def _closes(triples: int | None, rate: int | None) -> Sequence[Figure]:
+    from freshet_benchmarks.closes import closes_figures
+
+    return closes_figures(triples, rate)
+
+
 def _scanner() -> Sequence[Figure]:
     from freshet_benchmarks.scanner import scanner_figures
 
@@ -99,6 +105,7 @@ SIZED = {
     "lsbench": Sized(_lsbench, ("--triples", "--rate")),
     "operators": Sized(_operators, ("--triples",)),  # rows of the largest windows
     "table1": Sized(_table1, ("--triples",)),  # stored
+    "closes": Sized(_closes, ("--triples", "--rate")),
 }
 
 _SUFFIXES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
