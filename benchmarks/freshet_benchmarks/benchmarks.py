@@ -40,6 +40,12 @@ def _closes(triples: int | None, rate: int | None) -> Sequence[Figure]:
     return closes_figures(triples, rate)
 
 
+def _citybench() -> Sequence[Figure]:
+    from freshet_benchmarks.citybench_latency import citybench_figures
+
+    return citybench_figures()
+
+
 def _scanner() -> Sequence[Figure]:
     from freshet_benchmarks.scanner import scanner_figures
 
@@ -91,6 +97,7 @@ BENCHMARKS: dict[str, Callable[[], Sequence[Figure]]] = {
     "load": _load,
     "federation": _federation,
     "scanner": _scanner,
+    "citybench": _citybench,
 }
 
 
