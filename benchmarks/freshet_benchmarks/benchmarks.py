@@ -46,6 +46,12 @@ def _citybench() -> Sequence[Figure]:
     return citybench_figures()
 
 
+def _sizes(triples: int | None, rate: int | None) -> Sequence[Figure]:
+    from freshet_benchmarks.sizes import sizes_figures
+
+    return sizes_figures(triples)
+
+
 def _scanner() -> Sequence[Figure]:
     from freshet_benchmarks.scanner import scanner_figures
 
@@ -112,6 +118,7 @@ SIZED = {
     "lsbench": Sized(_lsbench, ("--triples", "--rate")),
     "operators": Sized(_operators, ("--triples",)),  # rows of the largest windows
     "table1": Sized(_table1, ("--triples",)),  # stored
+    "sizes": Sized(_sizes, ("--triples",)),  # of the largest window and stored graph
     "closes": Sized(_closes, ("--triples", "--rate")),
 }
 

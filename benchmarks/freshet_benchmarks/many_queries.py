@@ -1,12 +1,13 @@
-"""What a batch of a stream costs with one, ten, a hundred and a thousand queries of LSBench Q2's form registered.
+"""What a batch of a stream costs with many queries of LSBench Q2's form registered.
 
-The queries differ in one constant: whose posts they wait for. The stream is encoded before the clock starts, so that a
-figure has the engine's work only: taking in the batch, evaluating at every moment in it, and delivering the reports.
+The queries differ in one constant: whose posts they wait for; or, where they are varied, also in what else queries
+differ in. They are registered before the first batch, or one before each batch. The stream is encoded before the clock
+starts, so that a figure has the engine's work only: taking in the batch, evaluating at every moment in it, and
+delivering the reports.
 """
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,13 +22,11 @@ from freshet.rdf.errors import FreshetError
 from freshet.rdf.terms import Iri
 from freshet.results.report import Report
 from freshet.runtime.session import Session
-from freshet_benchmarks.figures import Baseline, Figure
 from freshet_benchmarks.social import SocialNetwork, make_network
 from freshet_benchmarks.social_columns import Encoder, Numbered, Statements, lines
 from freshet_benchmarks.social_streams import RATE, RATES, TRIPLES_PER_POST, SocialStreams
-from freshet_benchmarks.social_vocabulary import PERSON, POST_STREAM, SIOC, USER
+from freshet_benchmarks.social_vocabulary import DC, PERSON, POST_STREAM, SIOC, USER
 
-COUNTS = (1, 10, 100, 1000)
 WARM_BATCHES = 8
 BATCHES = 24
 POSTS_PER_SECOND = 1000
@@ -42,6 +41,21 @@ FROM NAMED WINDOW <w> ON <{POST_STREAM}> [RANGE PT1S STEP PT0.1S] WHERE {{
   WINDOW <w> {{ ?user sioc:creator_of ?post }}
   ?user sioc:account_of <%s> }}""",
 }
+
+# Queries that differ in more than a constant: predicate, window, FILTER, COUNT, CONSTRUCT, LIMIT.
+_POSTS = f"PREFIX sioc: <{SIOC}> PREFIX dc: <{DC}> "
+_STREAM = f"STREAM <{POST_STREAM}> [RANGE {{ms}}ms]"
+VARIED = tuple(
+    _POSTS + text.replace("{STREAM}", _STREAM) + " ?user sioc:account_of <%s> }" + tail
+    for text, tail in (
+        ("SELECT ?post WHERE { {STREAM} { ?user sioc:creator_of ?post }", ""),
+        ("SELECT ?post ?made WHERE { {STREAM} { ?user sioc:creator_of ?post . ?post dc:created ?made }", ""),
+        ("SELECT ?post WHERE { {STREAM} { ?user sioc:creator_of ?post } FILTER (STRLEN(STR(?post)) > {ms} / 100)", ""),
+        ("SELECT (COUNT(?post) AS ?posts) WHERE { {STREAM} { ?user sioc:creator_of ?post }", ""),
+        ("CONSTRUCT { ?post sioc:has_creator ?user } WHERE { {STREAM} { ?user sioc:creator_of ?post }", ""),
+        ("SELECT ?post WHERE { {STREAM} { ?user sioc:creator_of ?post }", " ORDER BY DESC(?post) LIMIT 3"),
+    )
+)
 
 
 @dataclass(slots=True)
@@ -70,22 +84,6 @@ class World(NamedTuple):
     stored: Path
 
 
-def many_queries_figures() -> Sequence[Figure]:
-    """Milliseconds a batch for each number of queries, beside those of one query; and what registering one costs."""
-    figures = []
-    with tempfile.TemporaryDirectory() as folder:
-        world = make_world(Path(folder))
-        for form in FORMS:
-            runs = {count: run(world, form, count) for count in COUNTS}
-            one = Baseline("one query", 1000 * runs[1].batch_seconds)
-            for count, found in runs.items():
-                baseline = one if count > 1 else None
-                figures.append(Figure(f"q2_{form}_{count}_queries_ms", 1000 * found.batch_seconds, "ms", baseline))
-            most = runs[COUNTS[-1]]
-            figures.append(Figure(f"q2_{form}_register_ms", 1000 * most.register_seconds / COUNTS[-1], "ms a query"))
-    return figures
-
-
 def make_world(folder: Path, *, users: int = 1000) -> World:
     """A network and its posts. Of a network only who is who is stored."""
     network = make_network(users)
@@ -102,28 +100,68 @@ def accounts(network: SocialNetwork) -> bytes:
     return b"".join(buffer.to_pybytes() for buffer in lines(statements, at_once=network.users))
 
 
-def run(world: World, form: str, count: int, *, batches: int = BATCHES) -> Run:
-    """Push batches with so many queries registered, and check that all their answers came."""
+def run(
+    world: World,
+    form: str,
+    count: int,
+    *,
+    batches: int = BATCHES,
+    one_a_batch: bool = False,
+    keep: list[object] | None = None,
+) -> Run:
+    """Push batches with so many queries registered; where they differ in a constant only, all their answers must come.
+
+    With `one_a_batch` a query is registered before each batch, and the batches after the last count. A session that
+    somebody wants to look at goes into `keep`.
+    """
     session, counted = Session(), Counted()
     session.load(world.stored)
     session.stream(POST_STREAM)
     people = asked(world, count)
-    texts = [FORMS[form].replace("%s", f"{PERSON}{person}") for person in people]
-    started = time.process_time()
-    for number, text in enumerate(texts):
+    waiting = list(enumerate(texts(form, people)))
+    registering = 0.0
+
+    def register(number: int, text: str) -> None:
+        nonlocal registering
+        started = time.process_time()
         session.register(text, name=f"posts{number}", on_report=counted)
-    registered = time.process_time() - started
+        registering += time.process_time() - started
+
+    if not one_a_batch:
+        for each in waiting:
+            register(*each)
+        waiting = []
     seconds = []
+    warm = len(waiting) + WARM_BATCHES
     with session.dictionary.pins:  # the batches hold terms that nothing else does yet
         encoder = Encoder(session.dictionary)
-        pushed = [world.streams.posts(number).elements(encoder) for number in range(WARM_BATCHES + batches)]
-        for batch in pushed:
+        pushed: list[Elements] = []
+        for number in range(warm + batches):
+            if number < len(waiting):
+                register(*waiting[number])
+            pushed.append(world.streams.posts(number).elements(encoder))
             started = time.process_time()
-            session.push(POST_STREAM, batch)
+            session.push(POST_STREAM, pushed[-1])
             seconds.append(time.process_time() - started)
-        session.finish()
-        _check(pushed, session, people, counted.rows)
-    return Run(median(seconds[WARM_BATCHES:]), registered, counted.rows)
+        if keep is not None:
+            keep.append(session)
+        else:
+            session.finish()
+            if form in FORMS and not one_a_batch:
+                _check(pushed, session, people, counted.rows)
+    if session.failures or not counted.rows:
+        raise FreshetError(f"{count} queries reported {counted.rows} posts: {session.failures}")
+    return Run(median(seconds[warm:]), registering, counted.rows)
+
+
+def texts(form: str, people: Sequence[int]) -> list[str]:
+    """A query about each person: of one form, or of all that are varied by turns, each with a window of its own."""
+    if form != "varied":
+        return [FORMS[form].replace("%s", f"{PERSON}{person}") for person in people]
+    return [
+        VARIED[number % len(VARIED)].replace("%s", f"{PERSON}{person}").replace("{ms}", str(1_000 + 10 * number))
+        for number, person in enumerate(people)
+    ]
 
 
 def asked(world: World, count: int) -> Sequence[int]:

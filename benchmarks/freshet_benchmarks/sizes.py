@@ -1,0 +1,228 @@
+"""`freshet bench sizes`: what an element or a batch costs by the size of windows, of the stored graph, and by queries.
+
+- Windows: AVG by 1,000 groups and a join of two windows, of 10 thousand rows and more; every element an instant.
+- Queries: LSBench's Q2 about different persons, registered at once and one a batch, and queries that differ in more
+  than a constant; a batch is 100 ms of posts.
+- Stored: a batch of all streams of LSBench with L1 to L6 registered, by the triples of the network.
+- Memory: bytes an absorbed triple with no, one and three queries that ask for what is absorbed; and joins of two to
+  eight windows of 10,000 rows beside the paper's table 2 (operator-aware structures), each in a process of its own.
+
+Times are by processor time, of all threads. `sizes_plot` draws the first three.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from freshet.rdf.elements import Elements
+from freshet.runtime.session import Session
+from freshet_benchmarks.children import in_child, resident_bytes
+from freshet_benchmarks.figures import Baseline, Figure
+from freshet_benchmarks.lsbench_play import Player
+from freshet_benchmarks.lsbench_queries import NAMES
+from freshet_benchmarks.many_queries import Run, make_world
+from freshet_benchmarks.many_queries import run as run_queries
+from freshet_benchmarks.operator_forms import BASE, Data, Form, Top
+from freshet_benchmarks.registered import push_batch, take_rows, throughput
+from freshet_benchmarks.social_columns import Encoder
+from freshet_benchmarks.social_streams import RATE
+from freshet_benchmarks.social_triples import network_of
+
+LARGEST = 1_000_000
+SMALLEST_WINDOW, LARGEST_WINDOW = 10_000, 10_000_000
+SMALLEST_STORED, LARGEST_STORED = 100_000, 100_000_000
+TRIPLES_PER_QUERY, LARGEST_QUERIES = 1_000, 100_000  # so many queries as the largest size has thousands
+ABSORBED = 500_000
+ABSORBING_QUERIES = (0, 1, 3)
+BATCH = 1_000
+TABLE2_MB = {2: 12.36, 3: 13.41, 4: 14.74, 6: 16.95, 8: 18.69}
+TABLE2_ROWS = 10_000
+PUBLISHED = "CQELS (published)"
+
+
+def sizes_figures(largest: int | None = None, *, seconds: float = 1.0) -> Sequence[Figure]:
+    """Run the benchmark up to windows and graphs of so many rows, and a thousandth as many queries."""
+    most = largest or LARGEST
+    return [
+        *window_figures(powers(min(SMALLEST_WINDOW, most), min(LARGEST_WINDOW, most)), seconds),
+        *query_figures(powers(1, min(LARGEST_QUERIES, max(1, most // TRIPLES_PER_QUERY)))),
+        *stored_figures(powers(min(SMALLEST_STORED, most), min(LARGEST_STORED, most))),
+        *absorbed_figures(min(ABSORBED, most)),
+        *table2_figures(),
+    ]
+
+
+def powers(least: int, most: int) -> list[int]:
+    """From the least by tens up to the most."""
+    found = []
+    while least <= most:
+        found.append(least)
+        least *= 10
+    return found
+
+
+def window_figures(sizes: Sequence[int], seconds: float) -> list[Figure]:
+    """Microseconds an element, by the rows of the window."""
+    figures = []
+    for rows in sizes:
+        for form in (
+            Form("average", 1, rows, 1, 1_000, Top.AVERAGE),
+            Form("join", 2, rows, rows, rows),
+        ):
+            figures.append(
+                Figure(f"window_{form.name}_{rows}_rows_microseconds", element_microseconds(form, seconds), "µs")
+            )
+    return figures
+
+
+def element_microseconds(form: Form, seconds: float) -> float:
+    """The processor time of an element in batches of 1,000."""
+    session = Session()
+    with session.dictionary.pins:
+        query = session.register(form.query(), name=form.name)
+        data = Data(form, Encoder(session.dictionary))
+        push_batch(session, data.fill())
+        batches = data.batches(BATCH)
+        push_batch(session, next(batches))
+        take_rows(query)
+        return 1e6 / throughput(session, [query], batches, seconds=seconds).elements_per_second
+
+
+def query_figures(counts: Sequence[int]) -> list[Figure]:
+    """Milliseconds a batch and megabytes, by how many queries there are and when they came."""
+    figures = []
+    for form, sizes in (("cqels", counts), ("rspql", sorted({counts[0], counts[-1]}))):
+        for count in sizes:
+            at_once, growth = in_child(_queries, form, count, False)
+            one_a_batch, growth_one = in_child(_queries, form, count, True)
+            name = f"queries_{form}_{count}"
+            figures += [
+                Figure(f"{name}_ms", 1_000 * at_once.batch_seconds, "ms"),
+                Figure(
+                    f"{name}_one_a_batch_ms",
+                    1_000 * one_a_batch.batch_seconds,
+                    "ms",
+                    Baseline("registered at once", 1_000 * at_once.batch_seconds),
+                ),
+                Figure(f"{name}_megabytes", growth / 1e6, "MB"),
+                Figure(
+                    f"{name}_one_a_batch_megabytes",
+                    growth_one / 1e6,
+                    "MB",
+                    Baseline("registered at once", growth / 1e6),
+                ),
+                Figure(f"{name}_register_ms", 1_000 * at_once.register_seconds / count, "ms a query"),
+            ]
+    varied, _ = in_child(_queries, "varied", counts[-1], False)
+    return [*figures, Figure(f"queries_varied_{counts[-1]}_ms", 1_000 * varied.batch_seconds, "ms")]
+
+
+def _queries(form: str, count: int, one_a_batch: bool) -> tuple[Run, int]:
+    with tempfile.TemporaryDirectory() as folder:
+        # As many users as there are persons to ask about.
+        world = make_world(Path(folder), users=max(1_000, count))
+        run_queries(world, form, 1, batches=1)  # compiles what is not compiled yet
+        before = resident_bytes()
+        found = run_queries(world, form, count, one_a_batch=one_a_batch, keep=kept)
+        return found, max(0, resident_bytes() - before)
+
+
+kept: list[object] = []  # sessions whose memory is measured after the run
+
+
+def stored_figures(sizes: Sequence[int]) -> list[Figure]:
+    """Milliseconds for a batch of 100 ms with L1 to L6, by the triples of the network."""
+    return [
+        Figure(f"stored_{triples}_triples_batch_ms", in_child(batch_milliseconds, triples), "ms") for triples in sizes
+    ]
+
+
+def batch_milliseconds(triples: int, batches: int = 20) -> float:
+    """The median batch, by the clock: a player's own measure."""
+    player = Player(network_of(triples), RATE)
+    player.load()
+    with player.asking(NAMES):
+        for batch in player.batches(12):  # more than a window
+            player.play(batch)
+        return 1_000 * median(player.play(batch).whole for batch in player.batches(batches))
+
+
+def absorbed_figures(triples: int) -> list[Figure]:
+    """Bytes an absorbed triple, by the number of queries that ask for it."""
+    found = {count: in_child(absorbed_bytes, triples, count) for count in ABSORBING_QUERIES}
+    return [
+        Figure(
+            f"absorbed_triple_{count}_queries_bytes",
+            each,
+            "bytes",
+            Baseline("no query", found[0]) if count else None,
+        )
+        for count, each in found.items()
+    ]
+
+
+def absorbed_bytes(triples: int, count: int) -> float:
+    """How much memory grows for each triple that is absorbed; its terms are known before."""
+    session = Session()
+    absorbed, asked = BASE + "absorbed", BASE + "asked"
+    session.stream(absorbed, absorb=True)
+    session.stream(asked)
+    for number in range(count):
+        session.register(
+            f"SELECT * WHERE {{ STREAM <{asked}> [RANGE {1 + number}s] {{ ?x <{BASE}p> ?y }} ?y <{BASE}q> ?z }}",
+            name=f"q{number}",
+        )
+    with session.dictionary.pins:
+        encoder, random = Encoder(session.dictionary), np.random.default_rng(3)
+        numbers = random.integers(0, triples, 2 * triples).reshape(2, -1)
+        subjects, objects = (encoder.numbered(f"<{BASE}n", ">", column) for column in numbers)
+        stored, streamed = encoder.iri(BASE + "q"), encoder.iri(BASE + "p")
+
+        def push(first: int) -> None:
+            rows = slice(first, first + BATCH)
+            times = np.arange(first, first + len(subjects[rows]))
+            session.push(absorbed, Elements(times, subjects[rows], np.full(len(times), stored), objects[rows]))
+            # Without an element of its own no query is evaluated, and none takes notice of what was absorbed.
+            session.push(asked, Elements(times[-1:], subjects[rows][:1], np.array([streamed]), objects[rows][:1]))
+
+        push(0)
+        before = resident_bytes()
+        for first in range(BATCH, triples, BATCH):
+            push(first)
+        return (resident_bytes() - before) / max(1, triples - BATCH)
+
+
+def table2_figures() -> list[Figure]:
+    """The memory of joins of count windows."""
+    return [
+        Figure(f"table2_join_{ways}_way_megabytes", in_child(join_bytes, ways) / 1e6, "MB", Baseline(PUBLISHED, paper))
+        for ways, paper in TABLE2_MB.items()
+    ]
+
+
+def join_bytes(ways: int, rows: int = TABLE2_ROWS) -> int:
+    """How much memory a session takes for a join of so many windows, its dictionary and elements left aside."""
+    _filled(Form("small", ways, 10, 10, 10))  # compiles what is not compiled yet
+    before = resident_bytes()
+    session, numbers = _filled(Form("join", ways, rows, rows, rows))
+    return max(0, resident_bytes() - before - session.sizes()["dictionary"] - numbers)
+
+
+def _filled(form: Form) -> tuple[Session, int]:
+    """A session with full windows that have moved on, and the bytes of what fed it."""
+    session = Session()
+    pins = session.dictionary.pins
+    pins.__enter__()  # as long as the session is
+    query = session.register(form.query(), name=form.name)
+    data = Data(form, Encoder(session.dictionary))
+    push_batch(session, data.fill())
+    for _, batch in zip(range(20), data.batches(BATCH), strict=False):
+        push_batch(session, batch)
+        take_rows(query)
+    kept.append((session, query))
+    return session, sum(column.nbytes for columns in data.contents for column in columns)
