@@ -10,9 +10,9 @@ from typing import Any
 from case_files import EXAMPLE
 from comparing import XSD
 from random_expressions import Dice, condition, operand, slice_text, total_order
-from random_patterns import Fragment, Home, Patterns, Variables, is_graph, smaller_fragment
+from random_patterns import FEATURED, Fragment, Home, Patterns, Variables, is_graph, smaller_fragment
 from random_streams import Timed, Triple
-from random_windows import RandomWindow, cqels_window, csparql_window, rspql_window, units
+from random_windows import RandomWindow, cqels_window, csparql_window, moving_window, rspql_window, units
 
 PREFIXES = f"PREFIX : <{EXAMPLE}>\nPREFIX xsd: <{XSD}>\n"
 ANY_STREAM = "?stream"
@@ -76,10 +76,11 @@ class QueriedData:
 
 
 def random_query(dice: Dice, name: str, data: QueriedData) -> RandomQuery:
-    dialect = dice.choice(["rspql", "rspql", "csparql", "cqels"])
+    moving = dice.random() < 0.5
+    dialect = dice.choice(["rspql", "rspql", "cqels", "cqels", "csparql"] if moving else ["rspql", "rspql", "csparql"])
     if data.dated:
         dialect = dice.choice(["rspql", "rspql", "rspql", dialect])
-    windows = random_windows(dice, dialect, data)
+    windows = random_windows(dice, dialect, data, moving=moving)
     datasets = random_datasets(dice, data)
     homes = random_homes(dialect, windows, visible(data, datasets))
     blocks = [home for home in homes if home is not None and not is_graph(home)]
@@ -107,23 +108,27 @@ def random_pattern(
     open_block: Callable[[str], str],
     subjects: Sequence[str],
 ) -> tuple[Patterns, Fragment, Variables]:
-    patterns = Patterns(dice, homes, blocks, open_block, subjects, dice.choice([1, 2, 3, 4, 5]), dice.random() < 0.35)
+    simple = dice.random() < 0.35
+    featured = "" if simple or dice.random() < 0.2 else dice.choice(FEATURED)
+    patterns = Patterns(dice, homes, blocks, open_block, subjects, dice.choice([1, 2, 3, 4, 5]), simple, featured)
     return patterns, *patterns.whole()
 
 
-def random_windows(dice: Dice, dialect: str, data: QueriedData) -> tuple[RandomWindow, ...]:
+def random_windows(dice: Dice, dialect: str, data: QueriedData, *, moving: bool) -> tuple[RandomWindow, ...]:
+    """Of those that are `moving` most move with every element; the others close now and then, or may do either."""
     windows = []
-    counting = dice.random() < 0.2  # windows that all move with every element are answered in a way of their own
     for _ in range(dice.choice([1, 1, 2, 2, 3])):
         stream = dice.choice(sorted(data.streams))
-        if dialect == "rspql" and counting:
-            windows.append(RandomWindow(stream, f"COUNT {dice.randint(1, 6)}", 10_000))
+        if dialect == "cqels" and dice.random() < 0.1:
+            stream = ANY_STREAM
+        if moving and dice.random() < 0.9:
+            windows.append(moving_window(dice, dialect, stream, dated=data.dated))
         elif dialect == "rspql":
             windows.append(rspql_window(dice, stream, dated=data.dated))
         elif dialect == "csparql":
             windows.append(csparql_window(dice, stream))
         else:
-            windows.append(cqels_window(dice, ANY_STREAM if dice.random() < 0.1 else stream))
+            windows.append(cqels_window(dice, stream))
     return tuple(windows)
 
 
@@ -207,8 +212,9 @@ def grouped(dice: Dice, patterns: Patterns, scope: Variables, some: Variables) -
     if dice.random() < 0.15:
         aggregates.append(f"({patterns.aggregate(scope, keys)} {dice.choice('+-*/')} COUNT(*) AS ?y)")
     having = ""
-    if keys and dice.random() < 0.3:
-        having = dice.choice(["HAVING (COUNT(*) > 1)", f"HAVING ({condition(dice, keys, 1)})"])
+    compared = [key for key in keys if key not in patterns.stepless]
+    if compared and dice.random() < 0.3:
+        having = dice.choice(["HAVING (COUNT(*) > 1)", f"HAVING ({condition(dice, compared, 1)})"])
     if keys and dice.random() < 0.1:
         by, keys = [*keys, f"({operand(dice, patterns.known(scope))} + 1 AS ?key)"], [*keys, "?key"]
     return (*keys, *aggregates), f"GROUP BY {' '.join(by)} {having}".rstrip() if keys else ""

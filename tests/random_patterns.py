@@ -4,6 +4,8 @@ Most triple patterns are triples of the data with variables put in. Nothing is m
 reference asks, departs from the specification or which that leaves open:
 - a path that may have no steps never has a constant at an end, nor does it stand in EXISTS, which would put one
   there: pyoxigraph wants it to be in the graph
+- no expression has a variable that stands at an end of such a path, which literals match too: pyoxigraph takes the
+  subject for no literal, and then `0 = 0.0` for a comparison of terms (0.5.13)
 - paths of alternatives stand below + or * only: pyoxigraph does not count the ways of the others
 - GRAPH ?g holds triple patterns only, and ?g is used nowhere else: pyoxigraph sees it too early
 - EXISTS holds neither MINUS nor a sub-select nor BIND nor VALUES: what substitution means there is open
@@ -16,6 +18,8 @@ from dataclasses import dataclass, field, replace
 
 from random_expressions import Dice, condition, operand, slice_text, total_order
 from random_streams import MEASURE, RESOURCES, VALUES, Triple, random_triple
+
+FEATURED = ("optional", "minus", "union", "sub_select", "exists")
 
 Variables = list[str]
 Home = str | None  # a window, a graph, or None: outside of them
@@ -54,7 +58,8 @@ class Patterns:
     """Makes the pattern of one query.
 
     `matching` has the triples to be found in every home; `open_block` starts a block that matches in a window or graph.
-    A simple pattern has joins, filters and BIND only: many such are answered in ways of their own.
+    A simple pattern has joins, filters and BIND only: many such are answered in ways of their own. An operator that is
+    `featured` stands at the end of the pattern, whatever else is in it, so that none is rare.
     """
 
     dice: Dice
@@ -64,14 +69,22 @@ class Patterns:
     subjects: Sequence[str]
     leaves: int
     simple: bool = False
+    featured: str = ""
     names: dict[str, str] = field(default_factory=dict)
     measured: Variables = field(default_factory=list)
     chosen: list[Triple] = field(default_factory=list)
     fresh: int = 0
+    compared: set[str] = field(default_factory=set)  # the variables that expressions may have
+    stepless: set[str] = field(default_factory=set)  # the variables at the ends of paths that may have no steps
 
     def whole(self) -> tuple[Fragment, Variables]:
         """The pattern of the query and the variables that it may bind."""
         fragments, scope = self.group(None, 2)
+        if self.featured:
+            self.leaves = max(1, self.leaves)
+            fragment, more = getattr(self, self.featured)(None, 2, scope)
+            fragments.append(fragment)
+            scope = list(dict.fromkeys([*scope, *more]))
         return braces(fragments), scope
 
     def group(self, home: Home, depth: int, *, plain: bool = False) -> tuple[list[Fragment], Variables]:
@@ -140,9 +153,12 @@ class Patterns:
         other = self.dice.choice([":p0", ":p1"])
         paths = (f"{step}+", f"{step}*", f"{step}?", f"^{step}", f"{step}/{other}", f"!{other}", f"^{step}/{other}*")
         paths += (f"({step}|{other})+", f"({step}/^{other})*", f"({step}|^{other})*", f"{step}/{other}?", f"!^{other}")
-        paths = tuple(path for path in paths if not (plain and path.endswith(("*", "?"))))
         ends = [self.slot(subject, 1), self.slot(object_, 1)]
-        return Fragment(f"{ends[0]} {self.dice.choice(paths)} {ends[1]} ."), list(dict.fromkeys(ends))
+        stepped = plain or not self.compared.isdisjoint(ends)
+        path = self.dice.choice([path for path in paths if not (stepped and path.endswith(("*", "?")))])
+        if path.endswith(("*", "?")):
+            self.stepless.update(ends)
+        return Fragment(f"{ends[0]} {path} {ends[1]} ."), list(dict.fromkeys(ends))
 
     def example(self, home: Home) -> Triple:
         """A triple that shares a resource with those chosen, if one does."""
@@ -280,7 +296,9 @@ class Patterns:
 
     def known(self, scope: Sequence[str]) -> Variables:
         """Variables to write expressions of, those with numbers more often."""
-        return [*scope, *(name for name in self.measured for _ in range(2) if name in scope)] or ["?a"]
+        named = [name for name in scope if name not in self.stepless]
+        self.compared.update(named)
+        return [*named, *(name for name in self.measured for _ in range(2) if name in named)] or ["?nothing"]
 
     def new(self) -> str:
         self.fresh += 1

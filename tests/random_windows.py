@@ -10,6 +10,8 @@ from random_streams import EVENT_TIME
 WIDTHS_MS = (1000, 2000, 3000, 4000, 5000, 5000, 7000, 7000, 10000, 10000)
 SLIDES_MS = (1000, 1500, 2000, 2000, 3000, 4000, 5000)
 
+GRID_MS = 250  # between elements that do not come at one time, or more
+
 
 @dataclass(frozen=True)
 class RandomWindow:
@@ -19,6 +21,21 @@ class RandomWindow:
     span: str
     reach_ms: int
     by_event_time: bool = False
+
+
+def moving_window(dice: Random, dialect: str, stream: str, *, dated: bool = False) -> RandomWindow:
+    """A window that moves with every element, or (RSP-QL) closes as often as elements can come."""
+    width_ms, count = dice.choice(WIDTHS_MS[:5]), dice.randint(1, 6)
+    if dialect == "csparql":
+        return RandomWindow(stream, f"RANGE TRIPLES {count}", 10_000)
+    if dialect == "cqels":
+        span = dice.choice([f"RANGE {units(width_ms)}", f"RANGE {units(width_ms)}", f"TRIPLES {count}", "NOW"])
+        return RandomWindow(stream, span, width_ms if span.startswith("RANGE") else 10_000)
+    if dated and dice.random() < 0.5:
+        return RandomWindow(stream, f"RANGE {iso(width_ms)} @{EVENT_TIME}", width_ms, by_event_time=True)
+    if dice.random() < 0.15:
+        return RandomWindow(stream, f"RANGE {iso(width_ms)} STEP {iso(GRID_MS)}", width_ms)
+    return RandomWindow(stream, f"COUNT {count}", 10_000)
 
 
 def rspql_window(dice: Random, stream: str, *, dated: bool) -> RandomWindow:
