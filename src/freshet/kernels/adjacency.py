@@ -17,7 +17,8 @@ reader asks for have no appended rows, and the filter says so.
 
 One writer (or one for each shard) appends while others read. A reader has a limit, the number of rows that are its own:
 those below it never change but for the link of a chain's last row, which goes from 0 to a row beyond the limit. So what
-a reader sees depends in no way on what the writer does meanwhile, or in what order its writes become visible.
+a reader sees depends in no way on what the writer does meanwhile, or in what order its writes become visible. That is
+also why a triple that comes again with an earlier time leaves `times` as it is: another array has the earliest times.
 """
 
 from typing import NamedTuple
@@ -31,6 +32,7 @@ from freshet.kernels.sorted_triples import find_range, first_place, narrow_range
 BLOCK = 64
 ELSEWHERE = -2  # a row that another shard looks after
 KNOWN = -1  # a triple that is there already
+EARLIER = -3  # one that is there in row r, with a later time, is EARLIER - r
 LOW = np.int64(0xFFFFFFFF)
 
 _FIRST = np.uint64(0x9E3779B97F4A7C15)
@@ -126,11 +128,12 @@ def _in_base(base, subject, group, object):
 
 
 @njit
-def mark_fresh(places, base, table, used, out, into, times, first_row, subjects, groups, objects, new_times, shard):
+def mark_fresh(places, base, table, used, out, into, earliest, first_row, subjects, groups, objects, new_times, shard):
     """Enter triples in `table`, and say where: KNOWN where one is there already, ELSEWHERE in another shard.
 
-    Triple i is entered as row first_row + i; `settle` says later which it is. A triple that comes again has the
-    earliest of its times. `used` counts what each shard has in the table.
+    Triple i is entered as row first_row + i; `settle` says later which it is. One that comes twice in the batch has the
+    earliest of its times; one that was there with a later time is EARLIER less its row. `used` counts what each shard
+    has in the table.
     """
     tags = np.empty(BLOCK, np.int64)
     slots = table.reshape(table.size)
@@ -163,8 +166,7 @@ def mark_fresh(places, base, table, used, out, into, times, first_row, subjects,
                             places[i] = KNOWN
                             break
                     elif out[row, 0] == objects[i] and out[row, 1] >> 32 == groups[i] and into[row, 0] == subjects[i]:
-                        times[row] = min(times[row], new_times[i])
-                        places[i] = KNOWN
+                        places[i] = EARLIER - row if new_times[i] < earliest[row] else KNOWN
                         break
                 at = (at & ~mask) | ((at + 1) & mask)
             if places[i] >= 0:
@@ -175,19 +177,31 @@ def mark_fresh(places, base, table, used, out, into, times, first_row, subjects,
 
 @njit
 def number_fresh(places, first_row):
-    """The rows that new triples get, -1 for those that are there already, and how many are new.
+    """The rows that new triples get, -1 for those that are there already; how many are new, and how many are earlier.
 
     `places` has what `mark_fresh` says for each shard.
     """
     rows = np.empty(places.shape[1], np.int64)
-    count = 0
+    count, earlier = 0, 0
     for i in range(rows.size):
         rows[i] = -1
         for shard in range(places.shape[0]):
             if places[shard, i] >= 0:
                 rows[i] = first_row + count
                 count += 1
-    return rows, count
+            elif places[shard, i] <= EARLIER:
+                earlier += 1
+    return rows, count, earlier
+
+
+@njit
+def lower_times(earliest, places, new_times):
+    """Make the earliest times of rows those of triples that came again with an earlier one."""
+    for i in range(new_times.size):
+        for shard in range(places.shape[0]):
+            if places[shard, i] <= EARLIER:
+                row = EARLIER - places[shard, i]
+                earliest[row] = min(earliest[row], new_times[i])
 
 
 @njit

@@ -11,6 +11,7 @@ from freshet.kernels.adjacency import (
     find_groups,
     link_groups,
     link_rows,
+    lower_times,
     mark_fresh,
     number_fresh,
     set_times,
@@ -18,7 +19,7 @@ from freshet.kernels.adjacency import (
 )
 from freshet.rdf.elements import Elements
 from freshet.rdf.triples import Ids
-from freshet.store.appended_arrays import Chains, Growing, no_rows, with_predicates
+from freshet.store.appended_arrays import Chains, Growing, no_rows, with_earlier_times, with_predicates
 from freshet.store.appended_view import AppendedView
 from freshet.store.triple_index import SUBJECT, TripleIndex
 
@@ -38,6 +39,7 @@ class Appended:
         self._growing = Growing()
         self._groups: dict[int, int] = {}  # by predicate
         self._in_base = _NO_BASE
+        self.lowerings = 0  # batches in which triples came again with earlier times
         self.rows = 0
 
     def append(self, elements: Elements, done: Callable[[int], None] = lambda shard: None) -> Ids:
@@ -59,7 +61,7 @@ class Appended:
                 arrays.triples_used,
                 arrays.out.nodes,
                 arrays.into.nodes,
-                arrays.times,
+                arrays.earliest,
                 self.rows,
                 subjects,
                 groups,
@@ -69,7 +71,7 @@ class Appended:
             )
 
         self._each_shard(mark)
-        rows, fresh = number_fresh(places, self.rows)
+        rows, fresh, earlier = number_fresh(places, self.rows)
 
         def link(shard: int) -> None:
             if fresh < times.size:  # else every row is where it was entered
@@ -80,6 +82,12 @@ class Appended:
 
         self._each_shard(link)
         set_times(arrays.times, rows, times)
+        if arrays.earliest is not arrays.times:
+            set_times(arrays.earliest, rows, times)
+        if earlier:
+            self._arrays = arrays = with_earlier_times(arrays, self.rows + int(fresh))
+            lower_times(arrays.earliest, places, times)
+            self.lowerings += 1
         link_groups(arrays.along, arrays.groups.ends, groups, rows)
         self.rows += int(fresh)
         self._growing.bring_on(arrays, self.rows, times.size)
@@ -88,7 +96,7 @@ class Appended:
 
     def view(self) -> AppendedView:
         """What is there now, for readers."""
-        return AppendedView(self._arrays, self.rows, self._groups)
+        return AppendedView(self._arrays, self.rows, self._groups, self.lowerings)
 
     def held(self) -> Iterator[Ids]:
         """The arrays that have ids of terms, as far as they are used."""

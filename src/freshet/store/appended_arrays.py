@@ -55,7 +55,8 @@ class AppendedArrays(NamedTuple):
     out: Chains
     into: Chains
     groups: Groups
-    times: Ids
+    times: Ids  # which each triple came with first
+    earliest: Ids  # the earliest that it came with; `times` itself until one comes again with an earlier time
     along: NDArray[np.int32]  # the chains of the predicates
     triples: Ids  # the table that finds a triple
     triples_used: Ids  # triples of each shard
@@ -63,7 +64,8 @@ class AppendedArrays(NamedTuple):
     @property
     def row_bytes(self) -> int:
         """Bytes of a triple, without what finds it."""
-        return 2 * 16 + self.times.itemsize + self.along.itemsize
+        time_bytes = self.times.itemsize * (1 if self.earliest is self.times else 2)
+        return 2 * 16 + time_bytes + self.along.itemsize
 
     @property
     def index_bytes(self) -> int:
@@ -76,6 +78,7 @@ class AppendedArrays(NamedTuple):
 
 def no_rows(shards: int) -> AppendedArrays:
     """Arrays of nothing; `shards` is a power of two."""
+    times = np.zeros(_FIRST_ROWS, np.int64)
     return AppendedArrays(
         _no_chains(shards),
         _no_chains(shards),
@@ -84,7 +87,8 @@ def no_rows(shards: int) -> AppendedArrays:
             np.zeros(_FIRST_GROUPS, np.int64),
             np.zeros((_FIRST_GROUPS, 3), np.int64),
         ),
-        np.zeros(_FIRST_ROWS, np.int64),
+        times,
+        times,
         np.zeros(_FIRST_ROWS, np.int32),
         np.zeros((shards, 2 * _FIRST_ROWS), np.int64),
         np.zeros(shards, np.int64),
@@ -102,10 +106,12 @@ class Growing:
     def with_room(self, arrays: AppendedArrays, rows: int, more: int) -> AppendedArrays:
         """Arrays that have room for `more` rows, each with keys of its own."""
         out, into = arrays.out, arrays.into
+        times = _grown(arrays.times, rows + more)
         return arrays._replace(
             out=_chains_with_room(out, rows, more, self._out),
             into=_chains_with_room(into, rows, more, self._into),
-            times=_grown(arrays.times, rows + more),
+            times=times,
+            earliest=times if arrays.earliest is arrays.times else _grown(arrays.earliest, rows + more),
             along=_grown(arrays.along, rows + more),
             triples=_triples_with_room(arrays, rows, more, self._triples),
         )
@@ -129,6 +135,15 @@ def with_predicates(arrays: AppendedArrays, count: int, predicates: Ids) -> Appe
         arrays = arrays._replace(out=_with_groups(arrays.out, known.size), into=_with_groups(arrays.into, known.size))
     enter_groups(predicates, groups.slots, groups.known, count)
     return arrays._replace(groups=groups)
+
+
+def with_earlier_times(arrays: AppendedArrays, rows: int) -> AppendedArrays:
+    """Arrays in which the earliest time of each of the first `rows` triples may differ from its first."""
+    if arrays.earliest is not arrays.times:
+        return arrays
+    earliest = _zeros_like(arrays.times)
+    earliest[:rows] = arrays.times[:rows]
+    return arrays._replace(earliest=earliest)
 
 
 def _no_chains(shards: int) -> Chains:
@@ -193,12 +208,17 @@ def _grown(array: NDArray[Number], needed: int) -> NDArray[Number]:
     """An array with `needed` rows at least: itself, or a longer copy."""
     if needed <= len(array):
         return array
+    rows = _size(needed)
     if needed >= _LONG:
-        rows = max(_RESERVED, _size(needed))
-        room = reserve_array(rows * array[:1].size, array.dtype.type)
+        room = reserve_array(max(_RESERVED, rows) * array[:1].size, array.dtype.type)
         if room is not None:
-            return _copy(array, room.reshape(rows, *array.shape[1:]))
-    return _copy(array, np.zeros((_size(needed), *array.shape[1:]), array.dtype))
+            return _copy(array, room.reshape(max(_RESERVED, rows), *array.shape[1:]))
+    return _copy(array, np.zeros((rows, *array.shape[1:]), array.dtype))
+
+
+def _zeros_like(array: Ids) -> Ids:
+    room = reserve_array(len(array), np.int64) if len(array) >= _LONG else None
+    return np.zeros(len(array), np.int64) if room is None else room
 
 
 def _copy(array: NDArray[Number], longer: NDArray[Number]) -> NDArray[Number]:

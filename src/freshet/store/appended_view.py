@@ -26,10 +26,11 @@ SUBJECT, OBJECT = 0, 2
 class AppendedView:
     """A prefix of the appended rows. The rest may come while it is read."""
 
-    __slots__ = ("_arrays", "_chains_along", "_group_arrays", "_groups", "rows")
+    __slots__ = ("_arrays", "_chains_along", "_group_arrays", "_groups", "lowerings", "rows")
 
-    def __init__(self, arrays: AppendedArrays, rows: int, groups: Mapping[int, int]) -> None:
+    def __init__(self, arrays: AppendedArrays, rows: int, groups: Mapping[int, int], lowerings: int = 0) -> None:
         self._arrays = arrays
+        self.lowerings = lowerings  # how often triples came again with earlier times
         self._groups = groups  # grows; what came after the view has no row in it
         self._group_arrays: dict[int, Ids] = {}
         self._chains_along: dict[int, tuple[int, int]] = {}
@@ -155,8 +156,13 @@ class AppendedView:
         return Triples(into[:, 0].copy(), self._arrays.groups.known[out[:, 1] >> 32], out[:, 0].copy())
 
     def times(self, first: int = 0) -> Ids:
-        """The times of the same."""
-        return self._arrays.times[first : self.rows]
+        """The earliest times of the same."""
+        return self._arrays.earliest[first : self.rows]
+
+    @property
+    def arrays(self) -> AppendedArrays:
+        """What the view is of, for kernels that read up to `rows`."""
+        return self._arrays
 
     @property
     def row_bytes(self) -> int:

@@ -71,10 +71,10 @@ class StoredGraph:
         """Append what a stream leaves behind; the row of each triple, -1 where it was there. `done`: see Appended."""
         if self._appended is None:
             self._appended = Appended(self.base, self._each_shard, self._shards)
-        before = self._appended.rows
+        before = self._appended.rows, self._appended.lowerings
         rows = self._appended.append(elements, done)
         self._elements = None  # a triple that was there may have an earlier time now
-        if self._appended.rows > before:
+        if (self._appended.rows, self._appended.lowerings) != before:
             self.reader = GraphSnapshot(self.base, self._appended.view())
         self._empty = False
         return rows
