@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from types import TracebackType
-from weakref import WeakValueDictionary
+from weakref import WeakSet, WeakValueDictionary
 
 import numpy as np
 
@@ -120,6 +120,7 @@ class StoredDataset:
         self._named: dict[int, StoredGraph] = {}
         self._named_changed = False
         self._windows: dict[str, StreamWindows] = {}
+        self._pointed_to: dict[int, WeakSet[object]] = {}
         self._published = DatasetSnapshot({}, self.default.reader)
         self._read: WeakValueDictionary[int, DatasetSnapshot] = WeakValueDictionary()  # as published, by number
         self._counting = threading.Lock()  # held while a reader is registered, never for longer
@@ -128,7 +129,13 @@ class StoredDataset:
     def load(self, subjects: Ids, predicates: Ids, objects: Ids, graph: int = DEFAULT_GRAPH) -> Elements:
         """Add triples to a graph, which is there then, if only empty."""
         with self.changing:
-            return self._graph(graph).load(subjects, predicates, objects)
+            keep_base = bool(self._pointed_to.get(graph))
+            return self._graph(graph).load(subjects, predicates, objects, keep_base=keep_base)
+
+    def point_to_rows(self, pointing: object, graph: int = DEFAULT_GRAPH) -> None:
+        """Let rows of a graph keep their numbers as long as somebody has `pointing`."""
+        with self.changing:
+            self._pointed_to.setdefault(graph, WeakSet()).add(pointing)
 
     def mount(self, index: TripleIndex, graph: int = DEFAULT_GRAPH) -> None:
         """Make what is sorted already, perhaps mapped from files, a graph that has nothing yet."""

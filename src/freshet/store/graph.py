@@ -53,13 +53,14 @@ class StoredGraph:
         self.base = self.reader = index
         self._empty = False
 
-    def load(self, subjects: Ids, predicates: Ids, objects: Ids) -> Elements:
-        """Add triples that were always there."""
+    def load(self, subjects: Ids, predicates: Ids, objects: Ids, *, keep_base: bool = False) -> Elements:
+        """Add triples that were always there; where the base is to be kept and has any, they are appended."""
         times = np.full(len(subjects), BEFORE_ALL_TIME, np.int64)
         elements = Elements(times, subjects, predicates, objects)
         if not len(subjects):
             return elements
-        base = None if self._appended else self._larger_base(Triples(subjects, predicates, objects))
+        keep_base = keep_base and not self._empty
+        base = None if keep_base or self._appended else self._larger_base(Triples(subjects, predicates, objects))
         if base is None:
             self.absorb(elements)
         else:

@@ -103,7 +103,7 @@ class SortedTriples:
     def count_everywhere(self, key: int, second: int) -> int:
         """How many rows have a key, and a second place where it is not ANY, with any predicate."""
         keys = np.array([key], np.int64)
-        _, _, ranges = self._find_everywhere(keys)
+        _, _, ranges = self.find_everywhere(keys)
         return int(self._narrowed(ranges, _wanted(second))) if ranges.size else 0
 
     def match_everywhere(self, key: int) -> Triples:
@@ -160,12 +160,12 @@ class SortedTriples:
 
     def _probe_everywhere(self, keys: Ids, wanted: Ids) -> Found:
         """With any predicate."""
-        numbers, groups, ranges = self._find_everywhere(keys)
+        numbers, groups, ranges = self.find_everywhere(keys)
         total = self._narrowed(ranges, wanted[numbers] if wanted.size > 1 else wanted)
         at, found, others = spread(ranges, total, keys[numbers], self.arrays.seconds)
         return numbers[at], found, self.arrays.predicates[groups[at]], others
 
-    def _find_everywhere(self, keys: Ids) -> tuple[Ids, Ids, Ids]:
+    def find_everywhere(self, keys: Ids) -> tuple[Ids, Ids, Ids]:
         """The groups in which keys are, and their ranges there, with the number of the key."""
         arrays = self.arrays
         if len(self._groups) <= _MANY_GROUPS:
