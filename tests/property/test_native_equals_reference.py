@@ -123,13 +123,6 @@ def test_native_equals_reference(block: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
-def test_stored_patterns_that_are_not_copied(block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if every stored pattern had too many rows to be copied."""
-    monkeypatch.setattr("freshet.native.query_group.COPIED_ROWS", -1)
-    check_some(BLOCKS + block, CASES // BLOCKS // 10, tmp_path, query_count=2)
-
-
-@pytest.mark.parametrize("block", range(BLOCKS))
 def test_queries_together_answer_as_alone(block: int, tmp_path: Path) -> None:
     check_some(block, CASES // BLOCKS // 10, tmp_path, query_count=3)
 

@@ -78,10 +78,7 @@ _EVERY_TRIPLE = LeafPattern((0, 0, 0), ((0,), (1,), (2,)))
 class Leaves(Protocol):
     """Where leaf buffers are kept, so that equal ones are shared."""
 
-    def leaf(self, source: Source, pattern: LeafPattern) -> LeafBuffer: ...
-
-    def probed(self, source: Source, pattern: LeafPattern) -> LeafBuffer | StoredLeaf:
-        """A leaf for those who look rows up: one of the stored graph need not have a copy of them."""
+    def leaf(self, source: Source, pattern: LeafPattern) -> LeafBuffer | StoredLeaf: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +209,7 @@ class Builder:
     def size_of(self, node: PlanLeaf) -> Size:
         """How much a leaf holds, or is about to."""
         pattern, names = self._pattern(node)
-        rows, distinct = self.leaves.probed(node.source, pattern).sizes()
+        rows, distinct = self.leaves.leaf(node.source, pattern).sizes()
         return Size(rows, dict(zip(names, distinct, strict=True)))
 
     def _filtered(self, child: PlanNode, conditions: Sequence[PlanCondition], wanted: Names) -> Operator:
@@ -228,7 +225,7 @@ class Builder:
         # Inputs whose rows stay come last: nobody has to be told that they went.
         ordered = sorted(inputs, key=_stays)
         needed = wanted.union(*(frozenset(variables_of(each.expression)) & each.scope for each in conditions))
-        made = [self._input(node, needed | _names_of(ordered, but=at), probed=True) for at, node in enumerate(ordered)]
+        made = [self._input(node, needed | _names_of(ordered, but=at)) for at, node in enumerate(ordered)]
         return MultiwayJoinOp(made, conditions, wanted, self.dictionary)
 
     def _service(self, node: PlanService, other: Input | None) -> Operator:
@@ -281,16 +278,24 @@ class Builder:
         if condition is not None:
             needed |= frozenset(variables_of(condition)) & names
             conditions.append(PlanCondition(condition, names))
-        first = replace(self._input(left, needed), expires=True)
+        first = replace(self._numbered(left, needed), expires=True)
         if isinstance(right, PlanService):
             made = [first, self._service_input(right, first, needed)]
         else:
-            made = [first, replace(self._input(right, needed), expires=True)]
+            made = [first, self._input(right, needed)]
         return MultiwayJoinOp(made, conditions, wanted, self.dictionary, overlapping=overlapping)
 
-    def _input(self, node: PlanNode, needed: Names, *, probed: bool = False) -> Input:
+    def _numbered(self, node: PlanNode, needed: Names) -> Input:
+        """An input whose rows have one number each, which those of a stored leaf have not."""
+        if not (isinstance(node, PlanLeaf) and isinstance(node.source, Stored)):
+            return self._input(node, needed)
+        names = needed & node.names
+        buffer = RowBuffer(self.build(node, names), tuple(sorted(names)))
+        return Input(buffer, buffer.names, node.certain & names, False)
+
+    def _input(self, node: PlanNode, needed: Names) -> Input:
         if isinstance(node, PlanLeaf):
-            leaf = self._leaf(node, probed=probed)
+            leaf = self._leaf(node)
             if self.measurements is not None:
                 self.measurements.read(node, leaf.buffer)
             return leaf
@@ -301,9 +306,9 @@ class Builder:
     def _pattern(self, node: PlanLeaf) -> tuple[LeafPattern, tuple[str, ...]]:
         return leaf_pattern(node.pattern, self.dictionary, () if self.parameters is None else self.parameters.choices)
 
-    def _leaf(self, node: PlanLeaf, *, probed: bool = False) -> Input:
+    def _leaf(self, node: PlanLeaf) -> Input:
         pattern, names = self._pattern(node)
-        buffer = (self.leaves.probed if probed else self.leaves.leaf)(node.source, pattern)
+        buffer = self.leaves.leaf(node.source, pattern)
         return Input(buffer, names, frozenset(names), not isinstance(node.source, Stored))
 
 

@@ -281,9 +281,9 @@ class Engine:
     def load(self, subjects: Ids, predicates: Ids, objects: Ids, graph: int = DEFAULT_GRAPH) -> None:
         """Add triples to a stored graph."""
         with self._lock:
-            elements = self._graphs.load(subjects, predicates, objects, graph)
+            self._graphs.load(subjects, predicates, objects, graph)
             for clock in self._clocks():
-                clock.load(elements, graph)
+                clock.note_stored()
 
     def wanted_predicates(self, stream: str) -> frozenset[str] | None:
         """The predicates of a stream that anybody can want; None where every element counts."""
@@ -350,7 +350,7 @@ class Engine:
         if absorbed is not None and len(absorbed.times):
             self._graphs.absorb(absorbed, state.iri)
             for clock in self._clocks():
-                clock.absorb(absorbed)
+                clock.note_stored()
 
     def _advance_to(self, state: StreamState, watermark_ms: int) -> None:
         state.watermark_ms = max(state.watermark_ms, watermark_ms)

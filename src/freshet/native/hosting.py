@@ -22,10 +22,9 @@ from freshet.native.query_group import QueryGroup
 from freshet.native.r2s.exact import is_exact, top_join
 from freshet.native.reads import asks_services
 from freshet.native.shared_query import SharedQuery
-from freshet.native.stored import StoredBase
-from freshet.native.stored_leaf import StoredLeaf
+from freshet.native.stored_leaf import GraphStore, StoredLeaf
 from freshet.native.timing import Timing
-from freshet.oneshot.dataset import Dataset, GraphReader
+from freshet.oneshot.dataset import GraphReader
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.triples import DEFAULT_GRAPH, Triples
@@ -33,16 +32,12 @@ from freshet.results.answers import AnswerBatch
 from freshet.results.report import Freshness
 
 
-class Graphs(WindowStore, Protocol):
+class Graphs(WindowStore, GraphStore, Protocol):
     """What the engine needs of the stored graphs. They are named by ids, the default graph by DEFAULT_GRAPH."""
 
-    def elements(self, graph: int = DEFAULT_GRAPH) -> Elements: ...
-    def base(self, graph: int = DEFAULT_GRAPH) -> StoredBase: ...
-    def added_matching(self, triple: tuple[int, int, int], graph: int = DEFAULT_GRAPH) -> Elements: ...
     def load(self, subjects: Ids, predicates: Ids, objects: Ids, graph: int = DEFAULT_GRAPH) -> Elements: ...
     def absorb(self, elements: Elements, stream: str = "") -> None: ...
     def reader(self, triples: Triples) -> GraphReader: ...
-    def named(self) -> Dataset: ...
 
 
 class Hosting:
@@ -110,7 +105,6 @@ class Hosting:
             leaves.given,
             root,
             parameters,
-            group.stored_matches,
             keep,
             self._on_member_failure,
             self._dictionary,
@@ -126,21 +120,14 @@ class _Leaves:
         self._dictionary = dictionary
         self.given: list[LeafBuffer | StoredLeaf] = []
 
-    def leaf(self, source: Source, pattern: LeafPattern) -> LeafBuffer:
+    def leaf(self, source: Source, pattern: LeafPattern) -> LeafBuffer | StoredLeaf:
+        leaf: LeafBuffer | StoredLeaf
         if isinstance(source, Stored):
             leaf = self._group.stored_leaf(pattern, self._graph_of(source))
         else:
             leaf = self._group.window(source).leaf(pattern)
         self.given.append(leaf)
         return leaf
-
-    def probed(self, source: Source, pattern: LeafPattern) -> LeafBuffer | StoredLeaf:
-        if isinstance(source, Stored):
-            leaf = self._group.large_leaf(pattern, self._graph_of(source))
-            if leaf is not None:
-                self.given.append(leaf)
-                return leaf
-        return self.leaf(source, pattern)
 
     def _graph_of(self, source: Stored) -> int:
         return DEFAULT_GRAPH if source.graph is None else self._dictionary.encode(source.graph)

@@ -12,9 +12,6 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from threading import Condition, Lock, Thread
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from freshet.native.leaf_buffer import LeafBuffer
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, close_at
 from freshet.native.query_group import QueryGroup
 from freshet.native.releases import Releases
@@ -26,9 +23,6 @@ from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 
 MOST_BEHIND = 1_000_000  # elements that a query which waits for remote data may be behind before others wait for it
-
-_NO_GRAPH = -1  # which nobody reads
-_NOTHING = Elements(*(np.empty(0, np.int64) for _ in range(4)))
 
 
 class _Item(NamedTuple):
@@ -44,8 +38,6 @@ class _Item(NamedTuple):
         match self.what:
             case "push":
                 return len(self.given[1].times)
-            case "absorb" | "load":
-                return len(self.given[0].times)
         return 0
 
     @property
@@ -157,7 +149,7 @@ class Lane:
         return max(ELEMENT_BYTES, self._clock.element_bytes(stream))
 
     @property
-    def stored_leaves(self) -> list[LeafBuffer | StoredLeaf]:
+    def stored_leaves(self) -> list[StoredLeaf]:
         return self._clock.stored_leaves
 
     @property
@@ -175,12 +167,8 @@ class Lane:
     def push(self, stream: str, elements: Elements, watermark_ms: int = BEFORE_ALL_TIME) -> None:
         self._put("push", stream, elements)
 
-    def absorb(self, elements: Elements) -> None:
-        if self._clock.stored_leaves:  # else nobody would look at them
-            self._put("absorb", elements)
-
-    def load(self, elements: Elements, graph: int) -> None:
-        self._put("load", elements, graph)
+    def note_stored(self) -> None:
+        """The stored graph is looked at with every evaluation."""
 
     def advance(self, watermark_ms: int) -> None:
         self._put("advance", watermark_ms)
@@ -334,7 +322,7 @@ class Lane:
         method: Callable[..., None] = getattr(self._clock, what)
         if what in ("advance", "finish"):
             # remote data may have changed where no window has: the query is asked again
-            self._clock.load(_NOTHING, _NO_GRAPH)
+            self._clock.note_stored()
         with without_limits() if unlimited else nullcontext():
             method(*given)
         if what == "advance":

@@ -23,7 +23,6 @@ _LIFE_BYTES = 20  # a birth, a death and an heir
 _BEFORE_ALL_MOMENTS = 2 * BEFORE_ALL_TIME
 
 _NO_ROWS = np.empty(0, np.int32)
-_NO_IDS = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,15 +184,6 @@ class LeafBuffer:
         if coming or leaving:
             self._take(number, first_moment, coming, births, entered_before, leaving, left, deaths, left_before)
 
-    def step_stored(self, number: int, first_moment: int, last_moment: int) -> None:
-        """The same of a leaf of a stored graph, whose rows have times for positions: each is there from its instant."""
-        coming = self._waiting.count_before((last_moment + 1) >> 1)
-        if coming:
-            times = self._waiting.times[:coming]
-            births = np.maximum(2 * np.maximum(times, BEFORE_ALL_TIME // 2) + 1, first_moment)
-            times[:] = np.arange(coming)
-            self._take(number, first_moment, coming, births, 0, 0, 0, _NO_IDS, 0)
-
     def _take(
         self,
         number: int,
@@ -229,10 +219,6 @@ class LeafBuffer:
         if found:
             for index in self._indexes.values():
                 index.link(self._fresh, self.values)
-
-    def waits_until(self, last_moment: int) -> bool:
-        """Whether a row waits that is there at a moment."""
-        return self._waiting.first_time < (last_moment + 1) >> 1
 
     def _finish(self) -> None:
         """The batch before is done with: its dead leave the indexes, and rows that have an heir are free."""

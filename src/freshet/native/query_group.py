@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 
 from freshet.algebra.windows import EventTimeWindow, WindowOperator
+from freshet.native.change import Batch
 from freshet.native.failures import warn_gone
-from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
+from freshet.native.leaf_buffer import LeafPattern
 from freshet.native.moments import (
     AFTER_ALL_TIME,
     BEFORE_ALL_TIME,
@@ -24,14 +26,10 @@ from freshet.native.s2r.contents import MOVING_TOGETHER, content_of
 from freshet.native.s2r.feed import FROM_THE_FIRST, Begin, Feed
 from freshet.native.schedule import Due, EvaluationSchedule
 from freshet.native.scheduled_query import GroupedQuery, ScheduledQuery
-from freshet.native.stored import StoredGraphs, matches
-from freshet.native.stored_leaf import MOST_ROWS, StoredLeaf
-from freshet.native.stream import in_order
+from freshet.native.stored_leaf import GraphStore, StoredLeaf
 from freshet.native.timing import Counted, Timing, counts_in_steps, source_of
 from freshet.rdf.elements import Elements
 from freshet.rdf.triples import DEFAULT_GRAPH
-
-COPIED_ROWS = 1 << 16  # so many rows of a stored pattern are copied for the queries that read it
 
 _WindowKey = tuple[WindowOperator, tuple[str, ...]]
 _NO_MOMENTS = np.empty(0, np.int64)
@@ -51,7 +49,7 @@ class QueryGroup:
     def __init__(
         self,
         streams: Iterable[str],
-        stored: StoredGraphs,
+        stored: GraphStore,
         on_failure: Callable[[str, Exception], None],
         *,
         one_by_one: bool = False,
@@ -72,8 +70,7 @@ class QueryGroup:
         self._newest: dict[str, Feed] = {}  # likewise
         self._begins: dict[WindowOperator, Begin] = {}  # of a query that is registered again after a restart
         self._sources: tuple[str, ...] = ()  # the streams of the query that is being registered
-        self._stored_leaves: dict[tuple[int, LeafPattern], LeafBuffer] = {}
-        self._large_leaves: dict[tuple[int, LeafPattern], StoredLeaf] = {}
+        self._stored_leaves: dict[tuple[int, LeafPattern], StoredLeaf] = {}
         self._number = 0  # of the last batch
         self._next_moment = FIRST_MOMENT  # the first of the next batch
         self._loaded = False  # whether a stored graph has changed that no leaf reads
@@ -137,34 +134,13 @@ class QueryGroup:
                 self._newest[stream] = feed
         return feed
 
-    def stored_leaf(self, pattern: LeafPattern, graph: int = DEFAULT_GRAPH) -> LeafBuffer:
-        """The leaf buffer of a pattern in a stored graph. It is filled at the next step."""
+    def stored_leaf(self, pattern: LeafPattern, graph: int = DEFAULT_GRAPH) -> StoredLeaf:
+        """The leaf of a pattern in a stored graph, which reads it where it is."""
+        pattern = replace(pattern, chosen=())  # the join with the parameters selects
         leaf = self._stored_leaves.get((graph, pattern))
         if leaf is None:
-            leaf = self._stored_leaves[graph, pattern] = LeafBuffer(pattern, expires=False)
-            if not pattern.chosen:  # else nothing is chosen yet
-                leaf.receive(matches(self._stored, graph, pattern.constants))
+            leaf = self._stored_leaves[graph, pattern] = StoredLeaf(pattern, self._stored, graph)
         return leaf
-
-    def large_leaf(self, pattern: LeafPattern, graph: int = DEFAULT_GRAPH) -> StoredLeaf | None:
-        """A leaf of a stored graph without a copy of its rows; None where there are too few to make a difference."""
-        leaf = self._large_leaves.get((graph, pattern))
-        if leaf is None and (graph, pattern) not in self._stored_leaves and StoredLeaf.suits(pattern):
-            base = self._stored.base(graph)
-            if COPIED_ROWS < base.count(*pattern.constants) <= MOST_ROWS:
-                leaf = self._large_leaves[graph, pattern] = StoredLeaf(pattern, base)
-                leaf.receive(self._stored.added_matching(pattern.constants, graph))
-        return leaf
-
-    def stored_matches(self, leaf: LeafBuffer | StoredLeaf, place: int, term: int) -> Elements | None:
-        """What the stored graph of a leaf has with a term at a place; None where it is the leaf of a window."""
-        for (graph, pattern), stored in self._stored_leaves.items():
-            if stored is leaf:
-                subject, predicate, object_ = (
-                    term if at == place else constant for at, constant in enumerate(pattern.constants)
-                )
-                return matches(self._stored, graph, (subject, predicate, object_))
-        return None
 
     def add(self, name: str, query: GroupedQuery, timing: Timing, limit_seconds: float | None = None) -> None:
         """Evaluate a query from now on. Its windows and leaves have been asked for just before."""
@@ -201,7 +177,6 @@ class QueryGroup:
         self._windows = {key: window for key, window in self._windows.items() if window in windows}
         self._all_windows = [window for window in self._all_windows if window in windows]
         self._stored_leaves = {key: leaf for key, leaf in self._stored_leaves.items() if id(leaf) in leaves}
-        self._large_leaves = {key: leaf for key, leaf in self._large_leaves.items() if id(leaf) in leaves}
         for stream, feeds in list(self._feeds.items()):
             for feed in feeds:
                 feed.readers = [window for window in feed.readers if window in windows]
@@ -211,17 +186,9 @@ class QueryGroup:
 
     # ---- data
 
-    def load(self, elements: Elements, graph: int) -> None:
-        """Triples that have been added to a stored graph, as if they had always been there."""
-        self._loaded = True  # also where no leaf of it is read, but all of its graphs
-        for (name, _), leaf in self._leaves_of_graphs():
-            if name == graph:
-                leaf.receive(elements)
-
-    def absorb(self, elements: Elements) -> None:
-        """Elements that a stream leaves in the stored default graph, in the order they came."""
-        if (self._stored_leaves or self._large_leaves) and len(elements.times):
-            self.load(in_order([elements]), DEFAULT_GRAPH)
+    def note_stored(self) -> None:
+        """A stored graph has changed: what reads it looks again with the next batch."""
+        self._loaded = True
 
     def push(self, stream: str, elements: Elements, watermark_ms: int = BEFORE_ALL_TIME) -> None:
         """Elements of a stream in the order they came, none behind its watermark, which has come so far with them."""
@@ -240,12 +207,9 @@ class QueryGroup:
         return sum(feed.element_bytes for feed in self._feeds.get(stream, ()))
 
     @property
-    def stored_leaves(self) -> list[LeafBuffer | StoredLeaf]:
+    def stored_leaves(self) -> list[StoredLeaf]:
         """The leaves of stored graphs, which are no part of any window."""
-        return [leaf for _, leaf in self._leaves_of_graphs()]
-
-    def _leaves_of_graphs(self) -> list[tuple[tuple[int, LeafPattern], LeafBuffer | StoredLeaf]]:
-        return [*self._stored_leaves.items(), *self._large_leaves.items()]
+        return list(self._stored_leaves.values())
 
     # ---- time
 
@@ -329,10 +293,9 @@ class QueryGroup:
             window.advance(last)
             window.step_leaves(number, first)
         loaded, self._loaded = self._loaded, False
-        for _, leaf in self._leaves_of_graphs():
-            if leaf.waits_until(last):
-                leaf.step_stored(number, first, last)
-                loaded = True
+        batch = Batch(number, first, last, _NO_MOMENTS)
+        for leaf in self._stored_leaves.values():
+            loaded |= leaf.step(batch)
         found: list[tuple[ScheduledQuery, Ids, Answers]] = []
         for schedule, queries in tuple(self._schedules.items()):
             due = schedule.due(last)

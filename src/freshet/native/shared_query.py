@@ -14,7 +14,6 @@ from freshet.native.r2s.bags import dealt_out
 from freshet.native.r2s.relation_to_stream import Answers, relation_to_stream
 from freshet.native.stored_leaf import StoredLeaf
 from freshet.rdf.dictionary import Dictionary
-from freshet.rdf.elements import Elements
 from freshet.results.answers import AnswerBatch
 
 
@@ -28,22 +27,17 @@ class SharedQuery:
         leaves: Sequence[LeafBuffer | StoredLeaf],
         root: Operator,
         parameters: ParametersOp,
-        stored: Callable[[LeafBuffer | StoredLeaf, int, int], Elements | None],
         keep: Callable[[Ids], None],
         on_failure: Callable[[str, Exception], None],
         dictionary: Dictionary,
         *,
         exact: bool = False,
     ) -> None:
-        """`stored` gives what has a term at a place in the stored graph of a leaf, None for leaves of windows.
-
-        `keep` keeps the terms of an array as long as somebody has a part of it.
-        """
+        """`keep` keeps the terms of an array as long as somebody has a part of it."""
         self.name = name
         self.plan = plan
         self.leaves = leaves
         self._parameters = parameters
-        self._stored = stored
         self._keep = keep
         self._members = Members(on_failure, dictionary)
         self._r2s = relation_to_stream(root, plan, exact=exact)
@@ -54,12 +48,6 @@ class SharedQuery:
     def add(self, name: str, constants: list[int], on_answers: Callable[[AnswerBatch], None]) -> None:
         """One query more."""
         self._parameters.add(self._members.add(name, on_answers), constants)
-        for leaf in {id(leaf): leaf for leaf in self.leaves if leaf.pattern.chosen}.values():
-            for place, choice in leaf.pattern.chosen:
-                constant = constants[self._parameters.choices.index(choice)]
-                elements = self._stored(leaf, place, constant)
-                if elements is not None:
-                    leaf.receive(elements)
 
     def remove(self, name: str) -> None:
         number = self._members.remove(name)

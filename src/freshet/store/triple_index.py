@@ -9,7 +9,6 @@ import numpy as np
 from freshet.rdf.triples import ANY, Ids, Triples
 from freshet.store.found import Column
 from freshet.store.order_arrays import OrderArrays
-from freshet.store.predicate_rows import PredicateRows
 from freshet.store.sorted_triples import SortedTriples
 from freshet.store.sorting import other_order, sort_order
 
@@ -55,10 +54,6 @@ class TripleIndex:
                     order = self._orders[key] = SortedTriples(self._sorted(key), key)
                     self._given = None  # what is sorted has them all
         return order
-
-    def rows_of(self, predicate: int) -> PredicateRows:
-        """The triples of a predicate, as rows with numbers."""
-        return PredicateRows(self.order(SUBJECT).arrays, self.order(OBJECT).arrays, predicate)
 
     def orders(self) -> tuple[SortedTriples, ...]:
         """The orders that have been made."""
