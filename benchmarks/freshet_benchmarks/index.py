@@ -20,9 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from freshet.kernels.index import EVERY_STEP
 from freshet.native.one_way_index import Ids, OneWayIndex
-from freshet.native.ring_index import RingIndex
+from freshet.native.ring_index import Lives, RingIndex
 from freshet.rdf.errors import FreshetError
 from freshet_benchmarks.figures import Baseline, Figure
 
@@ -70,7 +69,7 @@ class SlidingRing:
         self._numbers = np.full(window + BATCH, -1, np.int64)  # of the rows' keys
         self._rows = np.arange(window + BATCH, dtype=np.int32)
         self._values = np.zeros((window + BATCH, 1), np.int64)
-        self._born = np.zeros(window + BATCH, np.int64)
+        self._lives = Lives(np.empty(0, np.int64), np.empty(0, np.int64), True)
         self._head = 0
         self._index = RingIndex((0,))
         for _ in range(window // BATCH):
@@ -99,7 +98,7 @@ class SlidingRing:
         found = 0
         began = time.process_time()
         for first in range(0, probes, BATCH):
-            found += len(self._index.probe(keys[first : first + BATCH], self._born, EVERY_STEP)[1])
+            found += len(self._index.probe(keys[first : first + BATCH], self._numbers[:BATCH], 0, self._lives)[1])
         seconds = time.process_time() - began
         self._check(numbers, found)
         return seconds, found

@@ -1,4 +1,4 @@
-"""Probes of ring indexes for batches of any size, also of one row.
+"""Ring indexes for batches of any size, also of one row.
 
 For one row the call costs more than what it does. So arrays come in plain tuples, which are unpacked here (a named
 tuple takes longer to be recognised), and results go into arrays that the caller has (an array takes longer to hand back
@@ -9,7 +9,7 @@ than a number).
 
 import numpy as np
 
-from freshet.kernels.index import IndexArrays, RingArrays, ring_probe
+from freshet.kernels.index import IndexArrays, RingArrays, ring_link, ring_probe, ring_unlink
 from freshet.kernels.jit import njit
 
 
@@ -21,6 +21,18 @@ def _index(arrays):
 @njit
 def _ring(arrays):
     return RingArrays(arrays[5], arrays[6], arrays[7])
+
+
+@njit
+def index_link(ring, rows, values):
+    """`ring_link` of rows with the values of all rows that there can be."""
+    ring_link(_index(ring), _ring(ring), rows, values, ring[8])
+
+
+@njit
+def index_unlink(ring, rows):
+    """`ring_unlink`."""
+    ring_unlink(_index(ring), _ring(ring), rows)
 
 
 @njit

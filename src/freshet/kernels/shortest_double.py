@@ -25,8 +25,9 @@ def _power(k: int) -> int:
     """10**-k in 126 bits, rounded up."""
     shift = ((-k * 913124641741) >> 38) - 125
     if k > 0:
-        return (1 << -shift) // 10**k + 1
-    return (10**-k >> shift if shift >= 0 else 10**-k << -shift) + 1
+        return int((1 << -shift) // 10**k) + 1
+    power: int = 10**-k
+    return (power >> shift if shift >= 0 else power << -shift) + 1
 
 
 _POWERS = [_power(k) for k in range(_LEAST_K, _GREATEST_K + 1)]

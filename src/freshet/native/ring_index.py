@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freshet.kernels.bags import ring_pop
-from freshet.kernels.index import RingArrays, ring_link, ring_unlink
-from freshet.kernels.leaf import index_pairs, index_probe
+from freshet.kernels.index import RingArrays
+from freshet.kernels.leaf import index_link, index_pairs, index_probe, index_unlink
 from freshet.native.direct_call import DirectCall
 from freshet.native.one_way_index import Ids, OneWayIndex, Rows
 
@@ -65,16 +65,17 @@ class RingIndex:
         self._lefts, self._found = np.empty(_FIRST_PAIRS, np.int64), np.empty(_FIRST_PAIRS, np.int32)
         self._pairs, self._moments = np.empty((_FIRST_PAIRS, 2), np.int32), np.empty(_FIRST_PAIRS, np.int64)
         self._probe, self._pair = DirectCall(index_probe), DirectCall(index_pairs)
+        self._link, self._unlink = DirectCall(index_link), DirectCall(index_unlink)
         self.rows = 0
 
     def link(self, rows: Rows, values: Ids) -> None:
         """Put rows in front of the rings of their keys; `values` are those of all rows that there can be."""
         self.make_room(len(rows), len(values))
-        ring_link(self._index.arrays, self._ring, rows, values, self._columns)
+        self._link.run(self.arrays, rows, values)
         self.rows += len(rows)
 
     def unlink(self, rows: Rows) -> None:
-        ring_unlink(self._index.arrays, self._ring, rows)
+        self._unlink.run(self.arrays, rows)
         self.rows -= len(rows)
 
     def make_room(self, more: int, row_capacity: int) -> None:

@@ -89,24 +89,33 @@ class ScheduledQuery:
         if self.removed:
             return None
         due = self._counting_ones(due) if self.only_changed or self.only_non_empty else due
-        with self.within_limit(len(due.moments)):
-            answers = self.query.evaluate(Batch(number, first, last, due.moments), due.held)
+        batch = Batch(number, first, last, due.moments)
+        if self.limit_seconds is None:
+            answers = self.query.evaluate(batch, due.held)
+        else:
+            with self._within_limit(len(due.moments)):
+                answers = self.query.evaluate(batch, due.held)
         if len(due.moments):
             self._remember(due.moments)
         return (due.moments, answers) if len(answers.places) else None
 
     def report(self, moments: Ids, answers: Answers) -> None:
         """Report what evaluations gave, as long as it is wanted."""
-        if not self.removed:
-            with self.within_limit(len(moments)):
+        if self.removed:
+            return
+        if self.limit_seconds is None:
+            self.query.report(moments, answers)
+        else:
+            with self._within_limit(len(moments)):
                 self.query.report(moments, answers)
 
     @contextmanager
-    def within_limit(self, evaluations: int = 1) -> Iterator[None]:
+    def _within_limit(self, evaluations: int) -> Iterator[None]:
         """Raise a TimeoutError where so many evaluations, or reports, take longer than the query is allowed to."""
         began = time.perf_counter()
         yield
-        if self.limit_seconds is None or self.removed or _UNLIMITED.get():
+        assert self.limit_seconds is not None
+        if self.removed or _UNLIMITED.get():
             return
         took = (time.perf_counter() - began) / max(1, evaluations)
         if took > self.limit_seconds:

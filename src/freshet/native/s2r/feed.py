@@ -108,10 +108,12 @@ class Feed:
 
     def first_times(self, times: Ids) -> Ids:
         """For each time that of the first element from it on, of those that are still known; far away where none is."""
+        if self.last_ms < times[0]:
+            return np.full(len(times), FURTHEST_MS)
+        if len(times) == 1:
+            return self._times[self.before(times.item(0), self._first) - self._first :][:1]
         known = self._times[: self.count - self._first]
         places = known.searchsorted(times)
-        if not len(known):
-            return np.full(len(times), FURTHEST_MS)
         found: Ids = np.where(places < len(known), known[np.minimum(places, len(known) - 1)], FURTHEST_MS)
         return found
 

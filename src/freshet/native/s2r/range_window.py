@@ -38,7 +38,9 @@ class InstantWindowContent(WindowContent):
 
     def left_by(self, moment: int) -> int:
         end_ms = (moment + 1) >> 1
-        time_ms = max(feed.last_before(end_ms) for feed in self._instants)
+        time_ms = self._instants[0].last_before(end_ms)
+        for feed in self._instants[1:]:
+            time_ms = max(time_ms, feed.last_before(end_ms))
         return self.feed.before(self.open_ms(time_ms), self.left)
 
     def births(self, first: int, end: int) -> Ids:
