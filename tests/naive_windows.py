@@ -77,10 +77,15 @@ def moments(
     watermark = min(streams[window].watermark for window in windows)
     due: list[tuple[int, int]] = []
     closing = [window for window in windows if closes(window)]
-    last = max([watermark, times[0] - 1, *(last_instant(window, streams[window]) for window in closing)])
+    last = max([watermark, times[-1] if closing else times[0] - 1])
+    empty = max((empty_close(window, streams[window]) for window in closing), default=-inf)
+    if period is None:
+        last = max(last, empty)
+    elif not closing:
+        last = max(watermark, (times[-1] // period + 1) * period)
+    elif empty > -inf:
+        last = max(last, -(-empty // period) * period)
     if period is not None:
-        if not closing:
-            last = max(watermark, (times[-1] // period + 1) * period)
         due = [(close, 0) for close in range(times[0], int(last) + 1) if close % period == 0]
     else:
         for window in closing:
@@ -107,14 +112,15 @@ def moments(
     return found
 
 
-def last_instant(window: WindowOperator, stream: Stream) -> float:
+def empty_close(window: WindowOperator, stream: Stream) -> float:
+    """The first close after the last one at which the window has content."""
     start = window.start_ms if isinstance(window, SlidingWindow) else 0
-    instants = [-inf]
+    closed = [-inf]
     for time, _ in stream.elements:
         close = (time + window.width_ms - start) // window.slide_ms * window.slide_ms + start
         if close > time:
-            instants.append(close + window.slide_ms - 1)
-    return max(instants)
+            closed.append(close + window.slide_ms)
+    return max(closed)
 
 
 def instants(window: WindowOperator, windows: Sequence[WindowOperator], streams: Mapping[WindowOperator, Stream]):

@@ -43,29 +43,45 @@ def multiples(step_ms: int, first_ms: int, last_ms: float) -> Iterator[int]:
 
 
 def last_close_ms(windows: Sequence[Window], received: Mapping[Source, Received]) -> float:
-    """Closes are visited up to the watermark of all streams or, if later, as long as any closing window has content."""
-    watermark_ms = min(received[source(window)].watermark_ms for window in windows)
+    """Closes are visited up to the watermark of all streams and, if later, up to the latest element of any stream and
+    until every window that closes has closed once more after it was empty.
+    """
     closing = [window for window in windows if isinstance(window, Sliding)]
-    return max([watermark_ms, *(last_instant(window, received[source(window)].elements) for window in closing)])
+    return max(
+        _last_ms(windows, received),
+        *(empty_close(window, received[source(window)].elements) for window in closing),
+        -inf,
+    )
+
+
+def _last_ms(windows: Sequence[Window], received: Mapping[Source, Received]) -> float:
+    watermark_ms = min(received[source(window)].watermark_ms for window in windows)
+    if not any(isinstance(window, Sliding) for window in windows):
+        return watermark_ms
+    return max(
+        [watermark_ms, *(element.time_ms for window in windows for element in received[source(window)].elements)]
+    )
 
 
 def last_period_ms(windows: Sequence[Window], period_ms: int, received: Mapping[Source, Received]) -> float:
-    """The same, or without a closing window up to the first multiple after the last element."""
-    last_ms = last_close_ms(windows, received)
-    if any(isinstance(window, Sliding) for window in windows):
-        return last_ms
+    """The same, up to the first multiple that sees the windows empty, or without a closing window the last element."""
+    last_ms = _last_ms(windows, received)
+    closing = [window for window in windows if isinstance(window, Sliding)]
+    if closing:
+        empty_ms = max(empty_close(window, received[source(window)].elements) for window in closing)
+        return last_ms if empty_ms == -inf else max(last_ms, -(-empty_ms // period_ms) * period_ms)
     latest_ms = max(element.time_ms for window in windows for element in received[source(window)].elements)
     return max(last_ms, (latest_ms // period_ms + 1) * period_ms)
 
 
-def last_instant(window: Sliding, elements: Sequence[Element]) -> float:
-    """The last instant at which the window has content, as it stands from its last close with content to the next.
+def empty_close(window: Sliding, elements: Sequence[Element]) -> float:
+    """The first close after the last one at which the window has content.
 
     An element at t is in [c - w, c) for every close c in (t, t + w].
     """
-    instants = [-inf]
+    closes = [-inf]
     for element in elements:
         close_ms = (element.time_ms + window.width_ms) // window.slide_ms * window.slide_ms
         if close_ms > element.time_ms:
-            instants.append(close_ms + window.slide_ms - 1)
-    return max(instants)
+            closes.append(close_ms + window.slide_ms)
+    return max(closes)

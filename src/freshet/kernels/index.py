@@ -284,10 +284,14 @@ def index_sweep(old_table, index):
 
 @njit
 def ring_link(index, ring, rows, values, columns):
-    """Put rows in front of the rings of their keys, which are some columns of `values` (algorithm 1, insert)."""
+    """Put rows in front of the rings of their keys, which are some columns of `values` (algorithm 1, insert).
+
+    Gives the length of the longest of these rings.
+    """
     known, sizes = index.keys, index.sizes
     older, newer, entries = ring
     width = columns.shape[0]
+    largest = np.int64(0)
     keys = np.empty((BLOCK, width), np.int64)
     tags = np.empty(BLOCK, np.int64)
     found = np.empty(BLOCK, np.int64)
@@ -313,9 +317,29 @@ def ring_link(index, ring, rows, values, columns):
                 head = np.int32(word & ROW_MASK)
                 newer[head] = row
             known[entry, width] = ((word >> 32) + 1) << 32 | row
+            largest = max(largest, (word >> 32) + 1)
             older[row] = head
             newer[row] = -1
             entries[row] = entry
+    return largest
+
+
+@njit
+def ring_counts(index, keys):
+    """How many rows each key has."""
+    known, width = index.keys, keys.shape[1]
+    counts = np.empty(keys.shape[0], np.int64)
+    tags = np.empty(BLOCK, np.int64)
+    found = np.empty(BLOCK, np.int64)
+    for first in range(0, keys.shape[0], BLOCK):
+        stop = min(first + BLOCK, keys.shape[0])
+        _look(index, keys, first, stop, tags, found)
+        for at in range(first, stop):
+            entry = found[at - first]
+            if entry < 0:
+                entry, _ = _find(index, keys, at, tags[at - first])
+            counts[at] = known[entry, width] >> 32 if entry >= 0 else 0
+    return counts
 
 
 @njit

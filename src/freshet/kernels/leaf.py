@@ -26,7 +26,7 @@ def _ring(arrays):
 @njit
 def index_link(ring, rows, values):
     """`ring_link` of rows with the values of all rows that there can be."""
-    ring_link(_index(ring), _ring(ring), rows, values, ring[8])
+    return ring_link(_index(ring), _ring(ring), rows, values, ring[8])
 
 
 @njit

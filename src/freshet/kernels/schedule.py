@@ -15,6 +15,7 @@ LAST = 0  # the last moment that was visited
 RESTS = 1  # whether nothing was in any window at the last evaluation
 ENDED = 2  # the watermark at the end of the streams, NEVER before
 LATEST = 3  # the latest time of an element
+EMPTY = 5  # when an element left last a window that closes
 CHANGED = 4  # whether an element has entered or left since the last evaluation
 
 
@@ -82,17 +83,17 @@ def due_moments(windows, entering, entering_ends, leaving, leaving_ends, held, s
         if period_ms > 0 and (total > 0 or state[RESTS] == 0):
             close = min(close, 2 * ((time_ms // period_ms + 1) * period_ms))
         if close != NEVER and state[ENDED] != NEVER and close > 2 * state[ENDED]:
-            if closing:
-                goes_on = closing_held or closing_to_come
-            else:
-                goes_on = (close >> 1) <= (state[LATEST] // period_ms + 1) * period_ms
-            if not goes_on:
+            # The streams have ended: closes go on up to the latest element, and until windows are reported as empty.
+            until_ms = state[LATEST]
+            if period_ms > 0:
+                empty_ms = max(state[EMPTY], state[LATEST] + 1) if not closing else state[EMPTY]
+                until_ms = max(until_ms, -(-empty_ms // period_ms) * period_ms)
+            if not (closing_held or closing_to_come or (close >> 1) <= until_ms):
                 close = NEVER
         moment = min(moment, close)
         if moment > last:
             break
         moving = False
-        closing_held = closing_to_come = False
         for window in range(count):
             slide_ms, start_ms = windows[window]
             entered = at[window]
@@ -109,24 +110,14 @@ def due_moments(windows, entering, entering_ends, leaving, leaving_ends, held, s
                 moving |= more > 0
             else:
                 moving |= moment & 1 == 0 and ((moment >> 1) - start_ms) % slide_ms == 0
-                closing_held |= held[window] > 0
-                closing_to_come |= _next_birth(
-                    entering, at[window], entering_ends[window + 1], leaving, out[window] + held[window],
-                    leaving_ends[window + 1],
-                ) != NEVER  # fmt: skip
+                if less > 0:
+                    state[EMPTY] = max(state[EMPTY], moment >> 1)
         state[LAST] = moment
         if period_ms == 0:
             if not moving:
                 continue
         elif moment & 1 == 1 or (moment >> 1) % period_ms != 0:
             continue
-        if state[ENDED] != NEVER and moment & 1 == 0 and moment > 2 * state[ENDED]:
-            if closing:
-                goes_on = closing_held or closing_to_come
-            else:
-                goes_on = (moment >> 1) <= (state[LATEST] // period_ms + 1) * period_ms
-            if not goes_on:
-                continue
         rested = state[RESTS] == 1
         state[RESTS] = 1 if total == 0 else 0
         if rested and total == 0:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freshet.kernels.bags import ring_pop
-from freshet.kernels.index import RingArrays
+from freshet.kernels.index import RingArrays, ring_counts
 from freshet.kernels.leaf import index_link, index_pairs, index_probe, index_unlink
 from freshet.native.direct_call import DirectCall
 from freshet.native.one_way_index import Ids, OneWayIndex, Rows
@@ -25,6 +25,7 @@ class Lives(NamedTuple):
 
 
 _FIRST_PAIRS = 256
+_MANY_ROWS, _SKEW = 64, 8
 _RING_BYTES = 12  # a row's entry, and the rows before and behind it
 
 
@@ -67,11 +68,12 @@ class RingIndex:
         self._probe, self._pair = DirectCall(index_probe), DirectCall(index_pairs)
         self._link, self._unlink = DirectCall(index_link), DirectCall(index_unlink)
         self.rows = 0
+        self._largest = 0  # the most rows that a key ever had
 
     def link(self, rows: Rows, values: Ids) -> None:
         """Put rows in front of the rings of their keys; `values` are those of all rows that there can be."""
         self.make_room(len(rows), len(values))
-        self._link.run(self.arrays, rows, values)
+        self._largest = max(self._largest, self._link.run(self.arrays, rows, values))
         self.rows += len(rows)
 
     def unlink(self, rows: Rows) -> None:
@@ -125,6 +127,16 @@ class RingIndex:
     def held_bytes(self) -> int:
         """What the rows and keys take that are here."""
         return _RING_BYTES * self.rows + self._index.held_bytes
+
+    def counts(self, keys: Ids) -> Ids:
+        """How many rows each key has."""
+        counts: Ids = ring_counts(self._index.arrays, keys)
+        return counts
+
+    @property
+    def is_skewed(self) -> bool:
+        """Whether some key has, or had, many more rows than a probe may expect."""
+        return self._largest > _MANY_ROWS and self._largest > _SKEW * self.rows_per_key()
 
     def rows_per_key(self) -> float:
         """How many rows a probe that hits may expect, from the counters."""

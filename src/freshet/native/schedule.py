@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from freshet.kernels.schedule import CHANGED, ENDED, LAST, LATEST, NEVER, RESTS, due_moments
+from freshet.kernels.schedule import CHANGED, EMPTY, ENDED, LAST, LATEST, NEVER, RESTS, due_moments
 from freshet.native.direct_call import DirectCall
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, FIRST_MOMENT
 from freshet.native.one_way_index import Ids, Mask
@@ -47,8 +47,9 @@ class EvaluationSchedule:
         self.has_closes = period_ms is not None or bool(self._slides[:, 0].any())
         self.arriving = tuple(window for window in windows if window.closes is None)
         self._held = np.zeros(len(windows), np.int64)
-        self._state = np.zeros(5, np.int64)
-        self._state[[LAST, RESTS, ENDED, LATEST, CHANGED]] = FIRST_MOMENT, 1, NEVER, BEFORE_ALL_TIME, 0
+        self._state = np.zeros(6, np.int64)
+        self._state[[LAST, RESTS, ENDED, CHANGED]] = FIRST_MOMENT, 1, NEVER, 0
+        self._state[[LATEST, EMPTY]] = BEFORE_ALL_TIME
         self._due = DirectCall(due_moments)
         self._ends = np.zeros(2, np.int64), np.zeros(2, np.int64)
 
@@ -80,7 +81,7 @@ class EvaluationSchedule:
         else:
             entering, entering_ends = _joined([window.entering for window in windows])
             leaving, leaving_ends = _joined([window.leaving for window in windows])
-        if self.period_ms is not None and not self._slides[:, 0].any():
+        if state[ENDED] != NEVER:
             state[LATEST] = max(window.feed.last_ms for window in windows)
         moments, totals, changed = self._due.run(
             self._slides, entering, entering_ends, leaving, leaving_ends, held, state, self.period_ms or 0, last

@@ -27,6 +27,7 @@ _NO_MOMENTS = np.empty(0, np.int64)
 _NO_KEY = np.empty((1, 0), np.int64)
 _BEFORE = int(_OLD)
 _OWN_LIVES = Lives(_NO_MOMENTS, _NO_MOMENTS, False)
+_MANY_ROWS = 4
 _FEW = 8  # rows that Python looks at sooner than a kernel
 
 
@@ -337,6 +338,11 @@ class StoredIndex:
     def counts(self, keys: Ids) -> Ids:
         """How many rows each key has, or somewhat more: also those that do not hold yet."""
         return self._rows.count(self._lookup, keys)
+
+    @property
+    def is_skewed(self) -> bool:
+        """Whether keys may have many more rows than a probe may expect."""
+        return self.rows_per_key() > _MANY_ROWS
 
     def rows_per_key(self) -> float:
         """How many rows a probe that hits may expect."""

@@ -201,14 +201,32 @@ class MultiwayJoinOp:
         found: list[Rows] = [rows] * len(self.inputs)  # of the inputs that are joined, pointers to their rows
         joined = 1 << start
         moments = self._test(found, joined, self._starts[start].conditions, moments)
+        return self._extend(start, found, joined, moments, ties)
+
+    def _extend(
+        self, start: int, found: list[Rows], joined: int, moments: Ids, ties: int | None, first: _Step | None = None
+    ) -> tuple[Pointers, Ids]:
+        """Partial results with rows of the other inputs, of which `first`, if that is said, is probed first."""
         while joined != self._all:
             if len(moments) == 0:
                 return self._nothing, _NO_MOMENTS
-            step = self._cheapest(joined)
+            step = first
+            if step is None:
+                steps = self._next_steps(joined)
+                step = steps[0] if len(steps) == 1 else min(steps, key=self._cost)
+                if len(steps) > 1 and len(choices := self._skewed(steps)) > 1:
+                    parts = self._by_counts(choices, found, len(moments))
+                    if len(parts) > 1:
+                        some = [self._some(found, joined, rows) for _, rows in parts]
+                        extended = [
+                            self._extend(start, part, joined, moments[rows], ties, chosen)
+                            for part, (chosen, rows) in zip(some, parts, strict=True)
+                        ]
+                        return _in_order(extended, self._nothing)
+                    step = parts[0][0]
+            first = None
             buffer = self.inputs[step.at].buffer
-            keys = np.empty((len(moments), len(step.keys)), np.int64)
-            for place, home in enumerate(step.keys):
-                keys[:, place] = self._values(found, home)
+            keys = self._keys(step, found, len(moments))
             seen = int(step.at < start) if ties is None else ties
             lefts, hits = buffer.index_on(step.columns).probe(keys, moments, seen, buffer.lives(self._number))
             if len(hits) == 0:
@@ -243,15 +261,41 @@ class MultiwayJoinOp:
             return None
         return _Pairing(step.at, step.columns, np.array([home.places[0][1] for home in step.keys], np.int64))
 
-    def _cheapest(self, joined: int) -> _Step:
-        """The input to probe next: fewest rows to expect for each probe (algorithm 5)."""
+    def _keys(self, step: _Step, found: Sequence[Rows], count: int) -> Ids:
+        """What so many partial results look up in the input of a step."""
+        keys = np.empty((count, len(step.keys)), np.int64)
+        for place, home in enumerate(step.keys):
+            keys[:, place] = self._values(found, home)
+        return keys
+
+    def _next_steps(self, joined: int) -> list[_Step]:
+        """The inputs that can be probed next."""
         steps = self._steps.get(joined)
         if steps is None:
             others = [at for at in range(len(self.inputs)) if not joined >> at & 1]
             steps = self._steps[joined] = [self._step(joined, at) for at in others]
-        if len(steps) == 1:
-            return steps[0]
-        return min(steps, key=self._cost)
+        return steps
+
+    def _skewed(self, steps: Sequence[_Step]) -> Sequence[_Step]:
+        """The steps by key, where one of them has keys with many more rows than others: then the mean says little."""
+        keyed = [step for step in steps if step.columns]
+        if any(self.inputs[step.at].buffer.index_on(step.columns).is_skewed for step in keyed):
+            return keyed
+        return ()
+
+    @staticmethod
+    def _some(found: Sequence[Rows], joined: int, rows: Ids) -> list[Rows]:
+        """Some of the partial results."""
+        return [held[rows] if joined >> at & 1 else held for at, held in enumerate(found)]
+
+    def _by_counts(self, steps: Sequence[_Step], found: list[Rows], count: int) -> list[tuple[_Step, Ids]]:
+        """The input in which the key of each partial result has the fewest rows: steps, and the results of each."""
+        counts = [
+            self.inputs[step.at].buffer.index_on(step.columns).counts(self._keys(step, found, count)) for step in steps
+        ]
+        best = np.stack(counts).argmin(axis=0)
+        places = ((step, np.flatnonzero(best == at)) for at, step in enumerate(steps))
+        return [(step, rows) for step, rows in places if len(rows)]
 
     def _cost(self, step: _Step) -> tuple[bool, float]:
         found = self._costs.get((step.at, step.columns))
