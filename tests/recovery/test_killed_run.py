@@ -12,6 +12,7 @@ import pytest
 
 from command_line import in_another_process
 from comparing import differences, reports_of
+from freshet import Session
 from freshet.runtime.journal import Journal
 from pipeline_runs import run_to_the_end
 from pipeline_world import EX, GRAPH, QUERIES, World, write_world
@@ -90,10 +91,22 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path, rounds, spark):
     for _ in range(rounds):
         more = len(world.reports_so_far()) + 1 + random.randrange(8)
         killed.append(run_and_kill(world, more, random.random() * 0.5))
+        assert_can_be_asked(world)
     assert any(killed), "the runs ended before they could be killed: the test shows nothing"
     run_to_the_end(world.pipeline, spark)
     assert_whole(world)
+    assert_can_be_asked(world)
     assert list((tmp_path / "checkpoint" / "graph").glob("*-triples.parquet"))
+
+
+def assert_can_be_asked(world: World) -> None:
+    """A session opens the folder: it has the stored graph and the queries, and their windows can be asked."""
+    with Session(checkpoint=world.folder / "checkpoint") as session:
+        assert {query.name for query in session.queries()} == set(OUTPUTS)
+        assert len(session.query(f"SELECT * {{ ?room <{EX}floor> ?floor }}").rows) == 8
+        assert len(session.query(f"SELECT * {{ ?note <{EX}about> ?room }}").rows) > 0
+        for query in session.queries():
+            assert set(session.query(query.text).variables) == set(query.variables)
 
 
 def damage(folder: Path) -> Path:

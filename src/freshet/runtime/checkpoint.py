@@ -56,8 +56,9 @@ class _Mark:
 class Checkpoint:
     """A checkpoint folder in use. First `recover`, then `entries` to be replayed, then `start`.
 
-    One thread at a time does entries: it calls `begins` before each, and `delivered` when the reports are where they
-    should be. `describe` gives the state of everything but the graphs.
+    One thread at a time does entries: it calls `mark` before one if that is due, `note_entry` for each, and sets
+    `delivered` when the reports are where they should be. `describe` gives the state of everything but the graphs.
+    `window_ms` is by stream how far back one-shot queries may look in the folder later.
     """
 
     def __init__(self, folder: Path, *, every_seconds: float = EVERY_SECONDS, sync: bool = True) -> None:
@@ -79,6 +80,7 @@ class Checkpoint:
         self._entries = 0  # since the last mark
         self._loads: list[tuple[int, tuple[Segment, ...]]] = []
         self._next_segment = 1 + max((int(file.name[:8]) for file in self._graph_folder.glob("*.parquet")), default=0)
+        self.window_ms: dict[str, int] = {}
         self.delivered = -1  # all reports of entries up to here have been delivered
         self._passed: dict[str, int] = {}  # up to which moment each query had been delivered at the last checkpoint
         self.state: State = {}  # of the checkpoint that was recovered
@@ -123,8 +125,8 @@ class Checkpoint:
                 "stopped_at", {}
             ).items():  # perhaps of a run that did not come so far again
                 self._passed[query] = max(moment, self._passed.get(query, moment))
+        first({} if manifest is None else manifest.state)
         if manifest is not None:
-            first(manifest.state)
             with dictionary.pins:
                 for segment in manifest.segments:
                     self.dataset.take_up(read_segment(self._graph_folder, segment, dictionary))
@@ -221,12 +223,6 @@ class Checkpoint:
                 self._loads.append((sequence, tuple(segments)))
         return sequence
 
-    def begins(self, sequence: int, latest_ms: int = BEFORE_ALL_TIME) -> None:
-        """An entry is about to be done, whose elements have times up to `latest_ms`."""
-        if self.is_mark_due():
-            self.mark(sequence)
-        self.note_entry(sequence, latest_ms)
-
     def mark(self, sequence: int) -> None:
         """Remember how everything is before an entry is done, so that there can be a checkpoint of that."""
         state = {**self._describe(), "vector_timestamp": self.dataset.vector_timestamp()}
@@ -241,9 +237,12 @@ class Checkpoint:
 
     def _needed_from(self) -> int:
         """The earliest time of an element that registered queries need, or one-shot queries may ask for."""
-        streams = self._engine.streams.values()
-        kept = (state.watermark_ms - state.keep_ms for state in streams if state.keep_ms and state.elements)
-        return min([self._engine.needed_from(), *kept])
+        needed = [self._engine.needed_from()]
+        for state in self._engine.streams.values():
+            keep_ms = max(state.keep_ms, self.window_ms.get(state.iri, 0))
+            if keep_ms and state.elements:
+                needed.append(state.watermark_ms - keep_ms)
+        return min(needed)
 
     def note_entry(self, sequence: int, latest_ms: int) -> None:
         """An entry is done, which gets no mark of its own."""

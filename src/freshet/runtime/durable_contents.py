@@ -1,18 +1,22 @@
-"""What a durable session holds, apart from reports: what its entries do to it, and how checkpoints keep it."""
+"""What a session or a pipeline holds, apart from reports: what its entries do to it, and how checkpoints keep it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 
 import numpy as np
 
+from freshet import __version__
 from freshet.native.coordinator import Engine
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
+from freshet.rdf.errors import FreshetError
 from freshet.rdf.reading import Quads
 from freshet.rdf.terms import Iri
 from freshet.rdf.triples import DEFAULT_GRAPH
 from freshet.results.answers import AnswerBatch
+from freshet.runtime.batch_sources import BatchSources
 from freshet.runtime.checkpoint import Checkpoint, segments_of
 from freshet.runtime.checkpoint_manifest import State
 from freshet.runtime.durable_records import (
@@ -22,6 +26,7 @@ from freshet.runtime.durable_records import (
     declare_first,
     declare_stream,
     load_quads,
+    options_of,
     positions_of,
     registration_of,
     restore_streams,
@@ -29,10 +34,12 @@ from freshet.runtime.durable_records import (
     streams_state,
 )
 from freshet.runtime.durable_reports import DurableReports
-from freshet.runtime.journal import JournalEntry
+from freshet.runtime.folder_state import FORMAT
+from freshet.runtime.journal import Header, JournalEntry
 from freshet.runtime.packed_elements import unpack_elements
 
 OpenGraph = Callable[[str, str | None], int]
+_UNBOUNDED_BYTES = 1 << 62
 
 
 class DurableContents:
@@ -56,12 +63,17 @@ class DurableContents:
         self._batches: dict[str, int] = {}
         self._opened: list[tuple[str, str | None]] = []
         self._graphs: dict[str, None] = {}  # names of graphs that are there, if only empty
+        self.sources: BatchSources | None = None  # of a pipeline
+        self._defined: list[DurableRegistration] = []  # the queries of its file, also those that have failed
 
     def do_again(self, entry: JournalEntry) -> None:
         header = entry.header
         match header["kind"]:
             case "push":
                 self.push(header["stream"], unpack_elements(header, entry.body, self._dictionary))
+            case "batch":
+                assert self.sources is not None, "the folder is a pipeline's"
+                self.count_batch(self.sources.replay(self._engine, entry).iri)
             case "advance":
                 self._engine.advance(header["stream"], header["to"])
             case "finish":
@@ -82,8 +94,12 @@ class DurableContents:
         self._engine.forget()
 
     def push(self, stream: str, elements: Elements) -> None:
-        self._batches[stream] = self._batches.get(stream, 0) + 1
+        self.count_batch(stream)
         self._engine.push(stream, elements, admitted=True)
+
+    def count_batch(self, stream: str) -> None:
+        """A batch of a stream is in."""
+        self._batches[stream] = self._batches.get(stream, 0) + 1
 
     def register(self, registration: DurableRegistration) -> Outbox:
         return self._reports.register(registration, self._deliver)
@@ -112,12 +128,32 @@ class DurableContents:
     # ---- the state of everything but the graphs
 
     def describe(self) -> State:
-        return {
+        state: State = {
+            "format": FORMAT,
+            "version": __version__,
             "streams": streams_state(self._engine, self._batches),
-            "queries": [box.registration for box in self._reports.boxes.values()],
+            "queries": self._defined or self.registrations(),
             "graphs": [*self._graphs],
             "opened": [*self._opened],
             "scopes": self._dictionary.scopes,
+        }
+        return state if self.sources is None else {**state, "sources": self.sources.describe()}
+
+    def registrations(self) -> list[DurableRegistration]:
+        """The queries as they were registered."""
+        return [box.registration for box in self._reports.boxes.values()]
+
+    def define_run(self, sources: BatchSources) -> Header:
+        """Say what batches come of, once the streams and queries of a pipeline are there; gives all that as an entry
+        of the journal."""
+        self.sources = sources
+        self._defined = self.registrations()
+        return {
+            "kind": "run",
+            "streams": [asdict(options_of(state, self._dictionary)) for state in self._engine.streams.values()],
+            "queries": self._defined,
+            "opened": [*self._opened],
+            "sources": [*sources.described.values()],
         }
 
     def open_again(self, state: State) -> None:
@@ -126,16 +162,39 @@ class DurableContents:
             for path, graph in state.get("opened", ()):
                 self.open(path, graph)
 
-    def restore(self, state: State) -> None:
-        """Streams and queries in the order they came, since a query may read all streams that are known."""
-        self._dictionary.scopes = max(self._dictionary.scopes, state["scopes"])
+    def restore(self, state: State, on_failure: Callable[[str, str], None] | None = None) -> None:
+        """Streams and queries in the order they came, since a query may read all streams that are known.
+
+        With `on_failure`, a query that cannot be registered is left out, and its name and the reason are passed on.
+        """
+        self._dictionary.scopes = max(self._dictionary.scopes, state.get("scopes", 0))
         nothing = np.empty(0, np.int64)
         with self._dictionary.pins:
-            for graph in state["graphs"]:
+            for graph in state.get("graphs", ()):
                 self.load(Quads(nothing, nothing, nothing, nothing), graph)
-            streams = list(state["streams"])
-            for fields in state["queries"]:
+            streams = list(state.get("streams", ()))
+            for fields in state.get("queries", ()):
                 declare_first(self._engine, streams[: fields["streams"]])
-                self.register(registration_of(fields)).is_restored = True
+                try:
+                    self.register(registration_of(fields)).is_restored = True
+                except FreshetError as error:
+                    if on_failure is None:
+                        raise
+                    on_failure(fields["name"], str(error))
             declare_first(self._engine, streams)
-        restore_streams(self._engine, streams, self._batches)
+        if "sources" in state:
+            self._keep_windows()
+            held = [iri for iri, stream in self._engine.streams.items() if stream.held]
+            self.sources = BatchSources.of(state["sources"], held)
+        self.restore_positions(state)
+
+    def restore_positions(self, state: State) -> None:
+        """Have streams and sources be as far as they were."""
+        if self.sources is not None:
+            self.sources.restore(state.get("sources", ()))
+        restore_streams(self._engine, state.get("streams", ()), self._batches)
+
+    def _keep_windows(self) -> None:
+        """Have one-shot queries find the windows of the registered ones."""
+        for iri, keep_ms in self._reports.window_ms.items():
+            self._engine.keep_windows(iri, keep_ms, _UNBOUNDED_BYTES)

@@ -73,6 +73,7 @@ class Outbox:
         self.made: deque[int] = deque()  # for each batch that waits, or may not have been received, its entry
         self.on_report: OnReport | None = None
         self.on_batch: OnBatch | None = None
+        self.on_skip: OnBatch | None = None  # gets reports that were received before the restart
         self.is_restored = False  # and was not asked for since
 
     def put(self, batch: AnswerBatch, entry: int, is_wanted: Callable[[], bool]) -> None:
@@ -84,6 +85,11 @@ class Outbox:
         else:
             self.waiting.append(batch)  # first: a report taken before its entry is noted does not count as received
             self.made.append(entry)
+
+    def skip(self, batch: AnswerBatch) -> None:
+        """Reports that were received before the restart."""
+        if self.on_skip is not None:
+            self.on_skip(batch)
 
     def hand_to(self, on_report: OnReport | None, on_batch: OnBatch | None) -> None:
         """A callback gets what waits, and all from now on; where it raises, the rest waits on."""
@@ -169,11 +175,13 @@ def positions_of(engine: Engine, batches: dict[str, int]) -> dict[str, Position]
 
 
 def restore_streams(engine: Engine, streams: Iterable[Header], batches: dict[str, int]) -> None:
-    """Have declared streams be as far as they were."""
+    """Have declared streams be as far as they were, if they were there before."""
     for fields in streams:
+        if fields["iri"] not in engine.streams or "watermark_ms" not in fields:
+            continue
         known = engine.streams[fields["iri"]]
         known.go_on_counting(fields["elements"], fields["late"], fields.get("derived"))
-        batches[known.iri] = fields["batches"]
+        batches[known.iri] = fields.get("batches", 0)
         engine.advance(known.iri, fields["watermark_ms"])
 
 

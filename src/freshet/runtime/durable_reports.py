@@ -1,4 +1,4 @@
-"""Which reports of a durable session are handed over, and up to which entry all have been received.
+"""Which reports of a session or a pipeline are handed over, and up to which entry all have been received.
 
 A query with SERVICE reports from its own thread, some time after the entry that closed its windows was done. Its
 reports belong to that entry all the same, and while it has an entry left to do, none from there on counts as received.
@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from freshet.algebra.nodes import Query
+from freshet.algebra.windows import SlidingWindow
 from freshet.federation.evaluation import Constraints
 from freshet.native.coordinator import Engine
+from freshet.rdf.terms import Iri
 from freshet.results.answers import TRIPLE, AnswerBatch
 from freshet.runtime.checkpoint import Checkpoint
 from freshet.runtime.durable_records import DurableRegistration, Outbox
@@ -18,10 +21,11 @@ from freshet.syntax.parser import parse_query
 
 
 class DurableReports:
-    """The outboxes of a session's queries."""
+    """The outboxes of all queries. `window_ms` is by stream how far back their windows [RANGE ... STEP ...] reach."""
 
     def __init__(self, engine: Engine, checkpoint: Checkpoint) -> None:
         self.boxes: dict[str, Outbox] = {}
+        self.window_ms: dict[str, int] = {}
         self._engine = engine
         self._lanes = engine.lanes
         self._checkpoint = checkpoint
@@ -35,9 +39,10 @@ class DurableReports:
         """Have a query answered; its reports go to `deliver` with the outbox that they are for."""
         one = registration
         box = Outbox(one)
+        query = parse_query(one.text, file=one.file, dialect=one.dialect)
         plan = self._engine.register(
             one.name,
-            parse_query(one.text, file=one.file, dialect=one.dialect),
+            query,
             on_answers=lambda batch: deliver(box, batch),
             file=one.file,
             report=one.report,
@@ -46,9 +51,17 @@ class DurableReports:
             constraints=Constraints(one.accuracy, one.latency_ms),
         )
         columns = None if plan.template is None else TRIPLE
-        box.query = RegisteredQuery(one.name, plan.variables, box.waiting, box.made, columns)
+        box.query = RegisteredQuery(one.name, plan.variables, box.waiting, box.made, columns, one.text)
         self.boxes[one.name] = box
+        self._note_windows(query)
         return box
+
+    def _note_windows(self, query: Query) -> None:
+        """Note how far back a one-shot query over the windows of this one would look."""
+        for window in (declared.window for declared in query.windows):
+            if isinstance(window, SlidingWindow) and isinstance(window.stream, Iri):
+                iri, needed_ms = window.stream.value, window.width_ms + window.slide_ms
+                self.window_ms[iri] = max(needed_ms, self.window_ms.get(iri, 0))
 
     def deliver(self, box: Outbox, batch: AnswerBatch, current: int, *, again: bool) -> None:
         """Reports of an entry that is done, `again` where that was done before the restart; once, if possible."""
@@ -58,12 +71,16 @@ class DurableReports:
         if entry is None:
             entry = current
         elif entry <= self._received_before:
+            box.skip(batch)
             return
         if again and entry <= self._checkpoint.delivered:
+            box.skip(batch)
             return
-        batch = batch.after(self._checkpoint.delivered_until(batch.query))
-        if len(batch):
-            box.put(batch, entry, lambda: self.boxes.get(batch.query) is box)
+        fresh = batch.after(self._checkpoint.delivered_until(batch.query))
+        if len(fresh) < len(batch):
+            box.skip(batch.part(0, len(batch) - len(fresh)))
+        if len(fresh):
+            box.put(fresh, entry, lambda: self.boxes.get(batch.query) is box)
 
     def received(self, done: int) -> int:
         """The last entry whose reports, and those of all before, have been received; `done` is the last one done."""

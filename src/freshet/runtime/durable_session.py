@@ -1,4 +1,7 @@
-"""What makes a session outlive its process: every change is in a journal first, and is replayed from there.
+"""What makes a session or a pipeline outlive its process: each change is in a journal first, and replayed from there.
+
+A session writes an entry and does it in one call. A pipeline writes a batch when Spark has it (`write_batch`), and does
+it later in a thread of its own (`take_batch`), so that Spark works on the next one meanwhile.
 
 Reports of entries that were done before, and whose reports are known to have been received, are not handed over again;
 all others are, also where they were handed over and not acknowledged before the process ended.
@@ -7,11 +10,13 @@ all others are, also where they were handed over and not acknowledged before the
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 
 import numpy as np
+import pyarrow as pa
 
 from freshet.native.coordinator import Engine
 from freshet.native.moments import BEFORE_ALL_TIME
@@ -24,7 +29,9 @@ from freshet.rdf.elements import Elements
 from freshet.rdf.errors import FreshetError, InputError
 from freshet.rdf.reading import Quads
 from freshet.results.answers import AnswerBatch
+from freshet.runtime.batch_sources import BatchSources, pack_batch
 from freshet.runtime.checkpoint import Checkpoint, needs_everything
+from freshet.runtime.checkpoint_manifest import State
 from freshet.runtime.checkpoint_segments import GraphRows
 from freshet.runtime.durable_contents import DurableContents, OpenGraph
 from freshet.runtime.durable_files import CheckpointError
@@ -40,7 +47,9 @@ from freshet.runtime.durable_records import (
     options_of,
 )
 from freshet.runtime.durable_reports import DurableReports
-from freshet.runtime.journal import Header, Piece
+from freshet.runtime.folder_state import changed_queries, check_layouts, check_of_pipeline, state_of_folder
+from freshet.runtime.intake import StreamIntake, last_time
+from freshet.runtime.journal import Header, JournalEntry, Piece
 from freshet.runtime.packed_elements import pack_elements
 from freshet.runtime.registered_query import RegisteredQuery
 
@@ -48,7 +57,12 @@ _FEW_QUERIES = 64  # up to this number, all are asked at every entry which repor
 
 
 class DurableSession:
-    """The journal and the checkpoints of a session. Its engine is changed only through this."""
+    """The journal and the checkpoints of a session or a pipeline. The engine is changed only through this.
+
+    A session calls `restore`. A pipeline, whose file says what streams and queries there are, calls `recover`, declares
+    and registers these, and calls `resume`. A session that finds the folder of a pipeline can be asked, and nothing
+    in the folder changes by it.
+    """
 
     def __init__(
         self,
@@ -66,44 +80,115 @@ class DurableSession:
         self._reports = DurableReports(engine, checkpoint)
         self._outboxes = self._reports.boxes
         self._contents = DurableContents(engine, dictionary, checkpoint, self._reports, self._deliver, open_graph)
+        self._state: State = {}  # of the folder
+        self._is_run = False  # of a pipeline
+        self._is_asked_only = False
+        self._sync_sinks: Callable[[], None] = lambda: None
+        self.changed_queries: list[str] = []
         self._restored_streams: set[str] = set()
         self._current = self._done = -1
         self._depth = 0
         self._written = -1  # up to which entry it is on the disk that reports have been received
-        self._restoring = True
+        self.is_restoring = True
         self._ended_by = ""  # what ended an entry in the middle, so that its reports are to come after a restart
         self._closed = False
 
-    def restore(self) -> None:
-        """Take up what there is: the checkpoint, then the journal."""
+    # ---- taking up what a folder has
+
+    def restore(self, on_failure: Callable[[str, str], None] | None = None) -> None:
+        """Take up what there is: the checkpoint, then the journal.
+
+        A query of a pipeline that cannot be registered here is passed on to `on_failure`, with the reason.
+        """
+        with self._taking_up():
+            self._recover(self._contents.open_again)
+            self._is_asked_only = "sources" in self._state
+            if self._is_asked_only:
+                check_layouts(self._state, self._checkpoint.headers)
+            if self._state:
+                self._contents.restore(self._state, on_failure if self._is_asked_only else None)
+            self._replay()
+            self._restored_streams = set(self._engine.streams)
+        if not self._is_asked_only:
+            self._checkpoint.run()
+
+    def recover(self, graph: Iterable[str]) -> None:
+        """Take up the stored graph for a pipeline: these files and directories, and what streams left in it."""
+
+        def open_first(state: State) -> None:
+            check_of_pipeline(state, self._checkpoint.headers)
+            with self._dictionary.pins:
+                for path in graph:
+                    self._contents.open(path, None)
+
+        self._is_run = True
+        with self._taking_up():
+            self._recover(open_first)
+
+    def resume(self, sources: BatchSources, on_skip: OnBatch, sync_sinks: Callable[[], None]) -> None:
+        """Continue where an earlier run was, with the streams and queries of this one.
+
+        `on_skip` gets reports that were delivered before; `sync_sinks` brings to the disk what was delivered.
+        """
+        self._sync_sinks = sync_sinks
+        for box in self._outboxes.values():
+            box.on_skip = on_skip
+        with self._taking_up():
+            run = self._contents.define_run(sources)
+            if "queries" in self._state:
+                self.changed_queries = changed_queries(self._state["queries"], run["queries"])
+            self._checkpoint.window_ms = self._reports.window_ms
+            self._contents.restore_positions(self._state)
+            self._replay()
+            self._done = self._current = self._checkpoint.append(run)
+        self._checkpoint.run()
+
+    @contextmanager
+    def _taking_up(self) -> Iterator[None]:
         try:
             with without_limits(), catching_up():
-                self._restore(self._checkpoint)
+                yield
         except BaseException:
             self._checkpoint.release()
             raise
 
-    def _restore(self, checkpoint: Checkpoint) -> None:
+    def _recover(self, first: Callable[[State], None]) -> None:
+        """The graph of the checkpoint, after what `first` does with the state."""
+        checkpoint = self._checkpoint
+
+        def read_state(state: State) -> None:
+            self._state = state_of_folder(state, checkpoint.headers)
+            first(self._state)
+
         with self._order:
-            state = checkpoint.recover(self._dictionary, self._contents.open_again)
+            checkpoint.recover(self._dictionary, read_state)
             self._reports.finish_recovery()
             self._written = checkpoint.delivered
             checkpoint.start(self._contents.describe, self._engine)
-            if state:
-                self._engine.go_on_counting(checkpoint.counted)
-                self._contents.restore(state)
-                self._engine.go_on_counting({})
-        for entry in checkpoint.entries():
+            self._engine.go_on_counting(checkpoint.counted)
+
+    def _replay(self) -> None:
+        """Do the entries of the journal again."""
+        checkpoint = self._checkpoint
+        self._engine.go_on_counting({})  # queries of the checkpoint are registered by now
+        first = checkpoint.headers[0][0] if checkpoint.headers else checkpoint.journal.next_sequence
+        self._current = self._done = first - 1
+        for entry in entries_as_done(checkpoint):
             with self._order:
-                self._mark_if_due(entry.sequence)
-                with self._doing(entry.sequence, latest_in(entry.header)), self._dictionary.pins:
-                    self._contents.do_again(entry)
+                self._do_again(entry)
             self._engine.lanes.hold_back()
         with self._order:
             self._done = self._current = checkpoint.journal.next_sequence - 1
-            self._restored_streams = set(self._engine.streams)
-            self._restoring = False
-        checkpoint.run()
+            self.is_restoring = False
+
+    def _do_again(self, entry: JournalEntry) -> None:
+        if "after" in entry.header:  # what it reports belongs to the batch before
+            with done_for(self._current):
+                self._contents.do_again(entry)
+            return
+        self._mark_if_due(entry.sequence)
+        with self._doing(entry.sequence, latest_in(entry.header)), self._dictionary.pins:
+            self._contents.do_again(entry)
 
     def restored_name(self, text: str) -> str | None:
         """The name of a query of this text that was registered before the restart, and has not been asked for since."""
@@ -115,6 +200,9 @@ class DurableSession:
     def declare(self, options: StreamOptions) -> None:
         """The options are checked."""
         with self._order:
+            if self._is_run:
+                declare_stream(self._engine, options)
+                return
             state = self._engine.streams.get(options.iri)
             if (
                 state is not None
@@ -142,6 +230,10 @@ class DurableSession:
                 box.is_restored = False
                 return self.registered(registration.name, on_report, on_batch)
             registration = replace(registration, streams=len(self._engine.streams))
+            if self._is_run:
+                box = self._contents.register(registration)
+                box.on_report, box.on_batch = on_report, on_batch
+                return box.query
             self._begin()
             self._contents.register(registration)  # before it is journaled, since it may be refused
             try:
@@ -154,6 +246,11 @@ class DurableSession:
             if self._engine.keeps_everything(registration.name):
                 warnings.warn(needs_everything(registration.name), stacklevel=4)
             return self.registered(registration.name, on_report, on_batch)
+
+    def queries(self) -> list[RegisteredQuery]:
+        """All that are registered."""
+        with self._order:
+            return [box.query for box in self._outboxes.values()]
 
     def registered(self, name: str, on_report: OnReport | None, on_batch: OnBatch | None = None) -> RegisteredQuery:
         """A query that is registered; a callback gets the reports that wait, and all from now on."""
@@ -175,7 +272,8 @@ class DurableSession:
     def drop_failed_query(self, name: str) -> None:
         """A query has failed, and is gone; it does not come back."""
         self._checkpoint.is_gone(name)
-        if self._outboxes.pop(name, None) is not None and not self._restoring:
+        is_kept = self.is_restoring or self._is_run or self._is_asked_only  # the file of a pipeline has it still
+        if self._outboxes.pop(name, None) is not None and not is_kept:
             with suppress(CheckpointError):  # then it fails again after a restart
                 self._checkpoint.append({"kind": "unregister", "name": name})
 
@@ -223,6 +321,8 @@ class DurableSession:
             return self._contents.positions()
 
     def make_checkpoint(self) -> bool:
+        if self._is_asked_only:
+            return False
         with self._order:
             self._begin()
             self._mark_now()
@@ -239,21 +339,76 @@ class DurableSession:
             self._checkpoint.mark(self._checkpoint.journal.next_sequence)
 
     def close(self) -> None:
-        """What was taken counts as received."""
+        """What was taken counts as received. Of a pipeline, that ends with `close_run`."""
         with self._order:
-            if self._closed:
+            if self._closed or self._is_run:
                 return
-            for box in self._outboxes.values():
-                box.query.acknowledge()
-            stopped_at = self._reports.stopped_at()
-            with suppress(CheckpointError):
-                if stopped_at or self._delivered() > self._written:
-                    self._append({"kind": "received", "stopped_at": stopped_at}, always=True)
-            self._note_done(self._current)
-            self._mark_now()
+            if not self._is_asked_only:
+                self._note_received()
             self._closed = True
         self._checkpoint.close()
         self._report_trouble()
+
+    def _note_received(self) -> None:
+        for box in self._outboxes.values():
+            box.query.acknowledge()
+        stopped_at = self._reports.stopped_at()
+        with suppress(CheckpointError):
+            if stopped_at or self._delivered() > self._written:
+                self._append({"kind": "received", "stopped_at": stopped_at}, always=True)
+        self._note_done(self._current)
+        self._mark_now()
+
+    # ---- what a pipeline does
+
+    def write_batch(self, stream: StreamIntake, number: int, table: pa.Table, until_ms: int | None) -> int:
+        """Journal a batch, all of it or what comes before a time, from any thread; gives its entry."""
+        header, body = pack_batch(stream, number, table, until_ms)
+        return self._checkpoint.append({**header, "delivered": self._checkpoint.delivered}, body)
+
+    def take_batch(
+        self, sequence: int, stream: StreamIntake, number: int, table: pa.Table, until_ms: int | None
+    ) -> None:
+        """Push a batch that is in the journal."""
+        with self._order:
+            if self._checkpoint.is_mark_due():
+                self._note_delivered()
+                self._checkpoint.mark(sequence)
+            sources = self._contents.sources
+            assert sources is not None, "the run has been resumed"
+            with self._doing(sequence, last_time(table)):
+                sources.take(self._engine, stream, number, table, until_ms)
+                self._contents.count_batch(stream.iri)
+
+    def advance_between(self, stream: str, watermark_ms: int) -> None:
+        """Advance a stream after the last batch that was done. Later ones may be in the journal already."""
+        with self._order:
+            header = {"kind": "advance", "stream": stream, "to": watermark_ms, "after": self._done}
+            self._checkpoint.append(header)
+            with done_for(self._done):
+                self._engine.advance(stream, watermark_ms)
+
+    def finish_run(self) -> None:
+        """Close every window that has content. A later run may have more input, so this is not journaled."""
+        with self._order, done_for(self._done):
+            self._engine.end()
+        self._engine.drain()
+
+    def close_run(self, *, whole: bool) -> None:
+        """End the use of the folder; `whole` where all batches were done, and the sinks have all reports."""
+        with self._order:
+            self._closed = True
+            if whole and not self.is_restoring:
+                self._checkpoint.delivered = max(self._checkpoint.delivered, self._delivered())
+                with suppress(CheckpointError):
+                    self._checkpoint.append({"kind": "received", "delivered": self._checkpoint.delivered})
+        self._checkpoint.close()
+
+    def _note_delivered(self) -> None:
+        """What has been reported so far is on the disk before the checkpoint relies on it."""
+        delivered = self._delivered()  # first, as queries with their own threads go on reporting
+        self._sync_sinks()
+        self._checkpoint.delivered = max(self._checkpoint.delivered, delivered)
 
     # ---- the order of things
 
@@ -290,7 +445,8 @@ class DurableSession:
     def _note_done(self, sequence: int) -> None:
         """All is done up to an entry, and what callbacks have done within it; not where that was ended."""
         if not self._ended_by:
-            self._done = self._checkpoint.journal.next_sequence - 1 if not self._restoring else sequence
+            is_last = self.is_restoring or self._is_run  # the journal has entries that are not done yet
+            self._done = sequence if is_last else self._checkpoint.journal.next_sequence - 1
 
     def _mark_if_due(self, sequence: int) -> None:
         """Before anything of an entry is done; not within another one."""
@@ -317,6 +473,8 @@ class DurableSession:
         """Before anything of an entry is done, also of one that may be refused."""
         if self._closed:
             raise InputError("the session is closed")
+        if self._is_asked_only:
+            raise InputError("the checkpoint is a pipeline's: it can be asked, and only the pipeline changes it")
         if self._ended_by:
             raise EndedError(self._ended_by)
         self._report_trouble()
@@ -329,4 +487,19 @@ class DurableSession:
 
     def _deliver(self, box: Outbox, batch: AnswerBatch) -> None:
         if not self._closed:
-            self._reports.deliver(box, batch, self._current, again=self._restoring)
+            self._reports.deliver(box, batch, self._current, again=self.is_restoring)
+
+
+def entries_as_done(checkpoint: Checkpoint) -> Iterator[JournalEntry]:
+    """What is to be replayed, in the order in which it was done.
+
+    Streams of several sub-streams advanced `after` one batch was done and before another, though that was in the
+    journal before.
+    """
+    advances = deque(JournalEntry(*each, b"") for each in checkpoint.headers if "after" in each[1])
+    for entry in checkpoint.entries():
+        if "after" not in entry.header:
+            while advances and advances[0].header["after"] < entry.sequence:
+                yield advances.popleft()
+            yield entry
+    yield from advances

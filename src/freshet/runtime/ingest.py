@@ -1,4 +1,4 @@
-"""From encoded batches to reports: what happens on the driver for each micro-batch, and after a restart."""
+"""From encoded batches to reports: what happens on the driver for each micro-batch."""
 
 from __future__ import annotations
 
@@ -10,24 +10,19 @@ from collections.abc import Callable, Iterator, Mapping
 import pyarrow as pa
 
 from freshet.native.coordinator import Engine
-from freshet.native.releases import catching_up, done_for
-from freshet.native.stream import in_order
-from freshet.rdf.batch import elements_of
 from freshet.rdf.errors import BudgetError, InputError
 from freshet.results.answers import AnswerBatch
 from freshet.results.report import Freshness
 from freshet.runtime.admission import Admission, Piece
-from freshet.runtime.checkpoint import Checkpoint
+from freshet.runtime.batch_sources import BatchSources
 from freshet.runtime.display import show_term
-from freshet.runtime.intake import GoOn, JournaledBatch, StreamIntake, last_time
-from freshet.runtime.intake_state import IntakeState, entries_as_done
-from freshet.runtime.journal import JournalEntry
+from freshet.runtime.durable_session import DurableSession
+from freshet.runtime.intake import GoOn, JournaledBatch, StreamIntake
 from freshet.runtime.metrics import KEPT_ROWS, Metrics
 from freshet.runtime.sinks import Sink
 
 _MOST_WAITING = 2
 _LOOK_SECONDS = 0.25
-_COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")  # a quarter of the bytes to bring to the disk
 
 
 class Ingest:
@@ -37,11 +32,12 @@ class Ingest:
     next batch meanwhile. When the engine falls behind by more than a few batches, Spark waits.
     """
 
-    def __init__(self, engine: Engine, metrics: Metrics, checkpoint: Checkpoint | None) -> None:
+    def __init__(self, engine: Engine, metrics: Metrics, durable: DurableSession | None) -> None:
+        """`durable` has recovered the stored graph of an earlier run, where there is a checkpoint."""
         self._engine = engine
-        self._state = IntakeState(engine)
+        self._sources = BatchSources()
         self._metrics = metrics
-        self._checkpoint = checkpoint
+        self._durable = durable
         self._sinks: dict[str, list[Sink]] = {}
         self._order = threading.Lock()  # the journal and the queue have one order
         self._waiting: queue.Queue[JournaledBatch | GoOn | None] = queue.Queue(_MOST_WAITING)
@@ -49,61 +45,32 @@ class Ingest:
         self._worker: threading.Thread | None = None
         self._error: BaseException | None = None
         self._arrived_ms: int | None = None
-        self._sequence = -1  # the entry that the engine took last
-        self._restoring = False
-        self._were_delivered = False  # whether the reports of what is replayed have reached the sinks
         self.engine_seconds = self.batch_seconds = 0.0
 
-    def connect(self, query: str, sinks: list[Sink], definition: str = "") -> None:
-        """Say where a query's reports go, and what it was registered with."""
+    def connect(self, query: str, sinks: list[Sink]) -> None:
+        """Say where a query's reports go."""
         self._sinks[query] = sinks
-        self._state.queries[query] = definition
 
     def changed_queries(self) -> list[str]:
         """The queries that the checkpoint did not have, or had with another definition."""
-        return self._state.changed
+        return [] if self._durable is None else self._durable.changed_queries
 
     def open(self, streams: Mapping[str, StreamIntake], idle_ms: Mapping[str, int | None] | None = None) -> None:
         """Say what streams there are, and push the batches of an earlier run that windows may still need.
 
         `idle_ms` says for the IRI of a stream of several sub-streams how long a silent one holds it back.
         """
-        self._state.open(streams, idle_ms or {})
-        if self._checkpoint is not None:
-            self._checkpoint.start(self._state.describe, self._engine)
-            self._restore(self._checkpoint)
-            self._checkpoint.run()
+        self._sources = BatchSources(streams.values(), idle_ms)
+        if self._durable is not None:
+            self._durable.resume(self._sources, self._skip, self._sync)
+            self._flush()
         self._admission.open(streams)
         self._worker = threading.Thread(target=self._work, name="freshet-engine", daemon=True)
         self._worker.start()
 
     def last_batch(self, name: str) -> int:
         """The number of a stream's newest batch that is safe; -1 where there is none."""
-        return self._state.last.whole.get(name, -1)
-
-    def _restore(self, checkpoint: Checkpoint) -> None:
-        """Take up the state of the checkpoint, and replay what the journal has since then, in the same order."""
-        self._restoring = True
-        with catching_up():
-            self._state.restore(checkpoint.state)
-            for entry in entries_as_done(checkpoint):
-                self._were_delivered = entry.sequence <= checkpoint.delivered
-                self._replay(checkpoint, entry)
-                self._engine.drain()  # queries with their own threads have reported too
-        self._restoring = self._were_delivered = False
-        self._sequence = checkpoint.journal.next_sequence - 1
-        self._flush()
-
-    def _replay(self, checkpoint: Checkpoint, entry: JournalEntry) -> None:
-        header = entry.header
-        if header["kind"] == "advance":
-            self._engine.advance(header["stream"], header["to"])
-            return
-        stream = self._state.check_stream(header["stream"], header["layout"])
-        checkpoint.begins(entry.sequence, header["latest_ms"])
-        self._push(stream, pa.ipc.open_stream(entry.body).read_all())
-        for positions in (self._state.last, self._state.taken):
-            positions.record(stream.sub_stream_id, header["batch"], header.get("until"))
+        return self._sources.last.whole.get(name, -1)
 
     def batch(self, name: str, number: int, table: pa.Table, *, records: int, rejected: int, seconds: float) -> None:
         """A micro-batch of a stream, as it comes from Spark. It is safe in the journal when this returns.
@@ -112,10 +79,10 @@ class Ingest:
         """
         began = time.perf_counter()
         self.check()
-        stream = self._state.streams[name]
-        if self._checkpoint is not None and number <= self.last_batch(name):
+        stream = self._sources.streams[name]
+        if self._durable is not None and number <= self.last_batch(name):
             return
-        for piece in self._pieces(stream, self._state.last.rest(name, number, table)):
+        for piece in self._pieces(stream, self._sources.last.rest(name, number, table)):
             of_piece = records if piece.until_ms is None else len(piece.table)
             records -= of_piece
             seconds += time.perf_counter() - began
@@ -134,10 +101,10 @@ class Ingest:
     ) -> None:
         with self._order:
             sequence = -1
-            if self._checkpoint is not None:
-                sequence = self._write(self._checkpoint, stream, number, piece)
-            self._state.last.record(stream.sub_stream_id, number, piece.until_ms)
-            if (watermarks := self._state.sub_streams.get(stream.iri)) is not None:
+            if self._durable is not None:
+                sequence = self._durable.write_batch(stream, number, piece.table, piece.until_ms)
+            self._sources.last.record(stream.sub_stream_id, number, piece.until_ms)
+            if (watermarks := self._sources.sub_streams.get(stream.iri)) is not None:
                 watermarks.batch_enqueued(stream.sub_stream_id)
             self._waiting.put(
                 JournaledBatch(stream, number, sequence, piece.table, records, rejected, seconds, *piece[1:])
@@ -154,7 +121,7 @@ class Ingest:
     def note_activity(self, name: str, doing: str) -> None:
         """Note what a sub-stream does: whether it `waits` for data, `works` on some, or has `ended`."""
         self._admission.is_doing(name, doing)
-        if (watermarks := self._state.watermarks_of(name)) is not None:
+        if (watermarks := self._sources.watermarks_of(name)) is not None:
             match doing:
                 case "waits":
                     watermarks.note_waiting(name)
@@ -172,8 +139,10 @@ class Ingest:
         """The end of all input: every window that has content closes."""
         self._settle()
         self._arrived_ms = None
-        with done_for(self._sequence):
+        if self._durable is None:
             self._engine.finish()
+        else:
+            self._durable.finish_run()
         self._flush()
 
     def close(self) -> None:
@@ -184,23 +153,19 @@ class Ingest:
         """
         try:
             self._settle()
-            if self._checkpoint is not None:
+            if self._durable is not None:
                 self._engine.drain()
         finally:
             try:
                 for sinks in self._sinks.values():
                     for sink in sinks:
                         sink.close()
-                if self._checkpoint is not None and self._error is None:
-                    self._checkpoint.delivered = max(self._checkpoint.delivered, self._delivered())
+            except BaseException as error:
+                self._error = self._error or error
+                raise
             finally:
-                if self._checkpoint is not None:
-                    self._checkpoint.close()
-
-    def _delivered(self) -> int:
-        """The last entry whose reports, and those of all before, the sinks have."""
-        unfinished = [self._engine.lanes.unfinished_entry(query) for query in self._sinks]
-        return min([self._sequence, *(entry - 1 for entry in unfinished if entry is not None)])
+                if self._durable is not None:
+                    self._durable.close_run(whole=self._error is None)
 
     def _settle(self) -> None:
         """Wait until every batch so far has gone through, and end the thread."""
@@ -213,7 +178,7 @@ class Ingest:
     def _work(self) -> None:
         while True:
             try:
-                batch = self._waiting.get(timeout=_LOOK_SECONDS if self._state.sub_streams else None)
+                batch = self._waiting.get(timeout=_LOOK_SECONDS if self._sources.sub_streams else None)
             except queue.Empty:
                 self._attempt(self._pass_silent_sub_streams)
                 continue
@@ -237,7 +202,7 @@ class Ingest:
 
     def _pass_silent_sub_streams(self) -> None:
         """Let streams go on that are held back by a sub-stream which has ended or been silent for long enough."""
-        for iri, watermarks in self._state.sub_streams.items():
+        for iri, watermarks in self._sources.sub_streams.items():
             if self._advance_to(iri, watermarks.level()):
                 self._flush()
 
@@ -245,10 +210,10 @@ class Ingest:
         """Advance a stream of several sub-streams. How far depends on the wall clock, so it is journaled."""
         if level is None or level <= self._engine.streams[iri].watermark_ms:
             return False
-        if self._checkpoint is not None:
-            self._checkpoint.append({"kind": "advance", "stream": iri, "to": level, "after": self._sequence})
-        with done_for(self._sequence):  # its own may be after batches that are not done yet
+        if self._durable is None:
             self._engine.advance(iri, level)
+        else:
+            self._durable.advance_between(iri, level)
         return True
 
     def _go_on(self, to_ms: int) -> None:
@@ -256,11 +221,11 @@ class Ingest:
         have ended as far as any.
         """
         waiting = {name for name, first_ms in self._admission.waiting().items() if first_ms >= to_ms}
-        for stream in self._state.streams.values():
+        for stream in self._sources.streams.values():
             if stream.sub_stream_id not in waiting and not self._admission.has_ended(stream.sub_stream_id):
                 continue
             reached = to_ms - stream.lateness_ms if stream.sub_stream_id in waiting else to_ms
-            watermarks = self._state.sub_streams.get(stream.iri)
+            watermarks = self._sources.sub_streams.get(stream.iri)
             if watermarks is not None and stream.sub_stream_id in waiting:
                 watermarks.advance(stream.sub_stream_id, reached)
             self._advance_to(stream.iri, reached if watermarks is None else watermarks.level())
@@ -273,13 +238,15 @@ class Ingest:
         late = state.late
         arrived = batch.table.column("arrived").to_numpy()
         self._arrived_ms = int(arrived.min()) if len(arrived) else None
-        if self._checkpoint is not None:
-            self._begin(self._checkpoint, batch)
-        with done_for(batch.sequence):
-            self._push(batch.stream, batch.table)
-        self._state.taken.record(batch.stream.sub_stream_id, batch.number, batch.until_ms)
-        self._sequence = batch.sequence
-        if (watermarks := self._state.sub_streams.get(batch.stream.iri)) is not None:
+        pushing = time.perf_counter()
+        content = (batch.stream, batch.number, batch.table, batch.until_ms)
+        if self._durable is None:
+            self._sources.take(self._engine, *content)
+        else:
+            self._durable.take_batch(batch.sequence, *content)
+        self.engine_seconds += time.perf_counter() - pushing
+        self._engine.lanes.hold_back()
+        if (watermarks := self._sources.sub_streams.get(batch.stream.iri)) is not None:
             self._advance_to(batch.stream.iri, watermarks.level())
             watermarks.batch_done(batch.stream.sub_stream_id)
         room = self._admission.count(batch.stream.iri)
@@ -296,39 +263,14 @@ class Ingest:
             seconds=seconds,
         )
 
-    def _begin(self, checkpoint: Checkpoint, batch: JournaledBatch) -> None:
-        """What has been reported so far is on the disk before the checkpoint relies on it."""
-        if checkpoint.is_mark_due():
-            delivered = self._delivered()  # first, as queries with their own threads go on reporting
-            for sinks in self._sinks.values():
-                for sink in sinks:
-                    sink.sync()
-            checkpoint.delivered = max(checkpoint.delivered, delivered)
-        checkpoint.begins(batch.sequence, last_time(batch.table))
-
     def deliver(self, batch: AnswerBatch) -> None:
         """Reports of the engine, to the sinks of their query."""
-        sinks = self._sinks.get(batch.query, [])
-        fresh = self._not_delivered(batch)
-        if len(fresh) < len(batch):
-            for sink in sinks:
-                sink.skip(batch.part(0, len(batch) - len(fresh)))
-        if not len(fresh):
-            return
-        for sink in sinks:
-            sink.deliver(fresh)
-            if fresh.freshness is not None:  # it comes from its own thread, when no batch is there to flush it
+        for sink in self._sinks.get(batch.query, []):
+            sink.deliver(batch)
+            if batch.freshness is not None:  # it comes from its own thread, when no batch is there to flush it
                 sink.flush()
-        if not self._restoring:
-            self._count(fresh)
-
-    def _not_delivered(self, batch: AnswerBatch) -> AnswerBatch:
-        """The reports that were not delivered before the restart."""
-        if self._were_delivered:
-            return batch.part(len(batch), len(batch))
-        return batch if self._checkpoint is None else batch.after(self._checkpoint.delivered_until(batch.query))
-
-    def _count(self, batch: AnswerBatch) -> None:
+        if self._is_restoring:
+            return
         latency_ms = None if self._arrived_ms is None else max(0.0, time.time() * 1000 - self._arrived_ms)
         names, _, offsets = batch.shown
         last_count, first_rows = shown_rows(batch, len(batch) - 1)
@@ -346,47 +288,27 @@ class Ingest:
 
     def silent_evaluation(self, query: str, freshness: Freshness) -> None:
         """A query with remote data was evaluated and had nothing to report, perhaps because an endpoint is gone."""
-        if not self._restoring:
+        if not self._is_restoring:
             self._metrics.silent_evaluation(query, freshness)
 
-    def _push(self, stream: StreamIntake, table: pa.Table) -> None:
-        began = time.perf_counter()
-        with self._engine.dictionary.pins:  # nothing holds the elements' terms until the engine has them
-            elements = elements_of(table, stream.layout, self._engine.dictionary)
-            # Spark reads the files of a batch side by side, so the order inside a batch means nothing: time decides.
-            whole = in_order([elements]) if len(elements.times) else elements
-            self._engine.push(stream.iri, whole, admitted=True)
-        self._engine.forget()
-        self._engine.lanes.hold_back()
-        # Records whose triples no query wants move the watermark too.
-        reached = last_time(table) - stream.lateness_ms
-        if (watermarks := self._state.sub_streams.get(stream.iri)) is None:
-            self._engine.advance(stream.iri, reached)
-        elif len(table):
-            watermarks.advance(stream.sub_stream_id, reached)
-        self.engine_seconds += time.perf_counter() - began
+    @property
+    def _is_restoring(self) -> bool:
+        return self._durable is not None and self._durable.is_restoring
+
+    def _skip(self, batch: AnswerBatch) -> None:
+        """Reports that were delivered before a restart."""
+        for sink in self._sinks.get(batch.query, []):
+            sink.skip(batch)
 
     def _flush(self) -> None:
         for sinks in self._sinks.values():
             for sink in sinks:
                 sink.flush()
 
-    def _write(self, checkpoint: Checkpoint, stream: StreamIntake, number: int, piece: Piece) -> int:
-        table = piece.table
-        header = {
-            "kind": "batch",
-            "stream": stream.sub_stream_id,
-            "batch": number,
-            "layout": stream.fingerprint,
-            "latest_ms": last_time(table),
-            "delivered": checkpoint.delivered,
-        }
-        if piece.until_ms is not None:
-            header["until"] = piece.until_ms
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, table.schema, options=_COMPRESSED) as writer:
-            writer.write_table(table)
-        return checkpoint.append(header, memoryview(sink.getvalue()))
+    def _sync(self) -> None:
+        for sinks in self._sinks.values():
+            for sink in sinks:
+                sink.sync()
 
 
 def shown_rows(batch: AnswerBatch, number: int) -> tuple[int, list[list[str]]]:

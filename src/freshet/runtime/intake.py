@@ -9,7 +9,9 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from freshet.native.moments import BEFORE_ALL_TIME
-from freshet.rdf.batch import Layout
+from freshet.rdf.batch import Layout, Slot
+from freshet.rdf.terms import term_from_key, term_key
+from freshet.runtime.journal import Header
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,33 @@ class StreamIntake:
     def fingerprint(self) -> str:
         """What must be the same for a run to go on with the batches and Spark's state of an earlier one."""
         return hashlib.blake2b(f"{self.layout!r}\n{self.fingerprint_inputs}".encode(), digest_size=16).hexdigest()
+
+    def describe(self) -> Header:
+        """All that is needed to make triples of the stream's batches again, without its mapping."""
+        return {
+            "id": self.sub_stream_id,
+            "iri": self.iri,
+            "triples": [[_slot_text(slot) for slot in triple] for triple in self.layout.triples],
+            "frames": self.layout.frames,
+            "pipeline_name": self.pipeline_name,
+            "lateness_ms": self.lateness_ms,
+            "fingerprint": self.fingerprint,
+        }
+
+    @staticmethod
+    def of(fields: Header) -> StreamIntake:
+        """The stream that `describe` gave these of, but for its fingerprint."""
+        triples = tuple((_slot(one), _slot(two), _slot(three)) for one, two, three in fields["triples"])
+        layout = Layout(triples, tuple((before, after) for before, after in fields["frames"]))
+        return StreamIntake(fields["id"], fields["iri"], layout, fields["pipeline_name"], fields["lateness_ms"])
+
+
+def _slot_text(slot: Slot) -> int | str:
+    return slot if isinstance(slot, int) else term_key(slot)
+
+
+def _slot(text: int | str) -> Slot:
+    return text if isinstance(text, int) else term_from_key(text)
 
 
 @dataclass(frozen=True, slots=True)

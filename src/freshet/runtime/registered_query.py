@@ -26,6 +26,7 @@ class RegisteredQuery:
     Attributes:
         name: The name of the query.
         variables: The names of the variables that it selects, without the question mark.
+        text: The query as it was registered.
 
     Example:
         >>> import freshet
@@ -46,6 +47,7 @@ class RegisteredQuery:
     waiting: deque[AnswerBatch]
     made: deque[int] = field(default_factory=deque)  # the entries that made the batches which may come again
     columns: tuple[str, ...] | None = None  # of what is shown, where they are not the variables
+    text: str = ""
 
     def take(self) -> list[Report]:
         """Take the reports since the last call. Those of the last call count as received.

@@ -90,10 +90,12 @@ class PipelineRun:
             stored=stored,
             window_bytes=pipeline.window_bytes,
         )
-        session.load(*pipeline.graph)
-        if checkpoint is not None:
-            checkpoint.recover(session.dictionary)
-            session.engine.go_on_counting(checkpoint.counted)
+        durable = None
+        if checkpoint is None:
+            session.load(*pipeline.graph)
+        else:
+            durable = session.journal_to(checkpoint)
+            durable.recover(map(str, pipeline.graph))
             for problem in checkpoint.problems:
                 view.note(problem)
         self._sub_streams = {name: split_stream(stream) for name, stream in pipeline.streams.items()}
@@ -101,7 +103,7 @@ class PipelineRun:
             held = len(self._sub_streams[name]) > 1
             session.stream(stream.iri, lateness_ms=stream.lateness_ms, absorb=_absorb_option(stream), held=held)
         resume = checkpoint is not None and not checkpoint.is_new
-        self.ingest = Ingest(session.engine, metrics, checkpoint)
+        self.ingest = Ingest(session.engine, metrics, durable)
         session.engine.on_silent_evaluation = self.ingest.silent_evaluation
         self._run_id = run_id(self._folder)
         for name, query in pipeline.queries.items():
@@ -116,8 +118,7 @@ class PipelineRun:
                 accuracy=query.accuracy,
                 latency_ms=query.latency_ms,
             )
-            definition = query.model_dump_json(include={"text", "report", "every_ms"})
-            self.ingest.connect(registered.name, self._sinks(registered.name, query, resume), definition)
+            self.ingest.connect(registered.name, self._sinks(registered.name, query, resume))
             if checkpoint is not None and session.engine.keeps_everything(registered.name):
                 view.note(needs_everything(registered.name))
 

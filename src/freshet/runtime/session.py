@@ -110,6 +110,8 @@ class Session:
                 SERVICE. No host may be asked unless it is named (docs/explanation/federation.md).
             checkpoint: A folder in which the session survives its process (docs/explanation/recovery.md). The session
                 continues with what the folder has. Every call that changes the session is on the disk when it returns.
+                The folder of a stopped pipeline can be asked: its stored data, its queries, and one-shot queries over
+                their windows. Nothing in it can be changed.
             checkpoint_seconds: The time between checkpoints, which are made in the background.
             sync: Whether to wait until the disk has written. If not, a loss of power can lose the last calls.
             stored: Stored data to use in place of empty ones.
@@ -151,12 +153,23 @@ class Session:
         self._making_engine = threading.RLock()
         compile_beside("session")
         if kept is not None:
-            from freshet.runtime.durable_session import DurableSession
-
-            self._durable = DurableSession(self.engine, self.dictionary, kept, self._open)
-            self._durable.restore()
+            self.journal_to(kept).restore(self._failed)
             for problem in kept.problems:
                 warnings.warn(problem, stacklevel=2)
+
+    def journal_to(self, kept: Checkpoint) -> DurableSession:
+        """Have the session outlive its process, once what the folder has is taken up: for pipelines.
+
+        Args:
+            kept: The folder. The session was made with its `dataset` as the stored data.
+
+        Returns:
+            What takes it up.
+        """
+        from freshet.runtime.durable_session import DurableSession
+
+        self._durable = DurableSession(self.engine, self.dictionary, kept, self._open)
+        return self._durable
 
     @property
     def engine(self) -> Engine:
@@ -213,14 +226,17 @@ class Session:
                     GraphDirectory(where)  # what is none is refused before anything is journaled
                     count += self._open(where, graph) if self._durable is None else self._durable.open(where, graph)
                     continue
-                quads = read_rdf(path, self.dictionary)
-                quads = quads._replace(graphs=np.where(quads.graphs == DEFAULT_GRAPH, home, quads.graphs))
+                quads = self._read(path, home)
                 if self._durable is None:
                     self._load(quads, home)
                 else:
                     self._durable.load(quads, graph)
                 count += len(quads.graphs)
         return count
+
+    def _read(self, path: str | Path, home: int) -> Quads:
+        quads = read_rdf(path, self.dictionary)
+        return quads._replace(graphs=np.where(quads.graphs == DEFAULT_GRAPH, home, quads.graphs))
 
     def _load(self, quads: Quads, home: int) -> None:
         with self._making_engine:
@@ -230,10 +246,14 @@ class Session:
         load_quads(self._engine, self.stored, quads, home)
 
     def _open(self, path: str, graph: str | None) -> int:
-        """Add a graph directory, which stays where it is."""
+        """Add a graph directory, which stays where it is, or a file that is read again at every start."""
         from freshet.runtime.open_graph import open_graph
 
         home = DEFAULT_GRAPH if graph is None else self.dictionary.encode(Iri(graph))
+        if not Path(path).is_dir():
+            quads = self._read(path, home)
+            self._load(quads, home)
+            return len(quads.graphs)
         return open_graph(GraphDirectory(path), self.dictionary, self.stored, self.engine, home)
 
     def dataset(self) -> DatasetSnapshot:
@@ -395,7 +415,7 @@ class Session:
             constraints=constraints,
         )
         columns = None if plan.template is None else TRIPLE
-        self._registered[chosen] = RegisteredQuery(chosen, plan.variables, waiting, columns=columns)
+        self._registered[chosen] = RegisteredQuery(chosen, plan.variables, waiting, columns=columns, text=text)
         return self._registered[chosen]
 
     def registered(
@@ -426,6 +446,16 @@ class Session:
         if name not in self.engine.names:
             raise InputError(f"there is no query named {name}")
         return self._registered[name]
+
+    def queries(self) -> list[RegisteredQuery]:
+        """All registered queries, in the order in which they were registered.
+
+        Returns:
+            The queries, each with its name, text and variables.
+        """
+        if self._durable is not None:
+            return self._durable.queries()
+        return [] if self._engine is None else [self._registered[name] for name in self._engine.names]
 
     def unregister(self, name: str) -> None:
         """Remove a query, and the state that only it needs.

@@ -53,15 +53,16 @@ class Pipeline:
         sub_streams: Sequence[str] = (),
     ) -> None:
         self.session = Session(window_bytes=window_bytes)
+        self.checkpoint = None if folder is None else Checkpoint(folder, every_seconds=1e6)
+        durable = None if self.checkpoint is None else self.session.journal_to(self.checkpoint)
+        if durable is not None:
+            durable.recover([])
         for name in names:
             self.session.stream(f"http://e/{name}")
         if sub_streams:
             self.session.stream("http://e/a", held=True)
-        self.checkpoint = checkpoint = None if folder is None else Checkpoint(folder, every_seconds=1e6)
-        if checkpoint is not None:
-            checkpoint.recover(self.session.dictionary)
         self.metrics = Metrics(names)
-        self.ingest = Ingest(self.session.engine, self.metrics, checkpoint)
+        self.ingest = Ingest(self.session.engine, self.metrics, durable)
         self.reports: list[tuple[int, int]] = []
         self.session.register(query, on_report=self._report)
         intakes = {name: StreamIntake(name, f"http://e/{name}", LAYOUT, name) for name in names}
@@ -262,7 +263,7 @@ def test_a_checkpoint_between_two_pieces_knows_where_the_batch_goes_on(tmp_path,
     ahead.join(300)
     first.ingest.close()
     again = Pipeline(JOINED, None, tmp_path)
-    pieces = {name: (number, until_ms) for name, number, until_ms, *_ in again.checkpoint.state["pieces"]}
+    pieces = {each["id"]: tuple(each["piece"]) for each in again.checkpoint.state["sources"] if each["piece"]}
     assert pieces["a"][0] == 0
     assert 1_000 < pieces["a"][1] < 40_000
     again.send("a", 0, range(0, 40_000, 10))

@@ -51,13 +51,14 @@ def run(folder: Path, widths: dict[str, int], numbers: range) -> tuple[list[str]
     """A run that takes some batches and is stopped: which queries had changed, and when each reported."""
     checkpoint = MarkedOften(folder, every_seconds=1e6)
     session = Session(stored=checkpoint.dataset)
-    checkpoint.recover(session.dictionary)
+    durable = session.journal_to(checkpoint)
+    durable.recover([])
     session.stream(IRI)
-    ingest = Ingest(session.engine, Metrics(["s"]), checkpoint)
+    ingest = Ingest(session.engine, Metrics(["s"]), durable)
     sinks = {name: TimesSink() for name in widths}
     for name, seconds in widths.items():
         session.register(words(name, seconds), on_batch=ingest.deliver)
-        ingest.connect(name, [sinks[name]], words(name, seconds))
+        ingest.connect(name, [sinks[name]])
     ingest.open({"s": StreamIntake("s", IRI, LAYOUT, "s")})
     for number in numbers:
         times = [500 + 1000 * number]

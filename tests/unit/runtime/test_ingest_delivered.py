@@ -75,10 +75,11 @@ def push(ingest: Ingest, number: int) -> None:
 def test_delivered_waits_for_remote_data(tmp_path, endpoint):
     reports: list[Report] = []
     session = Session(services=ServiceSettings(hosts=("127.0.0.1",)))
-    session.stream(IRI)
     checkpoint = Noted(tmp_path, reports)
-    checkpoint.recover(session.dictionary)
-    ingest = Ingest(session.engine, Metrics(["s"]), checkpoint)
+    durable = session.journal_to(checkpoint)
+    durable.recover([])
+    session.stream(IRI)
+    ingest = Ingest(session.engine, Metrics(["s"]), durable)
     session.register(query(endpoint), on_batch=ingest.deliver)
     ingest.connect("q", [ListSink(reports)])
     ingest.open({"s": StreamIntake("s", IRI, LAYOUT, "s")})
@@ -89,9 +90,9 @@ def test_delivered_waits_for_remote_data(tmp_path, endpoint):
     ingest.close()
     session.services.close()
     assert len(reports) == 2
-    assert checkpoint.moves[-1] == (2, 2)
+    assert checkpoint.moves[-1] == (3, 2)  # the first entry says what the run is
     for entry, count in checkpoint.moves:
-        assert count >= entry
+        assert count >= entry - 1
 
 
 class MarkedWhenTold(Checkpoint):
@@ -109,10 +110,10 @@ class StoppedRun:
     def __init__(self, folder: Path, endpoint: EndpointProcess) -> None:
         self.checkpoint = MarkedWhenTold(folder / "checkpoint", every_seconds=1e6)
         self.session = Session(services=PATIENT, stored=self.checkpoint.dataset)
-        self.checkpoint.recover(self.session.dictionary)
-        self.session.engine.go_on_counting(self.checkpoint.counted)
+        durable = self.session.journal_to(self.checkpoint)
+        durable.recover([])
         self.session.stream(IRI)
-        self.ingest = Ingest(self.session.engine, Metrics(["s"]), self.checkpoint)
+        self.ingest = Ingest(self.session.engine, Metrics(["s"]), durable)
         for name, text, out in (("q", query(endpoint), "out"), ("local", LOCAL, "local")):
             self.session.register(text, on_batch=self.ingest.deliver)
             sink = FileSink(folder / out, resume=not self.checkpoint.is_new)
