@@ -58,10 +58,17 @@ class Connections:
 
     def streams_of(self, timing: Timing) -> set[str]:
         """The streams that a query waits for: those it reads, also by way of the stored graph."""
-        streams = set(timing.streams)
-        if timing.absorbed:
-            streams |= {state.iri for state in self.streams.values() if state.absorb is not None}
-        return streams
+        absorbing = (state.iri for state in self.streams.values() if self.feeds_stored(state, timing))
+        return {*timing.streams, *absorbing}
+
+    def feeds_stored(self, state: StreamState, timing: Timing) -> bool:
+        """Whether a stream can leave a triple in the stored graph that matches a stored pattern of a query."""
+        if state.absorb is None or not timing.absorbed:
+            return False
+        if timing.stored is None:
+            return True
+        absorbed = state.absorb or state.carries
+        return absorbed is None or any(self.dictionary.lookup(term) in absorbed for term in timing.stored)
 
     def connect(self, clocks: Sequence[AnyClock]) -> None:
         """Find out anew which clocks and derived streams each stream feeds."""

@@ -25,7 +25,7 @@ from freshet.native.placing import Placing, Registration
 from freshet.native.plan import Plan
 from freshet.native.reads import asks_services, predicates_of
 from freshet.native.stream import StreamState
-from freshet.native.timing import Counted, timing_of
+from freshet.native.timing import Counted, Timing, timing_of
 from freshet.native.turns import Turns
 from freshet.native.window_budget import WindowBudget, WindowRoom
 from freshet.rdf.dictionary import Dictionary
@@ -60,6 +60,7 @@ class Engine:
         self._tell_failure = on_failure or warn_failed
         self._queries: dict[str, AnyClock] = {}
         self._takers: dict[str, Callable[[AnswerBatch], None]] = {}
+        self._timings: dict[str, Timing] = {}
         self._members: Counter[AnyClock] = Counter()  # how many queries each clock has
         self.on_silent_evaluation: Callable[[str, Freshness], None] | None = (
             None  # evaluations with SERVICE that report nothing
@@ -82,8 +83,8 @@ class Engine:
                 raise InputError(f"the stream <{stream.iri}> is declared twice")
             self.streams[stream.iri] = stream
             if stream.absorb is not None:
-                for clock in self._clocks():
-                    if clock.reads_absorbed:
+                for name, clock in self._queries.items():
+                    if self._connections.feeds_stored(stream, self._timings[name]):
                         clock.streams.add(stream.iri)
                 self._connect()
 
@@ -138,7 +139,7 @@ class Engine:
             asked = Registration(name, plan, timing, taker, limit_seconds, measurements, constraints)
             try:
                 clock, plan = self._placing.placed(asked)
-                self._queries[name] = clock
+                self._queries[name], self._timings[name] = clock, timing
                 self._takers[name] = taker
                 self._members[clock] += 1
             except BaseException as error:
@@ -320,7 +321,7 @@ class Engine:
 
     def _leave(self, name: str) -> None:
         clock = self._queries.pop(name)
-        del self._takers[name]
+        del self._takers[name], self._timings[name]
         self.lanes.leave(name)
         self._members[clock] -= 1
         if not self._members[clock]:

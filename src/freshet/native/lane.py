@@ -96,10 +96,6 @@ class Lane:
         return self._clock.names
 
     @property
-    def reads_absorbed(self) -> bool:
-        return self._clock.reads_absorbed
-
-    @property
     def moment(self) -> int:
         return self._clock.moment
 

@@ -82,10 +82,6 @@ class QueryGroup:
     def names(self) -> list[str]:
         return list(self._queries)
 
-    @property
-    def reads_absorbed(self) -> bool:
-        return any(query.absorbed for query in self._queries.values())
-
     def query(self, name: str) -> GroupedQuery:
         return self._queries[name].query
 

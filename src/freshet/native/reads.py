@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 
+from freshet.algebra import nodes
 from freshet.algebra.windows import SlidingWindow
 from freshet.native.plan import (
     Plan,
@@ -18,16 +20,52 @@ from freshet.native.plan import (
     PlanSharedRead,
     PlanUnion,
     PlanValues,
-    Source,
     Stored,
     children,
 )
 from freshet.rdf.terms import Iri
 
 
-def reads_stored(plan: Plan) -> bool:
-    """Whether an answer depends on the stored default graph."""
-    return any(source == Stored() for source in _sources(plan.root))
+def stored_predicates(plan: Plan) -> frozenset[Iri] | None:
+    """The predicates that a query asks of the stored default graph; None where any triple can make a difference."""
+    wanted: set[Iri] = set()
+    for node in _nodes(plan.root):
+        if isinstance(node, PlanLeaf) and node.source == Stored():
+            if not isinstance(node.pattern.predicate, Iri):
+                return None
+            wanted.add(node.pattern.predicate)
+        elif isinstance(node, PlanAgain) and any(Stored() in sources for _, sources in node.graphs):
+            found = _predicates_in(node.node)
+            if found is None:
+                return None
+            wanted |= found
+    return frozenset(wanted)
+
+
+def _predicates_in(part: object) -> set[Iri] | None:
+    """The predicates of all patterns in a part of the algebra; None where a pattern can match any triple."""
+    match part:
+        case nodes.TriplePattern(predicate=predicate):
+            return {predicate} if isinstance(predicate, Iri) else None
+        case nodes.Link(predicate):
+            return {predicate}
+        case nodes.NegatedPropertySet() | nodes.Repeat(least=0):  # a path of length zero ends at every node
+            return None
+        case nodes.Service():
+            return set()
+        case tuple():
+            parts: Iterator[object] = iter(part)
+        case _ if is_dataclass(part):
+            parts = (getattr(part, place.name) for place in fields(part))
+        case _:
+            return set()
+    wanted: set[Iri] = set()
+    for each in parts:
+        found = _predicates_in(each)
+        if found is None:
+            return None
+        wanted |= found
+    return wanted
 
 
 def predicates_of(plan: Plan, stream: str) -> frozenset[str] | None:
@@ -61,15 +99,6 @@ def _nodes(node: PlanNode) -> Iterator[PlanNode]:
     yield node
     for child in children(node):
         yield from _nodes(child)
-
-
-def _sources(root: PlanNode) -> Iterator[Source]:
-    for node in _nodes(root):
-        if isinstance(node, PlanLeaf):
-            yield node.source
-        elif isinstance(node, PlanAgain):
-            for _, sources in node.graphs:
-                yield from sources
 
 
 def _needs_window(node: PlanNode) -> bool:

@@ -74,7 +74,6 @@ class ScheduledQuery:
         self.limit_seconds = limit_seconds
         self.only_changed = ReportCondition.CHANGE in timing.conditions
         self.only_non_empty = ReportCondition.NON_EMPTY in timing.conditions
-        self.absorbed = timing.absorbed
         # As of when the windows held what they held at the last two evaluations.
         self.known_ms = self.known_before_ms = AFTER_ALL_TIME
         # The windows that count elements, and for each where what it held then begins.

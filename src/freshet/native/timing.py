@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from freshet.algebra.windows import CountWindow, EventTimeWindow, WindowOperator
 from freshet.native.plan import Plan
-from freshet.native.reads import reads_stored
+from freshet.native.reads import stored_predicates
 from freshet.native.s2r.feed import Begin
 from freshet.rdf.errors import InputError
 from freshet.rdf.terms import Iri
@@ -33,14 +33,15 @@ _NO_CONDITIONS: frozenset[ReportCondition] = frozenset()
 class Timing:
     """The windows of a query, how often it is computed where that is not when they move, and its report conditions.
 
-    `absorbed` says that it reads what streams leave in the stored graph, and so waits for these streams too.
+    `stored` are the predicates that it asks of the stored default graph, None for all: it waits for streams that leave
+    triples with one of them there.
     `begins` says where windows go on that had counted elements before a restart.
     """
 
     windows: tuple[WindowOperator, ...]
     period_ms: int | None = None
     conditions: frozenset[ReportCondition] = frozenset()
-    absorbed: bool = False
+    stored: frozenset[Iri] | None = frozenset()
     begins: tuple[tuple[WindowOperator, Begin], ...] = ()
 
     def going_on(self, counted: Counted) -> Timing:
@@ -54,6 +55,11 @@ class Timing:
     def is_plain(self) -> bool:
         """Whether every move of a window counts, and no other moment."""
         return self.period_ms is None and not self.conditions
+
+    @property
+    def absorbed(self) -> bool:
+        """Whether it reads what streams leave in the stored graph."""
+        return self.stored is None or bool(self.stored)
 
     @property
     def base_streams(self) -> set[str]:
@@ -74,7 +80,7 @@ def timing_of(
         raise InputError("a query cannot be computed every 0 ms", file=file)
     if not plan.windows:
         raise InputError("STREAM with a variable needs a stream that is declared", file=file)
-    return Timing(plan.windows, period_ms, report_conditions(report, file), reads_stored(plan))
+    return Timing(plan.windows, period_ms, report_conditions(report, file), stored_predicates(plan))
 
 
 def counts_in_steps(window: WindowOperator) -> bool:
