@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from freshet.runtime.query_failure import QueryFailure as QueryFailure
     from freshet.runtime.registered_query import RegisteredQuery as RegisteredQuery
     from freshet.runtime.session import Session as Session
+    from freshet.runtime.wall_clock import ManualClock as ManualClock
     from freshet.store.slices import BufferFullError as BufferFullError
 
 __version__ = "0.2.0"  # the one place: pyproject.toml reads it here
@@ -44,6 +45,7 @@ _MODULES = {
     "InputError": "rdf.errors",
     "Iri": "rdf.terms",
     "Literal": "rdf.terms",
+    "ManualClock": "runtime.wall_clock",
     "QueryFailure": "runtime.query_failure",
     "QueryStoppedError": "oneshot.deadline",
     "QuerySyntaxError": "rdf.errors",

@@ -9,7 +9,7 @@ from freshet.algebra.nodes import Query
 from freshet.algebra.windows import EventTimeWindow, WindowDeclaration
 from freshet.native.derived_stream import DerivedStream
 from freshet.native.lane import Lane
-from freshet.native.moments import AFTER_ALL_TIME
+from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME
 from freshet.native.query_group import QueryGroup
 from freshet.native.s2r.waiting import ELEMENT_BYTES
 from freshet.native.stream import StreamState
@@ -104,6 +104,10 @@ class Connections:
         found = {each for name in names for clock in self._clocks_of.get(name, ()) for each in clock.streams}
         bases = {self.derived[each].base.iri if each in self.derived else each for each in found}
         return frozenset(bases - {stream})
+
+    def partner_watermark(self, stream: str) -> int:
+        """How far the furthest of a stream's partners has come."""
+        return max((self.streams[each].watermark_ms for each in self.partners(stream)), default=BEFORE_ALL_TIME)
 
     def is_ahead(self, stream: str) -> bool:
         """Whether some that wait for a stream, or for one that is derived from it, are held back by others."""

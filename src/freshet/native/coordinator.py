@@ -220,6 +220,11 @@ class Engine:
         with self._lock:
             self._turns.take(self._advance_to, self._stream(stream), watermark_ms)
 
+    def partner_watermark(self, stream: str) -> int:
+        """How far the furthest of the streams has come that queries wait for together with a stream."""
+        with self._lock:
+            return self._connections.partner_watermark(stream)
+
     def finish(self) -> None:
         """Say that all streams have ended: every window that has content closes."""
         self.end()

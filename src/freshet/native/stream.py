@@ -42,6 +42,7 @@ class StreamState:
     `held` only what somebody says counts: then elements come in several parts, each as far as it is.
 
     `absorb` is what enters the stored graph: nothing (None), everything (an empty set), or some predicates' ids.
+    `idle_ms` is after how long a silence it goes on with the wall clock, 0 for never; who has a clock sees to that.
     `carries` are the ids of all predicates that its elements can have, where that is known.
     `keep_ms` is how far back one-shot queries may look, in `keep_bytes` of what does not enter the stored graph, and
     `closed_ms` up to where; `refused` counts the batches for which there was no room.
@@ -61,6 +62,7 @@ class StreamState:
     keep_bytes: int = 0
     refused: int = 0
     carries: frozenset[int] | None = None
+    idle_ms: int = 0
 
     @property
     def counts(self) -> tuple[int, int, dict[str, list[int]]]:

@@ -29,7 +29,8 @@ OnBatch = Callable[[AnswerBatch], None]
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
     """A stream as it was declared; `absorb` are the predicates of what enters the graph: none (None), or all (none
-    named). `keep_ms` is how far back one-shot queries may look, 0 where they may not, with 0 `keep_bytes` then."""
+    named). `keep_ms` is how far back one-shot queries may look, 0 where they may not, with 0 `keep_bytes` then.
+    `idle_ms` is after how long a silence the stream goes on with the wall clock, 0 for never."""
 
     iri: str
     lateness_ms: int
@@ -37,6 +38,7 @@ class StreamOptions:
     held: bool
     keep_ms: int = 0
     keep_bytes: int = 0
+    idle_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,14 +125,16 @@ def options_of(state: StreamState, dictionary: Dictionary) -> StreamOptions:
     if state.absorb is not None:
         terms = dictionary.decode_many(sorted(state.absorb))
         absorb = tuple(sorted(term.value for term in terms if isinstance(term, Iri)))
-    return StreamOptions(state.iri, state.lateness_ms, absorb, state.held, state.keep_ms, state.keep_bytes)
+    return StreamOptions(
+        state.iri, state.lateness_ms, absorb, state.held, state.keep_ms, state.keep_bytes, state.idle_ms
+    )
 
 
 def stream_options_of(fields: Header) -> StreamOptions:
     absorb = fields["absorb"]
     kept = None if absorb is None else tuple(absorb)
-    keep_ms, keep_bytes = fields.get("keep_ms", 0), fields.get("keep_bytes", 0)  # of which earlier ones had none
-    return StreamOptions(fields["iri"], fields["lateness_ms"], kept, fields["held"], keep_ms, keep_bytes)
+    later = {name: fields.get(name, 0) for name in ("keep_ms", "keep_bytes", "idle_ms")}  # earlier ones had none
+    return StreamOptions(fields["iri"], fields["lateness_ms"], kept, fields["held"], **later)
 
 
 def registration_of(fields: Header) -> DurableRegistration:
@@ -143,7 +147,8 @@ def declare_stream(engine: Engine, options: StreamOptions) -> None:
     absorb = None
     if options.absorb is not None:
         absorb = frozenset(engine.dictionary.encode(Iri(predicate)) for predicate in options.absorb)
-    state = StreamState(options.iri, options.lateness_ms, absorb, held=options.held, keep_bytes=options.keep_bytes)
+    state = StreamState(options.iri, options.lateness_ms, absorb, held=options.held)
+    state.keep_bytes, state.idle_ms = options.keep_bytes, options.idle_ms
     engine.declare(state)
     if options.keep_ms:
         engine.keep_windows(options.iri, options.keep_ms, options.keep_bytes)

@@ -207,9 +207,10 @@ class DurableSession:
             if (
                 state is not None
                 and options.iri in self._restored_streams
-                and options_of(state, self._dictionary) == options
+                and replace(options_of(state, self._dictionary), idle_ms=options.idle_ms) == options
             ):
                 self._restored_streams.discard(options.iri)
+                state.idle_ms = options.idle_ms  # what it has brought about is in the journal, so it may be another
                 return
             if state is not None:
                 otherwise = "is in the checkpoint, declared otherwise"
@@ -293,6 +294,12 @@ class DurableSession:
                 raise InputError(f"there is no stream <{stream}>")
             with self._writing({"kind": "advance", "stream": stream, "to": watermark_ms}):
                 self._engine.advance(stream, watermark_ms)
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Held around what belongs together."""
+        with self._order:
+            yield
 
     def finish(self) -> None:
         with self._order, self._writing({"kind": "finish"}):

@@ -6,6 +6,7 @@ import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
+from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -47,8 +48,10 @@ from freshet.runtime.session_checks import (
     check_whole_number,
     check_window_bytes,
     parse_absorb,
+    parse_idle,
     seconds,
 )
+from freshet.runtime.wall_clock import SystemClock, WallClock
 from freshet.runtime.window_contents import window_contents
 from freshet.store.dataset import DatasetSnapshot, StoredDataset
 from freshet.store.graph_directory import GraphDirectory
@@ -61,6 +64,7 @@ if TYPE_CHECKING:
     from freshet.native.coordinator import Engine
     from freshet.runtime.durable_session import DurableSession
     from freshet.runtime.explaining import Explanation
+    from freshet.runtime.idle_streams import IdleStreams
 
 
 class Session:
@@ -100,6 +104,7 @@ class Session:
         sync: bool = True,
         stored: StoredDataset | None = None,
         window_bytes: int | None = None,
+        clock: WallClock | None = None,
     ) -> None:
         """Start an empty session, or continue the one in a checkpoint folder.
 
@@ -117,6 +122,7 @@ class Session:
             stored: Stored data to use in place of empty ones.
             window_bytes: The memory that windows of registered queries may hold in all (docs/reference/windows.md).
                 Half of the machine's memory if not given.
+            clock: The clock for streams that are `idle`, where it is not the system's: a `ManualClock` in tests.
 
         Raises:
             InputError: A setting is wrong, or both `checkpoint` and `stored` are given.
@@ -151,11 +157,15 @@ class Session:
         self._forgetting = Forgetting(self.dictionary)
         self._engine: Engine | None = None
         self._making_engine = threading.RLock()
+        self._clock = clock or SystemClock()
+        self._idle: IdleStreams | None = None
         compile_beside("session")
         if kept is not None:
             self.journal_to(kept).restore(self._failed)
             for problem in kept.problems:
                 warnings.warn(problem, stacklevel=2)
+            for state in self.engine.streams.values():
+                self._watch(state.iri)
 
     def journal_to(self, kept: Checkpoint) -> DurableSession:
         """Have the session outlive its process, once what the folder has is taken up: for pipelines.
@@ -298,6 +308,7 @@ class Session:
         held: bool = False,
         keep_ms: int = 0,
         keep_bytes: int = DEFAULT_BUDGET_BYTES,
+        idle: str | int | timedelta | None = None,
     ) -> None:
         """Declare a stream. A stream that a query names is declared with the defaults when the query is registered.
 
@@ -309,6 +320,9 @@ class Session:
             held: Whether only `advance` moves the watermark. If not, elements move it too.
             keep_ms: For how long elements are kept, so that one-shot queries can ask for windows of them.
             keep_bytes: The memory that kept elements may take, if they are not absorbed.
+            idle: After how long a silence the stream goes on with the wall clock, so that its last window closes and
+                it does not hold back others: a duration (`"5s"`), or milliseconds. Elements that come after that may be
+                late. Reports then come from a thread of the session. Never, if not given.
 
         Raises:
             InputError: A setting is wrong, or the stream has been declared before.
@@ -322,12 +336,25 @@ class Session:
             True
         """
         kept_bytes = keep_bytes if keep_ms else 0
-        options = check_options(StreamOptions(iri, lateness_ms, parse_absorb(absorb), held, keep_ms, kept_bytes))
+        options = check_options(
+            StreamOptions(iri, lateness_ms, parse_absorb(absorb), held, keep_ms, kept_bytes, parse_idle(idle))
+        )
         with self.dictionary.pins:
             if self._durable is None:
                 declare_stream(self.engine, options)
             else:
                 self._durable.declare(options)
+        self._watch(iri)
+
+    def _watch(self, stream: str) -> None:
+        """See that a stream goes on when it is silent, if it is to."""
+        if self.engine.streams[stream].idle_ms:
+            if self._idle is None:
+                from freshet.runtime.idle_streams import IdleStreams
+
+                changing = self.engine.loading if self._durable is None else self._durable.changing
+                self._idle = IdleStreams(self.engine, self._clock, self._advance, changing)
+            self._idle.add(stream)
 
     def register(
         self,
@@ -510,6 +537,8 @@ class Session:
             else:
                 check_columns(elements)
                 check_ids(elements, self.dictionary)
+            if self._idle is not None:
+                self._idle.hear(stream)
             if self._durable is None:
                 self.engine.push(stream, elements)
             else:
@@ -548,6 +577,8 @@ class Session:
 
         Reports that were taken count as received.
         """
+        if self._idle is not None:
+            self._idle.close()
         if self._engine is not None:
             self._engine.close()
         self.services.close()
@@ -605,6 +636,11 @@ class Session:
             [1000]
         """
         watermark_ms = check_whole_number(watermark_ms, "a watermark in milliseconds")
+        if self._idle is not None:
+            self._idle.hear(stream)
+        self._advance(stream, watermark_ms)
+
+    def _advance(self, stream: str, watermark_ms: int) -> None:
         if self._durable is None:
             self.engine.advance(stream, watermark_ms)
         else:

@@ -9,6 +9,7 @@ import math
 import operator
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import timedelta
 from typing import SupportsIndex
 
 import numpy as np
@@ -22,6 +23,7 @@ from freshet.rdf.elements import FURTHEST_MS, Elements
 from freshet.rdf.errors import InputError
 from freshet.rdf.terms import is_absolute_iri
 from freshet.runtime.durable_records import DurableRegistration, StreamOptions
+from freshet.runtime.durations import setting_ms
 
 _LIMIT = "the limit of a query must be a number of seconds"
 _INT64 = np.dtype(np.int64)
@@ -77,6 +79,27 @@ def parse_absorb(absorb: bool | str | Iterable[str]) -> tuple[str, ...] | None:
     return tuple(sorted(set(iris))) or None
 
 
+def parse_idle(idle: str | int | timedelta | None) -> int:
+    """Milliseconds of silence; 0 where none is given.
+
+    >>> parse_idle("5s"), parse_idle(250), parse_idle(None)
+    (5000, 250, 0)
+    """
+    if idle is None:
+        return 0
+    rule = "the idle time of a stream is a duration such as '5s', or a number of milliseconds above 0"
+    if isinstance(idle, timedelta):
+        idle = idle // timedelta(milliseconds=1)
+    if isinstance(idle, str):
+        try:
+            idle = setting_ms(idle)
+        except ValueError as error:
+            raise InputError(f"{rule}: {error}") from None
+    if isinstance(idle, bool):
+        raise InputError(f"{rule}, not {idle!r}")
+    return check_whole_number(idle, f"{rule}: it", 1, FURTHEST_MS)
+
+
 def check_options(options: StreamOptions) -> StreamOptions:
     """A stream's options in plain types."""
     return replace(
@@ -86,6 +109,7 @@ def check_options(options: StreamOptions) -> StreamOptions:
         held=bool(options.held),
         keep_ms=check_whole_number(options.keep_ms, "what is kept of a stream, in milliseconds,", 0, FURTHEST_MS),
         keep_bytes=check_whole_number(options.keep_bytes, "what is kept of a stream, in bytes,", 0),
+        idle_ms=check_whole_number(options.idle_ms, "the idle time in milliseconds", 0, FURTHEST_MS),
     )
 
 
