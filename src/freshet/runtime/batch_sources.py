@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -23,18 +24,26 @@ _COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")  # a quarter of the byte
 class BatchSources:
     """The streams, or sub-streams, by their ids, and how far each is.
 
-    `idle_ms` says for the IRI of a stream of several sub-streams how long a silent one holds it back.
+    `idle_ms` says for the IRI of a stream how long a silent sub-stream holds it back. Those that are `going_on` go on
+    with the wall clock when all of their sub-streams are silent.
     """
 
-    def __init__(self, streams: Iterable[StreamIntake] = (), idle_ms: Mapping[str, int | None] | None = None) -> None:
+    def __init__(
+        self,
+        streams: Iterable[StreamIntake] = (),
+        idle_ms: Mapping[str, int | None] | None = None,
+        going_on: Collection[str] = (),
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.streams = {stream.sub_stream_id: stream for stream in streams}
         self.described = {name: stream.describe() for name, stream in self.streams.items()}
-        self.sub_streams: dict[str, SubStreamWatermarks] = {}  # of the streams that have several, by IRI
+        self.sub_streams: dict[str, SubStreamWatermarks] = {}  # of those with several or with an idle time, by IRI
         self.last = BatchPositions()  # each stream's newest batch in the journal
         self.taken = BatchPositions()  # and in the engine
         for iri, idle in (idle_ms or {}).items():
             own = [each.sub_stream_id for each in self.streams.values() if each.iri == iri]
-            self.sub_streams[iri] = SubStreamWatermarks(own, idle)
+            self.sub_streams[iri] = SubStreamWatermarks(own, idle, goes_on=iri in going_on, clock=clock)
 
     @staticmethod
     def of(described: Sequence[Header], held: Iterable[str]) -> BatchSources:
@@ -44,8 +53,12 @@ class BatchSources:
         return sources
 
     def watermarks_of(self, name: str) -> SubStreamWatermarks | None:
-        """The watermarks of the stream that a sub-stream belongs to; None where that has only one."""
+        """The watermarks of the stream that a sub-stream belongs to; None where nobody needs them."""
         return self.sub_streams.get(self.streams[name].iri)
+
+    def several(self, engine: Engine, iri: str) -> SubStreamWatermarks | None:
+        """The watermarks of a stream that has several sub-streams, and is only as far as these say."""
+        return self.sub_streams.get(iri) if engine.streams[iri].held else None
 
     def take(self, engine: Engine, stream: StreamIntake, number: int, table: pa.Table, until_ms: int | None) -> None:
         """Push a batch, or all of it before a time, and advance the watermark of its stream or sub-stream."""
@@ -57,9 +70,9 @@ class BatchSources:
         engine.forget()
         # Records whose triples no query wants move the watermark too.
         reached = last_time(table) - stream.lateness_ms
-        if (watermarks := self.sub_streams.get(stream.iri)) is None:
+        if self.several(engine, stream.iri) is None:
             engine.advance(stream.iri, reached)
-        elif len(table):
+        if len(table) and (watermarks := self.sub_streams.get(stream.iri)) is not None:
             watermarks.advance(stream.sub_stream_id, reached)
         self.taken.record(stream.sub_stream_id, number, until_ms)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 import pyarrow as pa
 
@@ -32,9 +32,17 @@ class Ingest:
     next batch meanwhile. When the engine falls behind by more than a few batches, Spark waits.
     """
 
-    def __init__(self, engine: Engine, metrics: Metrics, durable: DurableSession | None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        metrics: Metrics,
+        durable: DurableSession | None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         """`durable` has recovered the stored graph of an earlier run, where there is a checkpoint."""
         self._engine = engine
+        self._clock = clock
         self._sources = BatchSources()
         self._metrics = metrics
         self._durable = durable
@@ -55,12 +63,18 @@ class Ingest:
         """The queries that the checkpoint did not have, or had with another definition."""
         return [] if self._durable is None else self._durable.changed_queries
 
-    def open(self, streams: Mapping[str, StreamIntake], idle_ms: Mapping[str, int | None] | None = None) -> None:
+    def open(
+        self,
+        streams: Mapping[str, StreamIntake],
+        idle_ms: Mapping[str, int | None] | None = None,
+        going_on: Collection[str] = (),
+    ) -> None:
         """Say what streams there are, and push the batches of an earlier run that windows may still need.
 
-        `idle_ms` says for the IRI of a stream of several sub-streams how long a silent one holds it back.
+        `idle_ms` says for the IRI of a stream how long a silent sub-stream holds it back. Those that are `going_on`
+        go on with the wall clock when all of their sub-streams are silent.
         """
-        self._sources = BatchSources(streams.values(), idle_ms)
+        self._sources = BatchSources(streams.values(), idle_ms, going_on, clock=self._clock)
         if self._durable is not None:
             self._durable.resume(self._sources, self._skip, self._sync)
             self._flush()
@@ -201,13 +215,17 @@ class Ingest:
                 self._error = error
 
     def _pass_silent_sub_streams(self) -> None:
-        """Let streams go on that are held back by a sub-stream which has ended or been silent for long enough."""
+        """Let streams go on that are held back by a sub-stream which has ended or been silent for long enough.
+
+        One that has never brought anything has no time of its own, and goes with those that it is joined with.
+        """
         for iri, watermarks in self._sources.sub_streams.items():
-            if self._advance_to(iri, watermarks.level()):
+            level = self._engine.partner_watermark(iri) if watermarks.is_unheard() else watermarks.level()
+            if self._advance_to(iri, level):
                 self._flush()
 
     def _advance_to(self, iri: str, level: int | None) -> bool:
-        """Advance a stream of several sub-streams. How far depends on the wall clock, so it is journaled."""
+        """Advance a stream as far as its sub-streams say. That depends on the wall clock, so it is journaled."""
         if level is None or level <= self._engine.streams[iri].watermark_ms:
             return False
         if self._durable is None:
@@ -225,7 +243,7 @@ class Ingest:
             if stream.sub_stream_id not in waiting and not self._admission.has_ended(stream.sub_stream_id):
                 continue
             reached = to_ms - stream.lateness_ms if stream.sub_stream_id in waiting else to_ms
-            watermarks = self._sources.sub_streams.get(stream.iri)
+            watermarks = self._sources.several(self._engine, stream.iri)
             if watermarks is not None and stream.sub_stream_id in waiting:
                 watermarks.advance(stream.sub_stream_id, reached)
             self._advance_to(stream.iri, reached if watermarks is None else watermarks.level())

@@ -85,7 +85,8 @@ class Stream(Section):
 
     A mapping may describe its sources itself; `source` stands for all of them, `sources` for some, by the name of a
     triples map, a topic or a file. `functions` is a Python file with functions that the mapping calls. `join` changes
-    the windows of joins. Of several sources one that is silent for longer than `idle` does not hold the others back.
+    the windows of joins. Of several sources one that is silent for longer than `idle` (10 s where none is given) does
+    not hold the others back; where all are, and `idle` is given, the stream goes on with the wall clock.
     """
 
     iri: IriText
@@ -95,7 +96,7 @@ class Stream(Section):
     functions: FilePath | None = None
     time: EventTime | None = None
     lateness_ms: Annotated[int, BeforeValidator(duration)] = Field(default=0, alias="lateness")
-    idle_ms: Annotated[int, BeforeValidator(duration)] = Field(default=10_000, alias="idle", gt=0)
+    idle_ms: Annotated[int | None, BeforeValidator(duration)] = Field(default=None, alias="idle", gt=0)
     join: JoinSection | None = None
     absorb: Absorb = ()
 

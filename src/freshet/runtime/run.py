@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 _POLL_SECONDS = 0.05
 _LOOKS_A_COUNT = 40
 _KEPT_MS = 10_000
+_SILENT_SOURCE_MS = 10_000  # how long a silent source holds back the others of its stream, where nothing is said
 
 
 def run_pipeline(path: Path, *, until_done: bool) -> bool:
@@ -146,10 +147,11 @@ class PipelineRun:
         self.ingest.open(
             {key: self._intake(name, encoded) for key, (name, encoded) in streams.items()},
             {
-                stream.iri: None if until_done else stream.idle_ms
+                stream.iri: None if until_done else stream.idle_ms or _SILENT_SOURCE_MS
                 for name, stream in pipeline.streams.items()
-                if len(self._sub_streams[name]) > 1
+                if len(self._sub_streams[name]) > 1 or stream.idle_ms is not None
             },
+            {stream.iri for stream in pipeline.streams.values() if stream.idle_ms is not None and not until_done},
         )
         for changed in self.ingest.changed_queries():
             self._view.note(

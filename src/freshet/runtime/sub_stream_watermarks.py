@@ -1,8 +1,10 @@
-"""The watermark of a stream of several sub-streams: that of the one furthest behind.
+"""The watermark of a stream of one or several sub-streams: that of the one furthest behind.
 
 Sub-streams are read side by side, one ahead of the other. One that has sent nothing for a while does not hold the
 others back, or a source that falls silent would stop every window. It is silent only while it waits for data: not while
 it starts, works on a batch, or cannot reach its source, since what it brings then may be old.
+
+Where all are silent, a stream may go on with the wall clock: it is at its own time plus how long they have been silent.
 """
 
 from __future__ import annotations
@@ -12,16 +14,27 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 
+_STEP_MS = 1_000  # the wall clock moves a stream in steps, since each is an entry of the journal
+
 
 class SubStreamWatermarks:
     """The watermarks of a stream's sub-streams, in milliseconds. Several threads may use it at once.
 
     `idle_ms` is how long, by the wall clock, a sub-stream may be silent before it is ignored; None is forever, for
-    input that is complete from the start. A sub-stream whose input has ended is always ignored.
+    input that is complete from the start. A sub-stream whose input has ended is always ignored. With `goes_on` the
+    stream goes on with the wall clock where all are silent.
     """
 
-    def __init__(self, ids: Iterable[str], idle_ms: int | None, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        ids: Iterable[str],
+        idle_ms: int | None,
+        *,
+        goes_on: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._idle_ms = idle_ms
+        self._goes_on = goes_on and idle_ms is not None
         self._clock = clock
         self._lock = threading.Lock()
         self._ids = frozenset(ids)
@@ -74,12 +87,28 @@ class SubStreamWatermarks:
     def level(self) -> int | None:
         """The watermark of the stream; None while a sub-stream that counts has sent nothing yet."""
         with self._lock:
-            awaited = [sub_stream_id for sub_stream_id in self._ids if self._is_awaited(sub_stream_id)]
+            awaited = self._awaited()
             if not awaited:
-                return max(self._marks.values(), default=None)
+                return max(self._marks.values()) + self._silence_ms() if self._marks else None
             if any(sub_stream_id not in self._marks for sub_stream_id in awaited):
                 return None
             return min(self._marks[sub_stream_id] for sub_stream_id in awaited)
+
+    def is_unheard(self) -> bool:
+        """Whether a stream is to go on that has no time of its own, as nothing has ever come."""
+        with self._lock:
+            return not self._marks and not self._awaited() and self._goes_on
+
+    def _awaited(self) -> list[str]:
+        return [sub_stream_id for sub_stream_id in self._ids if self._is_awaited(sub_stream_id)]
+
+    def _silence_ms(self) -> int:
+        """By how much a stream has gone on whose sub-streams are all silent, or have ended."""
+        silent = [last - began for each, (began, last) in self._silent.items() if each not in self._ended]
+        if not self._goes_on or self._idle_ms is None or not silent:
+            return 0
+        step_ms = min(_STEP_MS, self._idle_ms)
+        return round(min(silent) * 1000) // step_ms * step_ms
 
     def _is_awaited(self, sub_stream_id: str) -> bool:
         if self._on_the_way[sub_stream_id]:

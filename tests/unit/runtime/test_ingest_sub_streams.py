@@ -2,33 +2,22 @@
 
 import time
 
-import pyarrow as pa
 import pytest
 
-from freshet.rdf.batch import Layout
 from freshet.rdf.errors import InputError
 from freshet.runtime.checkpoint import Checkpoint
 from freshet.runtime.ingest import Ingest
 from freshet.runtime.intake import StreamIntake
 from freshet.runtime.metrics import Metrics
 from freshet.runtime.session import Session
+from ingest_batches import LAYOUT, batch
 from waiting import wait_until
 
 IRI = "http://e/s"
-LAYOUT = Layout(((0, 1, 2),), (("", ""),) * 3)
 QUERY = """
 PREFIX : <http://e/> REGISTER RSTREAM <q> AS SELECT ?s FROM NAMED WINDOW <w> ON :s [RANGE PT1S STEP PT1S]
 WHERE { WINDOW <w> { ?s :p ?o } }
 """
-
-
-def batch(*times: int) -> pa.Table:
-    texts = [f"<http://e/{time}>" for time in times]
-    columns = {"time": times, "arrived": times, "text_0": texts, "text_1": ["<http://e/p>"] * len(times)}
-    return pa.table({**columns, "text_2": texts}, schema=SCHEMA)
-
-
-SCHEMA = pa.schema([("time", pa.int64()), ("arrived", pa.int64()), *((f"text_{k}", pa.string()) for k in range(3))])
 
 
 class Stream:

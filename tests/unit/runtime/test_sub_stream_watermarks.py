@@ -108,3 +108,55 @@ def test_nothing_has_come_from_anybody():
     assert marks.level() is None
     waiting(marks, clock, 1, "a")
     assert marks.level() is None
+
+
+def test_a_stream_goes_on_when_all_are_silent():
+    clock = Clock()
+    marks = SubStreamWatermarks(["a", "b"], 2_000, goes_on=True, clock=clock)
+    marks.advance("a", 500)
+    marks.advance("b", 900)
+    waiting(marks, clock, 3, "a")
+    assert marks.level() == 900  # b may still bring something
+    waiting(marks, clock, 1.9, "a", "b")
+    assert marks.level() == 900
+    waiting(marks, clock, 0.2, "a", "b")
+    assert marks.level() == 900 + 2_000  # since b was heard last, in whole seconds
+    waiting(marks, clock, 3, "a", "b")
+    assert marks.level() == 900 + 5_000
+    marks.batch_enqueued("a")
+    marks.advance("a", 6_000)
+    marks.batch_done("a")
+    assert marks.level() == 6_000
+
+
+def test_what_has_ended_does_not_go_on():
+    clock = Clock()
+    marks = SubStreamWatermarks(["a", "b"], 2_000, goes_on=True, clock=clock)
+    marks.advance("a", 500)
+    waiting(marks, clock, 10, "a")
+    marks.note_ended("b")
+    assert marks.level() == 10_500
+    marks.note_ended("a")
+    assert marks.level() == 500
+
+
+def test_a_source_that_works_or_cannot_be_reached_is_not_silent():
+    clock = Clock()
+    marks = SubStreamWatermarks(["a"], 2_000, goes_on=True, clock=clock)
+    marks.advance("a", 500)
+    waiting(marks, clock, 1, "a")
+    marks.note_working("a")
+    clock.now += 100
+    waiting(marks, clock, 1.9, "a")
+    assert marks.level() == 500
+
+
+def test_a_stream_that_nothing_ever_came_from():
+    clock = Clock()
+    marks = SubStreamWatermarks(["a"], 2_000, goes_on=True, clock=clock)
+    assert not marks.is_unheard()
+    waiting(marks, clock, 2.1, "a")
+    assert marks.is_unheard()
+    assert marks.level() is None
+    marks.advance("a", 500)
+    assert not marks.is_unheard()
