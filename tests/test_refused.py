@@ -9,6 +9,7 @@ import pytest
 
 import freshet
 from case_files import CASES
+from declaring import register
 from freshet.rdf.errors import FreshetError, QuerySyntaxError, UnsupportedError
 
 REFUSED = tomllib.loads((CASES / "refused" / "queries.toml").read_text(encoding="utf-8"))["query"]
@@ -20,7 +21,7 @@ ERRORS = {"unsupported": UnsupportedError, "syntax": QuerySyntaxError, "input": 
 def test_refused_by_name(refused: dict[str, Any]) -> None:
     session = freshet.Session()
     with pytest.raises(ERRORS[refused["kind"]]) as problem:
-        session.register(PREFIX + refused["text"].lstrip("\n"), file="hot.rq")
+        register(session, PREFIX + refused["text"].lstrip("\n"), file="hot.rq")
     message = str(problem.value)
     assert refused["says"].lower() in message.lower()
     assert message.startswith("hot.rq")
@@ -36,8 +37,8 @@ def test_a_refused_query_leaves_nothing_behind() -> None:
     session = freshet.Session()
     text = PREFIX + "REGISTER RSTREAM :q AS SELECT ?s FROM NAMED WINDOW :w ON :s [RANGE PT5S STEP PT5S]\n"
     with pytest.raises(FreshetError):
-        session.register(text + "WHERE { WINDOW :w { ?s :p ?v } SERVICE :e { ?s :p ?v } }")
-    registered = session.register(text + "WHERE { WINDOW :w { ?s :p ?v } }")
+        register(session, text + "WHERE { WINDOW :w { ?s :p ?v } SERVICE :e { ?s :p ?v } }")
+    registered = register(session, text + "WHERE { WINDOW :w { ?s :p ?v } }")
     session.push("http://example.org/s", '1\t<http://example.org/a> <http://example.org/p> "x" .\n')
     session.finish()
     assert [report.time_ms for report in registered.take()] == [5000]

@@ -26,7 +26,7 @@ from freshet.runtime.session import Session
 from freshet_benchmarks.citybench import SERVICES, CityBench, Excerpt
 from freshet_benchmarks.citybench_queries import NAMES, PUBLISHED_MEAN_MS, PUBLISHED_MS, CityQuery, city_query
 from freshet_benchmarks.figures import Baseline, Figure
-from freshet_benchmarks.registered import raise_failures, take_rows
+from freshet_benchmarks.registered import raise_failures, register, take_rows
 from freshet_benchmarks.social_columns import Ints
 
 CLOSES = 200
@@ -88,7 +88,7 @@ def latencies(
     session.load(*stored)
     answers, wholes, rows = [], [], 0
     with session.dictionary.pins:  # the elements hold terms that nothing else does yet
-        query = session.register(asked.text)
+        query = register(session, asked.text)
         warm = min(WARM_CLOSES, closes)
         for number, second in enumerate(_seconds(bench, session, asked.streams, warm + closes)):
             began = time.perf_counter()

@@ -21,7 +21,7 @@ from freshet.runtime.session import Session
 from freshet_benchmarks.closes_data import BATCH_MS, ROOM, STREAM, VALUE, WAYS, Readings, make_readings, stored
 from freshet_benchmarks.closes_peers import AVERAGE, JOIN, Close, peers
 from freshet_benchmarks.figures import Baseline, Figure
-from freshet_benchmarks.registered import raise_failures, take_rows
+from freshet_benchmarks.registered import raise_failures, register, take_rows
 from freshet_benchmarks.social_columns import Encoder
 
 RATE = 10_000
@@ -133,7 +133,7 @@ def run(case: Case, readings: Readings, rooms: Path, way: str = "ids") -> Run:
     session.load(rooms)
     seconds, rows, triples = 0.0, 0, 0
     with session.dictionary.pins:  # the batches hold terms that nothing else does yet
-        query = session.register(case.query())
+        query = register(session, case.query())
         encoder = Encoder(session.dictionary)
         for number, chosen in enumerate(readings.batches()):
             pushed = readings.pushed(chosen, way, encoder)

@@ -18,7 +18,7 @@ from freshet.rdf.errors import FreshetError
 from freshet.runtime.session import Session
 from freshet_benchmarks.figures import Baseline, Figure
 from freshet_benchmarks.operator_forms import Data, Form, Top, from_scratch
-from freshet_benchmarks.registered import median_microseconds, push_batch, take_rows, throughput
+from freshet_benchmarks.registered import median_microseconds, push_batch, register, take_rows, throughput
 from freshet_benchmarks.social_columns import Encoder
 
 BATCH = 1_000
@@ -67,7 +67,7 @@ def measure_form(form: Form, length: Length) -> list[Figure]:
     """How many elements a second a query takes, every instant evaluated, and how long one element takes."""
     session = Session()
     with session.dictionary.pins:  # the batches hold terms that nothing else does yet
-        query = session.register(form.query(), name=form.name)
+        query = register(session, form.query(), form.name)
         data = Data(form, Encoder(session.dictionary))
         push_batch(session, data.fill())
         batches = data.batches(BATCH)

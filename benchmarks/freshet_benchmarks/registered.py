@@ -13,10 +13,20 @@ from typing import Any
 
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import FreshetError
+from freshet.rdf.terms import Iri
 from freshet.runtime.registered_query import RegisteredQuery
 from freshet.runtime.session import Session
+from freshet.syntax.parser import parse_query
 
 Pushes = Mapping[str, Any]  # what is pushed into each stream: encoded elements, text, an Arrow table
+
+
+def register(session: Session, text: str, name: str | None = None) -> RegisteredQuery:
+    """Declare the streams that a query reads, with the defaults, and register it."""
+    streams = (declaration.window.stream for declaration in parse_query(text).windows)
+    for stream in dict.fromkeys(stream.value for stream in streams if isinstance(stream, Iri)):
+        session.stream(stream)
+    return session.register(text, name=name)
 
 
 def take_rows(query: RegisteredQuery) -> int:

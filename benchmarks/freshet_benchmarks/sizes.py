@@ -28,7 +28,7 @@ from freshet_benchmarks.lsbench_queries import NAMES
 from freshet_benchmarks.many_queries import Run, make_world
 from freshet_benchmarks.many_queries import run as run_queries
 from freshet_benchmarks.operator_forms import BASE, Data, Form, Top
-from freshet_benchmarks.registered import push_batch, take_rows, throughput
+from freshet_benchmarks.registered import push_batch, register, take_rows, throughput
 from freshet_benchmarks.social_columns import Encoder
 from freshet_benchmarks.social_streams import RATE
 from freshet_benchmarks.social_triples import network_of
@@ -84,7 +84,7 @@ def element_microseconds(form: Form, seconds: float) -> float:
     """The processor time of an element in batches of 1,000."""
     session = Session()
     with session.dictionary.pins:
-        query = session.register(form.query(), name=form.name)
+        query = register(session, form.query(), form.name)
         data = Data(form, Encoder(session.dictionary))
         push_batch(session, data.fill())
         batches = data.batches(BATCH)
@@ -218,7 +218,7 @@ def _filled(form: Form) -> tuple[Session, int]:
     session = Session()
     pins = session.dictionary.pins
     pins.__enter__()  # as long as the session is
-    query = session.register(form.query(), name=form.name)
+    query = register(session, form.query(), form.name)
     data = Data(form, Encoder(session.dictionary))
     push_batch(session, data.fill())
     for _, batch in zip(range(20), data.batches(BATCH), strict=False):

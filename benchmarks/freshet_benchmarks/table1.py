@@ -19,7 +19,7 @@ from freshet.rdf.elements import Elements
 from freshet.rdf.errors import FreshetError
 from freshet.runtime.session import Session
 from freshet_benchmarks.figures import Baseline, Figure
-from freshet_benchmarks.registered import Throughput, push_batch, take_rows, throughput
+from freshet_benchmarks.registered import Throughput, push_batch, register, take_rows, throughput
 from freshet_benchmarks.social import TRIPLES_PER_USER, make_network
 from freshet_benchmarks.social_columns import Encoder, Ints
 from freshet_benchmarks.social_streams import SocialStreams
@@ -120,7 +120,7 @@ def run(world: World, asked: Asked, length: Length, windows: Mapping[str, int]) 
     session = Session()
     session.load(world.stored(asked))
     with session.dictionary.pins:  # the batches hold terms that nothing else does yet
-        query = session.register(asked.text, name=asked.name)
+        query = register(session, asked.text, asked.name)
         merged = Merged(world.blocks(asked, Encoder(session.dictionary)))
         push_batch(session, merged.fill({stream: windows[stream] for stream in asked.streams}))
         batches = merged.batches(BATCH, 1 + length.batches)

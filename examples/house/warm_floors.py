@@ -11,6 +11,7 @@ EX = "http://example.org/house/"
 def main() -> None:
     session = freshet.Session()
     session.load(HERE / "house.ttl")
+    session.stream(EX + "temperature")
     query = session.register((HERE / "warmFloors.rq").read_text())
     session.push(EX + "temperature", (HERE / "readings.tnt").read_text())
     session.finish()

@@ -51,6 +51,7 @@ def main(windows: int = WINDOWS) -> tuple[list[freshet.Report], Followers]:
             aliases={"http://followers.example.org/sparql": f"http://{endpoint.host}/sparql"},
         )
         with freshet.Session(services=settings) as session:
+            session.stream(EX + "mentions")
             session.register((HERE / "influential.rq").read_text(), on_report=reports.append)
             for window in range(windows):
                 for user in random.sample(range(USERS), 2):

@@ -11,7 +11,7 @@ from freshet.runtime.session import Session
 from freshet_benchmarks import registered
 from freshet_benchmarks.operator_forms import Data, Form, Top, from_scratch
 from freshet_benchmarks.operators import SHORT, forms, measure_form, operators_figures
-from freshet_benchmarks.registered import push_batch
+from freshet_benchmarks.registered import push_batch, register
 from freshet_benchmarks.social_columns import Encoder
 
 SMALL = forms(200)
@@ -30,7 +30,7 @@ def test_answers_are_those_of_the_baseline(form: Form) -> None:
     form = replace(form, rstream=True, firsts=min(form.firsts, 20))
     session = Session()
     with session.dictionary.pins:
-        query = session.register(form.query(), name=form.name)
+        query = register(session, form.query(), form.name)
         data = Data(form, Encoder(session.dictionary))
         push_batch(session, data.fill())
         batches = data.batches(50)
@@ -53,7 +53,7 @@ def test_every_element_is_an_instant() -> None:
     form = next(form for form in SMALL if form.rstream)
     session = Session()
     with session.dictionary.pins:
-        query = session.register(form.query(), name=form.name)
+        query = register(session, form.query(), form.name)
         data = Data(form, Encoder(session.dictionary))
         push_batch(session, data.fill())
         push_batch(session, next(data.batches(100)))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from declaring import register
 from freshet import Session
 from freshet.rdf.errors import InputError
 from freshet.results.report import Report
@@ -25,8 +26,8 @@ def test_what_on_failure_raises_loses_nothing(tmp_path: Path) -> None:
 
     reported: list[int] = []
     with Session(checkpoint=tmp_path, on_failure=fail) as session:
-        session.register(QUERY, on_report=raising)
-        session.register(OTHER, on_report=lambda report: reported.append(report.time_ms))
+        register(session, QUERY, on_report=raising)
+        register(session, OTHER, on_report=lambda report: reported.append(report.time_ms))
         with pytest.warns(UserWarning, match="on_failure raised KeyError: 'q'; the query q failed"):
             session.push(IRI, "\n".join(map(line, (500, 1500, 2500))))
     assert reported == [1000, 2000]
@@ -45,8 +46,8 @@ def test_reports_of_a_call_that_was_ended_come_after_a_restart(tmp_path: Path, i
 
     reported: list[int] = []
     session = Session(checkpoint=tmp_path)
-    session.register(QUERY, on_report=interrupt)
-    session.register(OTHER, on_report=lambda report: reported.append(report.time_ms))
+    register(session, QUERY, on_report=interrupt)
+    register(session, OTHER, on_report=lambda report: reported.append(report.time_ms))
     session.push(IRI, "\n".join(map(line, (500, 1500))))
     with pytest.raises(KeyboardInterrupt):
         session.push(IRI, line(2500))
@@ -76,7 +77,7 @@ def test_a_callback_that_raises_when_it_gets_what_waits_may_be_replaced(tmp_path
         reported.append(report.time_ms)
 
     with Session(checkpoint=tmp_path) as session:
-        session.register(QUERY)
+        register(session, QUERY)
         session.push(IRI, "\n".join(map(line, (500, 1500, 2500, 3500))))
         with pytest.raises(ValueError, match="one is enough"):
             session.registered("q", on_report=second_fails)

@@ -63,7 +63,9 @@ def test_a_session_loads_its_engine_with_the_first_query(folder):
     assert not _packages(start) & _HEAVY
     assert "freshet.native.coordinator" not in start
     registered = _modules(
-        "import freshet\nsession = freshet.Session()\nsession.register(open('q.rq').read())", folder=folder
+        "import freshet\nsession = freshet.Session()\nsession.stream('http://e/s')\n"
+        "session.register(open('q.rq').read())",
+        folder=folder,
     )
     assert "freshet.native.coordinator" in registered
     assert not _packages(registered) & _HEAVY
@@ -80,6 +82,7 @@ def test_reports_in_columns_and_lines_need_no_pandas(folder):
         """
 import freshet
 session = freshet.Session()
+session.stream("http://e/s")
 lines = []
 query = session.register(open("q.rq").read())
 session.register(open("q.rq").read().replace("<q>", "<r>"), on_batch=lambda batch: lines.append(session.ndjson(batch)))

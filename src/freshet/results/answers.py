@@ -48,6 +48,7 @@ class AnswerBatch:
     Example:
         >>> import freshet
         >>> session = freshet.Session()
+        >>> session.stream("http://example.org/s")
         >>> query = session.register('''
         ...     REGISTER RSTREAM <all> AS SELECT ?n
         ...     FROM NAMED WINDOW <w> ON <http://example.org/s> [RANGE PT1S STEP PT1S]

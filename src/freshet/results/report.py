@@ -125,6 +125,7 @@ class Report(Readable):
     Example:
         >>> import freshet
         >>> session = freshet.Session()
+        >>> session.stream("http://example.org/s")
         >>> query = session.register('''
         ...     REGISTER RSTREAM <all> AS SELECT ?n
         ...     FROM NAMED WINDOW <w> ON <http://example.org/s> [RANGE PT1S STEP PT1S]

@@ -31,6 +31,7 @@ class RegisteredQuery:
     Example:
         >>> import freshet
         >>> session = freshet.Session()
+        >>> session.stream("http://example.org/s")
         >>> query = session.register('''
         ...     REGISTER RSTREAM <q> AS SELECT ?s
         ...     FROM NAMED WINDOW <w> ON <http://example.org/s> [RANGE PT1S STEP PT1S]
@@ -71,6 +72,7 @@ class RegisteredQuery:
         Example:
             >>> import freshet
             >>> session = freshet.Session()
+            >>> session.stream("http://example.org/s")
             >>> query = session.register('''
             ...     REGISTER RSTREAM <q> AS SELECT ?n
             ...     FROM NAMED WINDOW <w> ON <http://example.org/s> [RANGE PT1S STEP PT1S]

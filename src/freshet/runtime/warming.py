@@ -48,6 +48,7 @@ def warm_kernels() -> int:
     def write(batch: AnswerBatch) -> None:
         written.append(session.ndjson(batch))
 
+    session.stream(_STREAM)
     for query in (_QUERY, _PLAIN):
         session.register(query, on_batch=write)
     session.push(_STREAM, "".join(lines))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import freshet
+from declaring import register
 
 S = "http://example.org/s"
 QUERY = """PREFIX : <http://example.org/>
@@ -19,7 +20,7 @@ def test_named_graphs_that_come_and_grow(tmp_path: Path) -> None:
         session.load(data, graph=f"http://example.org/{graph}")
 
     session = freshet.Session()
-    query = session.register(QUERY)
+    query = register(session, QUERY)
     line = "{}\t<http://example.org/x> <http://example.org/is> <http://example.org/y> .\n"
     seen = []
     for close, (graph, value) in enumerate([("g", "1"), ("g", "2"), ("h", "3"), ("g", "4")]):

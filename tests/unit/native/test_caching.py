@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import freshet
+from declaring import register
 from freshet.native.caching import Size, with_caches
 from freshet.native.lower import lower
 from freshet.native.plan import PlanCache, PlanNode, children
@@ -56,7 +57,7 @@ def test_the_cache_follows_the_graph(tmp_path: Path) -> None:
 
     session = freshet.Session()
     session.load(data("first.nt", "u1 of p1", "u1 knows f1", "u2 of p2", "u2 knows f2"))
-    query = session.register(QUERY)
+    query = register(session, QUERY)
     plan = session.engine._queries[query.name].query(query.name).plan
     assert len(caches(plan.root)) == 1
     made = "<http://example.org/{0}> <http://example.org/made> <http://example.org/post{0}> .\n"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import freshet
+from declaring import register
 from freshet.rdf.errors import InputError
 from freshet.rdf.terms import Iri
 from freshet.results.report import Report
@@ -38,8 +39,8 @@ def test_what_a_callback_pushes_comes_after_what_is_being_pushed(window: str) ->
     """As if it had been pushed from outside, once the push that made the report had returned."""
     expected: Told = []
     outside = freshet.Session()
-    outside.register(query("first", window, "a"), on_report=telling(expected))
-    outside.register(query("second", window.replace("3", "4"), "a"), on_report=telling(expected))
+    register(outside, query("first", window, "a"), on_report=telling(expected))
+    register(outside, query("second", window.replace("3", "4"), "a"), on_report=telling(expected))
     found: Told = []
     inside = freshet.Session()
 
@@ -48,8 +49,8 @@ def test_what_a_callback_pushes_comes_after_what_is_being_pushed(window: str) ->
         if report.time_ms < 8000:
             inside.push(EX + "a", element(report.time_ms + 2000, f"again{report.time_ms}"))
 
-    inside.register(query("first", window, "a"), on_report=push_again)
-    inside.register(query("second", window.replace("3", "4"), "a"), on_report=telling(found))
+    register(inside, query("first", window, "a"), on_report=push_again)
+    register(inside, query("second", window.replace("3", "4"), "a"), on_report=telling(found))
     for time_ms in (0, 1000, 4000, 9000):
         inside.push(EX + "a", element(time_ms, "s"))
         waiting = [element(time_ms, "s")]
@@ -71,8 +72,8 @@ def test_one_query_feeds_another() -> None:
         rows = list(session.bindings(report))
         session.push(EX + "b", [(report.time_ms, row["s"], row["p"], row["o"]) for row in rows])
 
-    session.register(query("first", CLOSING, "a"), on_report=pass_on)
-    session.register(query("second", CLOSING, "b"), on_report=telling(told))
+    register(session, query("first", CLOSING, "a"), on_report=pass_on)
+    register(session, query("second", CLOSING, "b"), on_report=telling(told))
     session.push(EX + "a", [element(time_ms, f"s{time_ms}") for time_ms in range(0, 5000, 500)])
     assert told == [("second", 2000, 2), ("second", 3000, 4), ("second", 4000, 6)]
 
@@ -86,8 +87,8 @@ def test_one_query_feeds_another_across_a_restart(tmp_path: Path) -> None:
             rows = list(session.bindings(report))
             session.push(EX + "b", [(report.time_ms, row["s"], row["p"], row["o"]) for row in rows])
 
-        session.register(query("first", CLOSING, "a"), on_report=pass_on)
-        session.register(query("second", CLOSING, "b"), on_report=telling(told))
+        register(session, query("first", CLOSING, "a"), on_report=pass_on)
+        register(session, query("second", CLOSING, "b"), on_report=telling(told))
         for time_ms in times_ms:
             session.push(EX + "a", element(time_ms, f"s{time_ms}"))
 
@@ -107,14 +108,14 @@ def test_a_callback_registers_queries() -> None:
     session = freshet.Session()
     told: Told = []
 
-    def register(report: Report) -> None:
+    def register_more(report: Report) -> None:
         telling(told)(report)
         if report.time_ms == 1000:
-            session.register(query("late", "RANGE PT3S STEP PT1S", "a"), on_report=telling(told))
-            session.register(query("elsewhere", CLOSING, "b"), on_report=telling(told))
+            register(session, query("late", "RANGE PT3S STEP PT1S", "a"), on_report=telling(told))
+            register(session, query("elsewhere", CLOSING, "b"), on_report=telling(told))
 
-    session.register(query("first", CLOSING, "a"), on_report=register)
-    session.register(query("second", "RANGE PT1S STEP PT1S", "a"), on_report=telling(told))
+    register(session, query("first", CLOSING, "a"), on_report=register_more)
+    register(session, query("second", "RANGE PT1S STEP PT1S", "a"), on_report=telling(told))
     for time_ms in (0, 1000, 2000):
         session.push(EX + "a", element(time_ms, f"s{time_ms}"))
     session.push(EX + "b", element(0, "s"))
@@ -139,9 +140,9 @@ def test_a_callback_unregisters_queries_of_other_clocks(window: str) -> None:
             if name != "other":
                 session.unregister(name)
 
-    session.register(query("one", window, "a"), on_report=unregister)
-    session.register(query("both", window, "a", "b"), on_report=unregister)
-    session.register(query("other", window, "b"), on_report=telling(told))
+    register(session, query("one", window, "a"), on_report=unregister)
+    register(session, query("both", window, "a", "b"), on_report=unregister)
+    register(session, query("other", window, "b"), on_report=telling(told))
     for time_ms in (0, 1000, 2000):
         for stream in "ba":
             session.push(EX + stream, element(time_ms, "s"))
@@ -164,9 +165,9 @@ def test_a_callback_unregisters_its_query_and_raises(window: str, count: int) ->
 
     for at in range(count):
         text = query(f"q{at}", window, "a", predicate=f"<{EX}p{at}>", output="ISTREAM")
-        session.register(text, on_report=unregister)
+        register(session, text, on_report=unregister)
     text = query("last", window, "a", predicate=f"<{EX}last>", output="ISTREAM")
-    session.register(text, on_report=telling(told))
+    register(session, text, on_report=telling(told))
 
     def push_all() -> None:
         for time_ms in range(0, 6000, 500):
@@ -190,8 +191,8 @@ def test_a_failing_query_over_two_derived_streams_leaves_the_others_alone() -> N
 
     windows = " ".join(f"FROM NAMED WINDOW <w{at}> ON <{EX}a> [RANGE PT2S @<{EX}at{at}>]" for at in (1, 2))
     text = f"SELECT * {windows} {{ WINDOW <w1> {{ ?s ?p ?o }} WINDOW <w2> {{ ?s ?p ?o }} }}"
-    session.register(text, name="derived", on_report=fail)
-    session.register(query("other", CLOSING, "a"), on_report=telling(told))
+    register(session, text, name="derived", on_report=fail)
+    register(session, query("other", CLOSING, "a"), on_report=telling(told))
     for time_ms in range(0, 4000, 500):
         lines = [
             f'{time_ms}\t<{EX}s> <{EX}at{at}> "{time_ms + at}"^^<http://www.w3.org/2001/XMLSchema#integer> .'
@@ -211,6 +212,6 @@ def test_a_push_from_a_callback_that_is_refused_is_refused_there() -> None:
             session.push(EX + "nowhere", element(0, "s"))
         problems.append(caught.value.message)
 
-    session.register(query("one", CLOSING, "a"), on_report=push)
+    register(session, query("one", CLOSING, "a"), on_report=push)
     session.push(EX + "a", [element(0, "s"), element(1000, "s")])
     assert problems == [f"there is no stream <{EX}nowhere>"]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import freshet
+from declaring import register
 from freshet.native.leaf_buffer import LeafPattern
 from freshet.rdf.errors import InputError
 from freshet.rdf.terms import Iri, Literal
@@ -43,12 +44,12 @@ def values(session: freshet.Session, registered) -> list[tuple[int, str]]:
 
 def test_a_query_sees_what_comes_after_it() -> None:
     session = freshet.Session()
-    first = session.register(query("first"))
+    first = register(session, query("first"))
     session.push(S, line(1000, "a"))
-    second, third = session.register(query("second")), session.register(query("third"))
+    second, third = register(session, query("second")), register(session, query("third"))
     session.push(S, line(2000, "b") + line(6000, "c"))
     session.unregister(first.name)
-    fourth = session.register(query("first"))
+    fourth = register(session, query("first"))
     session.push(S, line(11_000, "d"))
     session.finish()
     assert values(session, first) == [(5000, "ab")]
@@ -64,8 +65,8 @@ def test_equal_windows_and_patterns_are_shared_and_freed() -> None:
     session = freshet.Session()
     engine = session.engine
     for name in ("one", "two"):
-        session.register(query(name))
-    session.register(query("other", "q"))
+        register(session, query(name))
+    register(session, query("other", "q"))
     clock = engine._queries["http://example.org/one"]
     one, two = (clock.query(f"http://example.org/{name}") for name in ("one", "two"))
     assert one.leaves[0] is two.leaves[0]
@@ -87,7 +88,7 @@ def test_equal_windows_and_patterns_are_shared_and_freed() -> None:
 
 def test_a_registration_that_fails_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     session = freshet.Session()
-    kept = session.register(query("kept"))
+    kept = register(session, query("kept"))
     (window,) = session.engine._queries[kept.name]._all_windows
 
     def fail(name, plan, group, timing, on_report, measurements):
@@ -96,7 +97,7 @@ def test_a_registration_that_fails_leaves_nothing_behind(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(session.engine._hosting, "alone", fail)
     with pytest.raises(MemoryError):
-        session.register(query("other", "q"))
+        register(session, query("other", "q"))
     assert len(window.leaves) == 1
     assert session.engine.names == [kept.name]
 
@@ -104,13 +105,13 @@ def test_a_registration_that_fails_leaves_nothing_behind(monkeypatch: pytest.Mon
 @pytest.mark.parametrize("predicate", ["p", "q"])
 def test_a_failing_query_is_removed(predicate: str) -> None:
     session = freshet.Session()
-    healthy = session.register(query("healthy"))
+    healthy = register(session, query("healthy"))
 
     def fail(report) -> None:
         raise ValueError("nobody wants this")
 
-    failing = session.register(query("failing", predicate), on_report=fail)
-    late = session.register(query("late"))
+    failing = register(session, query("failing", predicate), on_report=fail)
+    late = register(session, query("late"))
     session.push(S, line(1000, "a") + line(1000, "a", "q") + line(6000, "b"))
     session.finish()
     assert values(session, healthy) == values(session, late) == [(5000, "a"), (10_000, "ab"), (15_000, "b")]
@@ -125,7 +126,7 @@ def test_the_last_query_may_fail() -> None:
     def fail(report) -> None:
         raise ValueError("nobody wants this")
 
-    session.register(query("failing"), on_report=fail)
+    register(session, query("failing"), on_report=fail)
     session.push(S, line(1000, "a") + line(50_000, "b"))
     session.push(S, line(60_000, "c"))
     session.finish()
@@ -141,8 +142,8 @@ def test_a_slow_query_is_removed() -> None:
         seen.append(report.time_ms)
         time.sleep(0.02)
 
-    session.register(query("slow"), on_report=dawdle, limit_seconds=0.01)
-    session.register(query("patient"), on_report=dawdle, limit_seconds=60)
+    register(session, query("slow"), on_report=dawdle, limit_seconds=0.01)
+    register(session, query("patient"), on_report=dawdle, limit_seconds=60)
     session.push(S, line(1000, "a") + line(6000, "b"))
     session.finish()
     assert seen == [5000, 5000, 10_000, 15_000]
@@ -157,8 +158,8 @@ def test_a_query_may_remove_itself_and_others() -> None:
         session.unregister("http://example.org/one")
         session.unregister("http://example.org/two")
 
-    session.register(query("one"), on_report=stop)
-    two, three = session.register(query("two")), session.register(query("three"))
+    register(session, query("one"), on_report=stop)
+    two, three = register(session, query("two")), register(session, query("three"))
     session.push(S, line(1000, "a"))
     session.finish()
     assert not session.failures
@@ -168,7 +169,7 @@ def test_a_query_may_remove_itself_and_others() -> None:
 
 def test_an_absorbing_stream_declared_later() -> None:
     session = freshet.Session()
-    registered = session.register(STORED)
+    registered = register(session, STORED)
     session.push(S, line(1000, "x") + line(5000, "x"))
     session.stream(T, absorb=True)
     session.push(S, line(10_000, "x"))
@@ -182,9 +183,9 @@ def test_an_absorbing_stream_declared_later() -> None:
 def test_a_query_registered_later_sees_what_was_absorbed() -> None:
     session = freshet.Session()
     session.stream(S, absorb=True)
-    session.register(STORED.replace(":stored", ":early").replace(":kept", ":other"))
+    register(session, STORED.replace(":stored", ":early").replace(":kept", ":other"))
     session.push(S, line(1000, "one", "kept") + line(9000, "nine", "kept"))
-    registered = session.register(STORED)
+    registered = register(session, STORED)
     session.push(S, line(9000, "x"))
     session.finish()
     assert values(session, registered) == [(10_000, "nineone")]
@@ -192,7 +193,7 @@ def test_a_query_registered_later_sees_what_was_absorbed() -> None:
 
 def test_stored_leaves_of_named_graphs(tmp_path: Path) -> None:
     session = freshet.Session()
-    registered = session.register(query("q"))
+    registered = register(session, query("q"))
     data = tmp_path / "data.trig"
     data.write_text(PREFIX + ':a :p "default" . :g { :a :p "named" }', encoding="utf-8")
     session.load(data)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 import freshet
+from declaring import register
 from freshet.rdf.errors import InputError
 from freshet.rdf.terms import Iri
 from freshet.results.report import Report
@@ -41,7 +42,7 @@ def telling(told: list[tuple[str, int]]) -> Callable[[Report], None]:
 
 def undisturbed(name: str, window: str, seen: str) -> list[tuple[str, int]]:
     session, told = freshet.Session(), []
-    session.register(query(name, window, seen), on_report=telling(told))
+    register(session, query(name, window, seen), on_report=telling(told))
     push(session, *range(0, 4000, 500))
     session.finish()
     return told
@@ -57,7 +58,7 @@ def test_what_on_failure_raises_stops_nobody(window: str, seen: list[str]) -> No
 
     session, told = freshet.Session(on_failure=fail), []
     for at, one in enumerate(seen):
-        session.register(query(f"q{at}", window, one), on_report=telling(told) if at % 2 else raising)
+        register(session, query(f"q{at}", window, one), on_report=telling(told) if at % 2 else raising)
     with pytest.warns(UserWarning, match="on_failure raised KeyError") as caught:
         push(session, *range(0, 4000, 500))
     session.finish()
@@ -72,9 +73,9 @@ def test_what_on_failure_raises_stops_nobody(window: str, seen: list[str]) -> No
 def test_a_query_that_failed_may_be_registered_again_by_who_is_told() -> None:
     told: list[tuple[str, int]] = []
     session = freshet.Session(
-        on_failure=lambda failure: session.register(query(failure.query, CLOSING), on_report=telling(told)) and None
+        on_failure=lambda failure: register(session, query(failure.query, CLOSING), on_report=telling(told)) and None
     )
-    session.register(query("q", CLOSING), on_report=raising)
+    register(session, query("q", CLOSING), on_report=raising)
     push(session, 0, 1000, 2000, 3000)
     assert [failure.query for failure in session.failures] == ["q"]
     assert told == [("q", 3000)]  # it sees what is pushed from then on
@@ -86,8 +87,8 @@ def test_all_that_share_a_plan_are_gone_before_the_first_is_told_of(monkeypatch:
     session = freshet.Session(on_failure=lambda failure: left.append(session.engine.names))
     told: list[tuple[str, int]] = []
     for at in range(3):
-        session.register(query(f"q{at}", CLOSING, f"<{EX}o{at}>"), on_report=raising)
-    session.register(query("other", CLOSING), on_report=telling(told))
+        register(session, query(f"q{at}", CLOSING, f"<{EX}o{at}>"), on_report=raising)
+    register(session, query("other", CLOSING), on_report=telling(told))
     shared = session.engine._queries["q2"].query(session.engine._plans.clock_name("q2"))
 
     def fail(batch, held) -> None:
@@ -109,8 +110,8 @@ def test_nothing_is_done_after_a_call_that_was_ended_in_the_middle(window: str, 
         raise error
 
     session, told = freshet.Session(), []
-    session.register(query("q", window), on_report=end)
-    session.register(query("other", window), on_report=telling(told))
+    register(session, query("q", window), on_report=end)
+    register(session, query("other", window), on_report=telling(told))
     with pytest.raises(error):
         push(session, 0, 1000)
     before = list(told)
@@ -123,7 +124,7 @@ def test_nothing_is_done_after_a_call_that_was_ended_in_the_middle(window: str, 
 def test_a_push_that_is_refused_ends_nothing() -> None:
     told: list[tuple[str, int]] = []
     session = freshet.Session(window_bytes=2000)
-    session.register(query("q", CLOSING), on_report=telling(told))
+    register(session, query("q", CLOSING), on_report=telling(told))
     with pytest.raises(InputError):
         session.push(STREAM, [(at, Iri(EX + "s"), Iri(EX + "p"), Iri(EX + "o")) for at in range(1000)])
     push(session, 0, 1000)

@@ -7,6 +7,7 @@ import gc
 import pytest
 
 import freshet
+from declaring import register
 from freshet.native.forgetting import Forgetting, held_ids
 from freshet.native.recent_times import RecentTimes
 from freshet.native.stream import StreamState
@@ -40,7 +41,7 @@ def run(query: str, path, *, least: int | None) -> tuple[list[tuple[int, list[st
         session.engine.forgetting = Forgetting(session.dictionary, least)
     session.load(path)
     found: list[tuple[int, list[str]]] = []
-    registered = session.register(query)
+    registered = register(session, query)
     sizes = []
 
     def take() -> None:
@@ -76,7 +77,7 @@ def test_the_dictionary_stays_small_and_the_answers_right(query: str, names) -> 
 def test_a_report_that_somebody_holds_can_be_decoded() -> None:
     session = freshet.Session()
     session.engine.forgetting = Forgetting(session.dictionary, LEAST)
-    registered = session.register(COMPUTED)
+    registered = register(session, COMPUTED)
     session.push(S, lines(0) + lines(1) + lines(2))
     [held] = registered
     answer = session.query('SELECT ?x { BIND (CONCAT("a ", "computed term") AS ?x) }')

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 import freshet
+from declaring import register
 from freshet.native.stream import DerivedCounts
 from freshet.rdf.errors import InputError
 from freshet.rdf.terms import Literal
@@ -37,7 +38,7 @@ def reports(session: freshet.Session, registered) -> list[tuple[int, str]]:
 def run(query: str, batches: Sequence[Sequence[Line]], *, lateness_ms: int = 0, **how) -> list[tuple[int, str]]:
     session = freshet.Session()
     session.stream(S, lateness_ms=lateness_ms)
-    registered = session.register(query, **how)
+    registered = register(session, query, **how)
     for batch in batches:
         session.push(S, "".join(line(time_ms, f'"{value}"') for time_ms, value in batch))
     session.finish()
@@ -104,7 +105,7 @@ def test_contents_at_instants(window: str, counts: list[tuple[int, str]]) -> Non
 
 def test_an_instant_waits_until_its_millisecond_is_over() -> None:
     session = freshet.Session()
-    registered = session.register(CQELS.format(window="[NOW]"))
+    registered = register(session, CQELS.format(window="[NOW]"))
     session.push(S, line(5, '"a"'))
     session.push(S, line(5, '"b"'))
     assert reports(session, registered) == []
@@ -118,7 +119,7 @@ def test_windows_of_two_streams_move_together() -> None:
     """An element of one stream is an instant for the window over the other, which loses what is too old by then."""
     session = freshet.Session()
     text = PREFIX + "SELECT ?v ?u WHERE { STREAM :s [RANGE 5ms] { ?x :p ?v } STREAM :t [RANGE 5ms] { ?x :p ?u } }"
-    registered = session.register(text)
+    registered = register(session, text)
     session.push(S, line(1, '"a"') + line(20, '"b"'))
     session.push(T, line(6, '"x"') + line(7, '"y"') + line(22, '"z"'))
     session.finish()
@@ -135,7 +136,7 @@ def test_a_close_comes_before_the_instant_of_its_millisecond() -> None:
         "FROM NAMED WINDOW :x ON :s [COUNT 1] WHERE { WINDOW :w { ?x :p ?v } WINDOW :x { ?x :p ?u } }"
     )
     session = freshet.Session()
-    registered = session.register(text)
+    registered = register(session, text)
     session.push(S, line(5, '"a"') + line(10, '"b"') + line(11, '"c"'))
     session.finish()
     found = [
@@ -174,7 +175,7 @@ def test_time_from_a_predicate(step: str, lateness_ms: int, expected: list[tuple
     for batches in (EVENTS, ["".join(EVENTS)]):
         session = freshet.Session()
         session.stream(S, lateness_ms=lateness_ms)
-        registered = session.register(EVENT.format(step=step))
+        registered = register(session, EVENT.format(step=step))
         for batch in batches:
             session.push(S, batch)
         session.finish()
@@ -197,7 +198,7 @@ def test_time_from_a_predicate_begins_with_the_query(others: list[str]) -> None:
     registered = []
     for name, text in (("before", event(1, 1) + event(2, 50)), ("meanwhile", event(3, 60)), ("", event(4, 7))):
         if not name or name in others:
-            registered.append(session.register(EVENT.format(step="").replace(":q", f":{name}q")))
+            registered.append(register(session, EVENT.format(step="").replace(":q", f":{name}q")))
         session.push(S, text)
     session.push(S, event(9, 9) + event(20, 12))
     session.finish()
@@ -208,10 +209,10 @@ def test_what_does_not_enter_a_derived_stream_is_counted_once() -> None:
     session = freshet.Session()
     session.stream(S)
     for name in (":one", ":two"):  # registered at different times, so their streams are two
-        session.register(EVENT.format(step="").replace(":q", name))
+        register(session, EVENT.format(step="").replace(":q", name))
         session.push(S, event(1, 50))
     other = "http://example.org/other"
-    session.register(EVENT.format(step="").replace("@:at", "@:other"))
+    register(session, EVENT.format(step="").replace("@:at", "@:other"))
     session.push(S, event(2, 60) + event(3, 20) + line(4, '"none"'))
     session.finish()
     counted = session.engine.streams[S].derived

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import freshet
+from declaring import register
 from freshet.algebra.nodes import StreamOperator
 from freshet.native.forgetting import Forgetting
 from freshet.rdf.dictionary import Dictionary
@@ -197,7 +198,7 @@ def pushed(session: freshet.Session, *times: int) -> None:
 
 def test_take_arrow_gives_everything_since_the_last_take() -> None:
     session = freshet.Session()
-    query = session.register(SELECT)
+    query = register(session, SELECT)
     empty = query.take_arrow()
     assert empty.schema.names == ["time", "o"]
     assert empty.num_rows == 0
@@ -215,7 +216,7 @@ def test_take_arrow_gives_everything_since_the_last_take() -> None:
 def test_polars_reads_the_table() -> None:
     polars = pytest.importorskip("polars", reason="polars is optional")
     session = freshet.Session()
-    query = session.register(SELECT)
+    query = register(session, SELECT)
     pushed(session, 100, 1100)
     frame = polars.from_arrow(query.take_arrow())
     assert frame.schema == {"time": polars.Datetime("ms"), "o": polars.Int64}
@@ -224,8 +225,8 @@ def test_polars_reads_the_table() -> None:
 def test_construct_has_triples() -> None:
     session = freshet.Session()
     batches: list[AnswerBatch] = []
-    session.register(CONSTRUCT, on_batch=batches.append)
-    waiting = session.register(CONSTRUCT.replace("<made>", "<waiting>"))
+    register(session, CONSTRUCT, on_batch=batches.append)
+    waiting = register(session, CONSTRUCT.replace("<made>", "<waiting>"))
     assert waiting.take_arrow().schema.names == ["time", "subject", "predicate", "object"]
     pushed(session, 100, 200, 1500)
     session.finish()
@@ -255,7 +256,7 @@ def test_a_loop_takes_the_reports_of_a_batch_one_by_one() -> None:
 def test_reports_go_to_one_callback() -> None:
     session = freshet.Session()
     with pytest.raises(InputError, match="'on_report' or 'on_batch'"):
-        session.register(SELECT, on_report=print, on_batch=print)
+        register(session, SELECT, on_report=print, on_batch=print)
     assert session.engine.names == []
 
 
@@ -264,7 +265,7 @@ def test_the_terms_of_what_somebody_holds_stay(held: str) -> None:
     session = freshet.Session()
     session.engine.forgetting = Forgetting(session.dictionary, 100)
     batches: list[AnswerBatch] = []
-    session.register(CONSTRUCT, on_batch=batches.append)
+    register(session, CONSTRUCT, on_batch=batches.append)
     text = "".join(f'{time}\t<http://a/{time}> <http://p> "text {time}" .\n' for time in range(20))
     session.push(S, text)
     session.advance(S, 1000)
@@ -292,7 +293,7 @@ def test_the_terms_of_what_somebody_holds_stay(held: str) -> None:
 
 def test_a_session_with_a_checkpoint_hands_over_batches(tmp_path) -> None:
     with freshet.Session(checkpoint=tmp_path / "c") as session:
-        query = session.register(SELECT)
+        query = register(session, SELECT)
         pushed(session, 100, 1100, 2100)
         assert query.take_arrow().column("o").to_pylist() == [100, 1100]
         pushed(session, 3100)

@@ -1,6 +1,7 @@
 import pyarrow as pa
 
 import freshet
+from declaring import register
 from freshet.rdf.terms import XSD, BlankNode, Iri, Literal
 
 S = "http://example.org/s"
@@ -19,10 +20,11 @@ ROWS = [
 
 def test_terms_have_the_parts_that_sparql_json_gives_them() -> None:
     session = freshet.Session()
-    registered = session.register(
+    registered = register(
+        session,
         """PREFIX : <http://example.org/>
         REGISTER RSTREAM :q AS SELECT ?o ?nothing FROM NAMED WINDOW :w ON :s [RANGE PT5S STEP PT5S]
-        WHERE { WINDOW :w { ?s ?p ?o } }"""
+        WHERE { WINDOW :w { ?s ?p ?o } }""",
     )
     session.push(S, [(number, Iri("http://a"), Iri("http://p"), term) for number, (term, _) in enumerate(ROWS)])
     session.finish()
@@ -51,10 +53,11 @@ def test_solutions_without_variables_are_counted() -> None:
     session = freshet.Session()
     assert session.arrow(session.query("SELECT * {}")).to_pylist() == [{}]
     assert session.arrow(session.query("SELECT * { <http://a> <http://p> 1 }")).to_pylist() == []
-    registered = session.register(
+    registered = register(
+        session,
         """PREFIX : <http://example.org/>
         REGISTER RSTREAM :q AS SELECT * FROM NAMED WINDOW :w ON :s [RANGE PT5S STEP PT5S]
-        WHERE { WINDOW :w { :a :p :b } }"""
+        WHERE { WINDOW :w { :a :p :b } }""",
     )
     session.push(S, [(1, *(Iri(f"http://example.org/{name}") for name in "apb"))])
     session.finish()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import freshet
+from declaring import register
 from freshet.rdf.terms import XSD
 from freshet.results.report import Freshness, Report
 
@@ -46,9 +47,10 @@ def test_answers_of_every_form() -> None:
 
 def test_a_report_says_its_query_its_time_and_how_fresh_it_is() -> None:
     session = freshet.Session()
-    query = session.register(
+    query = register(
+        session,
         """REGISTER ISTREAM <a&b> AS SELECT ?s FROM NAMED WINDOW <w> ON <http://example.org/s> [RANGE PT1S STEP PT1S]
-        WHERE { WINDOW <w> { ?s ?p ?o } }"""
+        WHERE { WINDOW <w> { ?s ?p ?o } }""",
     )
     session.push("http://example.org/s", "1700000000100\t<http://a> <http://p> _:b .")
     session.finish()

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import freshet
+from declaring import register
 from freshet.rdf.errors import InputError
 from freshet.rdf.terms import XSD, BlankNode, Iri, Literal, Term
 from freshet.results.report import Report
@@ -28,7 +29,7 @@ def xsd(lexical: str, datatype: str) -> Literal:
 def report_of(*terms: Term) -> Report:
     """A report with one column of terms, one a row, and one that is never bound."""
     session = freshet.Session()
-    registered = session.register(QUERY)
+    registered = register(session, QUERY)
     session.push(S, [(at, Iri(f"http://a/{at}"), Iri("http://p"), term) for at, term in enumerate(terms)])
     session.finish()
     [report] = registered.take()
@@ -195,16 +196,19 @@ def test_construct_has_a_row_for_each_triple() -> None:
 def test_reports_of_construct_and_of_shared_plans() -> None:
     session = freshet.Session()
     window = "FROM NAMED WINDOW <w> ON <http://example.org/s> [RANGE PT1S STEP PT1S]"
-    made = session.register(
-        f"REGISTER RSTREAM <made> AS CONSTRUCT {{ ?s <http://q> ?o }} {window} WHERE {{ WINDOW <w> {{ ?s ?p ?o }} }}"
+    made = register(
+        session,
+        f"REGISTER RSTREAM <made> AS CONSTRUCT {{ ?s <http://q> ?o }} {window} WHERE {{ WINDOW <w> {{ ?s ?p ?o }} }}",
     )
     shared = [
-        session.register(
-            f"REGISTER RSTREAM <r{at}> AS SELECT ?o {window} WHERE {{ WINDOW <w> {{ <http://a/{at}> <http://p> ?o }} }}"
+        register(
+            session,
+            f"REGISTER RSTREAM <r{at}> AS SELECT ?o {window} "
+            f"WHERE {{ WINDOW <w> {{ <http://a/{at}> <http://p> ?o }} }}",
         )
         for at in range(3)
     ]
-    arriving = session.register("SELECT ?o WHERE { STREAM <http://example.org/s> [NOW] { ?s <http://p> ?o } }")
+    arriving = register(session, "SELECT ?o WHERE { STREAM <http://example.org/s> [NOW] { ?s <http://p> ?o } }")
     session.push(S, [(at, Iri(f"http://a/{at}"), Iri("http://p"), xsd(str(at), "integer")) for at in range(3)])
     session.finish()
     [report] = made.take()

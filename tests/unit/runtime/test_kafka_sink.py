@@ -2,6 +2,7 @@
 
 import json
 
+from declaring import register
 from freshet.results.answers import AnswerBatch, joined
 from freshet.runtime.kafka_sink import KafkaSink
 from freshet.runtime.run_id import run_id
@@ -31,7 +32,8 @@ class Topic:
 
 def batches_at(*times: int) -> list[AnswerBatch]:
     session, found = Session(), []
-    session.register(
+    register(
+        session,
         "PREFIX : <http://e/> REGISTER RSTREAM <q> AS SELECT ?s FROM NAMED WINDOW <w> ON :s [RANGE PT1S STEP PT1S]"
         " WHERE { WINDOW <w> { ?s ?p ?o } }",
         on_batch=found.append,

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 import freshet
+from declaring import register
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import InputError
 from freshet.rdf.terms import RDF_LANG_STRING, XSD, BlankNode, Iri, Literal
@@ -29,7 +30,7 @@ LINES = "".join(f"{A} {P} {text} .\n" for text in TEXTS)
 
 def answers(*pushes, **options) -> list[dict[str, object]]:
     session = freshet.Session()
-    registered = session.register(QUERY)
+    registered = register(session, QUERY)
     for elements in pushes:
         session.push(S, elements, **options)
     session.finish()
@@ -80,7 +81,7 @@ def test_text_with_one_time() -> None:
 
 def test_ids_in_a_table() -> None:
     session = freshet.Session()
-    registered = session.register(QUERY)
+    registered = register(session, QUERY)
     a, p = session.dictionary.encode(A), session.dictionary.encode(P)
     ids = pa.table({"time": [1, 2], "subject": [a, a], "predicate": [p, p], "object": [a, p]})
     session.push(S, ids)
@@ -139,7 +140,7 @@ def test_ids_in_a_table() -> None:
 )
 def test_what_cannot_be_pushed(pushed, words: str) -> None:
     session = freshet.Session()
-    session.register(QUERY)
+    register(session, QUERY)
     with pytest.raises(InputError) as caught:
         session.push(S, pushed)
     assert words in str(caught.value)
@@ -150,7 +151,7 @@ def test_what_cannot_be_pushed(pushed, words: str) -> None:
 @pytest.mark.parametrize(("count", "step"), [(1, 1), (3, 1), (3, 2)])
 def test_ids_that_no_term_has(unknown: int, count: int, step: int) -> None:
     session = freshet.Session()
-    registered = session.register(QUERY)
+    registered = register(session, QUERY)
     with session.dictionary.pins:
         known = [1000, *session.dictionary.encode_many([A, P, Literal("5", Iri(XSD + "integer"))]).tolist()]
         for role, name in enumerate(("subject", "predicate", "object"), 1):
@@ -177,7 +178,7 @@ def test_one_time_that_is_none(time_ms) -> None:
 
 def test_errors_in_text_are_those_of_the_reading_that_came_further() -> None:
     session = freshet.Session()
-    session.register(QUERY)
+    register(session, QUERY)
     with pytest.raises(InputError, match="pushed data:2:"):
         session.push(S, "PREFIX : <http://example.org/>\n:a :p 21 ;; . :", time_ms=0)
     with pytest.raises(InputError, match="pushed data:3:"):
@@ -188,7 +189,7 @@ def test_errors_in_text_are_those_of_the_reading_that_came_further() -> None:
 
 def test_reports_are_taken_once() -> None:
     session = freshet.Session()
-    registered = session.register(QUERY)
+    registered = register(session, QUERY)
     for time_ms in (1000, 6000, 11_000):
         session.push(S, (time_ms, A, P, A))
     assert [report.time_ms for report in registered] == [5000, 10_000]

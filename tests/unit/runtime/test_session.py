@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import freshet
+from declaring import register
 from freshet.rdf.errors import FreshetError, InputError
 from freshet.rdf.terms import Iri
 from freshet.rdf.triples import ANY, DEFAULT_GRAPH
@@ -37,7 +38,7 @@ def times(registered) -> list[int]:
 
 def test_report_as_soon_as_the_watermark_reaches_the_close() -> None:
     session = freshet.Session()
-    registered = session.register(ONE_STREAM)
+    registered = register(session, ONE_STREAM)
     session.push(S, line(1000) + line(4999))
     assert times(registered) == []
     session.push(S, line(5000))
@@ -51,7 +52,7 @@ def test_report_as_soon_as_the_watermark_reaches_the_close() -> None:
 def test_lateness_holds_reports_back() -> None:
     session = freshet.Session()
     session.stream(S, lateness_ms=2000)
-    registered = session.register(ONE_STREAM)
+    registered = register(session, ONE_STREAM)
     session.push(S, line(1000) + line(6999))
     assert times(registered) == []
     session.push(S, line(7000))
@@ -60,7 +61,7 @@ def test_lateness_holds_reports_back() -> None:
 
 def test_all_streams_must_have_passed() -> None:
     session = freshet.Session()
-    registered = session.register(TWO_STREAMS)
+    registered = register(session, TWO_STREAMS)
     session.push(S, line(1000) + line(30_000))
     assert times(registered) == []
     session.push(T, line(2000) + line(4000, "y"))
@@ -71,7 +72,7 @@ def test_all_streams_must_have_passed() -> None:
 
 def test_advance() -> None:
     session = freshet.Session()
-    registered = session.register(ONE_STREAM)
+    registered = register(session, ONE_STREAM)
     session.push(S, line(1000))
     session.advance(S, 4999)
     assert times(registered) == []
@@ -82,7 +83,7 @@ def test_advance() -> None:
 def test_what_comes_behind_an_advance_is_dropped() -> None:
     session = freshet.Session()
     session.stream(S, lateness_ms=60_000)
-    registered = session.register(ONE_STREAM)
+    registered = register(session, ONE_STREAM)
     session.advance(S, 5000)
     session.advance(S, 1000)
     session.push(S, line(4999, "late") + line(5000, "in time"))
@@ -93,7 +94,7 @@ def test_what_comes_behind_an_advance_is_dropped() -> None:
 def test_callback_instead_of_taking() -> None:
     seen = []
     session = freshet.Session()
-    registered = session.register(ONE_STREAM, on_report=seen.append)
+    registered = register(session, ONE_STREAM, on_report=seen.append)
     session.push(S, line(1000) + line(5000))
     assert [report.time_ms for report in seen] == [5000]
     assert times(registered) == []
@@ -101,7 +102,7 @@ def test_callback_instead_of_taking() -> None:
 
 def test_taken_reports_do_not_come_again() -> None:
     session = freshet.Session()
-    registered = session.register(ONE_STREAM)
+    registered = register(session, ONE_STREAM)
     session.push(S, line(1000) + line(5000))
     assert times(registered) == [5000]
     assert times(registered) == []
@@ -109,13 +110,13 @@ def test_taken_reports_do_not_come_again() -> None:
 
 def test_names() -> None:
     session = freshet.Session()
-    assert session.register(ONE_STREAM, name="given").name == "http://example.org/one"
-    assert session.register(ONE_STREAM.replace("REGISTER RSTREAM :one AS ", ""), name="given").name == "given"
+    assert register(session, ONE_STREAM, name="given").name == "http://example.org/one"
+    assert register(session, ONE_STREAM.replace("REGISTER RSTREAM :one AS ", ""), name="given").name == "given"
 
 
 def test_bytes_and_text_are_one() -> None:
     session = freshet.Session()
-    registered = session.register(ONE_STREAM)
+    registered = register(session, ONE_STREAM)
     session.push(S, line(1000).encode())
     session.push(S, line(1000, "ü"))
     session.push(S, "")
@@ -142,7 +143,7 @@ def test_one_shot_query_beside_a_continuous_one(tmp_path: Path) -> None:
     session = freshet.Session()
     session.load(data)
     session.stream(S, absorb=True)
-    registered = session.register(ONE_STREAM)
+    registered = register(session, ONE_STREAM)
     question = PREFIX + "SELECT ?v WHERE { :a :p ?v }"
     assert [row["v"].lexical for row in session.bindings(session.query(question))] == ["stored"]
     session.push(S, line(1000, "streamed") + line(5000, "streamed"))
@@ -154,7 +155,7 @@ def test_one_shot_query_beside_a_continuous_one(tmp_path: Path) -> None:
 def test_reports_hold_what_they_held(tmp_path: Path) -> None:
     """A report that is read long after must not have changed with the windows."""
     session = freshet.Session()
-    registered = session.register(ONE_STREAM)
+    registered = register(session, ONE_STREAM)
     for second in range(0, 200, 5):
         session.push(S, line(second * 1000 + 1, f"v{second}"))
     session.finish()
@@ -168,7 +169,7 @@ def test_absorbed_triples_reach_every_query() -> None:
 WHERE {{ WINDOW :w {{ ?a :p ?b }} ?x :p ?y }}"""
     session = freshet.Session()
     session.stream(S, absorb=True)
-    registered = [session.register(PREFIX + question.format(f"every{step}", step)) for step in (2, 5)]
+    registered = [register(session, PREFIX + question.format(f"every{step}", step)) for step in (2, 5)]
     session.push(S, line(1000, "x", "a") + line(4000, "y", "b"))
     session.finish()
     found = [[(report.time_ms, len(report.rows)) for report in query.take()] for query in registered]
@@ -237,6 +238,6 @@ def test_queries_that_cannot_be(options, words: str) -> None:
     session = freshet.Session()
     window = "FROM NAMED WINDOW <w> ON <http://example.org/s> [RANGE PT1S STEP PT1S]"
     with pytest.raises(InputError) as caught:
-        session.register(f"SELECT * {window} {{ WINDOW <w> {{ ?s ?p ?o }} }}", **options)
+        register(session, f"SELECT * {window} {{ WINDOW <w> {{ ?s ?p ?o }} }}", **options)
     assert words in str(caught.value)
     assert not session.engine.names

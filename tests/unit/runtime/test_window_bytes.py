@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from declaring import register
 from freshet import Session
 from freshet.rdf.errors import BudgetError, InputError
 from freshet.runtime.replay import replay
@@ -43,7 +44,7 @@ def pushed(session: Session, stream: str, times: range) -> int:
 @pytest.mark.parametrize("query", [JOINED, EVERY_ARRIVAL])
 def test_a_stream_that_runs_ahead_is_refused_until_the_other_comes(query: str) -> None:
     session = Session(window_bytes=20_000)
-    session.register(query, name="q")
+    register(session, query, name="q")
     session.push(T, line(0))
     taken = pushed(session, S, range(0, 1_000_000, 100))
     state = session.engine.streams[S]
@@ -59,7 +60,7 @@ def test_a_stream_that_runs_ahead_is_refused_until_the_other_comes(query: str) -
 
 def test_nothing_of_a_refused_batch_is_taken() -> None:
     session = Session(window_bytes=10_000)
-    query = session.register(COUNTED)
+    query = register(session, COUNTED)
     session.push(S, line(0) + line(1))
     with pytest.raises(BudgetError, match=r"a push of 1,000 elements of the stream <http://example.org/s> does not"):
         session.push(S, "".join(line(time_ms) for time_ms in range(2, 1002)))
@@ -71,7 +72,7 @@ def test_nothing_of_a_refused_batch_is_taken() -> None:
 
 def test_windows_never_hold_more_than_they_may() -> None:
     session = Session(window_bytes=5_000)
-    session.register(COUNTED)
+    register(session, COUNTED)
     for time_ms in range(0, 40_000, 10):
         try:
             session.push(S, line(time_ms))
@@ -85,7 +86,7 @@ def test_windows_never_hold_more_than_they_may() -> None:
 def test_what_waits_for_a_derived_time_counts() -> None:
     session = Session(window_bytes=5_000)
     session.stream(S, lateness_ms=1_000_000)
-    session.register(DERIVED)
+    register(session, DERIVED)
     assert 10 < pushed(session, S, range(0, 100_000, 10)) < 5_000 // 32
     assert session.engine.window_room(S).held_bytes > 500
 
@@ -96,7 +97,7 @@ def test_streams_that_no_window_reads_and_stored_data_do_not_count(tmp_path) -> 
     session = Session(window_bytes=5_000)
     session.load(data)
     session.stream(T, absorb=True)
-    session.register(COUNTED.replace("?s ?p ?o }", "?s ?p ?o } ?a <http://example.org/p> ?b"))
+    register(session, COUNTED.replace("?s ?p ?o }", "?s ?p ?o } ?a <http://example.org/p> ?b"))
     session.push(T, "".join(line(time_ms) for time_ms in range(1000, 3000)))
     session.push(S, line(0) + line(20_000))
     assert session.engine.streams[T].refused == 0
@@ -106,7 +107,7 @@ def test_a_query_that_comes_later_counts_at_once() -> None:
     session = Session(window_bytes=10_000)
     session.stream(S)
     session.push(S, "".join(line(time_ms) for time_ms in range(1000)))  # which no query holds
-    session.register(COUNTED)
+    register(session, COUNTED)
     with pytest.raises(BudgetError):
         session.push(S, "".join(line(time_ms) for time_ms in range(1000, 2000)))
     session.unregister("counted")
@@ -115,7 +116,7 @@ def test_a_query_that_comes_later_counts_at_once() -> None:
 
 def test_a_refused_push_is_not_in_the_journal_and_a_restart_refuses_nothing(tmp_path) -> None:
     session = begun(tmp_path, window_bytes=10_000)
-    session.register(COUNTED)
+    register(session, COUNTED)
     taken = pushed(session, S, range(1000))
     assert 0 < taken < 1000
     killed(session)
@@ -147,14 +148,14 @@ def test_a_recording_that_has_ended_holds_no_other_back(tmp_path, monkeypatch) -
     found = []
     for window_bytes in (None, 40_000):
         session = Session(window_bytes=window_bytes)
-        query = session.register(JOINED)
+        query = register(session, JOINED)
         replay(session, recordings)
         found.append([session.ndjson(report) for report in query.take()])
     assert found[0] == found[1]
     assert found[0]
     assert session.engine.streams[S].refused > 0
     session = Session(window_bytes=1_000)
-    session.register(JOINED)
+    register(session, JOINED)
     with pytest.raises(BudgetError, match="does not fit"):
         replay(session, recordings)
 
@@ -162,7 +163,7 @@ def test_a_recording_that_has_ended_holds_no_other_back(tmp_path, monkeypatch) -
 def test_sizes_say_what_is_for_what() -> None:
     session = Session()
     session.stream(S, absorb=True, keep_ms=10_000)
-    session.register(COUNTED)
+    register(session, COUNTED)
     before = session.sizes()
     assert before["stream_index"] == before["appended"] == 0
     assert before["windows"] < 100  # the one group of a query without GROUP BY
