@@ -173,6 +173,7 @@ def replay(
 ) -> None:
     """Run continuous queries over recorded streams, in event time, without Spark."""
     from freshet.runtime.display import show_dropped, show_report
+    from freshet.runtime.replay import QueryFile, queries_in_order
     from freshet.runtime.replay import replay as replay_streams
     from freshet.runtime.session import Session
 
@@ -193,11 +194,12 @@ def replay(
                     print(show_report(report, session.dictionary))
 
         every_ms = None if every is None else milliseconds(every, "--every")
-        for written in query:
+        texts = [QueryFile(text_of(written), written.stem, str(written)) for written in query]
+        for each in queries_in_order(texts, recordings, dialect):
             session.register(
-                text_of(written),
-                name=written.stem,
-                file=str(written),
+                each.text,
+                name=each.name,
+                file=each.file,
                 dialect=dialect,
                 on_batch=show,
                 report=report,

@@ -1,12 +1,17 @@
-"""Which clocks each stream feeds, by itself and by way of streams that are derived from it."""
+"""Which clocks each stream feeds, by itself and by way of streams that are derived from it.
+
+A stream may be derived in two ways: its elements with the time that a predicate gives (`DerivedStream`), or the answers
+of a query that reads it (`ConstructedStream`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from freshet.algebra.nodes import Query
 from freshet.algebra.windows import EventTimeWindow, WindowDeclaration
+from freshet.native.constructed_stream import ConstructedStream
 from freshet.native.derived_stream import DerivedStream
 from freshet.native.lane import Lane
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME
@@ -16,6 +21,7 @@ from freshet.native.stream import StreamState
 from freshet.native.timing import Timing, source_of
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
+from freshet.rdf.errors import InputError
 from freshet.rdf.terms import Iri
 
 AnyClock = QueryGroup | Lane
@@ -27,10 +33,18 @@ class Connections:
     def __init__(self, dictionary: Dictionary) -> None:
         self.streams: dict[str, StreamState] = {}
         self.derived: dict[str, DerivedStream] = {}
+        self.constructed: dict[str, ConstructedStream] = {}  # by the names of their queries
         self.dictionary = dictionary
         self._clocks_of: dict[str, list[AnyClock]] = {}  # by the name of a stream, derived ones too
         self._states_of: dict[AnyClock, list[StreamState]] = {}
         self._derived_of: dict[str, list[DerivedStream]] = {}
+        self._constructed_by: dict[AnyClock, list[ConstructedStream]] = {}  # those that are read
+        self._clock_of: dict[str, AnyClock] = {}  # by the names of constructed streams that are read
+
+    def state_of(self, stream: str) -> StreamState | None:
+        """A stream that queries can read, by its IRI; None where there is none."""
+        constructed = self.constructed.get(stream)
+        return self.streams.get(stream) if constructed is None else constructed.state
 
     def beginning_now(self, query: Query) -> Query:
         """A query with windows over derived streams of what comes from now on."""
@@ -39,22 +53,34 @@ class Connections:
 
     def _begun(self, declaration: WindowDeclaration) -> WindowDeclaration:
         window = declaration.window
-        if not isinstance(window, EventTimeWindow) or window.stream.value not in self.streams:
+        if not isinstance(window, EventTimeWindow) or not isinstance(window.stream, Iri):
             return declaration
-        return replace(declaration, window=replace(window, since=self.streams[window.stream.value].elements))
+        state = self.state_of(window.stream.value)
+        return declaration if state is None else replace(declaration, window=replace(window, since=state.elements))
 
-    def make_streams(self, timing: Timing) -> None:
-        """Make known the streams that a query reads and nobody has declared."""
+    def check_streams(self, query: str, timing: Timing, file: str | None) -> None:
+        """Raise an InputError where a query reads a stream that is not known."""
+        for stream in sorted(timing.base_streams):
+            if self.state_of(stream) is None:
+                known = ", ".join(f"<{each}>" for each in (*self.streams, *self.constructed)) or "none"
+                raise InputError(
+                    f"the query {query} reads the stream <{stream}>, which is not declared; known streams: {known}",
+                    file=file,
+                )
+
+    def make_derived(self, timing: Timing) -> None:
+        """Make the derived streams that a query reads."""
         for window in timing.windows:
             assert isinstance(window.stream, Iri)
-            base = self.streams.setdefault(window.stream.value, StreamState(window.stream.value))
-            source = source_of(window)
+            base, source = self.state_of(window.stream.value), source_of(window)
+            assert base is not None, "it was checked"
             if isinstance(window, EventTimeWindow) and source not in self.derived:
                 self.derived[source] = DerivedStream(source, base, window.predicate, self.dictionary)
 
     def elements_of(self, timing: Timing) -> tuple[int, ...]:
         """How many elements have come in the streams of a query."""
-        return tuple(self.streams[stream].elements for stream in sorted(timing.base_streams))
+        states = (self.state_of(stream) for stream in sorted(timing.base_streams))
+        return tuple(0 if state is None else state.elements for state in states)
 
     def streams_of(self, timing: Timing) -> set[str]:
         """The streams that a query waits for: those it reads, also by way of the stored graph."""
@@ -83,8 +109,18 @@ class Connections:
             others = self._derived_of.setdefault(derived.base.iri, [])
             derived.is_oldest = all(other.predicate != derived.predicate for other in others)
             others.append(derived)
-        states = self.streams | {name: derived.state for name, derived in self.derived.items()}
+        for name, constructed in self.constructed.items():
+            constructed.is_read = name in found or name in self._derived_of
+        states = self.streams | {name: each.state for name, each in (self.derived | self.constructed).items()}
         self._states_of = {clock: [states[stream] for stream in clock.streams] for clock in clocks}
+
+    def connect_constructed(self, clock_of: dict[str, AnyClock]) -> None:
+        """Find out anew which clocks make the constructed streams that are read, by the names of their queries."""
+        read = [(clock_of[name], each) for name, each in self.constructed.items() if each.is_read and name in clock_of]
+        self._clock_of = {each.state.iri: clock for clock, each in read}
+        self._constructed_by = {}
+        for clock, each in read:
+            self._constructed_by.setdefault(clock, []).append(each)
 
     @property
     def clocks(self) -> list[AnyClock]:
@@ -102,8 +138,17 @@ class Connections:
         """The other streams that some who wait for a stream, or for one derived from it, wait for too."""
         names = [stream, *(derived.state.iri for derived in self._derived_of.get(stream, ()))]
         found = {each for name in names for clock in self._clocks_of.get(name, ()) for each in clock.streams}
-        bases = {self.derived[each].base.iri if each in self.derived else each for each in found}
-        return frozenset(bases - {stream})
+        return frozenset({base for each in found for base in self._bases(each)} - {stream})
+
+    def _bases(self, stream: str) -> Iterator[str]:
+        """The declared streams that a stream is, or is derived from."""
+        if stream in self.derived:
+            yield from self._bases(self.derived[stream].base.iri)
+        elif stream in self.streams:
+            yield stream
+        elif stream in self._clock_of:
+            for each in self._clock_of[stream].streams:
+                yield from self._bases(each)
 
     def partner_watermark(self, stream: str) -> int:
         """How far the furthest of a stream's partners has come."""
@@ -111,7 +156,9 @@ class Connections:
 
     def is_ahead(self, stream: str) -> bool:
         """Whether some that wait for a stream, or for one that is derived from it, are held back by others."""
-        states = [self.streams[stream], *(derived.state for derived in self._derived_of.get(stream, ()))]
+        state = self.state_of(stream)
+        assert state is not None
+        states = [state, *(derived.state for derived in self._derived_of.get(stream, ()))]
         return any(
             _least_watermark(self._states_of[clock]) < state.watermark_ms
             for state in states
@@ -137,17 +184,48 @@ class Connections:
             states = self._states_of.get(clock)
             if states is not None:  # else a report of another has made somebody remove its last query
                 clock.advance(_least_watermark(states))
+                for constructed in self._constructed_by.get(clock, ()):
+                    self._follow(constructed, clock.passed_ms)
 
-    def end(self) -> dict[str, int]:
-        """All streams have ended; says how far each had come."""
-        watermarks = {iri: state.watermark_ms for iri, state in self.streams.items()}
+    def _follow(self, constructed: ConstructedStream, watermark_ms: int) -> None:
+        """A query has come further: pass on what it has answered."""
+        before_ms = constructed.state.watermark_ms
+        elements = constructed.release(watermark_ms)
+        if elements is not None:
+            self.push(constructed.state, elements)
+        if elements is not None or constructed.state.watermark_ms > before_ms:
+            self.advance(constructed.state.iri)
+
+    def end(self) -> None:
+        """All streams have ended: every clock visits what is left, those that read the answers of others after them."""
+        watermarks: dict[str, int] = {}
         for state in self.streams.values():
-            state.watermark_ms = AFTER_ALL_TIME
-        for derived in self.derived.values():
+            self._end(state, watermarks)
+        for clock in self._upstream_first():
+            clock.finish(watermarks)
+            for constructed in self._constructed_by.get(clock, ()):
+                elements = constructed.release(constructed.state.watermark_ms)
+                if elements is not None:
+                    self.push(constructed.state, elements)
+                self._end(constructed.state, watermarks)
+
+    def _end(self, state: StreamState, watermarks: dict[str, int]) -> None:
+        """Note how far a stream has come, and those derived from it, and end them."""
+        watermarks[state.iri] = state.watermark_ms
+        state.watermark_ms = AFTER_ALL_TIME
+        for derived in self._derived_of.get(state.iri, ()):
             self._release(derived)
             watermarks[derived.state.iri] = derived.state.watermark_ms
             derived.state.watermark_ms = AFTER_ALL_TIME
-        return watermarks
+
+    def _upstream_first(self) -> list[AnyClock]:
+        """The clocks, each after those whose answers it reads."""
+        return sorted(self.clocks, key=self._depth) if self._constructed_by else self.clocks
+
+    def _depth(self, clock: AnyClock) -> int:
+        """How many queries what a clock reads has gone through."""
+        names = (self.derived[each].base.iri if each in self.derived else each for each in clock.streams)
+        return max((1 + self._depth(self._clock_of[each]) for each in names if each in self._clock_of), default=0)
 
     def _release(self, derived: DerivedStream) -> bool:
         elements = derived.release()

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
 from freshet.algebra.nodes import Query
 from freshet.algebra.windows import AllWindow, EventTimeWindow
 from freshet.federation.evaluation import Constraints
 from freshet.native.connections import AnyClock, Connections
+from freshet.native.constructed_stream import ConstructedStream
 from freshet.native.failures import reason_of, warn_failed
 from freshet.native.forgetting import Forgetting
 from freshet.native.hosting import Graphs, Hosting
 from freshet.native.kept_windows import KeptWindows
+from freshet.native.lane import Lane
 from freshet.native.lanes import Lanes
 from freshet.native.lower import lower
 from freshet.native.measuring import Measurements
@@ -30,7 +32,7 @@ from freshet.native.turns import Turns
 from freshet.native.window_budget import WindowBudget, WindowRoom
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
-from freshet.rdf.errors import FreshetError, InputError
+from freshet.rdf.errors import FreshetError, InputError, UnsupportedError
 from freshet.rdf.terms import Iri
 from freshet.rdf.triples import DEFAULT_GRAPH
 from freshet.results.answers import AnswerBatch, hand_over
@@ -81,6 +83,8 @@ class Engine:
         with self._lock:
             if stream.iri in self.streams:
                 raise InputError(f"the stream <{stream.iri}> is declared twice")
+            if stream.iri in self._connections.constructed:
+                raise InputError(f"the stream <{stream.iri}> has the answers of the query {stream.iri}")
             self.streams[stream.iri] = stream
             if stream.absorb is not None:
                 for name, clock in self._queries.items():
@@ -133,16 +137,21 @@ class Engine:
             if name in self._queries:
                 raise InputError(f"a query named {name} is registered already")
             timing = timing_of(plan, query.period_ms if every_ms is None else every_ms, report, file)
-            self._connections.make_streams(timing)
+            self._check_streams(name, plan, timing, file)
+            self._connections.make_derived(timing)
             timing = timing.going_on(self._counted.pop(name, ()))
             taker = on_answers or self._one_by_one(name, on_report)
-            asked = Registration(name, plan, timing, taker, limit_seconds, measurements, constraints)
+            deliver = taker
+            if plan.template is not None:
+                deliver = self._constructing(name, taker, one_by_one=on_answers is None)
+            asked = Registration(name, plan, timing, deliver, limit_seconds, measurements, constraints)
             try:
                 clock, plan = self._placing.placed(asked)
                 self._queries[name], self._timings[name] = clock, timing
                 self._takers[name] = taker
                 self._members[clock] += 1
             except BaseException as error:
+                self._connections.constructed.pop(name, None)
                 for each in self._clocks():  # what it had asked for
                     each.free()
                 self._connect()
@@ -153,16 +162,73 @@ class Engine:
                 self._connect()
             return plan
 
+    def _check_streams(self, name: str, plan: Plan, timing: Timing, file: str | None) -> None:
+        """The streams that a query reads are there, and its own answers are none of them, nor have another's name."""
+        if plan.template is not None and name in timing.base_streams:
+            raise InputError(f"the query {name} reads its own answers: the stream <{name}>", file=file)
+        if plan.template is not None and name in self.streams:
+            raise InputError(
+                f"the answers of the query {name} are a stream of this name, and a stream <{name}> is declared already",
+                file=file,
+            )
+        self._connections.check_streams(name, timing, file)
+        for source in timing.base_streams & self._connections.constructed.keys():
+            if isinstance(self._queries[source], Lane):
+                raise UnsupportedError(
+                    f"the query {name} reads the answers of the query {source}, which has SERVICE: not supported yet",
+                    file=file,
+                )
+
+    def _constructing(
+        self, name: str, on_answers: Callable[[AnswerBatch], None], *, one_by_one: bool
+    ) -> Callable[[AnswerBatch], None]:
+        """Reports of a CONSTRUCT are elements of a stream too.
+
+        Whoever gets them `one_by_one` may register the first query that reads them, which begins with the next one.
+        """
+        stream = self._connections.constructed[name] = ConstructedStream(name)
+
+        def deliver(batch: AnswerBatch) -> None:
+            parts = [batch]
+            if one_by_one and not stream.is_read:
+                parts = [batch.part(at, at + 1) for at in range(len(batch))]
+            for part in parts:
+                stream.put(part)
+                on_answers(part)
+
+        return deliver
+
+    def readers(self, name: str) -> list[str]:
+        """The queries that read the answers of a query."""
+        return [other for other, timing in self._timings.items() if name in timing.base_streams]
+
+    def derivations(self) -> dict[str, frozenset[str]]:
+        """For each query that reads the answers of others the names of these."""
+        with self._lock:
+            constructed = self._connections.constructed.keys()
+            found = {name: frozenset(timing.base_streams & constructed) for name, timing in self._timings.items()}
+            return {name: sources for name, sources in found.items() if sources}
+
     def unregister(self, name: str) -> None:
         """Forget a query, and what only it needed."""
         with self._lock:
             if name not in self._queries:
                 raise InputError(f"there is no query named {name}")
+            if name in self._connections.constructed and (readers := self.readers(name)):
+                raise InputError(f"the query {readers[0]} reads the answers of the query {name}: unregister it first")
             clock, known_as = self._queries[name], self._plans.clock_name(name)
             self._leave(name)
             if self._plans.leave(name):
                 clock.remove(known_as)
             self._connect()
+
+    def check_stream(self, stream: str) -> None:
+        """Raise an InputError where there is no stream of this name that elements can be pushed to."""
+        self._stream(stream)
+
+    def can_read(self, stream: str) -> bool:
+        """Whether there is a stream of this name that a query can read."""
+        return self._connections.state_of(stream) is not None
 
     def check_room(self, stream: str, elements: Elements) -> None:
         """Raise the BudgetError that a push of these elements would raise; nothing is done with them."""
@@ -210,7 +276,8 @@ class Engine:
             with self._lock:
                 if self._turns.is_busy:  # a report is being taken, and others of the same moment are nowhere yet
                     return
-                held = (self.streams, self._graphs, self._clocks(), self._connections.derived, self._plans)
+                derived = (self._connections.derived, self._connections.constructed)
+                held = (self.streams, self._graphs, self._clocks(), derived, self._plans)
                 with ExitStack() as paused:
                     if all(paused.enter_context(lane.pause()) for lane in self.lanes.all()):
                         self.forgetting.sweep(*held)
@@ -259,6 +326,12 @@ class Engine:
                 (clock.needed_from(self._plans.clock_name(name)) for name, clock in self._queries.items()),
                 default=AFTER_ALL_TIME,
             )
+
+    def needed_by(self, names: Iterable[str]) -> dict[str, int]:
+        """The same for each of some queries, in the times of the streams that it reads."""
+        with self._lock:
+            known_as = self._plans.clock_name
+            return {name: self._queries[name].needed_from(known_as(name)) for name in names if name in self._queries}
 
     def counted(self) -> dict[str, Counted]:
         """How far the windows of each query had counted where `needed_from` begins, if that makes a difference."""
@@ -317,6 +390,8 @@ class Engine:
         return deliver
 
     def _stream(self, iri: str) -> StreamState:
+        if iri in self._connections.constructed:
+            raise InputError(f"the stream <{iri}> has the answers of the query {iri}: nothing else can enter it")
         if iri not in self.streams:
             raise InputError(f"there is no stream <{iri}>")
         return self.streams[iri]
@@ -327,6 +402,7 @@ class Engine:
     def _leave(self, name: str) -> None:
         clock = self._queries.pop(name)
         del self._takers[name], self._timings[name]
+        self._connections.constructed.pop(name, None)
         self.lanes.leave(name)
         self._members[clock] -= 1
         if not self._members[clock]:
@@ -335,12 +411,27 @@ class Engine:
     def _failed(self, known_as: str, error: Exception) -> None:
         """What a clock knows under a name has failed, and is gone."""
         names = self._plans.members(known_as)
+        reading = self._remove_readers(names)
         for name in names:  # all, before anybody is told: who is told may change what is registered
             self._leave(name)
             self._plans.leave(name)
         self._connect()
         for name in names:
             self._tell_failure(name, reason_of(error))
+        for name, source in reading:
+            self._tell_failure(name, f"it reads the answers of the query {source}, which failed")
+
+    def _remove_readers(self, names: Iterable[str]) -> list[tuple[str, str]]:
+        """Remove the queries that read the answers of others which have failed; gives each with what it read."""
+        removed = []
+        for source in names:
+            if source in self._connections.constructed:
+                for name in self.readers(source):
+                    if name in self._queries:
+                        removed += self._remove_readers([name])
+                        self.unregister(name)
+                        removed.append((name, source))
+        return removed
 
     def _member_failed(self, name: str, error: Exception) -> None:
         """One of those that share a plan has failed; the others go on."""
@@ -363,9 +454,7 @@ class Engine:
         self._advance(state)
 
     def _end(self) -> None:
-        watermarks = self._connections.end()
-        for clock in self._clocks():
-            clock.finish(watermarks)
+        self._connections.end()
 
     def _advance(self, state: StreamState) -> None:
         if state.keep_ms:
@@ -374,4 +463,6 @@ class Engine:
 
     def _connect(self) -> None:
         self._connections.connect(self._clocks())
+        if self._connections.constructed:
+            self._connections.connect_constructed(self._queries)
         self._budget.connected()

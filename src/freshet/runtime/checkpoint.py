@@ -49,6 +49,8 @@ class _Mark:
     needed_ms: int
     passed: dict[str, int]  # for each query the moment up to which it had been reported
     counted: dict[str, Counted]  # and how many elements its windows had counted before that time
+    reads: dict[str, frozenset[str]]  # for queries that read the answers of others the names of these
+    needed: dict[str, int]  # for all of these queries from when on elements of what they read mattered to them
     latest_ms: int = BEFORE_ALL_TIME
     made_at: float = field(default_factory=time.monotonic)
 
@@ -226,7 +228,9 @@ class Checkpoint:
     def mark(self, sequence: int) -> None:
         """Remember how everything is before an entry is done, so that there can be a checkpoint of that."""
         state = {**self._describe(), "vector_timestamp": self.dataset.vector_timestamp()}
-        mark = _Mark(sequence, state, self._needed_from(), self._engine.passed(), self._engine.counted())
+        engine, reads = self._engine, self._engine.derivations()
+        needed = engine.needed_by({*reads, *frozenset().union(*reads.values())}) if reads else {}
+        mark = _Mark(sequence, state, self._needed_from(), engine.passed(), engine.counted(), reads, needed)
         with self._lock:
             if self._marks and self._marks[-1].sequence == sequence:
                 return
@@ -336,7 +340,7 @@ class Checkpoint:
         safe = [mark for mark in self._marks if mark.sequence <= self.delivered + 1]
         if not safe:
             return None, None
-        needed_ms = safe[-1].needed_ms
+        needed_ms = min([safe[-1].needed_ms, *(_needed_through(safe, query) for query in safe[-1].reads)])
         return next((mark for mark in safe[:-1] if mark.latest_ms >= needed_ms), safe[-1]), safe[-1]
 
     def _forget_before(self, cut: int) -> None:
@@ -359,6 +363,24 @@ class Checkpoint:
         for file in self._graph_folder.iterdir():
             if file.name not in used:
                 file.unlink(missing_ok=True)
+
+
+def _needed_through(marks: list[_Mark], query: str) -> int:
+    """From when on elements of streams matter to what a query is to report after the last of some marks, by way of the
+    queries whose answers it reads.
+
+    Answers are not kept: those that it needs must be found again. So its sources must be as they were before the first
+    of these, for which the last mark before it says what they need.
+    """
+    if not marks:
+        return BEFORE_ALL_TIME  # from the beginning of what there is
+    mark = marks[-1]
+    needed_ms = mark.needed.get(query, BEFORE_ALL_TIME)
+    found = [needed_ms]
+    for source in mark.reads.get(query, ()):
+        first = close_at(needed_ms)
+        found.append(_needed_through([each for each in marks if each.passed.get(source, first) < first], source))
+    return min(found)
 
 
 def needs_everything(query: str) -> str:

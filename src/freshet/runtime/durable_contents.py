@@ -24,6 +24,7 @@ from freshet.runtime.durable_records import (
     Outbox,
     Position,
     declare_first,
+    declare_read,
     declare_stream,
     load_quads,
     options_of,
@@ -81,7 +82,9 @@ class DurableContents:
             case "stream":
                 declare_stream(self._engine, stream_options_of(header))
             case "register":
-                self.register(registration_of(header)).is_restored = True
+                registration = registration_of(header)
+                declare_read(self._engine, registration, ())
+                self.register(registration).is_restored = True
             case "unregister":
                 if header["name"] in self._reports.boxes:
                     self.unregister(header["name"])
@@ -175,12 +178,14 @@ class DurableContents:
             streams = list(state.get("streams", ()))
             for fields in state.get("queries", ()):
                 declare_first(self._engine, streams[: fields["streams"]])
+                registration = registration_of(fields)
                 try:
-                    self.register(registration_of(fields)).is_restored = True
+                    declare_read(self._engine, registration, streams)
+                    self.register(registration).is_restored = True
                 except FreshetError as error:
                     if on_failure is None:
                         raise
-                    on_failure(fields["name"], str(error))
+                    on_failure(registration.name, str(error))
             declare_first(self._engine, streams)
         if "sources" in state:
             self._keep_windows()
@@ -197,4 +202,5 @@ class DurableContents:
     def _keep_windows(self) -> None:
         """Have one-shot queries find the windows of the registered ones."""
         for iri, keep_ms in self._reports.window_ms.items():
-            self._engine.keep_windows(iri, keep_ms, _UNBOUNDED_BYTES)
+            if iri in self._engine.streams:  # answers that are a stream are not kept
+                self._engine.keep_windows(iri, keep_ms, _UNBOUNDED_BYTES)

@@ -16,8 +16,10 @@ from freshet.rdf.terms import Iri
 from freshet.results.answers import AnswerBatch, hand_over
 from freshet.results.report import Report
 from freshet.runtime.journal import Header
+from freshet.runtime.query_order import streams_read
 from freshet.runtime.registered_query import RegisteredQuery
 from freshet.store.dataset import StoredDataset, rows_by_graph
+from freshet.syntax.parser import parse_query
 
 if TYPE_CHECKING:
     from freshet.native.coordinator import Engine
@@ -159,6 +161,17 @@ def declare_first(engine: Engine, streams: Iterable[Header]) -> None:
     for fields in streams:
         if fields["iri"] not in engine.streams:
             declare_stream(engine, stream_options_of(fields))
+
+
+def declare_read(engine: Engine, registration: DurableRegistration, streams: Iterable[Header]) -> None:
+    """Declare the streams that a query reads and that are not there: earlier versions made them with the query."""
+    query = parse_query(registration.text, file=registration.file, dialect=registration.dialect)
+    missing = [iri for iri in streams_read(query) if not engine.can_read(iri)]
+    if missing:
+        declare_first(engine, [fields for fields in streams if fields["iri"] in missing])
+        for iri in missing:
+            if iri not in engine.streams:
+                engine.declare(StreamState(iri))
 
 
 def streams_state(engine: Engine, batches: dict[str, int]) -> list[Header]:

@@ -290,8 +290,7 @@ class DurableSession:
 
     def advance(self, stream: str, watermark_ms: int) -> None:
         with self._order:
-            if stream not in self._engine.streams:
-                raise InputError(f"there is no stream <{stream}>")
+            self._engine.check_stream(stream)
             with self._writing({"kind": "advance", "stream": stream, "to": watermark_ms}):
                 self._engine.advance(stream, watermark_ms)
 

@@ -1,4 +1,4 @@
-"""The queries of a pipeline: there, parsed, continuous, and over streams that are declared."""
+"""The queries of a pipeline: there, parsed, continuous, and over streams that are declared or made by other queries."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from freshet.rdf.errors import FreshetError, InputError
 from freshet.rdf.terms import Iri
 from freshet.runtime.form_problems import did_you_mean
 from freshet.runtime.pipeline_model import QuerySection, Stream
+from freshet.runtime.query_order import CycleError, constructed_names, registration_order
 from freshet.runtime.text_file import read_text, show_path
 from freshet.runtime.yaml_positions import Document, KeyPath
 
@@ -25,7 +26,10 @@ _WINDOW_STREAM = re.compile(
 
 @dataclass(slots=True)
 class CheckedQueries:
-    """The queries with their texts, as far as these could be read, and what is wrong with any."""
+    """The queries with their texts, as far as these could be read, and what is wrong with any.
+
+    Each comes after those whose answers it reads.
+    """
 
     queries: dict[str, QuerySection] = field(default_factory=dict)
     problems: list[FreshetError] = field(default_factory=list)
@@ -62,6 +66,7 @@ def check_queries(
     """Read and parse every query. Without `streams` it is not asked whether streams are declared."""
     checked = CheckedQueries()
     names: dict[str, str] = {}
+    read: dict[str, tuple[QueryText, Query]] = {}
     for key, query in queries.items():
         try:
             source = _text(document, key, query)
@@ -75,12 +80,35 @@ def check_queries(
             message = f"it reports under the name '{name}', as the query '{names[name]}' does"
             checked.problems.append(document.key_error(("queries", key), message))
         names.setdefault(name, key)
+        read.setdefault(name, (source, parsed))
         if not parsed.windows:
             message = f"the query '{key}' is not continuous: it has no FROM NAMED WINDOW"
             checked.problems.append(document.value_error(source.path, message))
-        if streams is not None:
-            checked.problems += _undeclared(source, parsed, streams)
+    queries_by_name = {name: parsed for name, (_, parsed) in read.items()}
+    if streams is not None and len(read) == len(queries):
+        checked.problems += _check_reads(document, names, read, streams)
+    try:
+        order = registration_order(queries_by_name)
+        checked.queries = {names[name]: checked.queries[names[name]] for name in order}
+    except CycleError as error:
+        checked.problems.append(document.key_error(("queries", names[error.queries[0]]), error.message))
     return checked
+
+
+def _check_reads(
+    document: Document,
+    names: Mapping[str, str],
+    read: Mapping[str, tuple[QueryText, Query]],
+    streams: Mapping[str, Stream],
+) -> Iterator[InputError]:
+    """Every stream that a query reads is declared, or has the answers of one query."""
+    declared = [stream.iri for stream in streams.values()]
+    constructed = constructed_names({name: parsed for name, (_, parsed) in read.items()})
+    for name in sorted(constructed.intersection(declared)):
+        message = f"its answers are the stream <{name}>, and a stream with this IRI is declared"
+        yield document.key_error(("queries", names[name]), message)
+    for source, parsed in read.values():
+        yield from _undeclared(source, parsed, [*declared, *sorted(constructed)])
 
 
 def _text(document: Document, key: str, query: QuerySection) -> QueryText:
@@ -105,9 +133,8 @@ def _parse(source: QueryText) -> Query:
         raise source.with_place(error) from None
 
 
-def _undeclared(source: QueryText, query: Query, streams: Mapping[str, Stream]) -> Iterator[InputError]:
+def _undeclared(source: QueryText, query: Query, declared: list[str]) -> Iterator[InputError]:
     """Streams that the query names and the pipeline does not."""
-    declared = [stream.iri for stream in streams.values()]
     offsets = [match.start("stream") for match in _WINDOW_STREAM.finditer(source.text) if match["stream"]]
     for number, declaration in enumerate(query.windows):
         stream = declaration.window.stream

@@ -2,17 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Collection, Iterator, Sequence, Set
 from pathlib import Path
+from typing import NamedTuple
 
 from freshet.native.releases import catching_up
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import BudgetError, InputError
 from freshet.rdf.ntriples import scan_timed
+from freshet.runtime.query_order import constructed_names, registration_order, streams_read
 from freshet.runtime.session import Session
+from freshet.syntax.parser import parse_query
 
 # Large enough that a call a chunk costs nothing, small enough that memory does not follow the input.
 _CHUNK_BYTES = 8 << 20
+
+
+class QueryFile(NamedTuple):
+    """A query to replay streams for; its text may give it another name."""
+
+    text: str
+    name: str
+    file: str
+
+
+def queries_in_order(
+    files: Sequence[QueryFile], recordings: Collection[str], dialect: str | None = None
+) -> list[QueryFile]:
+    """The queries, each after those whose answers it reads; every other stream that they read has a recording."""
+    parsed = [parse_query(each.text, file=each.file, dialect=dialect) for each in files]
+    by_name = {query.name or each.name: (each, query) for each, query in zip(files, parsed, strict=True)}
+    if len(by_name) < len(files):
+        return list(files)  # registration says which name is there twice
+    queries = {name: query for name, (_, query) in by_name.items()}
+    known = {*recordings, *constructed_names(queries)}
+    for each, query in by_name.values():
+        for stream in streams_read(query):
+            if stream not in known:
+                raise InputError(
+                    f"no recording is given for the stream <{stream}>: add -s {stream}=FILE", file=each.file
+                )
+    return [by_name[name][0] for name in registration_order(queries)]
 
 
 def replay(session: Session, recordings: dict[str, list[Path]]) -> None:

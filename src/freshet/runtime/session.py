@@ -82,6 +82,7 @@ class Session:
     Example:
         >>> import freshet
         >>> session = freshet.Session()
+        >>> session.stream("http://example.org/s")
         >>> query = session.register('''
         ...     REGISTER RSTREAM <hot> AS SELECT ?room (MAX(?t) AS ?max)
         ...     FROM NAMED WINDOW <w> ON <http://example.org/s> [RANGE PT10S STEP PT10S]
@@ -310,7 +311,7 @@ class Session:
         keep_bytes: int = DEFAULT_BUDGET_BYTES,
         idle: str | int | timedelta | None = None,
     ) -> None:
-        """Declare a stream. A stream that a query names is declared with the defaults when the query is registered.
+        """Declare a stream. Queries can read it from then on.
 
         Args:
             iri: The name that queries and `push` use.
@@ -376,6 +377,9 @@ class Session:
         The query is evaluated whenever one of its windows moves, or at multiples of `every_ms`. A query that fails is
         removed and added to `failures`; the others continue. So is one whose callback raises.
 
+        The streams that it reads must be declared. A CONSTRUCT is itself a stream, by the name of the query: its
+        triples, at the times of its reports. A query that others read cannot be unregistered before them.
+
         A query with SERVICE keeps local views of the remote data, and refreshes those entries that matter most
         (docs/explanation/federation.md). Its reports come from a thread of its own.
 
@@ -400,11 +404,13 @@ class Session:
         Raises:
             QuerySyntaxError: The text is not a query. The message has line and column.
             UnsupportedError: The query has something that continuous queries do not support.
-            InputError: The query has no window, its name is taken, or an option is wrong.
+            InputError: The query has no window or reads a stream that is not declared, its name is taken, or an option
+                is wrong.
 
         Example:
             >>> import freshet
             >>> session = freshet.Session()
+            >>> session.stream("http://example.org/s")
             >>> query = session.register('''
             ...     REGISTER ISTREAM <seen> AS SELECT ?s
             ...     FROM NAMED WINDOW <w> ON <http://example.org/s> [RANGE PT1S STEP PT1S]
@@ -506,7 +512,7 @@ class Session:
         in a callback that gets a report. What such a callback pushes is taken in after the current push.
 
         Args:
-            stream: The stream's IRI. It must be declared, or be read by a registered query.
+            stream: The stream's IRI. It must be declared. Nobody can push to a stream that has the answers of a query.
             elements: Timed N-Triples as text (`milliseconds TAB triple`, one on each line); one tuple `(time_ms,
                 subject, predicate, object)` of terms, or several; or an Arrow table or batch with the columns time
                 (int64), subject, predicate and object (strings of N-Triples terms, or int64 ids). RDF text without
@@ -605,8 +611,7 @@ class Session:
         Raises:
             InputError: The stream is not known.
         """
-        if stream not in self.engine.streams:
-            raise InputError(f"there is no stream <{stream}>")
+        self.engine.check_stream(stream)
         return f"s{list(self.engine.streams).index(stream)}"
 
     def advance(self, stream: str, watermark_ms: int) -> None:
@@ -624,6 +629,7 @@ class Session:
         Example:
             >>> import freshet
             >>> session = freshet.Session()
+            >>> session.stream("http://example.org/s")
             >>> query = session.register('''
             ...     REGISTER RSTREAM <q> AS SELECT ?s
             ...     FROM NAMED WINDOW <w> ON <http://example.org/s> [RANGE PT1S STEP PT1S]
