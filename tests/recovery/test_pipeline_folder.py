@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from freshet import Session
+from freshet import Iri, Session
 from freshet.rdf.errors import InputError
 from pipeline_lives import BATCHES, QUERIES, M, PipelineLife, S, finished, lived, reports
 from session_lives import Life, newest
@@ -172,6 +172,16 @@ def test_a_query_that_cannot_be_registered_here_is_left_out(tmp_path):
         assert failure.query == "both"
         assert "may not ask" in failure.reason
         assert rows(session, NAMES)
+
+
+def test_what_a_mapping_says_of_predicates_is_known(tmp_path):
+    """Else a query here would wait for an absorbing stream that it did not wait for in the run."""
+    life = lived(tmp_path)
+    carries = life.session.engine.streams[S].carries = frozenset({Iri("http://e/p"), Iri("http://e/name")})
+    life.checkpoint.append(life.session._durable._contents.define_run(life.ingest._sources))
+    life.kill()
+    with Session(checkpoint=tmp_path / "checkpoint") as session:
+        assert [stream.carries for stream in session.engine.streams.values()] == [carries, None]
 
 
 @pytest.mark.parametrize("ends", ["stop", "kill"])

@@ -93,8 +93,9 @@ class Connections:
             return False
         if timing.stored is None:
             return True
-        absorbed = state.absorb or state.carries
-        return absorbed is None or any(self.dictionary.lookup(term) in absorbed for term in timing.stored)
+        if state.absorb:
+            return any(self.dictionary.lookup(term) in state.absorb for term in timing.stored)
+        return state.carries is None or not state.carries.isdisjoint(timing.stored)
 
     def connect(self, clocks: Sequence[AnyClock]) -> None:
         """Find out anew which clocks and derived streams each stream feeds."""

@@ -11,6 +11,7 @@ from freshet.kernels.order import never_falls
 from freshet.native.direct_call import DirectCall
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME
 from freshet.rdf.elements import Elements
+from freshet.rdf.terms import Iri
 
 __all__ = [
     "AFTER_ALL_TIME",
@@ -43,7 +44,7 @@ class StreamState:
 
     `absorb` is what enters the stored graph: nothing (None), everything (an empty set), or some predicates' ids.
     `idle_ms` is after how long a silence it goes on with the wall clock, 0 for never; who has a clock sees to that.
-    `carries` are the ids of all predicates that its elements can have, where that is known.
+    `carries` are all predicates that its elements can have, where that is known.
     `keep_ms` is how far back one-shot queries may look, in `keep_bytes` of what does not enter the stored graph, and
     `closed_ms` up to where; `refused` counts the batches for which there was no room.
     `derived` counts, by the predicates that windows take time from, what these windows did not get.
@@ -61,7 +62,7 @@ class StreamState:
     closed_ms: int = BEFORE_ALL_TIME
     keep_bytes: int = 0
     refused: int = 0
-    carries: frozenset[int] | None = None
+    carries: frozenset[Iri] | None = None
     idle_ms: int = 0
 
     @property

@@ -32,7 +32,8 @@ OnBatch = Callable[[AnswerBatch], None]
 class StreamOptions:
     """A stream as it was declared; `absorb` are the predicates of what enters the graph: none (None), or all (none
     named). `keep_ms` is how far back one-shot queries may look, 0 where they may not, with 0 `keep_bytes` then.
-    `idle_ms` is after how long a silence the stream goes on with the wall clock, 0 for never."""
+    `idle_ms` is after how long a silence the stream goes on with the wall clock, 0 for never. `carries` are the
+    predicates that its elements can have, where a mapping says that."""
 
     iri: str
     lateness_ms: int
@@ -41,6 +42,7 @@ class StreamOptions:
     keep_ms: int = 0
     keep_bytes: int = 0
     idle_ms: int = 0
+    carries: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +129,9 @@ def options_of(state: StreamState, dictionary: Dictionary) -> StreamOptions:
     if state.absorb is not None:
         terms = dictionary.decode_many(sorted(state.absorb))
         absorb = tuple(sorted(term.value for term in terms if isinstance(term, Iri)))
+    carries = None if state.carries is None else tuple(sorted(predicate.value for predicate in state.carries))
     return StreamOptions(
-        state.iri, state.lateness_ms, absorb, state.held, state.keep_ms, state.keep_bytes, state.idle_ms
+        state.iri, state.lateness_ms, absorb, state.held, state.keep_ms, state.keep_bytes, state.idle_ms, carries
     )
 
 
@@ -136,7 +139,9 @@ def stream_options_of(fields: Header) -> StreamOptions:
     absorb = fields["absorb"]
     kept = None if absorb is None else tuple(absorb)
     later = {name: fields.get(name, 0) for name in ("keep_ms", "keep_bytes", "idle_ms")}  # earlier ones had none
-    return StreamOptions(fields["iri"], fields["lateness_ms"], kept, fields["held"], **later)
+    carries = fields.get("carries")
+    known = None if carries is None else tuple(carries)
+    return StreamOptions(fields["iri"], fields["lateness_ms"], kept, fields["held"], **later, carries=known)
 
 
 def registration_of(fields: Header) -> DurableRegistration:
@@ -151,6 +156,7 @@ def declare_stream(engine: Engine, options: StreamOptions) -> None:
         absorb = frozenset(engine.dictionary.encode(Iri(predicate)) for predicate in options.absorb)
     state = StreamState(options.iri, options.lateness_ms, absorb, held=options.held)
     state.keep_bytes, state.idle_ms = options.keep_bytes, options.idle_ms
+    state.carries = None if options.carries is None else frozenset(map(Iri, options.carries))
     engine.declare(state)
     if options.keep_ms:
         engine.keep_windows(options.iri, options.keep_ms, options.keep_bytes)

@@ -34,7 +34,7 @@ from freshet.runtime.session import Session
 from freshet.runtime.sinks import FileSink, Sink
 from freshet.runtime.spark_offsets import go_back
 from freshet.runtime.spark_start import starting_spark, uses_kafka
-from freshet.runtime.sub_streams import split_stream, user_functions
+from freshet.runtime.sub_streams import carried_predicates, split_stream, user_functions
 from freshet.runtime.warming import warm_kernels
 from freshet.spark.live.topics import TopicToWrite
 
@@ -103,6 +103,7 @@ class PipelineRun:
         for name, stream in pipeline.streams.items():
             held = len(self._sub_streams[name]) > 1
             session.stream(stream.iri, lateness_ms=stream.lateness_ms, absorb=_absorb_option(stream), held=held)
+            session.engine.streams[stream.iri].carries = carried_predicates(self._sub_streams[name])
         resume = checkpoint is not None and not checkpoint.is_new
         self.ingest = Ingest(session.engine, metrics, durable)
         session.engine.on_silent_evaluation = self.ingest.silent_evaluation

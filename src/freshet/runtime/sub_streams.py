@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from freshet.rdf.errors import FreshetError
+from freshet.rdf.terms import Iri
 from freshet.rml.functions import FUNCTIONS
 from freshet.rml.mapping_slices import JoinSlice, MappingSlice, slice_mapping
 from freshet.rml.model import Mapping, ParentObject, TermMap, TriplesMap
@@ -76,6 +77,19 @@ def split_stream(stream: Stream) -> list[SubStream]:
         for logical_source, section in sections.items()
     }
     return list(_sub_streams(stream, replace(mapping, triples_maps=tuple(maps)), inputs))
+
+
+def carried_predicates(sub_streams: Iterable[SubStream]) -> frozenset[Iri] | None:
+    """The predicates that a stream's triples can have; None where records say it."""
+    found: set[Iri] = set()
+    for sub_stream in sub_streams:
+        if sub_stream.mapping_slice is None:
+            return None
+        for statement in sub_stream.mapping_slice.triples:
+            if not isinstance(statement.predicate.expression, Iri):
+                return None
+            found.add(statement.predicate.expression)
+    return frozenset(found)
 
 
 def _sub_streams(stream: Stream, mapping: Mapping, inputs: dict[LogicalSource, StreamInput]) -> Iterator[SubStream]:

@@ -70,6 +70,17 @@ def test_all_that_is_absorbed_can_match_any_stored_pattern() -> None:
     assert reports("", absorb=True) == 19
 
 
+@pytest.mark.parametrize(("carried", "count"), [(["other"], 19), (["other", "kept"], 0)])
+def test_all_is_absorbed_of_a_stream_with_known_predicates(carried: list[str], count: int) -> None:
+    session = freshet.Session()
+    session.stream(S)
+    session.stream(T, absorb=True)
+    session.engine.streams[T].carries = frozenset(freshet.Iri(EX + name) for name in carried)
+    query = session.register(asked("OPTIONAL { ?x :kept ?v }"))
+    session.push(S, "".join(line(1000 * at) for at in range(100)))
+    assert len(query.take()) == count
+
+
 @pytest.mark.parametrize("window", ["[RANGE 5s]", "[NOW]", "[TRIPLES 3]"])
 def test_windows_that_move_with_every_element(window: str) -> None:
     def answered(predicate: str) -> int:

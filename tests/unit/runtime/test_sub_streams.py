@@ -8,7 +8,7 @@ from freshet.rml.mapping_slices import JoinSlice, MappingSlice
 from freshet.rml.sources import FolderSource, KafkaSource, MqttSource, SocketSource
 from freshet.rml.windows import JoinWindow, WindowKind
 from freshet.runtime.pipeline_file import PipelineErrors, read_pipeline
-from freshet.runtime.sub_streams import split_stream
+from freshet.runtime.sub_streams import carried_predicates, split_stream
 
 PREFIXES = """
 @prefix rml: <http://semweb.mmlab.be/ns/rml#> . @prefix ql: <http://semweb.mmlab.be/ns/ql#> .
@@ -251,3 +251,19 @@ WRONG = {
 def test_what_is_wrong_has_its_place(write, name):
     stream, mapping, expected = WRONG[name]
     assert problem(write(stream, mapping)) == f"pipeline.yaml:{expected}"
+
+
+def test_the_predicates_that_a_mapping_can_make(write):
+    def carried(mapping: str) -> set[str] | None:
+        file = write("mapping: m.ttl\ntime: {as: arrival}", mapping)
+        found = carried_predicates(split_stream(read_pipeline(file).streams["s"]))
+        return None if found is None else {predicate.value for predicate in found}
+
+    rdf_type = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+    assert carried(SPEED_AND_FLOW) == {rdf_type, "http://example.org/flow"}
+    of_the_record = SPEED_AND_FLOW.replace(
+        "rr:class :Speed ]",
+        'rr:class :Speed ] ; rr:predicateObjectMap [ rr:predicateMap [ rr:template "http://example.org/{name}" ] ;'
+        ' rr:objectMap [ rml:reference "value" ] ]',
+    )
+    assert carried(of_the_record) is None
