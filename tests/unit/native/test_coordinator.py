@@ -206,6 +206,7 @@ def test_stored_leaves_of_named_graphs(tmp_path: Path) -> None:
     session.engine.load(np.array([a]), np.array([p]), np.array([later]), g)
     session.push(S, line(1000, "x") + line(5000, "x"))
     found = [
-        [session.dictionary.decode(int(leaf.values[row, 0])).lexical for row in leaf.live_rows()] for leaf in leaves
+        [session.dictionary.decode(term).lexical for term in leaf.values[leaf.live_rows(), 0].tolist()]
+        for leaf in leaves
     ]
     assert [sorted(texts) for texts in found[:2]] == [["default"], ["later", "named"]]

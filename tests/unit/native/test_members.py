@@ -13,26 +13,28 @@ from freshet import Session
 from freshet.algebra.nodes import StreamOperator
 from freshet.native import window_budget
 from freshet.native.members import Members
+from freshet.native.r2s.bags import Dealt
 from freshet.native.ring_index import RingIndex
-from freshet.results.report import Report
+from freshet.rdf.dictionary import Dictionary
+from freshet.results.answers import AnswerBatch
 
 STEPS = st.lists(st.tuples(st.sampled_from(["add", "remove", "give"]), st.integers(0, 5)), max_size=40)
 
 
-def rows(value: int) -> np.ndarray:
-    return np.full((1, 1), value, np.int64)
-
-
 def give(members: Members, numbers: list[int]) -> None:
-    members.give([(number, rows(number)) for number in numbers], 7, StreamOperator.RSTREAM, ("x",))
+    """A report to each, with its number."""
+    ends = np.arange(len(numbers) + 1)
+    ids, places = np.array(numbers, np.int64), np.zeros(len(numbers), np.int64)
+    dealt = Dealt(ids, ends, places, ends, ids.reshape(-1, 1))
+    members.give(dealt, np.array([14]), StreamOperator.RSTREAM, ("x",))
 
 
 @given(STEPS)
 def test_members_equal_a_table_of_names(steps: list[tuple[str, int]]) -> None:
-    members = Members(lambda name, error: None)
+    members = Members(lambda name, error: None, Dictionary())
     known: dict[str, int] = {}  # the naive twin
     numbers: list[int] = []
-    got: list[Report] = []
+    got: list[AnswerBatch] = []
     for step, choice in steps:
         name = f"q{choice}"
         if step == "add" and name not in known:
@@ -43,8 +45,9 @@ def test_members_equal_a_table_of_names(steps: list[tuple[str, int]]) -> None:
         else:
             got.clear()
             give(members, numbers)
-            assert [(report.query, report.rows.item()) for report in got] == list(known.items())
-            assert all(report.time_ms == 7 and report.variables == ("x",) for report in got)
+            reports = [report for batch in got for report in batch.reports()]
+            assert [(report.query, report.rows.item()) for report in reports] == list(known.items())
+            assert all(report.time_ms == 7 and report.variables == ("x",) for report in reports)
         assert len(members) == len(known)
         assert members.numbers() == tuple(known.values())
     assert len(set(numbers)) == len(numbers)
@@ -53,15 +56,15 @@ def test_members_equal_a_table_of_names(steps: list[tuple[str, int]]) -> None:
 def test_who_fails_does_not_stop_the_others() -> None:
     failed: list[tuple[str, str]] = []
     got: list[str] = []
-    members = Members(lambda name, error: failed.append((name, str(error))))
+    members = Members(lambda name, error: failed.append((name, str(error))), Dictionary())
 
-    def fails(report: Report) -> None:
+    def fails(batch: AnswerBatch) -> None:
         raise ValueError("full")
 
-    def leaves(report: Report) -> None:
+    def leaves(batch: AnswerBatch) -> None:
         members.remove("c")
 
-    for name, take in (("a", fails), ("b", leaves), ("c", fails), ("d", lambda report: got.append(report.query))):
+    for name, take in (("a", fails), ("b", leaves), ("c", fails), ("d", lambda batch: got.append(batch.query))):
         members.add(name, take)
     give(members, [1, 2, 3, 4])
     assert failed == [("a", "full")]
@@ -69,9 +72,9 @@ def test_who_fails_does_not_stop_the_others() -> None:
 
 
 def test_a_broken_pipe_ends_all() -> None:
-    members = Members(lambda name, error: pytest.fail(f"{name} has not failed"))
+    members = Members(lambda name, error: pytest.fail(f"{name} has not failed"), Dictionary())
 
-    def closed(report: Report) -> None:
+    def closed(batch: AnswerBatch) -> None:
         raise BrokenPipeError
 
     members.add("a", closed)

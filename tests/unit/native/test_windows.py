@@ -227,7 +227,7 @@ def test_report_conditions() -> None:
     assert run(SLIDING, [elements]) == [(5, "a"), (10, "a"), (15, "b"), (20, "b"), (45, "c"), (50, "c")]
     assert run(SLIDING, [elements], report="change") == [(5, "a"), (15, "b"), (45, "c")]
     dstream = SLIDING.replace("RSTREAM", "DSTREAM")
-    assert run(dstream, [elements]) == [(15, "a"), (25, "b")]
+    assert run(dstream, [elements]) == [(15, "a"), (25, "b"), (55, "c")]
     # Where it is passed over that everything is gone, that shows when something has come again.
     assert run(dstream, [elements], report=["non-empty", "change"]) == [(15, "a"), (45, "b")]
     with pytest.raises(InputError, match="'sometimes' is no report condition: write close, change, non-empty"):

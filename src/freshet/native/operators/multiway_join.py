@@ -259,6 +259,7 @@ class MultiwayJoinOp:
         step = self._step(1 << start, 1 - start)
         if step.compared or any(len(home.places) > 1 for home in step.keys):
             return None
+        self.inputs[step.at].buffer.index_on(step.columns)  # now, so that it is known what a row takes
         return _Pairing(step.at, step.columns, np.array([home.places[0][1] for home in step.keys], np.int64))
 
     def _keys(self, step: _Step, found: Sequence[Rows], count: int) -> Ids:

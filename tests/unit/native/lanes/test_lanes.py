@@ -200,19 +200,6 @@ def test_a_lane_keeps_no_absorbed_elements_that_its_query_does_not_read(endpoint
         assert not lane_of(session)._unfinished()
 
 
-def test_absorbed_elements_in_the_queue_count(endpoint: EndpointProcess) -> None:
-    with absorbing(endpoint, "?user :knows ?other .") as session:
-        lane = lane_of(session)
-        with lane.pause() as held:
-            assert held
-            session.engine.push(EX + "left", elements_to_leave(session, 30))
-            assert sum(item.elements for item in lane._unfinished() if item.what == "absorb") == 30
-            assert lane.is_behind(29)
-            assert lane.waiting_bytes > 0
-        session.engine.drain()
-        assert not lane.is_behind(0)
-
-
 def elements_to_leave(session: Session, count: int) -> Elements:
     ids = [session.dictionary.encode(Iri(f"{EX}{name}")) for name in ("u1", "knows", "u2")]
     return Elements(np.arange(count), *(np.full(count, each) for each in ids))
