@@ -94,7 +94,7 @@ def _read(app: Sphinx, name: str, source: list[str]) -> None:
 
 
 def _name_links(text: str, folder: Path) -> str:
-    """Names of modules become links to their source: `native/lower.py`. Code blocks stay as they are."""
+    """Names of modules become links to their source: `native/plan/lower.py`. Code blocks stay as they are."""
     up = "../" * (len(folder.relative_to(ROOT).parts))
 
     def link(name: re.Match[str]) -> str:

@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import HealthCheck, settings
 
 from freshet.algebra.expressions import Aggregate, Variable
-from freshet.native.change import Batch, Change
-from freshet.native.one_way_index import Ids
+from freshet.native.buffers.one_way_index import Ids
+from freshet.native.change import Change, MomentBatch
 from freshet.native.operators.group_by import GroupByOp
-from freshet.native.plan import PlanGroup, PlanValues
+from freshet.native.plan.plan import PlanGroup, PlanValues
 from freshet.oneshot.table import Table
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import Literal, Term
@@ -52,7 +52,7 @@ class Given:
     def __init__(self) -> None:
         self.change: Change | None = None
 
-    def changes(self, batch: Batch) -> Change:
+    def changes(self, batch: MomentBatch) -> Change:
         assert self.change is not None
         return self.change
 
@@ -72,7 +72,7 @@ class Run:
         self.names = [name for name, _ in names]
         self.next = 1
         self.number = 0
-        self.told: dict[int, Groups] = {}  # by moments: what holds from there on, as far as it has changed
+        self.reported: dict[int, Groups] = {}  # by moments: what holds from there on, as far as it has changed
         self.now: Groups = {}
         self.now_ids: dict[int, list[int]] = {}
 
@@ -86,7 +86,7 @@ class Run:
         self.number += 1
         first, self.next = self.next, last + 1
         self.child.change = Change(*self._rows(came), *self._rows(went))
-        change = self.op.changes(Batch(self.number, first, last, np.array(due, np.int64)))
+        change = self.op.changes(MomentBatch(self.number, first, last, np.array(due, np.int64)))
         self._follow(change, first, last)
 
     def groups(self) -> Groups:
@@ -111,7 +111,7 @@ class Run:
             assert not self.now_ids.keys() & came.get(moment, {}).keys()
             self.now_ids |= came.get(moment, {})
             self.now = self._decoded(self.now_ids)
-            self.told[moment] = self.now
+            self.reported[moment] = self.now
 
     def _by_moment(self, table: Table, moments: Ids) -> dict[int, dict[int, list[int]]]:
         assert table.count == len(moments)

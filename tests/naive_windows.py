@@ -1,6 +1,6 @@
 """Windows and evaluation moments from scratch: every moment of whole streams, and what each window holds then.
 
-A twin of the native engine's clock, feeds and window contents. It is slow on purpose, and knows nothing of increments.
+A twin of the native engine's groups, feeds and window contents. It is slow on purpose, and knows nothing of increments.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 import numpy as np
 from hypothesis import strategies as st
 
-from freshet.native.change import Batch, Change
+from freshet.native.change import Change, MomentBatch
 from freshet.oneshot.table import Table
 
 LAST = 60  # all lives have ended by then
@@ -28,11 +28,11 @@ def lives_of(rows: st.SearchStrategy[tuple[int, ...]], most: int = 50) -> st.Sea
 batch_ends = st.lists(st.integers(0, LAST - 1), max_size=6, unique=True).map(lambda ends: [*sorted(ends), LAST])
 
 
-def batches_of(ends: Sequence[int], due: Iterable[int] | None = None) -> Iterator[Batch]:
+def batches_of(ends: Sequence[int], due: Iterable[int] | None = None) -> Iterator[MomentBatch]:
     """The batches of moments up to and including each end; all moments are due where nothing else is said."""
     first, asked = 0, sorted(range(LAST + 1) if due is None else due)
     for number, last in enumerate(ends, 1):
-        yield Batch(number, first, last, np.array([each for each in asked if first <= each <= last], np.int64))
+        yield MomentBatch(number, first, last, np.array([each for each in asked if first <= each <= last], np.int64))
         first = last + 1
 
 
@@ -45,7 +45,7 @@ def rows_of(table: Table, names: Sequence[str]) -> list[tuple[int, ...]]:
     return list(zip(*(table.column(name).tolist() for name in names), strict=True)) if names else [()] * table.count
 
 
-def events(lives: Sequence[Life], batch: Batch, at: int) -> list[tuple[int, tuple[int, ...]]]:
+def events(lives: Sequence[Life], batch: MomentBatch, at: int) -> list[tuple[int, tuple[int, ...]]]:
     """The births (at 0) or deaths (1) of a batch in order of moments."""
     within = [(life[at], life[2]) for life in lives if batch.first <= life[at] <= batch.last]
     return sorted(within, key=lambda event: event[0])
@@ -57,18 +57,18 @@ class TimedRows:
     def __init__(self, lives: Sequence[Life], names: Sequence[str]) -> None:
         self._lives, self._names = lives, names
 
-    def changes(self, batch: Batch) -> Change:
+    def changes(self, batch: MomentBatch) -> Change:
         (came, came_at), (went, went_at) = (self._side(batch, at) for at in (0, 1))
         return Change(came, came_at, went, went_at)
 
-    def _side(self, batch: Batch, at: int) -> tuple[Table, np.ndarray]:
+    def _side(self, batch: MomentBatch, at: int) -> tuple[Table, np.ndarray]:
         found = events(self._lives, batch, at)
         return table_of([row for _, row in found], self._names), np.array([moment for moment, _ in found], np.int64)
 
 
 def check_changes(
-    changes: Callable[[Batch], Change],
-    batches: Iterable[Batch],
+    changes: Callable[[MomentBatch], Change],
+    batches: Iterable[MomentBatch],
     names: Sequence[str],
     expected: Callable[[int], Counter[Hashable]],
     *,

@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from freshet.native.one_way_index import Ids, OneWayIndex
-from freshet.native.ring_index import Lives, RingIndex
+from freshet.native.buffers.one_way_index import Ids, OneWayIndex
+from freshet.native.buffers.ring_index import Lives, RingIndex
 from freshet.rdf.errors import FreshetError
 from freshet_benchmarks.figures import Baseline, Figure
 

@@ -20,7 +20,7 @@ import freshet
 from case_files import EXAMPLE
 from comparing import differences
 from counts import count
-from freshet.native.stream import DerivedCounts
+from freshet.native.streams.stream import DerivedCounts
 from freshet.rdf.errors import UnsupportedError
 from reference.streams import derive, receive
 from refusals import refused

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from freshet import Session
-from freshet.native.stream import StreamState
+from freshet.native.streams.stream import StreamState
 
 EX = "http://example.org/"
 S = EX + "s"

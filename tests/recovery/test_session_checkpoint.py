@@ -3,7 +3,7 @@
 import pytest
 
 from freshet import Session
-from freshet.native.coordinator import Engine
+from freshet.native.engine import Engine
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
 from freshet.rdf.reading import read_rdf

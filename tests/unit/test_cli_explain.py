@@ -79,7 +79,7 @@ def test_what_is_evaluated_anew_is_said(cli: CommandLine) -> None:
     joined = operators["children"][0]["children"]
     assert [(each["operator"], each["how"]) for each in joined] == [
         ("Leaf", "by increments"),
-        ("Again", "evaluated again whenever its input has changed"),
+        ("Reevaluate", "evaluated again whenever its input has changed"),
     ]
 
 

@@ -54,20 +54,20 @@ def test_a_query_over_a_file_loads_neither_engine_nor_spark(folder):
     modules = _modules(ask, folder=folder)
     assert not _packages(modules) & _HEAVY
     assert not {module for module in modules if module.startswith(("freshet.spark", "freshet.rml"))}
-    assert "freshet.native.coordinator" not in modules
+    assert "freshet.native.engine" not in modules
     assert "freshet.runtime.durable_session" not in modules
 
 
 def test_a_session_loads_its_engine_with_the_first_query(folder):
     start = _modules("import freshet\nfreshet.Session()", folder=folder)
     assert not _packages(start) & _HEAVY
-    assert "freshet.native.coordinator" not in start
+    assert "freshet.native.engine" not in start
     registered = _modules(
         "import freshet\nsession = freshet.Session()\nsession.stream('http://e/s')\n"
         "session.register(open('q.rq').read())",
         folder=folder,
     )
-    assert "freshet.native.coordinator" in registered
+    assert "freshet.native.engine" in registered
     assert not _packages(registered) & _HEAVY
 
 

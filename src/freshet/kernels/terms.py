@@ -62,10 +62,10 @@ def inline_id(data, start, end):
             return _integer(data, first, end - INTEGER_SUFFIX.size)
     elif letter == ord("l"):
         if ends_with(data, first, end, DECIMAL_SUFFIX):
-            return _plain(data, first, end - DECIMAL_SUFFIX.size, layout.DECIMAL)
+            return _number_id(data, first, end - DECIMAL_SUFFIX.size, layout.DECIMAL)
     elif letter == ord("t"):
         if ends_with(data, first, end, FLOAT_SUFFIX):
-            return _plain(data, first, end - FLOAT_SUFFIX.size, layout.FLOAT)
+            return _number_id(data, first, end - FLOAT_SUFFIX.size, layout.FLOAT)
     elif letter == ord("n"):
         if ends_with(data, first, end, BOOLEAN_SUFFIX):
             return _boolean(data, first, end - BOOLEAN_SUFFIX.size)
@@ -74,7 +74,7 @@ def inline_id(data, start, end):
             return _date_time(data, first, end - DATE_TIME_SUFFIX.size)
         if ends_with(data, first, end, DOUBLE_SUFFIX):
             last = end - DOUBLE_SUFFIX.size
-            plain = _plain(data, first, last, layout.DOUBLE)
+            plain = _number_id(data, first, last, layout.DOUBLE)
             return plain if plain != NOT_INLINE else _scientific(data, first, last)
     return NOT_INLINE
 
@@ -117,7 +117,7 @@ def _boolean(data, start, end):
 
 
 @leaf
-def _plain(data, start, end, kind):
+def _number_id(data, start, end, kind):
     at = start
     negative = at < end and data[at] == MINUS
     if negative:

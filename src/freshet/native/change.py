@@ -12,15 +12,15 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from freshet.native.buffers.one_way_index import Ids
 from freshet.native.moments import OPEN as OPEN
-from freshet.native.one_way_index import Ids
-from freshet.native.stream import is_in_order
+from freshet.native.streams.stream import is_in_order
 from freshet.oneshot.table import Table, stack_tables
 
 _NO_MOMENTS = np.empty(0, np.int64)
 
 
-class Batch(NamedTuple):
+class MomentBatch(NamedTuple):
     """The moments from `first` to `last`, both included, and those among them at which the query is evaluated (`due`,
     in order). Batches follow each other without a gap, and are numbered from 1.
     """
@@ -59,11 +59,11 @@ def merge_changes(changes: Sequence[Change]) -> Change:
     if len(some) == 1:
         return some[0]
     return Change(
-        *_merged([(each.came, each.came_at) for each in some]), *_merged([(each.went, each.went_at) for each in some])
+        *_merge([(each.came, each.came_at) for each in some]), *_merge([(each.went, each.went_at) for each in some])
     )
 
 
-def _merged(parts: Sequence[tuple[Table, Ids]]) -> tuple[Table, Ids]:
+def _merge(parts: Sequence[tuple[Table, Ids]]) -> tuple[Table, Ids]:
     parts = [part for part in parts if len(part[1])]
     if not parts:
         return NOTHING.came, _NO_MOMENTS
@@ -79,4 +79,4 @@ def _merged(parts: Sequence[tuple[Table, Ids]]) -> tuple[Table, Ids]:
 class Operator(Protocol):
     """A bag of rows that follows its inputs. It is asked once per batch; the first time it gives everything."""
 
-    def changes(self, batch: Batch) -> Change: ...
+    def changes(self, batch: MomentBatch) -> Change: ...

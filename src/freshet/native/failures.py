@@ -13,7 +13,7 @@ def reason_of(error: Exception) -> str:
 
 
 def warn_failed(name: str, reason: str) -> None:
-    """A query has failed, and nobody wants to be told of it."""
+    """A query has failed, and there is no callback for it."""
     warnings.warn(f"the query {name} failed and was removed: {reason}", stacklevel=2)
 
 

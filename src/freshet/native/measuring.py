@@ -10,11 +10,11 @@ import time
 from dataclasses import dataclass, field
 from typing import cast
 
-from freshet.native.change import Batch, Change, Operator
-from freshet.native.inputs import Buffer
-from freshet.native.one_way_index import Ids
+from freshet.native.buffers.inputs import Buffer
+from freshet.native.buffers.one_way_index import Ids
+from freshet.native.change import Change, MomentBatch, Operator
 from freshet.native.operators.ordered import OrderedOp
-from freshet.native.plan import PlanNode, children
+from freshet.native.plan.plan import PlanNode, children
 from freshet.oneshot.table import Table
 
 
@@ -72,7 +72,7 @@ class _Read:
     work: Work
     is_new: bool = True
 
-    def count(self, batch: Batch) -> None:
+    def count(self, batch: MomentBatch) -> None:
         came, went = len(self.leaf.fresh(batch.number)), len(self.leaf.dead(batch.number))
         if self.is_new:
             self.is_new = False
@@ -88,7 +88,7 @@ class _Measured:
         self._read = read
         self._work = work
 
-    def changes(self, batch: Batch) -> Change:
+    def changes(self, batch: MomentBatch) -> Change:
         start = time.perf_counter()
         change = self._operator.changes(batch)
         self._count(start, len(change.came_at), len(change.went_at))
@@ -96,7 +96,7 @@ class _Measured:
             leaf.count(batch)
         return change
 
-    def slices(self, batch: Batch) -> tuple[Table, Ids]:
+    def slices(self, batch: MomentBatch) -> tuple[Table, Ids]:
         """As `changes`, of an operator that orders the whole answer."""
         start = time.perf_counter()
         table, places = cast(OrderedOp, self._operator).slices(batch)

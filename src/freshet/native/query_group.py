@@ -9,9 +9,11 @@ from dataclasses import replace
 import numpy as np
 
 from freshet.algebra.windows import EventTimeWindow, WindowOperator
-from freshet.native.change import Batch
+from freshet.native.buffers.leaf_buffer import LeafPattern
+from freshet.native.buffers.one_way_index import Ids
+from freshet.native.buffers.stored_leaf import GraphStore, StoredLeaf
+from freshet.native.change import MomentBatch
 from freshet.native.failures import warn_gone
-from freshet.native.leaf_buffer import LeafPattern
 from freshet.native.moments import (
     AFTER_ALL_TIME,
     BEFORE_ALL_TIME,
@@ -19,14 +21,12 @@ from freshet.native.moments import (
     close_at,
     last_close_allowed,
 )
-from freshet.native.one_way_index import Ids
 from freshet.native.r2s.relation_to_stream import Answers
 from freshet.native.s2r.content import WindowContent
 from freshet.native.s2r.contents import MOVING_TOGETHER, content_of
 from freshet.native.s2r.feed import FROM_THE_FIRST, Begin, Feed
 from freshet.native.schedule import Due, EvaluationSchedule
 from freshet.native.scheduled_query import GroupedQuery, ScheduledQuery
-from freshet.native.stored_leaf import GraphStore, StoredLeaf
 from freshet.native.timing import Counted, Timing, counts_in_steps, source_of
 from freshet.rdf.elements import Elements
 from freshet.rdf.triples import DEFAULT_GRAPH
@@ -74,7 +74,7 @@ class QueryGroup:
         self._number = 0  # of the last batch
         self._next_moment = FIRST_MOMENT  # the first of the next batch
         self._loaded = False  # whether a stored graph has changed that no leaf reads
-        self._wake_ms = AFTER_ALL_TIME  # below this watermark there is nothing to do
+        self._next_due_ms = AFTER_ALL_TIME  # below this watermark there is nothing to do
 
     # ---- queries
 
@@ -132,7 +132,7 @@ class QueryGroup:
 
     def stored_leaf(self, pattern: LeafPattern, graph: int = DEFAULT_GRAPH) -> StoredLeaf:
         """The leaf of a pattern in a stored graph, which reads it where it is."""
-        pattern = replace(pattern, chosen=())  # the join with the parameters selects
+        pattern = replace(pattern, filters=())  # the join with the parameters selects
         leaf = self._stored_leaves.get((graph, pattern))
         if leaf is None:
             leaf = self._stored_leaves[graph, pattern] = StoredLeaf(pattern, self._stored, graph)
@@ -152,7 +152,7 @@ class QueryGroup:
                     window.feed.instants = True
         self._queries[name] = ScheduledQuery(name, query, timing, schedule, limit_seconds)
         self._schedules[schedule].append(self._queries[name])
-        self._wake_ms = min(self._wake_ms, schedule.wakes_at(self.passed_ms))
+        self._next_due_ms = min(self._next_due_ms, schedule.next_due(self.passed_ms))
 
     def remove(self, name: str) -> None:
         """Forget a query, and the windows and leaves that nobody else reads."""
@@ -195,8 +195,8 @@ class QueryGroup:
             self._newest, self._windows = {}, {}
         for feed in feeds:
             feed.waiting.push(elements)
-            if feed.instants and feed.waiting.from_ms < self._wake_ms:
-                self._wake_ms = feed.waiting.from_ms + 1
+            if feed.instants and feed.waiting.from_ms < self._next_due_ms:
+                self._next_due_ms = feed.waiting.from_ms + 1
 
     def element_bytes(self, stream: str) -> int:
         """What an element of a stream takes at most."""
@@ -211,7 +211,7 @@ class QueryGroup:
 
     def advance(self, watermark_ms: int) -> None:
         """Evaluate at every moment that the watermark allows, and report."""
-        if watermark_ms >= self._wake_ms:
+        if watermark_ms >= self._next_due_ms:
             self._go_to(watermark_ms)
         if watermark_ms > self.passed_ms:
             self.passed_ms = watermark_ms
@@ -257,19 +257,19 @@ class QueryGroup:
                 feed.release(watermark_ms)
         last = last_close_allowed(watermark_ms)
         if self._one_by_one:
-            for moment in self._foreseen(last).tolist():
+            for moment in self._foresee(last).tolist():
                 self._run(moment)
         self._run(last)
-        wake_ms = AFTER_ALL_TIME
+        next_due_ms = AFTER_ALL_TIME
         for schedule in self._schedules:
-            if schedule.has_closes and (close_ms := schedule.wakes_at(watermark_ms)) < wake_ms:
-                wake_ms = close_ms
+            if schedule.has_closes and (close_ms := schedule.next_due(watermark_ms)) < next_due_ms:
+                next_due_ms = close_ms
         for feed in self._all_feeds:
-            if feed.instants and feed.waiting.from_ms < wake_ms:
-                wake_ms = feed.waiting.from_ms + 1
-        self._wake_ms = wake_ms
+            if feed.instants and feed.waiting.from_ms < next_due_ms:
+                next_due_ms = feed.waiting.from_ms + 1
+        self._next_due_ms = next_due_ms
 
-    def _foreseen(self, last: int) -> Ids:
+    def _foresee(self, last: int) -> Ids:
         """The moments up to one at which any query is evaluated."""
         places = [(window.entered, window.left) for window in self._all_windows]
         for window in self._all_windows:
@@ -289,7 +289,7 @@ class QueryGroup:
             window.advance(last)
             window.step_leaves(number, first)
         loaded, self._loaded = self._loaded, False
-        batch = Batch(number, first, last, _NO_MOMENTS)
+        batch = MomentBatch(number, first, last, _NO_MOMENTS)
         for leaf in self._stored_leaves.values():
             loaded |= leaf.step(batch)
         found: list[tuple[ScheduledQuery, Ids, Answers]] = []

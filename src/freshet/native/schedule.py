@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from freshet.kernels.schedule import CHANGED, EMPTY, ENDED, LAST, LATEST, NEVER, RESTS, due_moments
+from freshet.native.buffers.one_way_index import Ids, Mask
 from freshet.native.direct_call import DirectCall
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, FIRST_MOMENT
-from freshet.native.one_way_index import Ids, Mask
 from freshet.native.s2r.content import WindowContent
 
 _NONE = np.empty(0, np.int64)
@@ -79,8 +79,8 @@ class EvaluationSchedule:
             entering_ends, leaving_ends = self._ends
             entering_ends[1], leaving_ends[1] = len(entering), len(leaving)
         else:
-            entering, entering_ends = _joined([window.entering for window in windows])
-            leaving, leaving_ends = _joined([window.leaving for window in windows])
+            entering, entering_ends = _concatenate([window.entering for window in windows])
+            leaving, leaving_ends = _concatenate([window.leaving for window in windows])
         if state[ENDED] != NEVER:
             state[LATEST] = max(window.feed.last_ms for window in windows)
         moments, totals, changed = self._due.run(
@@ -88,7 +88,7 @@ class EvaluationSchedule:
         )
         return moments, totals, changed
 
-    def wakes_at(self, passed_ms: int) -> int:
+    def next_due(self, passed_ms: int) -> int:
         """The first watermark after one that has been passed at which anything can close."""
         closes = [_after(passed_ms, *window.closes) for window in self.windows if window.closes is not None]
         if self.period_ms is not None:
@@ -106,5 +106,5 @@ def _after(time_ms: int, slide_ms: int, start_ms: int) -> int:
     return time_ms + slide_ms - (time_ms - start_ms) % slide_ms
 
 
-def _joined(parts: Sequence[Ids]) -> tuple[Ids, Ids]:
+def _concatenate(parts: Sequence[Ids]) -> tuple[Ids, Ids]:
     return np.concatenate(parts), np.cumsum([0, *map(len, parts)])

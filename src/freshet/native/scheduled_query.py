@@ -10,15 +10,15 @@ from typing import Protocol
 
 import numpy as np
 
-from freshet.native.change import Batch
-from freshet.native.leaf_buffer import LeafBuffer
+from freshet.native.buffers.leaf_buffer import LeafBuffer
+from freshet.native.buffers.one_way_index import Ids
+from freshet.native.buffers.stored_leaf import StoredLeaf
+from freshet.native.change import MomentBatch
 from freshet.native.moments import AFTER_ALL_TIME, time_of
-from freshet.native.one_way_index import Ids
-from freshet.native.plan import Plan
+from freshet.native.plan.plan import Plan
 from freshet.native.r2s.relation_to_stream import Answers
 from freshet.native.s2r.feed import Begin
 from freshet.native.schedule import Due, EvaluationSchedule
-from freshet.native.stored_leaf import StoredLeaf
 from freshet.native.timing import ReportCondition, Timing
 
 
@@ -32,7 +32,7 @@ class GroupedQuery(Protocol):
     def leaves(self) -> Iterable[LeafBuffer | StoredLeaf]:
         """The leaf buffers that it reads."""
 
-    def evaluate(self, batch: Batch, held: Ids) -> Answers:
+    def evaluate(self, batch: MomentBatch, held: Ids) -> Answers:
         """Take a batch in, and give what its evaluations report. `held` is how many elements windows have at each."""
 
     def report(self, moments: Ids, answers: Answers) -> None:
@@ -88,7 +88,7 @@ class ScheduledQuery:
         if self.removed:
             return None
         due = self._counting_ones(due) if self.only_changed or self.only_non_empty else due
-        batch = Batch(number, first, last, due.moments)
+        batch = MomentBatch(number, first, last, due.moments)
         if self.limit_seconds is None:
             answers = self.query.evaluate(batch, due.held)
         else:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from freshet.algebra.windows import CountWindow, EventTimeWindow, WindowOperator
-from freshet.native.plan import Plan
-from freshet.native.reads import stored_predicates
+from freshet.native.plan.plan import Plan
+from freshet.native.plan.plan_reads import stored_predicates
 from freshet.native.s2r.feed import Begin
 from freshet.rdf.errors import InputError
 from freshet.rdf.terms import Iri
@@ -68,7 +68,7 @@ class Timing:
 
     @property
     def streams(self) -> tuple[str, ...]:
-        """The streams that the windows are over, by the names that clocks know them by."""
+        """The streams that the windows are over, by the names that groups know them by."""
         return tuple(dict.fromkeys(source_of(window) for window in self.windows))
 
 

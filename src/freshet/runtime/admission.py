@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from freshet.native.memory.window_budget import WindowRoom
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME
-from freshet.native.window_budget import WindowRoom
 from freshet.rdf.batch import Layout
 from freshet.rdf.errors import BudgetError, FreshetError
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from freshet.native.stream import in_order
+from freshet.native.streams.stream import merge_in_order
 from freshet.rdf.batch import elements_of
 from freshet.rdf.errors import InputError
 from freshet.runtime.intake import BatchPositions, StreamIntake, last_time
@@ -16,7 +16,7 @@ from freshet.runtime.journal import Header, JournalEntry
 from freshet.runtime.sub_stream_watermarks import SubStreamWatermarks
 
 if TYPE_CHECKING:
-    from freshet.native.coordinator import Engine
+    from freshet.native.engine import Engine
 
 _COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")  # a quarter of the bytes to bring to the disk
 
@@ -65,9 +65,9 @@ class BatchSources:
         with engine.dictionary.pins:  # nothing holds the elements' terms until the engine has them
             elements = elements_of(table, stream.layout, engine.dictionary)
             # Spark reads the files of a batch side by side, so the order inside a batch means nothing: time decides.
-            whole = in_order([elements]) if len(elements.times) else elements
+            whole = merge_in_order([elements]) if len(elements.times) else elements
             engine.push(stream.iri, whole, admitted=True)
-        engine.forget()
+        engine.collect_terms()
         # Records whose triples no query wants move the watermark too.
         reached = last_time(table) - stream.lateness_ms
         if self.several(engine, stream.iri) is None:

@@ -29,7 +29,7 @@ from freshet.runtime.journal import Header, Journal, JournalEntry, Piece
 from freshet.runtime.recorded_dataset import RecordedDataset
 
 if TYPE_CHECKING:
-    from freshet.native.coordinator import Engine
+    from freshet.native.engine import Engine
 
 EVERY_SECONDS = 10.0
 _MARK_SECONDS = 0.2

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from freshet.native.stream import StreamState
+from freshet.native.streams.stream import StreamState
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import BlankNode, Iri, Literal, Term
 from freshet.rdf.wording import show_count

@@ -8,7 +8,7 @@ from dataclasses import asdict
 import numpy as np
 
 from freshet import __version__
-from freshet.native.coordinator import Engine
+from freshet.native.engine import Engine
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import FreshetError
@@ -94,7 +94,7 @@ class DurableContents:
                 self._dictionary.scopes = max(self._dictionary.scopes, header["scopes"])
                 rows = self._checkpoint.read_loaded(entry.sequence, segments_of(header))
                 self.load(Quads(*rows[2:], rows.graphs), header["graph"])
-        self._engine.forget()
+        self._engine.collect_terms()
 
     def push(self, stream: str, elements: Elements) -> None:
         self.count_batch(stream)

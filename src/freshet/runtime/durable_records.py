@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from freshet.native.moments import BEFORE_ALL_TIME
-from freshet.native.stream import StreamState
+from freshet.native.streams.stream import StreamState
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.reading import Quads
 from freshet.rdf.terms import Iri
@@ -22,7 +22,7 @@ from freshet.store.dataset import StoredDataset, rows_by_graph
 from freshet.syntax.parser import parse_query
 
 if TYPE_CHECKING:
-    from freshet.native.coordinator import Engine
+    from freshet.native.engine import Engine
 
 OnReport = Callable[[Report], None]
 OnBatch = Callable[[AnswerBatch], None]

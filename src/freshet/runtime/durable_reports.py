@@ -11,7 +11,7 @@ from collections.abc import Callable
 from freshet.algebra.nodes import Query
 from freshet.algebra.windows import SlidingWindow
 from freshet.federation.evaluation import Constraints
-from freshet.native.coordinator import Engine
+from freshet.native.engine import Engine
 from freshet.rdf.terms import Iri
 from freshet.results.answers import TRIPLE, AnswerBatch
 from freshet.runtime.checkpoint import Checkpoint
@@ -27,7 +27,7 @@ class DurableReports:
         self.boxes: dict[str, Outbox] = {}
         self.window_ms: dict[str, int] = {}
         self._engine = engine
-        self._lanes = engine.lanes
+        self._service_threads = engine.service_threads
         self._checkpoint = checkpoint
         self._received_before = -1  # up to this entry, when the session was taken up
 
@@ -67,7 +67,7 @@ class DurableReports:
         """Reports of an entry that is done, `again` where that was done before the restart; once, if possible."""
         if self.boxes.get(batch.query) is not box:
             return  # they came too late
-        entry = self._lanes.entry_of(batch.query)
+        entry = self._service_threads.entry_of(batch.query)
         if entry is None:
             entry = current
         elif entry <= self._received_before:
@@ -90,11 +90,11 @@ class DurableReports:
     def stopped_at(self) -> dict[str, int]:
         """For queries that were stopped in the middle of an entry the moment up to which all has been received."""
         return {
-            name: self._lanes.reported(name)
+            name: self._service_threads.reported(name)
             for name, box in self.boxes.items()
-            if self._lanes.unfinished_entry(name) is not None and not box.made
+            if self._service_threads.unfinished_entry(name) is not None and not box.made
         }
 
     def _oldest(self, name: str, box: Outbox, default: int) -> int:
-        unfinished = self._lanes.unfinished_entry(name)
+        unfinished = self._service_threads.unfinished_entry(name)
         return min(box.oldest(default), default if unfinished is None else unfinished)

@@ -18,12 +18,12 @@ from dataclasses import asdict, replace
 import numpy as np
 import pyarrow as pa
 
-from freshet.native.coordinator import Engine
+from freshet.native.engine import Engine
 from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.native.owned_lock import OwnedLock
-from freshet.native.releases import catching_up, done_for
+from freshet.native.reentrant_call_queue import EndedError
 from freshet.native.scheduled_query import without_limits
-from freshet.native.turns import EndedError
+from freshet.native.service.watermark_log import catching_up, done_for
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import FreshetError, InputError
@@ -76,7 +76,7 @@ class DurableSession:
         self._dictionary = dictionary
         self._checkpoint = checkpoint
         self._order = OwnedLock()  # the journal and the engine have one order
-        engine.lanes.delivering = self._order
+        engine.service_threads.delivering = self._order
         self._reports = DurableReports(engine, checkpoint)
         self._outboxes = self._reports.boxes
         self._contents = DurableContents(engine, dictionary, checkpoint, self._reports, self._deliver, open_graph)
@@ -176,7 +176,7 @@ class DurableSession:
         for entry in entries_as_done(checkpoint):
             with self._order:
                 self._do_again(entry)
-            self._engine.lanes.hold_back()
+            self._engine.service_threads.hold_back()
         with self._order:
             self._done = self._current = checkpoint.journal.next_sequence - 1
             self.is_restoring = False

@@ -12,10 +12,10 @@ from freshet.algebra.nodes import Query
 from freshet.algebra.printing import explain_json, explain_text
 from freshet.algebra.rewrite.rules import rewrite
 from freshet.federation.evaluation import Constraints
-from freshet.native.describing import plan_json, plan_text
-from freshet.native.lower import lower
 from freshet.native.measuring import Measurements
-from freshet.native.plan import Plan
+from freshet.native.plan.describing import plan_json, plan_text
+from freshet.native.plan.lower import lower
+from freshet.native.plan.plan import Plan
 from freshet.rdf.errors import FreshetError, InputError, UnsupportedError
 from freshet.results.html import text_html
 from freshet.runtime.replay import replay

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-from freshet.native.coordinator import Engine
+from freshet.native.engine import Engine
 from freshet.native.moments import FURTHEST_MS
 from freshet.rdf.errors import FreshetError
 from freshet.runtime.wall_clock import WallClock

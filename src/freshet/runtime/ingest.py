@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 
 import pyarrow as pa
 
-from freshet.native.coordinator import Engine
+from freshet.native.engine import Engine
 from freshet.rdf.errors import BudgetError, InputError
 from freshet.results.answers import AnswerBatch
 from freshet.results.report import Freshness
@@ -263,7 +263,7 @@ class Ingest:
         else:
             self._durable.take_batch(batch.sequence, *content)
         self.engine_seconds += time.perf_counter() - pushing
-        self._engine.lanes.hold_back()
+        self._engine.service_threads.hold_back()
         if (watermarks := self._sources.sub_streams.get(batch.stream.iri)) is not None:
             self._advance_to(batch.stream.iri, watermarks.level())
             watermarks.batch_done(batch.stream.sub_stream_id)

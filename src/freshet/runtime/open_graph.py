@@ -12,7 +12,7 @@ from freshet.store.dataset import StoredDataset
 from freshet.store.graph_directory import GraphDirectory
 
 if TYPE_CHECKING:
-    from freshet.native.coordinator import Engine
+    from freshet.native.engine import Engine
 
 
 def open_graph(

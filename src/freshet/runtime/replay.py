@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence, Set
 from pathlib import Path
 from typing import NamedTuple
 
-from freshet.native.releases import catching_up
+from freshet.native.service.watermark_log import catching_up
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import BudgetError, InputError
 from freshet.rdf.ntriples import scan_timed

@@ -20,7 +20,7 @@ from freshet.algebra.rewrite.rules import rewrite
 from freshet.federation.client import ServiceClient
 from freshet.federation.evaluation import Constraints
 from freshet.federation.settings import ServiceSettings
-from freshet.native.forgetting import Forgetting
+from freshet.native.memory.term_collector import TermCollector
 from freshet.oneshot.answer import answer
 from freshet.oneshot.deadline import Deadline
 from freshet.rdf.dictionary import Dictionary
@@ -61,7 +61,7 @@ from freshet.syntax.parser import parse_query
 if TYPE_CHECKING:
     from freshet.federation.local_views import LocalViews
     from freshet.federation.view_entries import ViewEntry
-    from freshet.native.coordinator import Engine
+    from freshet.native.engine import Engine
     from freshet.runtime.durable_session import DurableSession
     from freshet.runtime.explaining import Explanation
     from freshet.runtime.idle_streams import IdleStreams
@@ -155,7 +155,7 @@ class Session:
         kept = None if checkpoint is None else Checkpoint(Path(checkpoint), every_seconds=every, sync=sync)
         self.stored = stored or (StoredDataset() if kept is None else kept.dataset)
         self._window_bytes = check_window_bytes(window_bytes)
-        self._forgetting = Forgetting(self.dictionary)
+        self._collector = TermCollector(self.dictionary)
         self._engine: Engine | None = None
         self._making_engine = threading.RLock()
         self._clock = clock or SystemClock()
@@ -188,14 +188,14 @@ class Session:
         return self._engine or self._make_engine()
 
     def _make_engine(self) -> Engine:
-        from freshet.native.coordinator import Engine
+        from freshet.native.engine import Engine
 
         with self._making_engine:
             if self._engine is None:
                 engine = Engine(
-                    self.dictionary, self.stored, self._failed, self._views, self._window_bytes, self._forgetting
+                    self.dictionary, self.stored, self._failed, self._views, self._window_bytes, self._collector
                 )
-                engine.lanes.most_behind = self.services.settings.most_behind
+                engine.service_threads.most_behind = self.services.settings.most_behind
                 self._engine = engine
             return self._engine
 
@@ -549,8 +549,8 @@ class Session:
                 self.engine.push(stream, elements)
             else:
                 self._durable.push(stream, elements)
-        self.engine.forget()
-        self.engine.lanes.hold_back()
+        self.engine.collect_terms()
+        self.engine.service_threads.hold_back()
 
     def positions(self) -> dict[str, Position]:
         """How much of each stream the checkpoint has, so that a source knows from where to send again.
@@ -729,8 +729,8 @@ class Session:
                     windows=window_contents(prepared, self.engine.streams, self.stored) if prepared.windows else None,
                 )
                 if not isinstance(found, BooleanAnswer):
-                    forgetting = self._forgetting if self._engine is None else self._engine.forgetting
-                    forgetting.keep(found)
+                    collector = self._collector if self._engine is None else self._engine.collector
+                    collector.keep(found)
                 return found
         except UnsupportedError as error:
             raise UnsupportedError(error.message, file=file) from None

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from freshet.algebra.nodes import Query
 from freshet.algebra.windows import SlidingWindow
-from freshet.native.stream import StreamState
+from freshet.native.streams.stream import StreamState
 from freshet.oneshot.dataset import GraphReader
 from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.rdf.terms import Iri

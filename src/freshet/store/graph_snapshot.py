@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from freshet.kernels.both_parts import find_both, probe_both
+from freshet.kernels.base_and_appended import find_both, probe_both
 from freshet.rdf.triples import ANY, Ids, Triples
 from freshet.store.appended_view import AppendedView
 from freshet.store.found import Column, Found, combine_found

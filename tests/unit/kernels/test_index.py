@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from freshet.native.one_way_index import OneWayIndex
-from freshet.native.ring_index import RingIndex
+from freshet.native.buffers.one_way_index import OneWayIndex
+from freshet.native.buffers.ring_index import RingIndex
 
 keys = st.tuples(st.integers(0, 6), st.integers(-2, 2))
 EVERY = 2**62

@@ -8,7 +8,7 @@ import pytest
 import freshet
 from freshet.kernels.bags import bag_less
 from freshet.native.direct_call import DirectCall
-from freshet.native.stream import plain
+from freshet.native.streams.stream import as_contiguous
 from freshet.rdf.elements import Elements
 from freshet.rdf.terms import Iri
 
@@ -59,4 +59,4 @@ def test_elements_of_any_make_are_read_as_they_are(make):
 def test_numbers_that_are_not_whole_are_refused():
     column = np.arange(3)
     with pytest.raises(TypeError):
-        plain(Elements(column, column, column, column + 0.5))
+        as_contiguous(Elements(column, column, column, column + 0.5))

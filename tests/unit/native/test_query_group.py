@@ -25,12 +25,12 @@ from freshet.algebra.windows import (
     WindowDeclaration,
     WindowOperator,
 )
-from freshet.native.change import Batch as MomentBatch
-from freshet.native.coordinator import Engine
-from freshet.native.leaf_buffer import LeafPattern
+from freshet.native.buffers.leaf_buffer import LeafPattern
+from freshet.native.change import MomentBatch
+from freshet.native.engine import Engine
 from freshet.native.moments import BEFORE_ALL_TIME, time_of
 from freshet.native.r2s.relation_to_stream import Answers
-from freshet.native.stream import StreamState
+from freshet.native.streams.stream import StreamState
 from freshet.native.timing import Counted
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
@@ -81,10 +81,10 @@ class Recorder:
 class RecordingEngine(Engine):
     def __init__(self, *given):
         super().__init__(*given)
-        self._placing._alone = self._recorded
+        self._placement._with_own_plan = self._recorded
 
     def _recorded(self, asked):
-        group, plan = self._placing._clock(asked.timing), asked.plan
+        group, plan = self._placement._group(asked.timing), asked.plan
         with group.registering(asked.timing):
             windows = [group.window(window) for window in plan.windows]
             self.recorder = Recorder(plan, windows, [window.leaf(ANY_TRIPLE) for window in windows])

@@ -14,7 +14,7 @@ import pytest
 import freshet
 from declaring import register
 from freshet.algebra.nodes import StreamOperator
-from freshet.native.forgetting import Forgetting
+from freshet.native.memory.term_collector import TermCollector
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
 from freshet.rdf.terms import XSD, BlankNode, Iri, Literal, Term
@@ -263,7 +263,7 @@ def test_reports_go_to_one_callback() -> None:
 @pytest.mark.parametrize("held", ["batch", "part", "report", "graph"])
 def test_the_terms_of_what_somebody_holds_stay(held: str) -> None:
     session = freshet.Session()
-    session.engine.forgetting = Forgetting(session.dictionary, 100)
+    session.engine.collector = TermCollector(session.dictionary, 100)
     batches: list[AnswerBatch] = []
     register(session, CONSTRUCT, on_batch=batches.append)
     text = "".join(f'{time}\t<http://a/{time}> <http://p> "text {time}" .\n' for time in range(20))

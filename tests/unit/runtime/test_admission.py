@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from freshet.federation.settings import ServiceSettings
-from freshet.native.window_budget import WindowRoom
+from freshet.native.memory.window_budget import WindowRoom
 from freshet.rdf.batch import Layout
 from freshet.rdf.errors import BudgetError, InputError
 from freshet.runtime.admission import Admission, elements_in

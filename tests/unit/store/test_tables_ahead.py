@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from freshet.native.forgetting import held_ids
+from freshet.native.memory.term_collector import reachable_ids
 from freshet.rdf.elements import Elements
 from freshet.rdf.triples import ANY
 from freshet.store import appended_arrays, tables_ahead
@@ -112,6 +112,6 @@ def test_terms_of_appended_triples_are_held(monkeypatch: pytest.MonkeyPatch) -> 
         elements = random_batch(random, 300, time)
         stored.absorb(elements, "stream")
         terms.update(*(column.tolist() for column in elements[1:]))
-    held = list(held_ids(stored, stored.snapshot()))
+    held = list(reachable_ids(stored, stored.snapshot()))
     assert terms <= set(np.concatenate(held).tolist())
     assert sum(map(len, held)) < 100_000  # and not the room

@@ -15,11 +15,11 @@ from __future__ import annotations
 import numpy as np
 
 from freshet.kernels.distinct import distinct_moments
-from freshet.native.accumulators import longer
-from freshet.native.change import NOTHING, Batch, Change, Operator
+from freshet.native.buffers.accumulators import longer
+from freshet.native.buffers.one_way_index import Ids, OneWayIndex
+from freshet.native.change import NOTHING, Change, MomentBatch, Operator
 from freshet.native.direct_call import DirectCall
 from freshet.native.moments import BEFORE_ALL_TIME
-from freshet.native.one_way_index import Ids, OneWayIndex
 from freshet.native.r2s.bags import as_rows
 from freshet.oneshot.table import Table
 
@@ -46,7 +46,7 @@ class DistinctOp:
         """What the rows take that are there."""
         return self._counted.held_bytes + self._stamps.itemsize * self._counted.live
 
-    def changes(self, batch: Batch) -> Change:
+    def changes(self, batch: MomentBatch) -> Change:
         change = self._child.changes(batch)
         if change.is_empty:
             return NOTHING

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from freshet.algebra.expressions import Expression
 from freshet.expressions.evaluate import evaluate
-from freshet.native.change import Batch, Change, Operator
+from freshet.native.change import Change, MomentBatch, Operator
 from freshet.oneshot.table import Table
 from freshet.rdf.dictionary import Dictionary
 
@@ -21,11 +21,11 @@ class ExtendOp:
         self._expression = expression
         self._dictionary = dictionary
 
-    def changes(self, batch: Batch) -> Change:
+    def changes(self, batch: MomentBatch) -> Change:
         change = self._child.changes(batch)
-        return change._replace(came=self._extended(change.came), went=self._extended(change.went))
+        return change._replace(came=self._extend(change.came), went=self._extend(change.went))
 
-    def _extended(self, table: Table) -> Table:
+    def _extend(self, table: Table) -> Table:
         if table.count == 0:
             return table
         ids = evaluate(self._expression, table.columns, table.count, self._dictionary)

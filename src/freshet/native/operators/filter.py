@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from freshet.algebra.expressions import Expression
 from freshet.algebra.free_variables import variables_of
-from freshet.native.change import Batch, Change, Operator
-from freshet.native.conditions import Condition
-from freshet.native.one_way_index import Ids
+from freshet.native.buffers.one_way_index import Ids
+from freshet.native.change import Change, MomentBatch, Operator
+from freshet.native.operators.conditions import Condition
 from freshet.oneshot.table import Table
 from freshet.rdf.dictionary import Dictionary
 
@@ -24,7 +24,7 @@ class FilterOp:
         self._condition = Condition(condition, dictionary)
         self._names = variables_of(condition) & scope
 
-    def changes(self, batch: Batch) -> Change:
+    def changes(self, batch: MomentBatch) -> Change:
         change = self._child.changes(batch)
         return Change(*self._passing(change.came, change.came_at), *self._passing(change.went, change.went_at))
 

@@ -23,10 +23,10 @@ import numpy as np
 from freshet.algebra.expressions import Aggregate, Expression
 from freshet.kernels import layout
 from freshet.kernels.group_events import COUNT, MARK_WIDTH, RESULTS, group_events, order_events, report_changes
-from freshet.native.accumulators import Accumulator, accumulator_of, longer, never_entered
-from freshet.native.change import Batch
+from freshet.native.buffers.accumulators import Accumulator, accumulator_of, longer, never_entered
+from freshet.native.buffers.one_way_index import Ids, OneWayIndex, Rows
+from freshet.native.change import MomentBatch
 from freshet.native.direct_call import DirectCall
-from freshet.native.one_way_index import Ids, OneWayIndex, Rows
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import UnsupportedError
 from freshet.rdf.values import as_kernel_ids
@@ -70,7 +70,7 @@ class GroupOp:
         self._make_room()
 
     def step(
-        self, batch: Batch, keys: Ids, arguments: Sequence[Ids | None], came_at: Ids, went_at: Ids
+        self, batch: MomentBatch, keys: Ids, arguments: Sequence[Ids | None], came_at: Ids, went_at: Ids
     ) -> tuple[Ids, int, int]:
         """The rows of groups that come and go in a batch, by the rows that come, and behind them those that go.
 
@@ -91,7 +91,7 @@ class GroupOp:
         )
         return changed
 
-    def _events(self, batch: Batch, keys: Ids, came_at: Ids, went_at: Ids) -> tuple[Rows, Ids]:
+    def _events(self, batch: MomentBatch, keys: Ids, came_at: Ids, went_at: Ids) -> tuple[Rows, Ids]:
         """In what order rows come and go, and where that changes which group."""
         index, opening, due = self._index, self._opening, as_kernel_ids(batch.due)
         if len(keys) <= _SLICE_ROWS:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from freshet.algebra.expressions import Aggregate, Variable
 from freshet.expressions.evaluate import evaluate
-from freshet.native.change import NOTHING, Batch, Change, Operator
-from freshet.native.one_way_index import Ids
+from freshet.native.buffers.one_way_index import Ids
+from freshet.native.change import NOTHING, Change, MomentBatch, Operator
 from freshet.native.operators.group import GroupOp
-from freshet.native.plan import PlanGroup
+from freshet.native.plan.plan import PlanGroup
 from freshet.native.r2s.bags import as_rows
 from freshet.oneshot.table import Table, stack_tables
 from freshet.rdf.dictionary import Dictionary
@@ -30,12 +30,12 @@ class GroupByOp:
         self._groups = GroupOp(len(plan.keys), self._aggregates, dictionary)
         self._started = False
 
-    def changes(self, batch: Batch) -> Change:
+    def changes(self, batch: MomentBatch) -> Change:
         change = self._child.changes(batch)
         if change.is_empty and self._started:
             return NOTHING
         self._started = True
-        table = _stacked(change)
+        table = _stack(change)
         arguments = [self._argument(aggregate, table) for aggregate in self._aggregates]
         changed, comes, goes = self._groups.step(
             batch, self._key_rows(table), arguments, change.came_at, change.went_at
@@ -64,7 +64,7 @@ class GroupByOp:
         return Table({name: matrix[at] for at, name in self._places}, count), matrix[0]
 
 
-def _stacked(change: Change) -> Table:
+def _stack(change: Change) -> Table:
     """The rows that came, and behind them those that went."""
     if change.went.count == 0:
         return change.came

@@ -14,11 +14,11 @@ from __future__ import annotations
 import numpy as np
 
 from freshet.kernels.matching import LEFT
-from freshet.native.change import NOTHING, Batch, Change
-from freshet.native.one_way_index import Ids, Rows
+from freshet.native.buffers.one_way_index import Ids, Rows
+from freshet.native.buffers.result_buffer import Pointers
+from freshet.native.change import NOTHING, Change, MomentBatch
 from freshet.native.operators.matching import Matching, left_table
 from freshet.native.operators.multiway_join import MultiwayJoinOp
-from freshet.native.result_buffer import Pointers
 from freshet.oneshot.table import Table, stack_tables
 
 
@@ -35,7 +35,7 @@ class LeftJoinOp:
     def held_bytes(self) -> int:
         return self._alone.held_bytes
 
-    def changes(self, batch: Batch) -> Change:
+    def changes(self, batch: MomentBatch) -> Change:
         pairs, came, came_at, went, went_at = self._alone.step(batch)
         if len(pairs.came) == 0 == len(pairs.went) and len(came) == 0 == len(went):
             return NOTHING

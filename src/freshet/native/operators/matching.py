@@ -19,11 +19,11 @@ from typing import NamedTuple
 import numpy as np
 
 from freshet.kernels.matching import LEFT, MatchArrays, match_moments
-from freshet.native.accumulators import longer
-from freshet.native.change import Batch
+from freshet.native.buffers.accumulators import longer
+from freshet.native.buffers.inputs import Input
+from freshet.native.buffers.one_way_index import Ids, Rows
+from freshet.native.change import MomentBatch
 from freshet.native.direct_call import DirectCall
-from freshet.native.inputs import Input
-from freshet.native.one_way_index import Ids, Rows
 from freshet.native.operators.multiway_join import MultiwayJoinOp, Results
 from freshet.oneshot.table import Table
 
@@ -53,7 +53,7 @@ class Matching:
         """What is kept of the rows of left, dead ones included."""
         return sum(array.nbytes for array in self._arrays)
 
-    def step(self, batch: Batch) -> MatchChange:
+    def step(self, batch: MomentBatch) -> MatchChange:
         left = self._join.inputs[LEFT].buffer
         pairs = self._join.pointer_changes(batch)  # first: the buffers follow
         if left.row_capacity > len(self._arrays[0]):

@@ -24,15 +24,15 @@ from typing import NamedTuple
 import numpy as np
 
 from freshet.algebra.free_variables import variables_of
-from freshet.native.change import NOTHING, OPEN, Batch, Change
-from freshet.native.conditions import Condition
-from freshet.native.inputs import Input
-from freshet.native.one_way_index import Ids, Mask, Rows
-from freshet.native.plan import PlanCondition
-from freshet.native.result_buffer import Pointers, ResultBuffer
-from freshet.native.row_buffer import RowBuffer
-from freshet.native.stored_leaf import StoredLeaf
-from freshet.native.stream import is_in_order
+from freshet.native.buffers.inputs import Input
+from freshet.native.buffers.one_way_index import Ids, Mask, Rows
+from freshet.native.buffers.result_buffer import Pointers, ResultBuffer
+from freshet.native.buffers.row_buffer import RowBuffer
+from freshet.native.buffers.stored_leaf import StoredLeaf
+from freshet.native.change import NOTHING, OPEN, Change, MomentBatch
+from freshet.native.operators.conditions import Condition
+from freshet.native.plan.plan import PlanCondition
+from freshet.native.streams.stream import is_in_order
 from freshet.oneshot.table import Table
 from freshet.rdf.dictionary import Dictionary
 
@@ -113,13 +113,13 @@ class MultiwayJoinOp:
         self._pairings = [self._pairing(at) for at in range(len(inputs))]
         self._costs: dict[tuple[int, tuple[int, ...]], tuple[bool, float]] = {}  # in this step
 
-    def changes(self, batch: Batch) -> Change:
+    def changes(self, batch: MomentBatch) -> Change:
         results = self.pointer_changes(batch)
         if len(results.came_at) == 0 == len(results.went_at):
             return NOTHING
         return Change(self.table(results.came), results.came_at, self.table(results.went), results.went_at)
 
-    def pointer_changes(self, batch: Batch) -> Results:
+    def pointer_changes(self, batch: MomentBatch) -> Results:
         """The results that come and go, as pointers."""
         self._costs.clear()
         for buffer in self._followed:
@@ -133,7 +133,7 @@ class MultiwayJoinOp:
         if self._is_new:
             self._is_new = False
             found.insert(0, self._old(batch))
-        came, came_at = _in_order([each for each in found if len(each[1])], self._nothing)
+        came, came_at = _merge_in_order([each for each in found if len(each[1])], self._nothing)
         if not self._keeps:
             return Results(came, came_at, self._nothing, _NO_MOMENTS)
         gone = [
@@ -151,7 +151,7 @@ class MultiwayJoinOp:
                 self._results.add(came, self._capacities())
         if not gone:
             return Results(came, came_at, self._nothing, _NO_MOMENTS)
-        return Results(came, came_at, *_in_order([(each, self._deaths(each)) for each in gone], self._nothing))
+        return Results(came, came_at, *_merge_in_order([(each, self._deaths(each)) for each in gone], self._nothing))
 
     def ignore_ends(self) -> None:
         """Nobody wants to know which results end, so that they need not be kept."""
@@ -167,7 +167,7 @@ class MultiwayJoinOp:
             np.minimum(deaths, self.inputs[at].buffer.deaths(pointers[:, at]), out=deaths)
         return deaths
 
-    def _old(self, batch: Batch) -> tuple[Pointers, Ids]:
+    def _old(self, batch: MomentBatch) -> tuple[Pointers, Ids]:
         """The results of rows that were there before the first batch; they come with its first moment."""
         olds = [each.buffer.old_rows(batch.first) for each in self.inputs]
         fewest = min(range(len(olds)), key=lambda at: len(olds[at]))
@@ -217,12 +217,12 @@ class MultiwayJoinOp:
                 if len(steps) > 1 and len(choices := self._skewed(steps)) > 1:
                     parts = self._by_counts(choices, found, len(moments))
                     if len(parts) > 1:
-                        some = [self._some(found, joined, rows) for _, rows in parts]
+                        some = [self._select_rows(found, joined, rows) for _, rows in parts]
                         extended = [
                             self._extend(start, part, joined, moments[rows], ties, chosen)
                             for part, (chosen, rows) in zip(some, parts, strict=True)
                         ]
-                        return _in_order(extended, self._nothing)
+                        return _merge_in_order(extended, self._nothing)
                     step = parts[0][0]
             first = None
             buffer = self.inputs[step.at].buffer
@@ -285,7 +285,7 @@ class MultiwayJoinOp:
         return ()
 
     @staticmethod
-    def _some(found: Sequence[Rows], joined: int, rows: Ids) -> list[Rows]:
+    def _select_rows(found: Sequence[Rows], joined: int, rows: Ids) -> list[Rows]:
         """Some of the partial results."""
         return [held[rows] if joined >> at & 1 else held for at, held in enumerate(found)]
 
@@ -381,7 +381,7 @@ class MultiwayJoinOp:
         return moments[keep]
 
 
-def _in_order(parts: list[tuple[Pointers, Ids]], nothing: Pointers) -> tuple[Pointers, Ids]:
+def _merge_in_order(parts: list[tuple[Pointers, Ids]], nothing: Pointers) -> tuple[Pointers, Ids]:
     """Results of several parts in order of their moments."""
     if not parts:
         return nothing, _NO_MOMENTS

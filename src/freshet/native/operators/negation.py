@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from freshet.kernels.matching import LEFT
-from freshet.native.change import NOTHING, Batch, Change
+from freshet.native.change import NOTHING, Change, MomentBatch
 from freshet.native.operators.matching import Matching, left_table
 from freshet.native.operators.multiway_join import MultiwayJoinOp
 
@@ -29,7 +29,7 @@ class NegationOp:
     def held_bytes(self) -> int:
         return self._matching.held_bytes
 
-    def changes(self, batch: Batch) -> Change:
+    def changes(self, batch: MomentBatch) -> Change:
         change = self._matching.step(batch)
         if len(change.came) == 0 == len(change.went):
             return NOTHING

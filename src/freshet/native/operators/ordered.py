@@ -33,12 +33,12 @@ from freshet.kernels.ordered import (
     ordered_changes,
     ordered_slices,
 )
-from freshet.native.accumulators import longer
-from freshet.native.aligned import aligned
-from freshet.native.change import NOTHING, Batch, Change, Operator
+from freshet.native.buffers.accumulators import longer
+from freshet.native.buffers.aligned import aligned
+from freshet.native.buffers.one_way_index import Ids, OneWayIndex
+from freshet.native.change import NOTHING, Change, MomentBatch, Operator
 from freshet.native.direct_call import DirectCall
-from freshet.native.one_way_index import Ids, OneWayIndex
-from freshet.native.plan import PlanOrdered
+from freshet.native.plan.plan import PlanOrdered
 from freshet.native.r2s.bags import as_rows
 from freshet.oneshot.table import Table
 from freshet.rdf.dictionary import Dictionary
@@ -83,7 +83,7 @@ class OrderedOp:
         row_bytes: int = sum(array.strides[0] for array in (*rows[:-2], *links))
         return len(self) * row_bytes + self._index.held_bytes + self._groups.held_bytes
 
-    def changes(self, batch: Batch) -> Change:
+    def changes(self, batch: MomentBatch) -> Change:
         """The rows that enter the slice and those that leave it, at due moments; at each moment in order."""
         change = self._child.changes(batch)
         if change.is_empty and not (self._arrays.rows.sizes.item(LISTED) and len(batch.due)):
@@ -91,12 +91,12 @@ class OrderedOp:
         came, came_at, went, went_at = self._run(self._run_changes, change, batch)
         return Change(self._table(came, came_at), came_at, self._table(went, went_at), went_at)
 
-    def slices(self, batch: Batch) -> tuple[Table, Ids]:
+    def slices(self, batch: MomentBatch) -> tuple[Table, Ids]:
         """The whole slice in order at every due moment, and for each row the place of its moment in `batch.due`."""
         slices, places = self._run(self._run_slices, self._child.changes(batch), batch)
         return self._table(slices, places), places
 
-    def _run(self, kernel: DirectCall, change: Change, batch: Batch) -> list[Ids]:
+    def _run(self, kernel: DirectCall, change: Change, batch: MomentBatch) -> list[Ids]:
         events = self._events(change)
         if change.came.count > self._room:
             self._make_room(change.came.count)

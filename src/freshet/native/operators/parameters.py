@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from freshet.native.change import NOTHING, Batch, Change
-from freshet.native.choice import Choice
-from freshet.native.one_way_index import Ids
-from freshet.native.sharing import QUERY, parameter
+from freshet.native.buffers.constant_filter import ConstantFilter
+from freshet.native.buffers.one_way_index import Ids
+from freshet.native.change import NOTHING, Change, MomentBatch
+from freshet.native.plan.sharing import QUERY, parameter
 from freshet.oneshot.table import Table
 
 
@@ -18,7 +18,7 @@ class ParametersOp:
     """A row a query: its number and its constants."""
 
     def __init__(self, count: int) -> None:
-        self.choices = tuple(Choice() for _ in range(count))
+        self.constant_filters = tuple(ConstantFilter() for _ in range(count))
         self._names = (QUERY, *(parameter(number).name for number in range(count)))
         self._rows: dict[int, Ids] = {}
         self._came: list[Ids] = []
@@ -30,8 +30,8 @@ class ParametersOp:
         """A query with its constants' ids."""
         row = self._rows[number] = np.array([number, *constants], np.int64)
         self._came.append(row)
-        for choice, constant in zip(self.choices, constants, strict=True):
-            choice.add(constant)
+        for constant_filter, constant in zip(self.constant_filters, constants, strict=True):
+            constant_filter.add(constant)
 
     def remove(self, number: int) -> None:
         row = self._rows.pop(number)
@@ -40,10 +40,10 @@ class ParametersOp:
             del self._came[waiting[0]]
         else:
             self._went.append(row)
-        for choice, constant in zip(self.choices, row[1:].tolist(), strict=True):
-            choice.remove(constant)
+        for constant_filter, constant in zip(self.constant_filters, row[1:].tolist(), strict=True):
+            constant_filter.remove(constant)
 
-    def changes(self, batch: Batch) -> Change:
+    def changes(self, batch: MomentBatch) -> Change:
         if batch.number != self._number:  # else another branch of a UNION asks for the same
             self._number = batch.number
             came, went = self._table(self._came), self._table(self._went)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from freshet.native.change import Batch, Change, Operator
+from freshet.native.change import Change, MomentBatch, Operator
 
 
 class ProjectOp:
@@ -15,7 +15,7 @@ class ProjectOp:
         self._child = child
         self._names = names
 
-    def changes(self, batch: Batch) -> Change:
+    def changes(self, batch: MomentBatch) -> Change:
         change = self._child.changes(batch)
         if change.came.columns.keys() <= self._names and change.went.columns.keys() <= self._names:
             return change

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from freshet.native.change import NOTHING, Batch, Change
-from freshet.native.inputs import Input
-from freshet.native.one_way_index import Rows
+from freshet.native.buffers.inputs import Input
+from freshet.native.buffers.one_way_index import Rows
+from freshet.native.change import NOTHING, Change, MomentBatch
 from freshet.oneshot.table import Table
 
 
@@ -21,7 +21,7 @@ class ScanOp:
         self._columns = {name: at for at, name in enumerate(source.names) if name in wanted}
         self._is_new = True  # nothing has been asked of it yet
 
-    def changes(self, batch: Batch) -> Change:
+    def changes(self, batch: MomentBatch) -> Change:
         buffer = self._buffer
         came, went = buffer.fresh(batch.number), buffer.dead(batch.number)
         came_at = buffer.births(came)

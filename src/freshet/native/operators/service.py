@@ -6,7 +6,7 @@
 | ------------------------- | -------------------------- | ------------- |
 | (a, 1), (a, 2), (b, 3)    | a: (a, 10)   b: -   c: ... | (a, 10)       |
 
-At each step the view is told which keys are needed, by how many rows and for how long, and refreshes what matters most
+At each step the view gets the keys that are needed, by how many rows and for how long, and refreshes what matters most
 in the time that the evaluation has. Where nothing is joined, or no variable is shared, the view has one entry: all.
 """
 
@@ -23,24 +23,24 @@ from freshet.federation.endpoint_views import Pattern
 from freshet.federation.evaluation import Evaluation
 from freshet.federation.local_view import Needed, Refreshed
 from freshet.federation.service_query import ServiceQuery
+from freshet.native.buffers.inputs import Input
 from freshet.native.change import Operator
-from freshet.native.inputs import Input
-from freshet.native.operators.service_again import ViewServices
-from freshet.native.operators.service_needs import Lives, all_needed, needed_by
+from freshet.native.operators.service_needs import WindowExtent, all_needed, needed_by
+from freshet.native.operators.service_reevaluation import ViewServices
 from freshet.native.operators.service_rows import Allowed, ServiceRows
 from freshet.native.operators.service_variable import VariableServiceOp
-from freshet.native.operators.service_views import View, Views
-from freshet.native.plan import PlanService
+from freshet.native.operators.service_views import View, ViewSource
+from freshet.native.plan.plan import PlanService
 from freshet.rdf.errors import InputError
 from freshet.rdf.terms import Iri
 
 
-def lives_in(windows: Iterable[WindowOperator]) -> Lives:
+def extent_of(windows: Iterable[WindowOperator]) -> WindowExtent:
     """Of windows that do not slide only the present is certain."""
     sliding = [window for window in windows if isinstance(window, SlidingWindow)]
     if not sliding:
-        return Lives(1000, 1)
-    return Lives(
+        return WindowExtent(1000, 1)
+    return WindowExtent(
         min(window.slide_ms for window in sliding),
         max(-(-window.width_ms // window.slide_ms) for window in sliding),
     )
@@ -50,8 +50,8 @@ def lives_in(windows: Iterable[WindowOperator]) -> Lives:
 class Remote:
     """What the SERVICE patterns of one query share."""
 
-    views: Views
-    lives: Lives
+    views: ViewSource
+    extent: WindowExtent
     evaluation: Evaluation
 
     def operator(self, node: PlanService, other: Input | None) -> Operator:
@@ -61,15 +61,15 @@ class Remote:
         if isinstance(node.endpoint, Variable):
             if other is None or node.endpoint.name not in other.names:
                 raise unbound(node.endpoint)
-            pattern = Pattern(node.endpoint.name, query, keys, self.lives.slide_ms)
+            pattern = Pattern(node.endpoint.name, query, keys, self.extent.slide_ms)
             views = self.views.endpoint_views(pattern)
-            return VariableServiceOp(views, pattern, other, self.lives, self.evaluation, silent=node.silent)
-        view = self.views.view(node.endpoint.value, query, keys, self.lives.slide_ms)
-        return ServiceOp(view, query, keys, other, self.lives, self.evaluation, silent=node.silent)
+            return VariableServiceOp(views, pattern, other, self.extent, self.evaluation, silent=node.silent)
+        view = self.views.view(node.endpoint.value, query, keys, self.extent.slide_ms)
+        return ServiceOp(view, query, keys, other, self.extent, self.evaluation, silent=node.silent)
 
     def services(self, asked: Iterable[Service]) -> ViewServices:
         """Local views for what is evaluated anew. Endpoints that may not be asked are refused now."""
-        made = ViewServices(self.views, self.lives, self.evaluation)
+        made = ViewServices(self.views, self.extent, self.evaluation)
         for each in asked:
             if isinstance(each.endpoint, Iri):
                 self.views.check(each.endpoint.value)
@@ -91,7 +91,7 @@ class ServiceOp(ServiceRows):
         query: ServiceQuery,
         keys: tuple[str, ...],
         other: Input | None,
-        lives: Lives,
+        extent: WindowExtent,
         evaluation: Evaluation,
         *,
         silent: bool,
@@ -100,7 +100,7 @@ class ServiceOp(ServiceRows):
         self._view = view
         self._other = other
         self._columns: Sequence[int] = [] if other is None else [other.names.index(name) for name in keys]
-        self._lives = lives
+        self._extent = extent
         view.load()
 
     def _join(self, moment: int, allowed: Allowed) -> tuple[Refreshed, Columns]:
@@ -109,5 +109,5 @@ class ServiceOp(ServiceRows):
     def _needed(self, moment: int) -> Needed:
         """What the other side needs."""
         if self._other is None or not self._columns:
-            return all_needed(self._lives)
-        return needed_by(self._other.buffer, self._other.buffer.live_rows(), self._columns, self._lives, moment)
+            return all_needed(self._extent)
+        return needed_by(self._other.buffer, self._other.buffer.live_rows(), self._columns, self._extent, moment)

@@ -9,7 +9,7 @@ from typing import TypedDict
 from freshet.federation.client import Columns
 from freshet.federation.evaluation import Evaluation
 from freshet.federation.local_view import Refreshed, Resting
-from freshet.native.change import NOTHING, Batch, Change
+from freshet.native.change import NOTHING, Change, MomentBatch
 from freshet.native.r2s.bags import replacement
 from freshet.oneshot.table import Table
 
@@ -36,7 +36,7 @@ class ServiceRows(ABC):
     def _join(self, moment: int, allowed: Allowed) -> tuple[Refreshed, Columns]:
         """The solutions that are needed at a moment."""
 
-    def changes(self, batch: Batch) -> Change:
+    def changes(self, batch: MomentBatch) -> Change:
         if not len(batch.due):
             return NOTHING
         moment = batch.due.item(0)  # queries with remote data are evaluated once a batch

@@ -18,8 +18,8 @@ from freshet.federation.client import Columns
 from freshet.federation.endpoint_views import EndpointViews, LeftOut, Pattern
 from freshet.federation.evaluation import Evaluation
 from freshet.federation.local_view import Needed, Refreshed
-from freshet.native.inputs import Input
-from freshet.native.operators.service_needs import Lives, needed_by
+from freshet.native.buffers.inputs import Input
+from freshet.native.operators.service_needs import WindowExtent, needed_by
 from freshet.native.operators.service_rows import Allowed, ServiceRows
 from freshet.rdf.errors import InputError
 
@@ -32,7 +32,7 @@ class VariableServiceOp(ServiceRows):
         views: EndpointViews,
         pattern: Pattern,
         other: Input,
-        lives: Lives,
+        extent: WindowExtent,
         evaluation: Evaluation,
         *,
         silent: bool,
@@ -43,7 +43,7 @@ class VariableServiceOp(ServiceRows):
         self._other = other
         self._columns = [other.names.index(name) for name in pattern.keys]
         self._place = other.names.index(pattern.variable)
-        self._lives = lives
+        self._extent = extent
 
     def _join(self, moment: int, allowed: Allowed) -> tuple[Refreshed, Columns]:
         return self._views.join(*self._needed(moment), **allowed)
@@ -62,7 +62,7 @@ class VariableServiceOp(ServiceRows):
         asked, others = most_used[: self._views.most], most_used[self._views.most :]
         needed = {
             int(named[at]): needed_by(
-                buffer, rows[order[firsts[at] : firsts[at] + counts[at]]], self._columns, self._lives, moment
+                buffer, rows[order[firsts[at] : firsts[at] + counts[at]]], self._columns, self._extent, moment
             )
             for at in asked
         }

@@ -25,7 +25,7 @@ class View(Protocol):
     def load(self) -> None: ...
 
 
-class Views(Protocol):
+class ViewSource(Protocol):
     """Where local views come from."""
 
     @property

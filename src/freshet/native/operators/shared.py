@@ -7,12 +7,12 @@
 | 1    | + a          | + a           | once           |
 | 2    | - a + b      | - a + b       | once           |
 
-Two copies of an operator that asks endpoints would ask twice, and could be told different things in one step.
+Two copies of an operator that asks endpoints would ask twice, and could get different answers in one step.
 """
 
 from __future__ import annotations
 
-from freshet.native.change import NOTHING, Batch, Change, Operator
+from freshet.native.change import NOTHING, Change, MomentBatch, Operator
 
 
 class SharedOp:
@@ -23,7 +23,7 @@ class SharedOp:
         self._number = 0  # of the batch that the change is of
         self._change = NOTHING  # here a sweep finds it while a reader waits for remote data
 
-    def changes(self, batch: Batch) -> Change:
+    def changes(self, batch: MomentBatch) -> Change:
         if batch.number != self._number:
             self._change = self._child.changes(batch)
             self._number = batch.number

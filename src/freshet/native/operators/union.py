@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from freshet.native.change import Batch, Change, Operator, merge_changes
+from freshet.native.change import Change, MomentBatch, Operator, merge_changes
 
 
 class UnionOp:
@@ -17,7 +17,7 @@ class UnionOp:
         self._children = children
         self._found: list[Change] = []  # so far; the dictionary may be swept while a child waits for remote data
 
-    def changes(self, batch: Batch) -> Change:
+    def changes(self, batch: MomentBatch) -> Change:
         self._found = []
         for child in self._children:
             self._found.append(child.changes(batch))

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from freshet.native.change import NOTHING, Batch, Change
+from freshet.native.change import NOTHING, Change, MomentBatch
 from freshet.oneshot.table import Table
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import Term
@@ -26,7 +26,7 @@ class ValuesOp:
         self._table = Table(columns, len(rows))
         self._given = False
 
-    def changes(self, batch: Batch) -> Change:
+    def changes(self, batch: MomentBatch) -> Change:
         if self._given:
             return NOTHING
         self._given = True

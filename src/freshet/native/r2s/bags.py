@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from freshet.kernels.bags import bag_less
+from freshet.native.buffers.one_way_index import Ids, OneWayIndex
 from freshet.native.change import Change
 from freshet.native.direct_call import DirectCall
-from freshet.native.one_way_index import Ids, OneWayIndex
 from freshet.oneshot.table import Table
 
 _FEW_PAIRS = 256  # fewer are compared one by one sooner than an index is made

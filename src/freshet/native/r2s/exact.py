@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from freshet.algebra.expressions import Variable
 from freshet.algebra.nodes import StreamOperator
-from freshet.native.plan import (
+from freshet.native.plan.plan import (
     Names,
     Plan,
     PlanExtend,
@@ -15,7 +15,7 @@ from freshet.native.plan import (
     PlanParameters,
     PlanProject,
 )
-from freshet.native.sharing import parameter_number
+from freshet.native.plan.sharing import parameter_number
 from freshet.native.timing import Timing
 
 

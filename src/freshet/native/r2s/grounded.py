@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from freshet.native.plan import (
-    PlanAgain,
+from freshet.native.plan.plan import (
     PlanDistinct,
     PlanExtend,
     PlanFilter,
@@ -15,6 +14,7 @@ from freshet.native.plan import (
     PlanNode,
     PlanOrdered,
     PlanProject,
+    PlanReevaluate,
     PlanShared,
     PlanUnion,
     Stored,
@@ -43,6 +43,6 @@ def is_grounded(node: PlanNode) -> bool:
             | PlanOrdered(child=child)
         ):
             return is_grounded(child)
-        case PlanAgain():
+        case PlanReevaluate():
             return False
     return False

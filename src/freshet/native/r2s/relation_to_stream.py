@@ -7,13 +7,13 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from freshet.algebra.nodes import StreamOperator
-from freshet.native.change import NOTHING, OPEN, Batch, Change, Operator, merge_changes
-from freshet.native.one_way_index import Ids, Mask
+from freshet.native.buffers.one_way_index import Ids, Mask
+from freshet.native.buffers.row_buffer import RowBag
+from freshet.native.change import NOTHING, OPEN, Change, MomentBatch, Operator, merge_changes
 from freshet.native.operators.ordered import OrderedOp
-from freshet.native.plan import Plan, PlanOrdered
+from freshet.native.plan.plan import Plan, PlanOrdered
 from freshet.native.r2s.bags import as_rows, bag_difference
 from freshet.native.r2s.grounded import is_grounded
-from freshet.native.row_buffer import RowBag
 from freshet.oneshot.table import Table
 
 _NO_MOMENTS = np.empty(0, np.int64)
@@ -68,7 +68,7 @@ class IncrementalR2S:
         self._was_empty = True  # then, by the rule of empty windows, or since there was none
         self._nothing = Answers(_NO_MOMENTS, np.empty((0, len(plan.variables)), np.int64))
 
-    def step(self, batch: Batch, held: Ids) -> Answers:
+    def step(self, batch: MomentBatch, held: Ids) -> Answers:
         """Take a batch in. `held` is how many elements the windows have at each evaluation."""
         change = self._root.changes(batch)
         due = batch.due
@@ -89,7 +89,7 @@ class IncrementalR2S:
             return self._difference(batch, came, went)
         return self._with_empty_windows(batch, held > 0, came, went)
 
-    def _difference(self, batch: Batch, came: _Timed, went: _Timed) -> Answers:
+    def _difference(self, batch: MomentBatch, came: _Timed, went: _Timed) -> Answers:
         if not len(came[1]):
             return self._nothing
         places = batch.due.searchsorted(came[1])
@@ -101,7 +101,7 @@ class IncrementalR2S:
         left = bag_difference(placed, others)
         return Answers(left[:, 0], left[:, 1:])
 
-    def _with_empty_windows(self, batch: Batch, holds: Mask, came: _Timed, went: _Timed) -> Answers:
+    def _with_empty_windows(self, batch: MomentBatch, holds: Mask, came: _Timed, went: _Timed) -> Answers:
         """The same, where the answer begins anew when windows are no longer empty, and ends when they are."""
         before = np.concatenate(([not self._was_empty], holds[:-1]))
         self._was_empty = not holds[-1]
@@ -141,7 +141,7 @@ class SequenceR2S:
         self._output = plan.output
         self._before = np.empty((0, len(plan.variables)), np.int64)
 
-    def step(self, batch: Batch, held: Ids) -> Answers:
+    def step(self, batch: MomentBatch, held: Ids) -> Answers:
         """Take a batch in. `held` is how many elements the windows have at each evaluation."""
         table, places = self._root.slices(batch)
         rows = as_rows(table, self._variables)

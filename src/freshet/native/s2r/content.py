@@ -7,8 +7,8 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from freshet.algebra.windows import WindowOperator
-from freshet.native.leaf_buffer import LeafBuffer, LeafPattern
-from freshet.native.one_way_index import Ids
+from freshet.native.buffers.leaf_buffer import LeafBuffer, LeafPattern
+from freshet.native.buffers.one_way_index import Ids
 from freshet.native.s2r.feed import Feed
 
 _NONE = np.empty(0, np.int64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from freshet.algebra.windows import CountWindow, TriplesWindow
-from freshet.native.one_way_index import Ids
+from freshet.native.buffers.one_way_index import Ids
 from freshet.native.s2r.content import WindowContent
 from freshet.native.s2r.feed import Feed
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from freshet.native.buffers.one_way_index import Ids
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, FURTHEST_MS
-from freshet.native.one_way_index import Ids
 from freshet.native.s2r.waiting import ELEMENT_BYTES, WaitingElements
-from freshet.native.stream import split_before
+from freshet.native.streams.stream import split_before
 from freshet.rdf.elements import Elements
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from freshet.algebra.windows import EventTimeWindow, RangeWindow, WindowOperator
+from freshet.native.buffers.one_way_index import Ids
 from freshet.native.moments import BEFORE_ALL_TIME
-from freshet.native.one_way_index import Ids
 from freshet.native.s2r.content import WindowContent
 from freshet.native.s2r.feed import Feed
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from freshet.algebra.windows import EventTimeWindow, SlidingWindow
-from freshet.native.one_way_index import Ids
+from freshet.native.buffers.one_way_index import Ids
 from freshet.native.s2r.content import WindowContent
 from freshet.native.s2r.feed import Feed
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from freshet.native.moments import AFTER_ALL_TIME
-from freshet.native.stream import in_order, is_in_order, joined, split_before
+from freshet.native.streams.stream import concatenate_elements, is_in_order, merge_in_order, split_before
 from freshet.rdf.elements import Elements
 
 ELEMENT_BYTES = 32  # a time and three ids
@@ -30,7 +30,7 @@ class WaitingElements:
     def push(self, elements: Elements) -> None:
         """Elements, at least one, in the order they came."""
         if len(elements.times) > 1 and not is_in_order(elements.times):
-            elements = in_order([elements])
+            elements = merge_in_order([elements])
         first_ms, last_ms = elements.times.item(0), elements.times.item(-1)
         if self._parts and first_ms < self._parts[-1][1]:
             self._tangled = True
@@ -49,7 +49,7 @@ class WaitingElements:
             self.from_ms, self.count = AFTER_ALL_TIME, 0
             return elements
         if self._tangled:
-            whole = in_order([elements for _, _, elements in parts])
+            whole = merge_in_order([elements for _, _, elements in parts])
             parts.clear()
             parts.append((whole.times.item(0), whole.times.item(-1), whole))
             self._tangled = False
@@ -62,6 +62,6 @@ class WaitingElements:
             ready.append(before)
             parts.appendleft((after.times.item(0), last_ms, after))
         self.from_ms = parts[0][0] if parts else AFTER_ALL_TIME
-        released = ready[0] if len(ready) == 1 else joined(ready)
+        released = ready[0] if len(ready) == 1 else concatenate_elements(ready)
         self.count -= len(released.times)
         return released

@@ -180,7 +180,7 @@ def test_group_equals_its_naive_twin_at_every_moment_that_is_due(
         first = last + 1
     now: Groups = {}
     for moment, present in replayed(lives):
-        now = run.told.get(moment, now)
+        now = run.reported.get(moment, now)
         if moment in right:
             same_groups(now, one_shot(present), present)
     assert run.groups() == {}
@@ -194,11 +194,11 @@ def test_without_keys_there_is_one_group_from_the_first_moment_on(lives: list[Li
     for last in [*sorted(cuts), LAST]:
         run.batch(events(lives, 0, first, last), events(lives, 1, first, last), last, list(range(first, last + 1)))
         first = last + 1
-    assert 1 in run.told
+    assert 1 in run.reported
     now: Groups = {}
     values = [(birth, death, (None, value)) for birth, death, (_, value) in lives]
     for (moment, whole), (_, present) in zip(replayed(lives), replayed(values), strict=True):
-        now = run.told.get(moment, now)
+        now = run.reported.get(moment, now)
         if present:
             expected = one_shot(present)
             expected[None][-1] = integer(len(set(whole)))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from freshet.algebra.expressions import Aggregate
-from freshet.native.change import Batch
+from freshet.native.change import MomentBatch
 from freshet.native.operators.group import GroupOp
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import UnsupportedError
@@ -23,7 +23,7 @@ def test_without_keys_there_is_always_one_row() -> None:
     some = [integer(2), integer(2), integer(1), integer(14), seven, mean, mean, *[seven] * 4]
     some += [Literal("7 7"), Literal("7, 7"), Literal("7"), integer(1)]
     run.batch([], [], 4, [])
-    assert run.told == {1: {None: nothing}}
+    assert run.reported == {1: {None: nothing}}
     for _ in range(2):
         run.update(rows_of(seven, seven), 1)
         assert run.groups() == {None: some}
@@ -31,7 +31,7 @@ def test_without_keys_there_is_always_one_row() -> None:
         assert run.groups() == {None: nothing}
     begun = Run(list(MORE.values()), ())
     begun.update(rows_of(seven, seven), 1)
-    assert begun.told == {1: {None: some}}
+    assert begun.reported == {1: {None: some}}
 
 
 def test_changes_between_moments_that_are_due_are_one() -> None:
@@ -39,16 +39,16 @@ def test_changes_between_moments_that_are_due_are_one() -> None:
     key = Iri("urn:a")
     came = [(moment, (key, integer(moment))) for moment in (1, 2, 3, 5, 6, 9)]
     run.batch(came, [(3, (key, integer(1))), (6, (key, integer(2)))], 9, [4, 7])
-    assert run.told == {4: {key: [integer(5)]}, 7: {key: [integer(14)]}, 9: {key: [integer(23)]}}
+    assert run.reported == {4: {key: [integer(5)]}, 7: {key: [integer(14)]}, 9: {key: [integer(23)]}}
 
 
 def test_a_row_that_stays_the_same_neither_comes_nor_goes() -> None:
     run = one_group("MIN(?v)", "COUNT(DISTINCT ?v)")
     run.update(rows_of(integer(1)), 1)
     run.batch([(2, (None, integer(1))), (4, (None, integer(1)))], [(3, (None, integer(1)))], 5, [2, 3, 4, 5])
-    assert list(run.told) == [1]
+    assert list(run.reported) == [1]
     run.batch([(6, (None, integer(0)))], [(6, (None, integer(0)))], 6, [6])  # comes and goes at once
-    assert list(run.told) == [1]
+    assert list(run.reported) == [1]
 
 
 def test_two_keys() -> None:
@@ -56,7 +56,7 @@ def test_two_keys() -> None:
     one, two = dictionary.encode(integer(1)), dictionary.encode(integer(2))
     op = GroupOp(2, [Aggregate("COUNT", None)], dictionary)
     keys, at = np.array([[1, 2], [2, 1], [1, 2]], np.int64), np.array([5, 5, 5], np.int64)
-    changed, comes, goes = op.step(Batch(1, 5, 5, at[:1]), keys, [None], at, at[:0])
+    changed, comes, goes = op.step(MomentBatch(1, 5, 5, at[:1]), keys, [None], at, at[:0])
     assert goes == 0
     assert sorted(changed[0, :, :comes].T.tolist()) == [[5, 1, 2, two], [5, 2, 1, one]]
 
@@ -72,7 +72,7 @@ def test_many_groups_come_and_go() -> None:
     for round_ in range(20):
         keys = (np.arange(40_000) % 700 + 1000 * round_ + 1).reshape(-1, 1)
         at = np.full(40_000, round_)
-        batch = Batch(round_ + 1, round_, round_, at[:1])
+        batch = MomentBatch(round_ + 1, round_, round_, at[:1])
         changed, comes, goes = op.step(batch, keys, [None, values, values, values], at, nothing)
         came = changed[0]
         assert (comes, goes) == (700, 0)
@@ -92,8 +92,8 @@ def test_a_group_comes_and_goes_within_a_batch() -> None:
     one, two = Iri("urn:a"), Iri("urn:b")
     came = [(1, (one, integer(3))), (3, (two, integer(4))), (5, (one, double("1.5")))]
     run.batch(came, [(2, came[0][1]), (4, came[1][1]), (6, came[2][1])], 6, list(range(1, 7)))
-    assert [run.told[moment] for moment in (2, 4, 6)] == [{}, {}, {}]
-    assert run.told[5] == {one: [integer(1), double("1.5"), double("1.5E0")]}
+    assert [run.reported[moment] for moment in (2, 4, 6)] == [{}, {}, {}]
+    assert run.reported[5] == {one: [integer(1), double("1.5"), double("1.5E0")]}
 
 
 def test_long_sequences_are_put_together_in_parts() -> None:
@@ -101,12 +101,12 @@ def test_long_sequences_are_put_together_in_parts() -> None:
     run = Run([MORE["GROUP_CONCAT(?v)"], MORE["COUNT(*)"]])
     moments = range(1, 2_001)
     run.batch([(moment, (None, integer(moment))) for moment in moments], [], 2_000, [500, 1000, 2000])
-    assert run.told[1000] == {None: [Literal(" ".join(map(str, range(1, 1001)))), integer(1000)]}
+    assert run.reported[1000] == {None: [Literal(" ".join(map(str, range(1, 1001)))), integer(1000)]}
     went = [(2_000 + moment, (None, integer(moment))) for moment in moments if moment <= 1_998]
     run.batch([], went, 4_000, list(range(2_001, 4_001)))
     for moment in (2_001, 2_900, 3_998):
         left = " ".join(str(number) for number in moments if number > moment - 2_000)
-        assert run.told[moment][None][0] == Literal(left)
+        assert run.reported[moment][None][0] == Literal(left)
 
 
 def test_what_is_no_aggregate_is_refused() -> None:

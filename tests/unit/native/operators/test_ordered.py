@@ -15,7 +15,7 @@ from freshet.algebra.nodes import OrderCondition
 from freshet.expressions.evaluate import evaluate
 from freshet.expressions.order import order
 from freshet.native.operators.ordered import OrderedOp
-from freshet.native.plan import PlanNode, PlanOrdered
+from freshet.native.plan.plan import PlanNode, PlanOrdered
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import RDF_LANG_STRING, BlankNode, Iri, Literal
 from oxigraph_expressions import typed

@@ -10,7 +10,7 @@ import pytest
 
 from followed_mentions import EX, QUICK, STREAM, USERS, closed, counts, followers, mention, query_text
 from freshet.federation.errors import ServiceError
-from freshet.native.forgetting import Forgetting
+from freshet.native.memory.term_collector import TermCollector
 from freshet.rdf.errors import InputError
 from freshet.results.report import Report
 from freshet.runtime.query_failure import QueryFailure
@@ -206,7 +206,7 @@ def test_whoever_waits_hears_of_a_failure(endpoint: EndpointProcess) -> None:
 
 def test_many_small_pushes_from_several_queries(session: Session, endpoint: EndpointProcess) -> None:
     """Batching makes no difference, and the dictionary may be swept meanwhile."""
-    session.engine.forgetting = Forgetting(session.dictionary, least=50)
+    session.engine.collector = TermCollector(session.dictionary, least=50)
     queries = [session.register(query_text(followers(endpoint)).replace("<q>", f"<q{at}>")) for at in range(3)]
     for second in range(1, 60):
         mention(session, second, second % USERS, (second * 5) % USERS)

@@ -1,0 +1,106 @@
+"""The results of a join, as pointers to leaf rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from freshet.kernels.pointers import (
+    FREE,
+    LIVE,
+    USED,
+    PointerArrays,
+    pointers_add,
+    pointers_invalidate,
+)
+from freshet.native.buffers.one_way_index import Rows
+
+Pointers = NDArray[np.int32]
+
+_FIRST_CAPACITY = 64
+
+
+class ResultBuffer:
+    """Rows of pointers, one column a leaf; the first `expiring` leaves can take results back."""
+
+    def __init__(self, leaves: int, expiring: int) -> None:
+        self._use(
+            PointerArrays(
+                pointers=np.empty((_FIRST_CAPACITY, leaves), np.int32),
+                alive=np.zeros(_FIRST_CAPACITY, np.bool_),
+                heads=np.full((expiring, _FIRST_CAPACITY), -1, np.int32),
+                older=np.empty((expiring, _FIRST_CAPACITY), np.int32),
+                newer=np.empty((expiring, _FIRST_CAPACITY), np.int32),
+                free=np.empty(_FIRST_CAPACITY, np.int32),
+                sizes=np.zeros(3, np.int64),
+            )
+        )
+
+    def _use(self, arrays: PointerArrays) -> None:
+        self.arrays = arrays
+        self.plain = tuple(arrays)  # for kernels that are called for a few rows
+
+    def __len__(self) -> int:
+        return int(self.arrays.sizes.item(LIVE))
+
+    @property
+    def held_bytes(self) -> int:
+        """What the results take that are here; nothing where no leaf can take any back: those are not of windows."""
+        expiring, leaves = len(self.arrays.heads), self.arrays.pointers.shape[1]
+        return len(self) * (4 * leaves + 8 * expiring + 5) if expiring else 0
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that the arrays take."""
+        return int(sum(array.nbytes for array in self.arrays))
+
+    @property
+    def pointer_bytes(self) -> int:
+        """The part of it that the pointers take; the rest is what finds the results of a row that goes."""
+        return int(self.arrays.pointers.nbytes)
+
+    def live(self) -> Pointers:
+        """The pointers of all results."""
+        used = int(self.arrays.sizes[USED])
+        live: Pointers = self.arrays.pointers[:used][self.arrays.alive[:used]]
+        return live
+
+    def add(self, pointers: Pointers, row_capacities: Sequence[int]) -> None:
+        self.make_room(len(pointers), max(row_capacities, default=0))
+        pointers_add(self.arrays, pointers)
+
+    def invalidate(self, leaf: int, rows: Rows) -> Pointers:
+        """Drop the results that point to rows of a leaf; gives the pointers of what was dropped."""
+        if len(rows) == 1 and self._is_unused(leaf, rows.item(0)):
+            return self.arrays.pointers[:0]
+        gone: Pointers = pointers_invalidate(self.arrays, leaf, rows)
+        return gone
+
+    def _is_unused(self, leaf: int, row: int) -> bool:
+        """Whether no result points to a row: a look here is cheaper than the call of a kernel."""
+        heads = self.arrays.heads
+        return bool(row >= heads.shape[1] or heads.item(leaf, row) < 0)
+
+    def make_room(self, more: int, row_capacity: int) -> None:
+        """See that `more` results fit, which point to rows with numbers below `row_capacity`."""
+        pointers, alive, heads, older, newer, free, sizes = self.arrays
+        if heads.shape[1] >= row_capacity and sizes.item(USED) - sizes.item(FREE) + more <= len(alive):
+            return
+        if heads.shape[1] < row_capacity:
+            wider = np.full((heads.shape[0], row_capacity), -1, np.int32)
+            wider[:, : heads.shape[1]] = heads
+            heads = wider
+        capacity = len(alive)
+        while int(sizes[USED] - sizes[FREE]) + more > capacity:
+            capacity *= 2
+        if capacity > len(alive):
+            added = capacity - len(alive)
+            pointers = np.concatenate((pointers, np.empty((added, pointers.shape[1]), np.int32)))
+            alive = np.concatenate((alive, np.zeros(added, np.bool_)))
+            older, newer = (
+                np.concatenate((chain, np.empty((chain.shape[0], added), np.int32)), axis=1) for chain in (older, newer)
+            )
+            free = np.concatenate((free, np.empty(added, np.int32)))
+        self._use(PointerArrays(pointers, alive, heads, older, newer, free, sizes))

@@ -1,0 +1,149 @@
+"""Rows that an operator gives, kept with their lives: for joins with them, and for whoever wants all that hold."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from freshet.kernels.bag_lifetimes import alive_at, bag_step
+from freshet.native.buffers.accumulators import longer
+from freshet.native.buffers.one_way_index import Ids, Rows
+from freshet.native.buffers.ring_index import Lives, RingIndex
+from freshet.native.change import Change, MomentBatch, Operator
+from freshet.native.r2s.bags import as_rows
+
+_NO_ROWS = np.empty(0, np.int32)
+_FIRST_CAPACITY = 64
+
+
+class RowBag:
+    """A bag of rows under numbers. Of equal rows the one that came last goes first.
+
+    Rows that died can be read until the next step.
+    """
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
+        self.values = np.empty((_FIRST_CAPACITY, len(names)), np.int64)
+        self.born = np.zeros(_FIRST_CAPACITY, np.int64)
+        self.died = np.zeros(_FIRST_CAPACITY, np.int64)
+        self._number = 0
+        self._used = 0
+        self._alive = np.zeros(_FIRST_CAPACITY, np.bool_)
+        self._free = _NO_ROWS
+        self._fresh = self._dead = _NO_ROWS
+        self._equals = RingIndex(tuple(range(len(names))))  # the rows of each value
+
+    @property
+    def row_capacity(self) -> int:
+        return len(self.values)
+
+    @property
+    def live(self) -> int:
+        """How many rows can be found: those that live, and those that have died in the present batch."""
+        return self._equals.rows + len(self._dead)
+
+    @property
+    def held_bytes(self) -> int:
+        """What the rows take that are here."""
+        return self.live * (self.values.strides[0] + 17) + self._equals.held_bytes
+
+    def fresh(self, number: int) -> Rows:
+        return self._fresh if self._number == number else _NO_ROWS
+
+    def dead(self, number: int) -> Rows:
+        return self._dead if self._number == number else _NO_ROWS
+
+    def births(self, rows: Rows) -> Ids:
+        return self.born[rows]
+
+    def deaths(self, rows: Rows) -> Ids:
+        return self.died[rows]
+
+    def lives(self, number: int) -> Lives:
+        """The lives of all rows in a batch."""
+        return Lives(self.born, self.died, self._number != number and not len(self._dead))
+
+    def live_rows(self) -> Rows:
+        """The rows that live at the end of the present batch."""
+        return np.flatnonzero(self._alive).astype(np.int32)
+
+    def old_rows(self, first_moment: int) -> Rows:
+        """The rows that lived before a batch that has begun at a moment, and may have died in it."""
+        rows = np.concatenate((self.live_rows(), self._dead))
+        return rows[(self.born[rows] < first_moment) & (self.died[rows] >= first_moment)]
+
+    def step(self, batch: MomentBatch, change: Change) -> None:
+        """Take a batch in."""
+        self._number = batch.number
+        if len(self._dead):
+            self._free = np.concatenate((self._free, self._dead))
+            self._fresh = self._dead = _NO_ROWS
+        if change.is_empty:
+            self._fresh = _NO_ROWS
+            return
+        came, went = as_rows(change.came, self.names), as_rows(change.went, self.names)
+        rows, dead = self._take_free(len(came)), np.empty(len(went), np.int32)
+        self.values[rows] = came
+        self._equals.make_room(len(came), len(self.values))
+        strangers = bag_step(
+            self._equals.arrays, self.born, self.died, came, change.came_at, rows, went, change.went_at, dead
+        )
+        if strangers:
+            raise ValueError("a row goes that never came")
+        self._equals.rows += len(rows) - len(dead)
+        self._alive[rows] = True
+        self._alive[dead] = False
+        self._fresh, self._dead = rows, dead
+
+    def alive_at(self, moments: Ids) -> tuple[Ids, Rows]:
+        """The rows that live at moments of the present batch, in order: which moment, and which row."""
+        rows = np.concatenate((self.live_rows(), self._dead)) if len(self._dead) else self.live_rows()
+        places, found = alive_at(self.born, self.died, rows, moments)
+        return places, found
+
+    def _take_free(self, count: int) -> Rows:
+        again = min(count, len(self._free))
+        rest = count - again
+        if self._used + rest > len(self.values):
+            capacity = max(2 * len(self.values), self._used + rest)
+            self.values, self.born, self.died, self._alive = (
+                longer(array, capacity) for array in (self.values, self.born, self.died, self._alive)
+            )
+        rows = np.arange(self._used, self._used + rest, dtype=np.int32)
+        self._used += rest
+        if again:
+            rows = np.concatenate((self._free[:again], rows))
+            self._free = self._free[again:]
+        return rows
+
+
+class RowBuffer(RowBag):
+    """A bag of rows, as a leaf buffer has them, that follows an operator."""
+
+    def __init__(self, source: Operator, names: tuple[str, ...]) -> None:
+        super().__init__(names)
+        self.source = source
+        self._indexes: dict[tuple[int, ...], RingIndex] = {}
+
+    @property
+    def held_bytes(self) -> int:
+        return super().held_bytes + sum(index.held_bytes for index in list(self._indexes.values()))
+
+    def follow(self, batch: MomentBatch) -> None:
+        """Take in what the operator's batch changed."""
+        change = self.source.changes(batch)
+        if len(self._dead):
+            for index in self._indexes.values():
+                index.unlink(self._dead)
+        self.step(batch, change)
+        if len(self._fresh):
+            for index in self._indexes.values():
+                index.link(self._fresh, self.values)
+
+    def index_on(self, columns: tuple[int, ...]) -> RingIndex:
+        """The ring index on these columns, made the first time it is asked for."""
+        index = self._indexes.get(columns)
+        if index is None:
+            index = self._indexes[columns] = RingIndex(columns)
+            index.link(np.concatenate((self.live_rows(), self._dead)), self.values)
+        return index

@@ -1,0 +1,474 @@
+"""The native engine: streams in, reports out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+
+from freshet.algebra.nodes import Query
+from freshet.algebra.windows import AllWindow, EventTimeWindow
+from freshet.federation.evaluation import Constraints
+from freshet.native.buffers.one_way_index import Ids
+from freshet.native.failures import reason_of, warn_failed
+from freshet.native.measuring import Measurements
+from freshet.native.memory.term_collector import TermCollector
+from freshet.native.memory.window_budget import WindowBudget, WindowRoom
+from freshet.native.moments import AFTER_ALL_TIME, close_at
+from freshet.native.operators.service_views import ViewSource
+from freshet.native.owned_lock import OwnedLock
+from freshet.native.plan.lower import lower
+from freshet.native.plan.plan import Plan
+from freshet.native.plan.plan_reads import asks_services, predicates_of
+from freshet.native.queries.placement import Placement, QueryRegistration
+from freshet.native.queries.query_factory import EngineStore, QueryFactory
+from freshet.native.reentrant_call_queue import ReentrantCallQueue
+from freshet.native.service.service_thread import ServiceQueryThread
+from freshet.native.service.service_threads import ServiceQueryThreads
+from freshet.native.streams.constructed_stream import ConstructedStream
+from freshet.native.streams.kept_windows import KeptWindows
+from freshet.native.streams.stream import StreamState
+from freshet.native.streams.stream_router import AnyGroup, StreamRouter
+from freshet.native.timing import Counted, Timing, timing_of
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.elements import Elements
+from freshet.rdf.errors import FreshetError, InputError, UnsupportedError
+from freshet.rdf.terms import Iri
+from freshet.rdf.triples import DEFAULT_GRAPH
+from freshet.results.answers import AnswerBatch, hand_over
+from freshet.results.report import Freshness, Report
+
+
+class Engine:
+    """Registered queries over streams and the stored graphs. Calls may come from several threads.
+
+    A query that fails is removed, and `on_failure` gets its name and the reason; the others go on. Whoever gets a
+    report may register and unregister queries; what it pushes comes after what is being pushed.
+    """
+
+    def __init__(
+        self,
+        dictionary: Dictionary,
+        graphs: EngineStore,
+        on_failure: Callable[[str, str], None] | None = None,
+        views: ViewSource | None = None,
+        window_bytes: int | None = None,
+        collector: TermCollector | None = None,
+    ) -> None:
+        self.dictionary = dictionary
+        self._router = StreamRouter(dictionary)
+        self.streams = self._router.streams
+        self._graphs = graphs
+        self._report_failure = on_failure or warn_failed
+        self._queries: dict[str, AnyGroup] = {}
+        self._takers: dict[str, Callable[[AnswerBatch], None]] = {}
+        self._timings: dict[str, Timing] = {}
+        self._members: Counter[AnyGroup] = Counter()  # how many queries each group has
+        self.on_silent_evaluation: Callable[[str, Freshness], None] | None = (
+            None  # evaluations with SERVICE that report nothing
+        )
+        self._factory = QueryFactory(
+            dictionary, graphs, self._failed, self._member_failed, views, self._silent_evaluation
+        )
+        self.collector = collector or TermCollector(dictionary)
+        self._kept = KeptWindows(graphs)
+        self._counted: dict[str, Counted] = {}
+        self._budget = WindowBudget(window_bytes, self._router, (graphs, dictionary))
+        self._lock = OwnedLock()
+        self._calls = ReentrantCallQueue()
+        self.service_threads = ServiceQueryThreads(self._lock)
+        self._placement = Placement(
+            self._router, graphs, self._factory, self.service_threads, self._members, self, self._failed
+        )
+        self._plans = self._placement.plans
+
+    def declare(self, stream: StreamState) -> None:
+        """Make a stream known, with its lateness and what it leaves in the stored graph."""
+        with self._lock:
+            if stream.iri in self.streams:
+                raise InputError(f"the stream <{stream.iri}> is declared twice")
+            if stream.iri in self._router.constructed:
+                raise InputError(f"the stream <{stream.iri}> has the answers of the query {stream.iri}")
+            self.streams[stream.iri] = stream
+            if stream.absorb is not None:
+                for name, group in self._queries.items():
+                    if self._router.feeds_stored(stream, self._timings[name]):
+                        group.streams.add(stream.iri)
+                self._connect()
+
+    def keep_windows(self, stream: str, keep_ms: int, budget_bytes: int) -> None:
+        """Keep the last elements of a stream, so that one-shot queries can ask for them."""
+        with self._lock:
+            state = self._stream(stream)
+            state.keep_ms = keep_ms
+            self._kept.declare(state, budget_bytes)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the registered queries."""
+        return list(self._queries)
+
+    def register(
+        self,
+        name: str,
+        query: Query,
+        on_report: Callable[[Report], None] | None = None,
+        *,
+        on_answers: Callable[[AnswerBatch], None] | None = None,
+        file: str | None = None,
+        report: str | Collection[str] = (),
+        every_ms: int | None = None,
+        limit_seconds: float | None = None,
+        measurements: Measurements | None = None,
+        constraints: Constraints | None = None,
+    ) -> Plan:
+        """Keep a continuous query answered from now on, over what comes from now on.
+
+        Either `on_report` gets its reports, or `on_answers` gets them in batches.
+
+        `report` names conditions for a moment to count: close, change, non-empty. `every_ms` has it computed at
+        multiples of a period, as COMPUTED EVERY does. A query that takes longer than `limit_seconds` over one step is
+        removed. What its operators do is written to `measurements`.
+        """
+        with self._lock:
+            plan = lower(self._router.beginning_now(query), streams=list(self.streams), file=file)
+            if not query.windows:
+                raise InputError(f"the query {name} has no window, so it is not continuous", file=file)
+            if constraints is not None and constraints != Constraints() and not asks_services(plan):
+                raise InputError(
+                    f"the query {name} has no SERVICE, so there is no accuracy or latency to ask for", file=file
+                )
+            if name in self._queries:
+                raise InputError(f"a query named {name} is registered already")
+            timing = timing_of(plan, query.period_ms if every_ms is None else every_ms, report, file)
+            self._check_streams(name, plan, timing, file)
+            self._router.make_derived(timing)
+            timing = timing.going_on(self._counted.pop(name, ()))
+            taker = on_answers or self._one_by_one(name, on_report)
+            deliver = taker
+            if plan.template is not None:
+                deliver = self._constructing(name, taker, one_by_one=on_answers is None)
+            asked = QueryRegistration(name, plan, timing, deliver, limit_seconds, measurements, constraints)
+            try:
+                group, plan = self._placement.place(asked)
+                self._queries[name], self._timings[name] = group, timing
+                self._takers[name] = taker
+                self._members[group] += 1
+            except BaseException as error:
+                self._router.constructed.pop(name, None)
+                for each in self._groups():  # what it had asked for
+                    each.free()
+                self._connect()
+                if isinstance(error, FreshetError):
+                    error.file = error.file or file
+                raise
+            if self._members[group] == 1:
+                self._connect()
+            return plan
+
+    def _check_streams(self, name: str, plan: Plan, timing: Timing, file: str | None) -> None:
+        """The streams that a query reads are there, and its own answers are none of them, nor have another's name."""
+        if plan.template is not None and name in timing.base_streams:
+            raise InputError(f"the query {name} reads its own answers: the stream <{name}>", file=file)
+        if plan.template is not None and name in self.streams:
+            raise InputError(
+                f"the answers of the query {name} are a stream of this name, and a stream <{name}> is declared already",
+                file=file,
+            )
+        self._router.check_streams(name, timing, file)
+        for source in timing.base_streams & self._router.constructed.keys():
+            if isinstance(self._queries[source], ServiceQueryThread):
+                raise UnsupportedError(
+                    f"the query {name} reads the answers of the query {source}, which has SERVICE: not supported yet",
+                    file=file,
+                )
+
+    def _constructing(
+        self, name: str, on_answers: Callable[[AnswerBatch], None], *, one_by_one: bool
+    ) -> Callable[[AnswerBatch], None]:
+        """Reports of a CONSTRUCT are elements of a stream too.
+
+        Whoever gets them `one_by_one` may register the first query that reads them, which begins with the next one.
+        """
+        stream = self._router.constructed[name] = ConstructedStream(name)
+
+        def deliver(batch: AnswerBatch) -> None:
+            parts = [batch]
+            if one_by_one and not stream.is_read:
+                parts = [batch.part(at, at + 1) for at in range(len(batch))]
+            for part in parts:
+                stream.put(part)
+                on_answers(part)
+
+        return deliver
+
+    def readers(self, name: str) -> list[str]:
+        """The queries that read the answers of a query."""
+        return [other for other, timing in self._timings.items() if name in timing.base_streams]
+
+    def derivations(self) -> dict[str, frozenset[str]]:
+        """For each query that reads the answers of others the names of these."""
+        with self._lock:
+            constructed = self._router.constructed.keys()
+            if not constructed:  # this is asked with every mark of a checkpoint
+                return {}
+            found = {name: frozenset(timing.base_streams & constructed) for name, timing in self._timings.items()}
+            return {name: sources for name, sources in found.items() if sources}
+
+    def unregister(self, name: str) -> None:
+        """Forget a query, and what only it needed."""
+        with self._lock:
+            if name not in self._queries:
+                raise InputError(f"there is no query named {name}")
+            if name in self._router.constructed and (readers := self.readers(name)):
+                raise InputError(f"the query {readers[0]} reads the answers of the query {name}: unregister it first")
+            group, known_as = self._queries[name], self._plans.group_name(name)
+            self._leave(name)
+            if self._plans.leave(name):
+                group.remove(known_as)
+            self._connect()
+
+    def check_stream(self, stream: str) -> None:
+        """Raise an InputError where there is no stream of this name that elements can be pushed to."""
+        self._stream(stream)
+
+    def can_read(self, stream: str) -> bool:
+        """Whether there is a stream of this name that a query can read."""
+        return self._router.state_of(stream) is not None
+
+    def check_room(self, stream: str, elements: Elements) -> None:
+        """Raise the BudgetError that a push of these elements would raise; nothing is done with them."""
+        with self._lock:
+            self._budget.check(self._stream(stream), len(elements.times))
+            self._kept.check_room(self._stream(stream), elements)
+
+    def window_bytes(self) -> int:
+        """What the windows of registered queries hold."""
+        with self._lock:
+            return self._budget.held_bytes()
+
+    def window_room(self, stream: str) -> WindowRoom:
+        """What windows hold, what they may hold, and what an element of a stream would take of it."""
+        with self._lock:
+            return self._budget.room_for(self._stream(stream).iri)
+
+    def push(self, stream: str, elements: Elements, *, admitted: bool = False) -> None:
+        """Elements of a stream in the order they came; windows must have room for them where nobody has admitted them
+        before.
+        """
+        with self._lock:
+            state = self.streams.get(stream) or self._stream(stream)
+            count = len(elements.times)
+            if count > self._budget.room and not admitted:
+                self._budget.check(state, count)
+            if self._calls.is_busy:
+                self._kept.check_room(state, elements)  # while the caller can be given the error
+            self._calls.run(self._push, state, elements)
+            if self.collector.is_due():
+                self.collect_terms()
+
+    def _push(self, state: StreamState, elements: Elements) -> None:
+        count = len(elements.times)
+        elements = self._kept.accept(state, elements) if state.keep_ms else state.accept(elements)
+        if state.absorb is not None:
+            self._absorb(state, elements)
+        self._budget.room -= count
+        self._router.push(state, elements)
+        self._advance(state)
+
+    def collect_terms(self) -> None:
+        """Drop terms that nothing holds any more, if it is time to."""
+        if self.collector.is_due():
+            with self._lock:
+                if self._calls.is_busy:  # a report is being taken, and others of the same moment are nowhere yet
+                    return
+                derived = (self._router.derived, self._router.constructed)
+                held = (self.streams, self._graphs, self._groups(), derived, self._plans)
+                with ExitStack() as paused:
+                    if all(paused.enter_context(thread.pause()) for thread in self.service_threads.all()):
+                        self.collector.sweep(*held)
+
+    def advance(self, stream: str, watermark_ms: int) -> None:
+        """Say that everything before a time has come."""
+        with self._lock:
+            self._calls.run(self._advance_to, self._stream(stream), watermark_ms)
+
+    def partner_watermark(self, stream: str) -> int:
+        """How far the furthest of the streams has come that queries wait for together with a stream."""
+        with self._lock:
+            return self._router.partner_watermark(stream)
+
+    def finish(self) -> None:
+        """Say that all streams have ended: every window that has content closes."""
+        self.end()
+        self.drain()
+
+    def end(self) -> None:
+        """The same, without waiting for queries that have threads of their own."""
+        with self._lock:
+            self._calls.run(self._end)
+
+    def drain(self, most: int = 0) -> None:
+        """Wait until the queries that have threads of their own have at most so many elements left to take in."""
+        self.service_threads.drain(most)
+
+    def close(self) -> None:
+        """End the threads of queries that have one."""
+        self.service_threads.close()
+
+    def passed(self) -> dict[str, int]:
+        """For each query the last moment up to which everything has been reported."""
+        with self._lock:
+            return {name: close_at(group.passed_ms) for name, group in self._queries.items()}
+
+    def moment(self, name: str) -> int:
+        """The moment at which a query is, or was last, reported."""
+        return self._queries[name].moment
+
+    def needed_from(self) -> int:
+        """The earliest time an element may have that matters to what is yet to be reported."""
+        with self._lock:
+            return min(
+                (group.needed_from(self._plans.group_name(name)) for name, group in self._queries.items()),
+                default=AFTER_ALL_TIME,
+            )
+
+    def needed_by(self, names: Iterable[str]) -> dict[str, int]:
+        """The same for each of some queries, in the times of the streams that it reads."""
+        with self._lock:
+            known_as = self._plans.group_name
+            return {name: self._queries[name].needed_from(known_as(name)) for name in names if name in self._queries}
+
+    def counted(self) -> dict[str, Counted]:
+        """How far the windows of each query had counted where `needed_from` begins, if that makes a difference."""
+        with self._lock:
+            known = {name: (group, self._plans.group_name(name)) for name, group in self._queries.items()}
+            found = {name: group.counted(known_as) for name, (group, known_as) in known.items()}
+        return {name: counted for name, counted in found.items() if counted}
+
+    def go_on_counting(self, counted: Mapping[str, Counted]) -> None:
+        """Have queries that are registered from now on count elements from where those of their names were."""
+        with self._lock:
+            self._counted = dict(counted)
+
+    def keeps_everything(self, name: str) -> bool:
+        """Whether a query needs all elements that have come since it was registered."""
+        with self._lock:
+            query = self._queries[name].query(self._plans.group_name(name))
+            return any(isinstance(window, AllWindow | EventTimeWindow) for window in query.plan.windows)
+
+    @contextmanager
+    def loading(self) -> Iterator[None]:
+        """Held around loads that belong together, before anything of the stored graphs: as a push takes both."""
+        with self._lock:
+            yield
+
+    def load(self, subjects: Ids, predicates: Ids, objects: Ids, graph: int = DEFAULT_GRAPH) -> None:
+        """Add triples to a stored graph."""
+        with self._lock:
+            self._graphs.load(subjects, predicates, objects, graph)
+            for group in self._groups():
+                group.note_stored()
+
+    def wanted_predicates(self, stream: str) -> frozenset[str] | None:
+        """The predicates of a stream that anybody can want; None where every element counts."""
+        with self._lock:
+            if self._stream(stream).absorb is not None:
+                return None
+            wanted: set[str] = set()
+            for name, group in {self._plans.group_name(name): group for name, group in self._queries.items()}.items():
+                query = group.query(name)
+                if Iri(stream) not in {window.stream for window in query.plan.windows}:
+                    continue
+                found = None if group.counts_every_element(name) else predicates_of(query.plan, stream)
+                if found is None:
+                    return None
+                wanted |= found
+            return frozenset(wanted)
+
+    def _one_by_one(self, name: str, on_report: Callable[[Report], None] | None) -> Callable[[AnswerBatch], None]:
+        """What takes batches, and hands their reports over as long as the query is there."""
+        assert on_report is not None, "somebody takes the reports"
+
+        def deliver(batch: AnswerBatch) -> None:
+            hand_over(batch, on_report, lambda: self._takers.get(name) is deliver)
+
+        return deliver
+
+    def _stream(self, iri: str) -> StreamState:
+        if iri in self._router.constructed:
+            raise InputError(f"the stream <{iri}> has the answers of the query {iri}: nothing else can enter it")
+        if iri not in self.streams:
+            raise InputError(f"there is no stream <{iri}>")
+        return self.streams[iri]
+
+    def _groups(self) -> list[AnyGroup]:
+        return list(self._members)
+
+    def _leave(self, name: str) -> None:
+        group = self._queries.pop(name)
+        del self._takers[name], self._timings[name]
+        self._router.constructed.pop(name, None)
+        self.service_threads.leave(name)
+        self._members[group] -= 1
+        if not self._members[group]:
+            del self._members[group]
+
+    def _failed(self, known_as: str, error: Exception) -> None:
+        """What a group knows under a name has failed, and is gone."""
+        names = self._plans.members(known_as)
+        reading = self._remove_readers(names)
+        for name in names:  # all, before any failure is reported: its callback may register and unregister
+            self._leave(name)
+            self._plans.leave(name)
+        self._connect()
+        for name in names:
+            self._report_failure(name, reason_of(error))
+        for name, source in reading:
+            self._report_failure(name, f"it reads the answers of the query {source}, which failed")
+
+    def _remove_readers(self, names: Iterable[str]) -> list[tuple[str, str]]:
+        """Remove the queries that read the answers of others which have failed; gives each with what it read."""
+        removed = []
+        for source in names:
+            if source in self._router.constructed:
+                for name in self.readers(source):
+                    if name in self._queries:
+                        removed += self._remove_readers([name])
+                        self.unregister(name)
+                        removed.append((name, source))
+        return removed
+
+    def _member_failed(self, name: str, error: Exception) -> None:
+        """One of those that share a plan has failed; the others go on."""
+        self.unregister(name)
+        self._report_failure(name, reason_of(error))
+
+    def _silent_evaluation(self, name: str, freshness: Freshness) -> None:
+        if self.on_silent_evaluation is not None:
+            self.on_silent_evaluation(name, freshness)
+
+    def _absorb(self, state: StreamState, elements: Elements) -> None:
+        absorbed = state.absorbed(elements)
+        if absorbed is not None and len(absorbed.times):
+            self._graphs.absorb(absorbed, state.iri)
+            for group in self._groups():
+                group.note_stored()
+
+    def _advance_to(self, state: StreamState, watermark_ms: int) -> None:
+        state.watermark_ms = max(state.watermark_ms, watermark_ms)
+        self._advance(state)
+
+    def _end(self) -> None:
+        self._router.end()
+
+    def _advance(self, state: StreamState) -> None:
+        if state.keep_ms:
+            self._kept.advance(state)
+        self._router.advance(state.iri)
+
+    def _connect(self) -> None:
+        self._router.connect(self._groups())
+        if self._router.constructed:
+            self._router.connect_constructed(self._queries)
+        self._budget.queries_changed()

@@ -1,0 +1,117 @@
+"""What of streams and stored graphs a plan can see, so that nobody ships or waits for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+
+from freshet.algebra import nodes
+from freshet.algebra.windows import SlidingWindow
+from freshet.native.plan.plan import (
+    Plan,
+    PlanGroup,
+    PlanJoin,
+    PlanLeaf,
+    PlanLeftJoin,
+    PlanNegation,
+    PlanNode,
+    PlanReevaluate,
+    PlanService,
+    PlanSharedRead,
+    PlanUnion,
+    PlanValues,
+    Stored,
+    children,
+)
+from freshet.rdf.terms import Iri
+
+
+def stored_predicates(plan: Plan) -> frozenset[Iri] | None:
+    """The predicates that a query asks of the stored default graph; None where any triple can make a difference."""
+    wanted: set[Iri] = set()
+    for node in _nodes(plan.root):
+        if isinstance(node, PlanLeaf) and node.source == Stored():
+            if not isinstance(node.pattern.predicate, Iri):
+                return None
+            wanted.add(node.pattern.predicate)
+        elif isinstance(node, PlanReevaluate) and any(Stored() in sources for _, sources in node.graphs):
+            found = _predicates_in(node.node)
+            if found is None:
+                return None
+            wanted |= found
+    return frozenset(wanted)
+
+
+def _predicates_in(part: object) -> set[Iri] | None:
+    """The predicates of all patterns in a part of the algebra; None where a pattern can match any triple."""
+    match part:
+        case nodes.TriplePattern(predicate=predicate):
+            return {predicate} if isinstance(predicate, Iri) else None
+        case nodes.Link(predicate):
+            return {predicate}
+        case nodes.NegatedPropertySet() | nodes.Repeat(least=0):  # a path of length zero ends at every node
+            return None
+        case nodes.Service():
+            return set()
+        case tuple():
+            parts: Iterator[object] = iter(part)
+        case _ if is_dataclass(part):
+            parts = (getattr(part, place.name) for place in fields(part))
+        case _:
+            return set()
+    wanted: set[Iri] = set()
+    for each in parts:
+        found = _predicates_in(each)
+        if found is None:
+            return None
+        wanted |= found
+    return wanted
+
+
+def predicates_of(plan: Plan, stream: str) -> frozenset[str] | None:
+    """The predicates that a query asks of a stream's elements; None where every element counts.
+
+    Every element counts where a window counts elements or moves with each of them, and where an answer needs no
+    triple of a window but only a window that is not empty.
+    """
+    if not all(isinstance(window, SlidingWindow) for window in plan.windows) or not _needs_window(plan.root):
+        return None
+    wanted: set[str] = set()
+    for node in _nodes(plan.root):
+        if isinstance(node, PlanReevaluate):
+            return None
+        if isinstance(node, PlanLeaf) and not isinstance(node.source, Stored) and node.source.stream == Iri(stream):
+            if not isinstance(node.pattern.predicate, Iri):
+                return None
+            wanted.add(node.pattern.predicate.value)
+    return frozenset(wanted)
+
+
+def asks_services(plan: Plan) -> bool:
+    """Whether an answer takes remote data."""
+    return any(
+        isinstance(node, PlanService) or (isinstance(node, PlanReevaluate) and bool(node.services))
+        for node in _nodes(plan.root)
+    )
+
+
+def _nodes(node: PlanNode) -> Iterator[PlanNode]:
+    yield node
+    for child in children(node):
+        yield from _nodes(child)
+
+
+def _needs_window(node: PlanNode) -> bool:
+    """Whether every row of a node takes a triple of some window."""
+    match node:
+        case PlanLeaf(source=source):
+            return not isinstance(source, Stored)
+        case PlanJoin(inputs=inputs):
+            return any(map(_needs_window, inputs))
+        case PlanUnion(children=parts):
+            return all(map(_needs_window, parts))
+        case PlanLeftJoin(left=left) | PlanNegation(left=left):
+            return _needs_window(left)
+        case PlanGroup(keys=()) | PlanReevaluate() | PlanValues() | PlanService() | PlanSharedRead():
+            return False
+    return all(map(_needs_window, children(node)))

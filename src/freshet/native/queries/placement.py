@@ -1,0 +1,166 @@
+"""Which group a query gets: that of a plan it shares, that of its streams, or one with a thread of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from freshet.federation.evaluation import Constraints
+from freshet.native.measuring import Measurements
+from freshet.native.memory.term_collector import TermCollector
+from freshet.native.plan.plan import Plan
+from freshet.native.plan.plan_reads import asks_services
+from freshet.native.plan.sharing import PlanShape, shape_of
+from freshet.native.queries.query_factory import EngineStore, QueryFactory
+from freshet.native.queries.shared_plans import PlanSharers, ShapeKey, Shared, SharedPlans
+from freshet.native.query_group import QueryGroup
+from freshet.native.service.service_thread import ServiceQueryThread
+from freshet.native.service.service_threads import ServiceQueryThreads
+from freshet.native.streams.stream_router import AnyGroup, StreamRouter
+from freshet.native.timing import Timing
+from freshet.results.answers import AnswerBatch
+
+
+@dataclass(frozen=True, slots=True)
+class QueryRegistration:
+    """A query as it is registered."""
+
+    name: str
+    plan: Plan
+    timing: Timing
+    on_answers: Callable[[AnswerBatch], None]
+    limit_seconds: float | None = None
+    measurements: Measurements | None = None
+    constraints: Constraints | None = None
+
+
+class Keeper(Protocol):
+    """Whoever keeps the terms of reports, and forgets others."""
+
+    @property
+    def collector(self) -> TermCollector: ...
+    def collect_terms(self) -> None: ...
+
+
+class Placement:
+    """Places queries. `groups` are those there are; `on_failure` hears what fails, by the name a group has for it."""
+
+    def __init__(
+        self,
+        router: StreamRouter,
+        graphs: EngineStore,
+        factory: QueryFactory,
+        service_threads: ServiceQueryThreads,
+        groups: Iterable[AnyGroup],
+        keeper: Keeper,
+        on_failure: Callable[[str, Exception], None],
+    ) -> None:
+        self._router = router
+        self._graphs = graphs
+        self._factory = factory
+        self._service_threads = service_threads
+        self._groups = groups
+        self._keeper = keeper
+        self._on_failure = on_failure
+        self.plans = SharedPlans()
+        self._shared_plans = 0
+
+    def place(self, asked: QueryRegistration) -> tuple[AnyGroup, Plan]:
+        """The group that a query is in from now on, and the plan that it has there."""
+        if asks_services(asked.plan):
+            return self._with_thread(asked)
+        shape = None if asked.measurements is not None or asked.limit_seconds is not None else shape_of(asked.plan)
+        if shape is not None:
+            key = ShapeKey(shape.plan, asked.timing, self._router.elements_of(asked.timing))
+            self.plans.forget_before(key)
+            sharers = self.plans.sharers(key)
+            if sharers is not None:
+                return self._with_shared_plan(asked, shape, sharers), asked.plan
+        return self._with_own_plan(asked)
+
+    def _with_own_plan(self, asked: QueryRegistration) -> tuple[AnyGroup, Plan]:
+        """A query with a plan of its own."""
+        name, timing, on_answers = asked.name, asked.timing, self._keeping(asked.on_answers)
+        group = self._group(timing)
+        try:
+            with group.registering(timing):
+                query = self._factory.own_query(name, asked.plan, group, timing, on_answers, asked.measurements)
+                group.add(name, query, timing, asked.limit_seconds)
+        except BaseException:
+            group.free()  # others may have it, and keep what is theirs
+            raise
+        return group, query.plan
+
+    def _with_thread(self, asked: QueryRegistration) -> tuple[AnyGroup, Plan]:
+        """A query with remote data, which has a group and a thread of its own."""
+        name, timing = asked.name, asked.timing
+
+        def failed(known_as: str, error: Exception) -> None:
+            with self._service_threads.reporting():
+                is_wanted = not thread.is_closed  # else it was unregistered, and another may have its name by now
+                thread.close()
+                if is_wanted:
+                    self._on_failure(known_as, error)
+
+        group = QueryGroup(self._router.streams_of(timing), self._graphs, failed, one_by_one=True)
+        thread = ServiceQueryThread(
+            group, self._router.dictionary, self._keeper.collect_terms, lambda error: failed(name, error)
+        )
+        deliver = self._service_threads.reporter(name, thread, self._keeping(asked.on_answers))
+        with group.registering(timing):
+            query = self._factory.own_query(
+                name, asked.plan, group, timing, deliver, asked.measurements, asked.constraints
+            )
+            if query.evaluation is not None:
+                query.evaluation.released_at, query.evaluation.resting = thread.released_at, thread.resting
+            group.add(name, query, timing, asked.limit_seconds)
+        self._service_threads.add(name, thread)
+        return thread, query.plan
+
+    def _with_shared_plan(self, asked: QueryRegistration, shape: PlanShape, sharers: PlanSharers) -> AnyGroup:
+        """A query that shares a plan."""
+        shared = sharers.shared
+        if shared is None:
+            shared, group = self._new_shared_plan(shape, sharers.key.timing)
+        else:
+            group = self.plans.group(shared)
+        constants = [self._router.dictionary.encode(term) for term in shape.constants]
+        shared.add(asked.name, constants, asked.on_answers)  # what is reported to all is kept in one
+        self.plans.enter(asked.name, sharers, shared, group)
+        return group
+
+    def _new_shared_plan(self, shape: PlanShape, timing: Timing) -> tuple[Shared, AnyGroup]:
+        """A plan with parameters, for all queries of a shape."""
+        self._shared_plans += 1
+        name = f"shared plan {self._shared_plans}"
+        group = self._group(timing)
+        with group.registering(timing):
+            shared = self._factory.shared_query(
+                name,
+                shape.plan,
+                group,
+                timing,
+                len(shape.constants),
+                lambda rows: self._keeper.collector.keep_rows(rows),
+            )
+            group.add(name, shared, timing)
+        return shared, group
+
+    def _group(self, timing: Timing) -> QueryGroup:
+        """The group of the streams that a query waits for: those it reads, also by way of the stored graph."""
+        streams = self._router.streams_of(timing)
+        for group in self._groups:
+            if isinstance(group, QueryGroup) and group.streams == streams:
+                return group
+        return QueryGroup(streams, self._graphs, self._on_failure)
+
+    def _keeping(self, on_answers: Callable[[AnswerBatch], None]) -> Callable[[AnswerBatch], None]:
+        """Reports keep their terms as long as somebody has them."""
+        keep = self._keeper.collector.keep_batch
+
+        def deliver(batch: AnswerBatch) -> None:
+            keep(batch)
+            on_answers(batch)
+
+        return deliver

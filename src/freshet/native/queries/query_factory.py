@@ -1,0 +1,135 @@
+"""From a plan to what keeps it answered: a query of its own, or one that others share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Protocol
+
+from freshet.federation.evaluation import Constraints, Evaluation
+from freshet.native.buffers.leaf_buffer import LeafBuffer, LeafPattern
+from freshet.native.buffers.one_way_index import Ids
+from freshet.native.buffers.stored_leaf import GraphStore, StoredLeaf
+from freshet.native.measuring import Measurements
+from freshet.native.operators.parameters import ParametersOp
+from freshet.native.operators.service import Remote, extent_of
+from freshet.native.operators.service_views import ViewSource
+from freshet.native.plan.build import Builder
+from freshet.native.plan.caching import with_caches
+from freshet.native.plan.plan import Plan, Source, Stored
+from freshet.native.plan.plan_reads import asks_services
+from freshet.native.queries.continuous_query import ContinuousQuery
+from freshet.native.queries.shared_query import SharedQuery
+from freshet.native.query_group import QueryGroup
+from freshet.native.r2s.exact import is_exact, top_join
+from freshet.native.streams.kept_windows import WindowStore
+from freshet.native.timing import Timing
+from freshet.oneshot.dataset import GraphReader
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.elements import Elements
+from freshet.rdf.triples import DEFAULT_GRAPH, Triples
+from freshet.results.answers import AnswerBatch
+from freshet.results.report import Freshness
+
+
+class EngineStore(WindowStore, GraphStore, Protocol):
+    """What the engine needs of the stored graphs. They are named by ids, the default graph by DEFAULT_GRAPH."""
+
+    def load(self, subjects: Ids, predicates: Ids, objects: Ids, graph: int = DEFAULT_GRAPH) -> Elements: ...
+    def absorb(self, elements: Elements, stream: str = "") -> None: ...
+    def reader(self, triples: Triples) -> GraphReader: ...
+
+
+class QueryFactory:
+    """Makes queries. Callbacks get what fails as a whole, and what fails for one that shares a plan."""
+
+    def __init__(
+        self,
+        dictionary: Dictionary,
+        graphs: EngineStore,
+        on_failure: Callable[[str, Exception], None],
+        on_member_failure: Callable[[str, Exception], None],
+        views: ViewSource | None = None,
+        on_silent_evaluation: Callable[[str, Freshness], None] = lambda query, freshness: None,
+    ) -> None:
+        self._views = views
+        self._on_silent_evaluation = on_silent_evaluation
+        self._dictionary = dictionary
+        self._graphs = graphs
+        self._on_failure = on_failure
+        self._on_member_failure = on_member_failure
+
+    def own_query(
+        self,
+        name: str,
+        plan: Plan,
+        group: QueryGroup,
+        timing: Timing,
+        on_answers: Callable[[AnswerBatch], None],
+        measurements: Measurements | None,
+        constraints: Constraints | None = None,
+    ) -> ContinuousQuery:
+        """A query with operators of its own."""
+        leaves = _Leaves(group, self._dictionary)
+        remote = None
+        if self._views is not None and asks_services(plan):
+            asked = Evaluation(name, constraints or Constraints(), on_silent_evaluation=self._on_silent_evaluation)
+            remote = Remote(self._views, extent_of(plan.windows), asked)
+        builder = Builder(leaves, self._graphs, self._dictionary, measurements, remote=remote)
+        exact = is_exact(plan, timing)
+        plan = replace(plan, root=with_caches(plan.root, builder.size_of))
+        builder = replace(builder, endless=top_join(plan) if exact else None)
+        root = builder.build(plan.root, frozenset(plan.variables) & plan.root.names)
+        evaluation = None if remote is None else remote.evaluation
+        return ContinuousQuery(
+            name, plan, leaves.requested, root, self._dictionary, on_answers, evaluation, exact=exact
+        )
+
+    def shared_query(
+        self,
+        name: str,
+        plan: Plan,
+        group: QueryGroup,
+        timing: Timing,
+        constants: int,
+        keep: Callable[[Ids], None],
+    ) -> SharedQuery:
+        """Operators for all queries that differ from the plan in so many constants; `keep` gets what they report."""
+        parameters = ParametersOp(constants)
+        leaves = _Leaves(group, self._dictionary)
+        exact = is_exact(plan, timing)
+        endless = top_join(plan) if exact else None
+        builder = Builder(leaves, self._graphs, self._dictionary, None, parameters, endless=endless)
+        root = builder.build(plan.root, frozenset(plan.variables))
+        return SharedQuery(
+            name,
+            plan,
+            leaves.requested,
+            root,
+            parameters,
+            keep,
+            self._on_member_failure,
+            self._dictionary,
+            exact=exact,
+        )
+
+
+class _Leaves:
+    """The leaf buffers of a group, with a list of those that were asked for."""
+
+    def __init__(self, group: QueryGroup, dictionary: Dictionary) -> None:
+        self._group = group
+        self._dictionary = dictionary
+        self.requested: list[LeafBuffer | StoredLeaf] = []
+
+    def leaf(self, source: Source, pattern: LeafPattern) -> LeafBuffer | StoredLeaf:
+        leaf: LeafBuffer | StoredLeaf
+        if isinstance(source, Stored):
+            leaf = self._group.stored_leaf(pattern, self._graph_of(source))
+        else:
+            leaf = self._group.window(source).leaf(pattern)
+        self.requested.append(leaf)
+        return leaf
+
+    def _graph_of(self, source: Stored) -> int:
+        return DEFAULT_GRAPH if source.graph is None else self._dictionary.encode(source.graph)

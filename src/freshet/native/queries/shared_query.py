@@ -1,0 +1,65 @@
+"""Queries that share one plan, as their group sees them: one query, whose report is dealt out to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from freshet.native.buffers.leaf_buffer import LeafBuffer
+from freshet.native.buffers.one_way_index import Ids
+from freshet.native.buffers.stored_leaf import StoredLeaf
+from freshet.native.change import MomentBatch, Operator
+from freshet.native.operators.parameters import ParametersOp
+from freshet.native.plan.plan import Plan
+from freshet.native.queries.plan_members import PlanMembers
+from freshet.native.r2s.bags import dealt_out
+from freshet.native.r2s.relation_to_stream import Answers, relation_to_stream
+from freshet.rdf.dictionary import Dictionary
+from freshet.results.answers import AnswerBatch
+
+
+class SharedQuery:
+    """Some queries that differ only in constants."""
+
+    def __init__(
+        self,
+        name: str,
+        plan: Plan,
+        leaves: Sequence[LeafBuffer | StoredLeaf],
+        root: Operator,
+        parameters: ParametersOp,
+        keep: Callable[[Ids], None],
+        on_failure: Callable[[str, Exception], None],
+        dictionary: Dictionary,
+        *,
+        exact: bool = False,
+    ) -> None:
+        """`keep` keeps the terms of an array as long as somebody has a part of it."""
+        self.name = name
+        self.plan = plan
+        self.leaves = leaves
+        self._parameters = parameters
+        self._keep = keep
+        self._members = PlanMembers(on_failure, dictionary)
+        self._r2s = relation_to_stream(root, plan, exact=exact)
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def add(self, name: str, constants: list[int], on_answers: Callable[[AnswerBatch], None]) -> None:
+        """One query more."""
+        self._parameters.add(self._members.add(name, on_answers), constants)
+
+    def remove(self, name: str) -> None:
+        number = self._members.remove(name)
+        assert number is not None, "only who shares the plan leaves it"
+        self._parameters.remove(number)
+
+    def evaluate(self, batch: MomentBatch, held: Ids) -> Answers:
+        """Take a batch in, and give what its evaluations report."""
+        return self._r2s.step(batch, held)
+
+    def report(self, moments: Ids, answers: Answers) -> None:
+        """Give each query what is its own of what the evaluations at some moments gave."""
+        dealt = dealt_out(answers.places, answers.rows)
+        self._keep(dealt.rows)
+        self._members.give(dealt, moments, self.plan.output, self.plan.variables[:-1])

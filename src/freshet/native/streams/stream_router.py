@@ -1,0 +1,246 @@
+"""Which groups each stream feeds, by itself and by way of streams that are derived from it.
+
+A stream may be derived in two ways: its elements with the time that a predicate gives (`DerivedStream`), or the answers
+of a query that reads it (`ConstructedStream`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from freshet.algebra.nodes import Query
+from freshet.algebra.windows import EventTimeWindow, WindowDeclaration
+from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME
+from freshet.native.query_group import QueryGroup
+from freshet.native.s2r.waiting import ELEMENT_BYTES
+from freshet.native.service.service_thread import ServiceQueryThread
+from freshet.native.streams.constructed_stream import ConstructedStream
+from freshet.native.streams.derived_stream import DerivedStream
+from freshet.native.streams.stream import StreamState
+from freshet.native.timing import Timing, source_of
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.elements import Elements
+from freshet.rdf.errors import InputError
+from freshet.rdf.terms import Iri
+
+AnyGroup = QueryGroup | ServiceQueryThread
+
+
+class StreamRouter:
+    """Streams and the groups that wait for them. What feeds nobody is let go when they are connected anew."""
+
+    def __init__(self, dictionary: Dictionary) -> None:
+        self.streams: dict[str, StreamState] = {}
+        self.derived: dict[str, DerivedStream] = {}
+        self.constructed: dict[str, ConstructedStream] = {}  # by the names of their queries
+        self.dictionary = dictionary
+        self._groups_of: dict[str, list[AnyGroup]] = {}  # by the name of a stream, derived ones too
+        self._states_of: dict[AnyGroup, list[StreamState]] = {}
+        self._derived_of: dict[str, list[DerivedStream]] = {}
+        self._constructed_by: dict[AnyGroup, list[ConstructedStream]] = {}  # those that are read
+        self._group_of: dict[str, AnyGroup] = {}  # by the names of constructed streams that are read
+
+    def state_of(self, stream: str) -> StreamState | None:
+        """A stream that queries can read, by its IRI; None where there is none."""
+        constructed = self.constructed.get(stream)
+        return self.streams.get(stream) if constructed is None else constructed.state
+
+    def beginning_now(self, query: Query) -> Query:
+        """A query with windows over derived streams of what comes from now on."""
+        windows = tuple(self._begin_now(declaration) for declaration in query.windows)
+        return query if windows == query.windows else replace(query, windows=windows)
+
+    def _begin_now(self, declaration: WindowDeclaration) -> WindowDeclaration:
+        window = declaration.window
+        if not isinstance(window, EventTimeWindow) or not isinstance(window.stream, Iri):
+            return declaration
+        state = self.state_of(window.stream.value)
+        return declaration if state is None else replace(declaration, window=replace(window, since=state.elements))
+
+    def check_streams(self, query: str, timing: Timing, file: str | None) -> None:
+        """Raise an InputError where a query reads a stream that is not known."""
+        for stream in sorted(timing.base_streams):
+            if self.state_of(stream) is None:
+                known = ", ".join(f"<{each}>" for each in (*self.streams, *self.constructed)) or "none"
+                raise InputError(
+                    f"the query {query} reads the stream <{stream}>, which is not declared; known streams: {known}",
+                    file=file,
+                )
+
+    def make_derived(self, timing: Timing) -> None:
+        """Make the derived streams that a query reads."""
+        for window in timing.windows:
+            assert isinstance(window.stream, Iri)
+            base, source = self.state_of(window.stream.value), source_of(window)
+            assert base is not None, "it was checked"
+            if isinstance(window, EventTimeWindow) and source not in self.derived:
+                self.derived[source] = DerivedStream(source, base, window.predicate, self.dictionary)
+
+    def elements_of(self, timing: Timing) -> tuple[int, ...]:
+        """How many elements have come in the streams of a query."""
+        states = (self.state_of(stream) for stream in sorted(timing.base_streams))
+        return tuple(0 if state is None else state.elements for state in states)
+
+    def streams_of(self, timing: Timing) -> set[str]:
+        """The streams that a query waits for: those it reads, also by way of the stored graph."""
+        absorbing = (state.iri for state in self.streams.values() if self.feeds_stored(state, timing))
+        return {*timing.streams, *absorbing}
+
+    def feeds_stored(self, state: StreamState, timing: Timing) -> bool:
+        """Whether a stream can leave a triple in the stored graph that matches a stored pattern of a query."""
+        if state.absorb is None or not timing.absorbed:
+            return False
+        if timing.stored is None:
+            return True
+        if state.absorb:
+            return any(self.dictionary.lookup(term) in state.absorb for term in timing.stored)
+        return state.carries is None or not state.carries.isdisjoint(timing.stored)
+
+    def connect(self, groups: Sequence[AnyGroup]) -> None:
+        """Find out anew which groups and derived streams each stream feeds."""
+        found: dict[str, list[AnyGroup]] = {}
+        for group in groups:
+            for stream in group.streams:
+                found.setdefault(stream, []).append(group)
+        self._groups_of = found
+        self.derived = {name: derived for name, derived in self.derived.items() if name in found}
+        self._derived_of = {}
+        for derived in self.derived.values():
+            others = self._derived_of.setdefault(derived.base.iri, [])
+            derived.is_oldest = all(other.predicate != derived.predicate for other in others)
+            others.append(derived)
+        for name, constructed in self.constructed.items():
+            constructed.is_read = name in found or name in self._derived_of
+        states = self.streams | {name: each.state for name, each in (self.derived | self.constructed).items()}
+        self._states_of = {group: [states[stream] for stream in group.streams] for group in groups}
+
+    def connect_constructed(self, group_of: dict[str, AnyGroup]) -> None:
+        """Find out anew which groups make the constructed streams that are read, by the names of their queries."""
+        read = [(group_of[name], each) for name, each in self.constructed.items() if each.is_read and name in group_of]
+        self._group_of = {each.state.iri: group for group, each in read}
+        self._constructed_by = {}
+        for group, each in read:
+            self._constructed_by.setdefault(group, []).append(each)
+
+    @property
+    def groups(self) -> list[AnyGroup]:
+        """The groups that are connected."""
+        return list(self._states_of)
+
+    def element_bytes(self, stream: str) -> int:
+        """What an element of a stream takes at most, in all that wait for it."""
+        size = sum(group.element_bytes(stream) for group in self._groups_of.get(stream, ()))
+        for derived in self._derived_of.get(stream, ()):
+            size += ELEMENT_BYTES + self.element_bytes(derived.state.iri)
+        return size
+
+    def partners(self, stream: str) -> frozenset[str]:
+        """The other streams that some who wait for a stream, or for one derived from it, wait for too."""
+        names = [stream, *(derived.state.iri for derived in self._derived_of.get(stream, ()))]
+        found = {each for name in names for group in self._groups_of.get(name, ()) for each in group.streams}
+        return frozenset({base for each in found for base in self._bases(each)} - {stream})
+
+    def _bases(self, stream: str) -> Iterator[str]:
+        """The declared streams that a stream is, or is derived from."""
+        if stream in self.derived:
+            yield from self._bases(self.derived[stream].base.iri)
+        elif stream in self.streams:
+            yield stream
+        elif stream in self._group_of:
+            for each in self._group_of[stream].streams:
+                yield from self._bases(each)
+
+    def partner_watermark(self, stream: str) -> int:
+        """How far the furthest of a stream's partners has come."""
+        return max((self.streams[each].watermark_ms for each in self.partners(stream)), default=BEFORE_ALL_TIME)
+
+    def is_ahead(self, stream: str) -> bool:
+        """Whether some that wait for a stream, or for one that is derived from it, are held back by others."""
+        state = self.state_of(stream)
+        assert state is not None
+        states = [state, *(derived.state for derived in self._derived_of.get(stream, ()))]
+        return any(
+            _least_watermark(self._states_of[group]) < state.watermark_ms
+            for state in states
+            for group in self._groups_of.get(state.iri, ())
+        )
+
+    def push(self, state: StreamState, elements: Elements) -> None:
+        """Give elements to those who wait for a stream."""
+        for group in self._groups_of.get(state.iri, ()):
+            group.push(state.iri, elements, state.watermark_ms)
+        for derived in self._derived_of.get(state.iri, ()):
+            derived.push(elements)
+
+    def advance(self, stream: str) -> None:
+        """A stream has come further: let those who wait for it go on."""
+        for derived in self._derived_of.get(stream, ()):
+            if self._release(derived):
+                self._go_on(derived.state.iri)
+        self._go_on(stream)
+
+    def _go_on(self, stream: str) -> None:
+        for group in self._groups_of.get(stream, ()):
+            states = self._states_of.get(group)
+            if states is not None:  # else a report of another has made somebody remove its last query
+                group.advance(_least_watermark(states))
+                for constructed in self._constructed_by.get(group, ()):
+                    self._follow(constructed, group.passed_ms)
+
+    def _follow(self, constructed: ConstructedStream, watermark_ms: int) -> None:
+        """A query has come further: pass on what it has answered."""
+        before_ms = constructed.state.watermark_ms
+        elements = constructed.release(watermark_ms)
+        if elements is not None:
+            self.push(constructed.state, elements)
+        if elements is not None or constructed.state.watermark_ms > before_ms:
+            self.advance(constructed.state.iri)
+
+    def end(self) -> None:
+        """All streams have ended: every group visits what is left, those that read the answers of others after them."""
+        watermarks: dict[str, int] = {}
+        for state in self.streams.values():
+            self._end(state, watermarks)
+        for group in self._upstream_first():
+            group.finish(watermarks)
+            for constructed in self._constructed_by.get(group, ()):
+                elements = constructed.release(constructed.state.watermark_ms)
+                if elements is not None:
+                    self.push(constructed.state, elements)
+                self._end(constructed.state, watermarks)
+
+    def _end(self, state: StreamState, watermarks: dict[str, int]) -> None:
+        """Note how far a stream has come, and those derived from it, and end them."""
+        watermarks[state.iri] = state.watermark_ms
+        state.watermark_ms = AFTER_ALL_TIME
+        for derived in self._derived_of.get(state.iri, ()):
+            self._release(derived)
+            watermarks[derived.state.iri] = derived.state.watermark_ms
+            derived.state.watermark_ms = AFTER_ALL_TIME
+
+    def _upstream_first(self) -> list[AnyGroup]:
+        """The groups, each after those whose answers it reads."""
+        return sorted(self.groups, key=self._depth) if self._constructed_by else self.groups
+
+    def _depth(self, group: AnyGroup) -> int:
+        """How many queries what a group reads has gone through."""
+        names = (self.derived[each].base.iri if each in self.derived else each for each in group.streams)
+        return max((1 + self._depth(self._group_of[each]) for each in names if each in self._group_of), default=0)
+
+    def _release(self, derived: DerivedStream) -> bool:
+        elements = derived.release()
+        if elements is None:
+            return False
+        for group in self._groups_of.get(derived.state.iri, ()):
+            group.push(derived.state.iri, elements)
+        return True
+
+
+def _least_watermark(states: list[StreamState]) -> int:
+    """How far all streams of a group have come."""
+    watermark_ms = AFTER_ALL_TIME
+    for state in states:
+        if state.watermark_ms < watermark_ms:
+            watermark_ms = state.watermark_ms
+    return watermark_ms

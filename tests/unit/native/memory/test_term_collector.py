@@ -1,0 +1,119 @@
+"""A long stream of ever new terms: the dictionary stays small, and the answers stay right."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+import freshet
+from declaring import register
+from freshet.native.memory.term_collector import TermCollector, reachable_ids
+from freshet.native.service.watermark_log import WatermarkLog
+from freshet.native.streams.stream import StreamState
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.terms import Iri, Literal
+
+S = "http://example.org/s"
+PREFIX = "PREFIX : <http://example.org/>\n"
+WINDOW = "FROM NAMED WINDOW :w ON :s [RANGE PT4S STEP PT2S] WHERE { WINDOW :w { ?s :p ?o } "
+PLAIN = f'{PREFIX} SELECT ?s ?o ?c {WINDOW} BIND ("constant" AS ?c) }}'
+GROUPED = f"{PREFIX} SELECT ?s (MIN(?o) AS ?least) (COUNT(DISTINCT ?o) AS ?n) {WINDOW} }} GROUP BY ?s"
+STORED = f"{PREFIX} SELECT ?s ?name {WINDOW} ?s :name ?name }}"
+COMPUTED = f'{PREFIX} REGISTER ISTREAM :i AS SELECT ?t {WINDOW} BIND (CONCAT(?o, "!") AS ?t) }}'
+
+BATCHES, ROWS, LEAST = 60, 20, 100
+
+
+def lines(batch: int) -> str:
+    """A second of the stream: some subjects come again, the objects are new."""
+    subjects = [batch * ROWS + row if row % 4 else row for row in range(ROWS)]
+    return "".join(
+        f'{batch * 1000 + row}\t<http://example.org/s{subject}> <http://example.org/p> "o{batch} {row}" .\n'
+        for row, subject in enumerate(subjects)
+    )
+
+
+def run(query: str, path, *, least: int | None) -> tuple[list[tuple[int, list[str]]], list[int]]:
+    """All reports as text, and how large the dictionary was after each batch."""
+    session = freshet.Session()
+    if least is not None:
+        session.engine.collector = TermCollector(session.dictionary, least)
+    session.load(path)
+    found: list[tuple[int, list[str]]] = []
+    registered = register(session, query)
+    sizes = []
+
+    def take() -> None:
+        found.extend((report.time_ms, sorted(map(str, session.bindings(report)))) for report in registered)
+
+    for batch in range(BATCHES):
+        session.push(S, lines(batch))
+        sizes.append(len(session.dictionary))
+        take()
+    session.finish()
+    take()
+    return found, sizes
+
+
+@pytest.fixture
+def names(tmp_path):
+    path = tmp_path / "names.nt"
+    name = "<http://example.org/name>"
+    path.write_text("".join(f'<http://example.org/s{number}> {name} "name {number}" .\n' for number in range(0, 60, 4)))
+    return path
+
+
+@pytest.mark.parametrize("query", [PLAIN, GROUPED, STORED, COMPUTED])
+def test_the_dictionary_stays_small_and_the_answers_right(query: str, names) -> None:
+    everything, growing = run(query, names, least=None)
+    found, sizes = run(query, names, least=LEAST)
+    assert len(everything) >= BATCHES // 2
+    assert found == everything
+    assert growing[-1] > 2_000
+    assert max(sizes) < 1_500  # what stands in arrays where rows were is held until others stand there
+
+
+def test_a_report_that_somebody_holds_can_be_decoded() -> None:
+    session = freshet.Session()
+    session.engine.collector = TermCollector(session.dictionary, LEAST)
+    registered = register(session, COMPUTED)
+    session.push(S, lines(0) + lines(1) + lines(2))
+    [held] = registered
+    answer = session.query('SELECT ?x { BIND (CONCAT("a ", "computed term") AS ?x) }')
+    before = [*session.bindings(held), *session.bindings(answer)]
+    for batch in range(3, BATCHES):
+        session.push(S, lines(batch))
+    registered.take()
+    assert session.dictionary.generation > 0
+    assert [*session.bindings(held), *session.bindings(answer)] == before
+    dropped = int(held.rows[0, 0])
+    del held
+    session.engine.collector.sweep([])
+    with pytest.raises(KeyError):
+        session.dictionary.decode(dropped)
+
+
+def test_pins_put_a_sweep_off() -> None:
+    dictionary = Dictionary()
+    collector = TermCollector(dictionary, 1)
+    term_id = dictionary.encode(Iri("http://example.org/a"))
+    with dictionary.pins:
+        assert not collector.is_due()
+        assert dictionary.sweep([]) == 0
+    assert collector.is_due()
+    assert dictionary.decode(term_id) == Iri("http://example.org/a")
+    assert collector.sweep([]) == 1
+    assert dictionary.lookup(Literal("x")) == 0
+
+
+def test_what_is_held_is_found_in_attributes_and_slots_which_stay_where_they_are() -> None:
+    log, state = WatermarkLog(), StreamState("s", lateness_ms=77_002)  # the one has a dictionary, the other slots
+    log.add(77_001, 640)
+    found = {number for ids in reachable_ids([log, state]) for number in ids.tolist()}
+    assert {640, 2 * 77_001, 77_002} <= found
+    # A dictionary that was asked for once takes the place of the attributes, and all that read them take longer.
+    assert not any(isinstance(part, dict) for part in gc.get_referents(log))
+    assert "_waiting" in vars(log)
+    assert any(isinstance(part, dict) for part in gc.get_referents(log))
+    assert {640, 2 * 77_001} <= {number for ids in reachable_ids(log) for number in ids.tolist()}

@@ -1,0 +1,136 @@
+"""Each query that shares a plan gets its own reports, whoever comes, goes or fails meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from freshet import Session
+from freshet.algebra.nodes import StreamOperator
+from freshet.native.buffers.ring_index import RingIndex
+from freshet.native.memory import window_budget
+from freshet.native.queries.plan_members import PlanMembers
+from freshet.native.r2s.bags import Dealt
+from freshet.rdf.dictionary import Dictionary
+from freshet.results.answers import AnswerBatch
+
+STEPS = st.lists(st.tuples(st.sampled_from(["add", "remove", "give"]), st.integers(0, 5)), max_size=40)
+
+
+def give(members: PlanMembers, numbers: list[int]) -> None:
+    """A report to each, with its number."""
+    ends = np.arange(len(numbers) + 1)
+    ids, places = np.array(numbers, np.int64), np.zeros(len(numbers), np.int64)
+    dealt = Dealt(ids, ends, places, ends, ids.reshape(-1, 1))
+    members.give(dealt, np.array([14]), StreamOperator.RSTREAM, ("x",))
+
+
+@given(STEPS)
+def test_members_equal_a_table_of_names(steps: list[tuple[str, int]]) -> None:
+    members = PlanMembers(lambda name, error: None, Dictionary())
+    known: dict[str, int] = {}  # the naive twin
+    numbers: list[int] = []
+    got: list[AnswerBatch] = []
+    for step, choice in steps:
+        name = f"q{choice}"
+        if step == "add" and name not in known:
+            known[name] = members.add(name, got.append)
+            numbers.append(known[name])
+        elif step == "remove":
+            assert members.remove(name) == known.pop(name, None)
+        else:
+            got.clear()
+            give(members, numbers)
+            reports = [report for batch in got for report in batch.reports()]
+            assert [(report.query, report.rows.item()) for report in reports] == list(known.items())
+            assert all(report.time_ms == 7 and report.variables == ("x",) for report in reports)
+        assert len(members) == len(known)
+        assert members.numbers() == tuple(known.values())
+    assert len(set(numbers)) == len(numbers)
+
+
+def test_who_fails_does_not_stop_the_others() -> None:
+    failed: list[tuple[str, str]] = []
+    got: list[str] = []
+    members = PlanMembers(lambda name, error: failed.append((name, str(error))), Dictionary())
+
+    def fails(batch: AnswerBatch) -> None:
+        raise ValueError("full")
+
+    def leaves(batch: AnswerBatch) -> None:
+        members.remove("c")
+
+    for name, take in (("a", fails), ("b", leaves), ("c", fails), ("d", lambda batch: got.append(batch.query))):
+        members.add(name, take)
+    give(members, [1, 2, 3, 4])
+    assert failed == [("a", "full")]
+    assert got == ["d"]
+
+
+def test_a_broken_pipe_ends_all() -> None:
+    members = PlanMembers(lambda name, error: pytest.fail(f"{name} has not failed"), Dictionary())
+
+    def closed(batch: AnswerBatch) -> None:
+        raise BrokenPipeError
+
+    members.add("a", closed)
+    with pytest.raises(BrokenPipeError):
+        give(members, [1])
+
+
+FORMS = {
+    "windows that close": "REGISTER RSTREAM :q{n} AS SELECT ?o FROM NAMED WINDOW :w ON :s [RANGE PT10S STEP PT5S] "
+    "WHERE {{ {{ WINDOW :w {{ :u{n} ?p ?o }} }} UNION {{ WINDOW :w {{ ?o :of :u{n} . ?o :near ?x }} }} }}",
+    "windows that move with every element": "REGISTER ISTREAM :q{n} AS SELECT ?x ?y FROM NAMED WINDOW :w ON :s "
+    "[COUNT 5] WHERE {{ WINDOW :w {{ ?x :of :u{n} . ?x :near ?y }} }}",
+}
+
+
+def session_with(queries: int, form: str) -> Session:
+    session = Session()
+    session.stream("http://e/s")
+    for number in range(queries):
+        session.register("PREFIX : <http://e/> " + FORMS[form].format(n=number))
+    times = range(0, 90_000, 700)
+    lines = [f"{time}\t<http://e/u{time % 40}> <http://e/of> <http://e/u{time % 30}> .\n" for time in times]
+    session.push("http://e/s", "".join(lines))
+    return session
+
+
+def holders(session: Session) -> set[int]:
+    """All that holds rows, looked for anew."""
+    budget = session.engine._budget
+    budget.queries_changed()
+    assert budget.held_bytes() > 0
+    return {id(holder) for holder in budget._holders}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_nothing_that_holds_rows_is_among_what_is_not_looked_into(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = session_with(30, form)
+    found = holders(session)
+    monkeypatch.setattr(window_budget, "_NONE_WITHIN", (RingIndex,))
+    assert found == holders(session)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_more_queries_of_a_form_are_no_more_to_look_into(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_into: list[object] = []
+    parts_of = window_budget.parts_of
+
+    def counted(holder: object) -> Iterator[object]:
+        looked_into.append(holder)
+        return parts_of(holder)
+
+    monkeypatch.setattr(window_budget, "parts_of", counted)
+    counts = []
+    for queries in (10, 60):
+        session = session_with(queries, form)
+        looked_into.clear()
+        holders(session)
+        counts.append(len(looked_into))
+    assert counts[1] < counts[0] + 50
