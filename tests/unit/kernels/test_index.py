@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from freshet.native.buffers.one_way_index import OneWayIndex
-from freshet.native.buffers.ring_index import RingIndex
+from freshet.native.buffers.ring_index import Lives, RingIndex
+from freshet.native.moments import OPEN
 
 keys = st.tuples(st.integers(0, 6), st.integers(-2, 2))
-EVERY = 2**62
+STILL = Lives(np.empty(0, np.int64), np.empty(0, np.int64), True)
 
 
 def as_keys(rows):
@@ -73,10 +74,17 @@ def test_ring_index_gives_the_rows_of_a_key_newest_first(steps):
         for row, key in leaving:
             rings[key].remove(row)
         asked = [*sorted(rings), (99, 99)]
-        for before in (EVERY, step):
-            lefts, found = ring.probe(as_keys(asked), born, before)
-            expected = [(at, row) for at, key in enumerate(asked) for row in rings[key] if born[row] < before]
+        lives = Lives(born, np.where(np.arange(1_200) % 5, OPEN, step), False)
+        for moment, ties in ((step, 1), (step, 0), (step - 1, 1)):
+            lefts, found = ring.probe(as_keys(asked), np.full(len(asked), moment), ties, lives)
+            expected = [
+                (at, row)
+                for at, key in enumerate(asked)
+                for row in rings[key]
+                if born[row] < moment + ties and lives.died[row] > moment
+            ]
             assert list(zip(lefts, found, strict=True)) == expected
+        assert ring.counts(as_keys(asked)).tolist() == [len(rings[key]) for key in asked]
 
 
 @settings(max_examples=60, deadline=None)
@@ -95,7 +103,9 @@ def test_pairs_are_each_row_beside_all_that_have_its_key(there, asking, before, 
     others[:, [2, 0]] = as_keys(asking)
     rows = np.arange(len(asking), dtype=np.int32)[::-1].copy()
     sources = np.array([(2, 0)[column] for column in columns], np.int64)
-    found = ring.pairs(rows, others, sources, born, before, place)
+    lives = Lives(born, np.full(len(there), OPEN), False)
+    found, moments = ring.pairs(rows, np.full(len(rows), before), others, sources, 0, lives, place)
+    assert (moments == before).all()
     expected = [
         (row, hit) if place == 0 else (hit, row)
         for row in rows.tolist()
@@ -108,32 +118,9 @@ def test_pairs_are_each_row_beside_all_that_have_its_key(there, asking, before, 
 def test_an_index_without_columns_holds_one_key():
     ring = RingIndex(())
     ring.link(np.arange(3, dtype=np.int32), np.empty((8, 2), np.int64))
-    lefts, rows = ring.probe(np.empty((2, 0), np.int64), np.zeros(8, np.int64), EVERY)
+    lefts, rows = ring.probe(np.empty((2, 0), np.int64), np.zeros(2, np.int64), 1, STILL)
     assert lefts.tolist() == [0, 0, 0, 1, 1, 1]
     assert rows.tolist() == [2, 1, 0, 2, 1, 0]
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.lists(st.tuples(st.lists(keys, max_size=150), st.integers(0, 100)), max_size=8))
-def test_ring_index_pops_the_newest_row_of_a_key(steps):
-    ring, rings = RingIndex((0, 1)), defaultdict(list)
-    values = np.zeros((1_200, 2), np.int64)
-    next_row = 0
-    for added, popped in steps:
-        rows = np.arange(next_row, next_row + len(added), dtype=np.int32)
-        next_row += len(added)
-        values[rows] = as_keys(added)
-        ring.link(rows, values)
-        for row, key in zip(rows, added, strict=True):
-            rings[key].append(row)
-        leaving = [key for key in rings for _ in rings[key]][:popped]
-        assert ring.pop(as_keys(leaving)).tolist() == [rings[key].pop() for key in leaving]
-        asked = sorted(rings)
-        lefts, found = ring.probe(as_keys(asked), np.zeros(1_200, np.int64), EVERY)
-        assert list(zip(lefts, found, strict=True)) == [(at, r) for at, k in enumerate(asked) for r in rings[k][::-1]]
-    assert ring.rows_per_key() == sum(map(len, rings.values())) / max(1, sum(map(bool, rings.values())))
-    with pytest.raises(ValueError, match="never came"):
-        ring.pop(as_keys([(99, 99)]))
 
 
 @pytest.mark.parametrize("repeats", [1, 3])
@@ -141,7 +128,7 @@ def test_ring_index_deletes_idle_keys_in_batches(repeats):
     """Keys that never come again, in a window of 5,000 rows that slides over 60,000 of them."""
     ring, window, batch = RingIndex((0,)), 5_000, 500
     capacity = window + batch
-    values, born = np.zeros((capacity, 1), np.int64), np.zeros(capacity, np.int64)
+    values = np.zeros((capacity, 1), np.int64)
     for first in range(0, 60_000, batch):
         numbers = np.arange(first, first + batch)
         rows = (numbers % capacity).astype(np.int32)
@@ -152,7 +139,8 @@ def test_ring_index_deletes_idle_keys_in_batches(repeats):
         alive = np.arange(max(0, first + batch - window), first + batch)
         asked = np.unique(alive // repeats)[:: max(1, batch // 50)]
         gone = np.arange(0, max(0, alive[0] // repeats - 1), 97)
-        lefts, found = ring.probe(np.concatenate((asked, gone)).reshape(-1, 1) * 7919, born, EVERY)
+        keys_asked = np.concatenate((asked, gone)).reshape(-1, 1) * 7919
+        lefts, found = ring.probe(keys_asked, np.zeros(len(keys_asked), np.int64), 1, STILL)
         expected = [
             (at, number % capacity)
             for at, key in enumerate(asked)

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from freshet.kernels.bags import ring_pop
 from freshet.kernels.index import RingArrays, ring_counts
 from freshet.kernels.leaf import index_link, index_pairs, index_probe, index_unlink
 from freshet.native.buffers.one_way_index import Ids, OneWayIndex, Rows
@@ -89,14 +88,6 @@ class RingIndex:
         if len(self._ring.entries) < row_capacity:
             self._ring = RingArrays(*(_grow(array, row_capacity) for array in self._ring))
         self.arrays = (*self._index.arrays, *self._ring, self._columns)
-
-    def pop(self, keys: Ids) -> Rows:
-        """Take out the newest row of each key."""
-        rows: Rows = ring_pop(self._index.arrays, self._ring, keys)
-        if len(rows) and rows.min() < 0:
-            raise ValueError("a row leaves that never came")
-        self.rows -= len(rows)
-        return rows
 
     def probe(self, keys: Ids, moments: Ids, ties: int, lives: Lives) -> tuple[Ids, Rows]:
         """Pairs (which key, row) for all rows with the keys that live at the moments beside these."""
