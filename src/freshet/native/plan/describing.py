@@ -68,7 +68,7 @@ def _tree(node: PlanNode, short: IriText, measured: Measurements | None) -> Iter
 def _json(node: PlanNode, measured: Measurements | None) -> dict[str, Any]:
     title, body = describe_operator(node, str)
     found: dict[str, Any] = {"operator": type(node).__name__.removeprefix("Plan"), "text": " ".join([title, *body])}
-    found["how"] = REEVALUATED if isinstance(node, PlanReevaluate | PlanOrdered) else INCREMENTAL
+    found["how"] = REEVALUATED if isinstance(node, PlanReevaluate) else INCREMENTAL
     if isinstance(node, PlanReevaluate):
         found["reason"] = node.reason
     work = None if measured is None else measured.of(node)
@@ -114,7 +114,7 @@ def describe_operator(node: PlanNode, short: IriText) -> tuple[str, list[str]]:
             parts = [order_text(each, short) for each in conditions]
             parts += [f"offset {offset}"] if offset else []
             parts += [] if limit is None else [f"limit {limit}"]
-            return f"Ordered {' '.join(parts)} ({REEVALUATED})", []
+            return f"Ordered {' '.join(parts)}", []
         case PlanReevaluate(graphs=graphs, reason=reason):
             read = [_source(source, short) for _, sources in graphs for source in sources]
             return f"{reason[0].upper()}{reason[1:]} ({REEVALUATED})", [f"reads {each}" for each in read]
