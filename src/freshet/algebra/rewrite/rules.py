@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from freshet.algebra.expressions import Variable
-from freshet.algebra.nodes import Query, QueryForm
+from freshet.algebra.nodes import Node, Query, QueryForm
 from freshet.algebra.rewrite.compare_nodes import compare_nodes
 from freshet.algebra.rewrite.conditions import mentioned_variables
 from freshet.algebra.rewrite.fold_constants import fold_constants
@@ -36,11 +36,14 @@ RULES_OF_NEGATION: tuple[LocalRule, ...] = (
 """A second walk, when the filters are down where their OPTIONAL is: what has become a negation lets others pass."""
 
 
+def simplify(root: Node) -> Node:
+    """What is the same for one-shot and continuous queries, which choose the order of joins as they run."""
+    return bottom_up(bottom_up(root, RULES, in_exists=RULES), RULES_OF_NEGATION, in_exists=())
+
+
 def rewrite(query: Query, statistics: Statistics | None = None) -> Query:
     """The query as it is best evaluated; without statistics, joins are ordered by which places are bound."""
-    root = bottom_up(query.root, RULES, in_exists=RULES)
-    root = bottom_up(root, RULES_OF_NEGATION, in_exists=())
-    root = order_joins(root, BoundPlaces() if statistics is None else statistics)
+    root = order_joins(simplify(query.root), BoundPlaces() if statistics is None else statistics)
     return replace(query, root=project_early(root, _asked_for(query)))
 
 

@@ -12,6 +12,7 @@ from freshet.algebra.certain import certainly_bound
 from freshet.algebra.expressions import And, Exists, Expression, Variable
 from freshet.algebra.free_variables import variables_of
 from freshet.algebra.rewrite.compare_nodes import compare_nodes
+from freshet.algebra.rewrite.rules import simplify
 from freshet.algebra.rewrite.walk import bottom_up
 from freshet.algebra.scope import variables_in_scope, visible_variables
 from freshet.expressions.evaluate import unsupported_reason
@@ -66,8 +67,7 @@ def _lower(query: nodes.Query) -> Plan:
     if query.merged:
         default = (*dict.fromkeys(windows.values()), *default)
     named = frozenset(query.named_graphs) if query.named_graphs or query.default_graphs else None
-    asked = bottom_up(query.root, (compare_nodes,), in_exists=(compare_nodes,))
-    root = _node(asked, _Place(QueryDataset(windows, default, named), default))
+    root = _node(_rewritten(query.root), _Place(QueryDataset(windows, default, named), default))
     template = query.template if query.form is nodes.QueryForm.CONSTRUCT else None
     selected = _selection(query.root) if template is None else sorted(variables_of(template))
     return Plan(
@@ -77,6 +77,19 @@ def _lower(query: nodes.Query) -> Plan:
         output=query.output,
         template=template,
     )
+
+
+def _rewritten(root: nodes.Node) -> nodes.Node:
+    """The rules of one-shot queries; but a filter stays outside of SERVICE, which is joined with what binds it."""
+    services: list[nodes.Node] = []
+
+    def note(node: nodes.Node) -> nodes.Node:
+        if isinstance(node, nodes.Service):
+            services.append(node)
+        return node
+
+    compared = bottom_up(root, (compare_nodes, note), in_exists=(compare_nodes, note))
+    return compared if services else simplify(root)
 
 
 def _selection(root: nodes.Node) -> list[str]:
