@@ -24,6 +24,12 @@ def _close_after(time_ms, slide_ms, start_ms):
     return time_ms + slide_ms - (time_ms - start_ms) % slide_ms
 
 
+@inlined
+def _is_change(held, more, less):
+    """Whether an element of those held leaves, or one enters that does not leave at once."""
+    return less > more or (held > 0 and less > 0) or more > less
+
+
 @njit
 def _next_birth(entering, at, end, leaving, order, leaving_end):
     """When the first element enters that has a life: what falls between two windows is never inside.
@@ -105,7 +111,7 @@ def due_moments(windows, entering, entering_ends, leaving, leaving_ends, held, s
             more, less = at[window] - entered, out[window] - left
             held[window] += more - less
             total += more - less
-            is_changed |= more + less > 0
+            is_changed |= _is_change(held[window] - more + less, more, less)
             if slide_ms == 0:
                 moving |= more > 0
             else:
@@ -132,8 +138,8 @@ def due_moments(windows, entering, entering_ends, leaving, leaving_ends, held, s
         is_changed = False
     for window in range(count):
         more, less = entering_ends[window + 1] - at[window], leaving_ends[window + 1] - out[window]
+        is_changed |= _is_change(held[window], more, less)
         held[window] += more - less
-        is_changed |= more + less > 0
     state[CHANGED] = is_changed
     return due[:found].copy(), totals[:found].copy(), changed[:found].copy()
 

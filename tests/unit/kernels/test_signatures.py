@@ -34,9 +34,9 @@ def test_types_are_written_as_they_are_read():
 
 _README = """
 import freshet
-from declaring import register
 session = freshet.Session()
-query = register(session, '''REGISTER RSTREAM <q> AS SELECT ?s (AVG(?o) AS ?n)
+session.stream("http://e/s")
+query = session.register('''REGISTER RSTREAM <q> AS SELECT ?s (AVG(?o) AS ?n)
     FROM NAMED WINDOW <w> ON <http://e/s> [RANGE PT1S STEP PT1S]
     WHERE { ?s a ?kind . WINDOW <w> { ?s <http://e/p> ?o } FILTER (?o > 1) } GROUP BY ?s''')
 session.push("http://e/s", '5\\t<http://e/a> <http://e/p> "2"^^<http://www.w3.org/2001/XMLSchema#integer> .')
