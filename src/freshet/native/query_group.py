@@ -31,6 +31,8 @@ from freshet.native.timing import Counted, Timing, counts_in_steps, source_of
 from freshet.rdf.elements import Elements
 from freshet.rdf.triples import DEFAULT_GRAPH
 
+BATCH_ELEMENTS = 4096  # of a stream that enter windows in one batch, or as many as a window holds
+
 _WindowKey = tuple[WindowOperator, tuple[str, ...]]
 _NO_MOMENTS = np.empty(0, np.int64)
 
@@ -147,7 +149,7 @@ class QueryGroup:
         else:
             schedule = EvaluationSchedule(windows, timing.period_ms)
             self._schedules[schedule] = []
-            if schedule.arriving:
+            if schedule.arriving and timing.period_ms is None:
                 for window in windows:
                     window.feed.instants = True
         self._queries[name] = ScheduledQuery(name, query, timing, schedule, limit_seconds)
@@ -252,13 +254,18 @@ class QueryGroup:
         return begins
 
     def _go_to(self, watermark_ms: int) -> None:
+        last = last_close_allowed(watermark_ms)
+        cuts: list[int] = []
         for feed in self._all_feeds:
             if feed.waiting.from_ms < watermark_ms:
+                before = feed.count
                 feed.release(watermark_ms)
-        last = last_close_allowed(watermark_ms)
+                if feed.count - before > BATCH_ELEMENTS:
+                    cuts += self._cuts(feed, before)
         if self._one_by_one:
-            for moment in self._foresee(last).tolist():
-                self._run(moment)
+            cuts = self._foresee(last).tolist()
+        for moment in sorted(set(cuts)):
+            self._run(min(moment, last))
         self._run(last)
         next_due_ms = AFTER_ALL_TIME
         for schedule in self._schedules:
@@ -268,6 +275,14 @@ class QueryGroup:
             if feed.instants and feed.waiting.from_ms < next_due_ms:
                 next_due_ms = feed.waiting.from_ms + 1
         self._next_due_ms = next_due_ms
+
+    def _cuts(self, feed: Feed, before: int) -> list[int]:
+        """The moments at which a long batch is cut: what enters in one is no more than windows hold, or a few thousand.
+
+        Rows that have died in a batch are still found, and left out, until it ends.
+        """
+        step = max([BATCH_ELEMENTS, *(window.held for window in feed.readers)])
+        return [2 * feed.time(number) + 1 for number in range(before + step, feed.count, step)]
 
     def _foresee(self, last: int) -> Ids:
         """The moments up to one at which any query is evaluated."""

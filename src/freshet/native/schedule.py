@@ -99,7 +99,8 @@ class EvaluationSchedule:
         """The earliest time at which a window took on what it holds at a time. One that closes moves soon enough."""
         if self.period_ms is None:
             return time_ms  # windows that move at instants have moved at the last one
-        return min([time_ms, *(window.feed.last_ms for window in self.arriving if window.held)])
+        moved = (window.feed.last_before(time_ms) for window in self.arriving)
+        return min([time_ms, *(moved_ms for moved_ms in moved if moved_ms > BEFORE_ALL_TIME)])
 
 
 def _after(time_ms: int, slide_ms: int, start_ms: int) -> int:

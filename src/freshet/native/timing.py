@@ -26,6 +26,8 @@ class ReportCondition(StrEnum):
     NON_EMPTY = "non-empty"
 
 
+_LONGEST_PERIOD_MS = 2**60  # its multiples are moments
+
 _NO_CONDITIONS: frozenset[ReportCondition] = frozenset()
 
 
@@ -78,6 +80,8 @@ def timing_of(
     """The timing of a query by its plan, its period and its report conditions."""
     if period_ms is not None and period_ms <= 0:
         raise InputError("a query cannot be computed every 0 ms", file=file)
+    if period_ms is not None and period_ms > _LONGEST_PERIOD_MS:
+        raise InputError(f"a query cannot be computed every {period_ms} ms: that is too long", file=file)
     if not plan.windows:
         raise InputError("STREAM with a variable needs a stream that is declared", file=file)
     return Timing(plan.windows, period_ms, report_conditions(report, file), stored_predicates(plan))
