@@ -88,7 +88,12 @@ def decimals(values: NDArray[np.int64], scale: int, valid: NDArray[np.bool_] | N
     """An array of decimals of 38 digits: the values in units of 10**-scale."""
     words = np.empty((values.size, 2), np.int64)
     words[:, 0], words[:, 1] = values, values >> 63
-    return pa.Array.from_buffers(pa.decimal128(38, scale), values.size, [_validity(valid), pa.py_buffer(words)])
+    return wide_decimals(words, scale, valid)
+
+
+def wide_decimals(words: NDArray[np.int64], scale: int, valid: NDArray[np.bool_] | None = None) -> pa.Array:
+    """The same of values of 128 bits, a row each, the lower word first."""
+    return pa.Array.from_buffers(pa.decimal128(38, scale), len(words), [_validity(valid), pa.py_buffer(words)])
 
 
 def _strings(

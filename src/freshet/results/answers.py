@@ -19,10 +19,20 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from freshet.rdf.dictionary import Dictionary
+    from freshet.results.typed_arrow import BatchReader
 
 Ids = NDArray[np.int64]
 
 TRIPLE = ("subject", "predicate", "object")  # the columns of what CONSTRUCT reports
+
+
+class ArrowMemory:
+    """What the batches of one query have of each other when they are read as Arrow."""
+
+    __slots__ = ("reader",)
+
+    def __init__(self) -> None:
+        self.reader: BatchReader | None = None  # made when somebody asks for Arrow
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)  # a frozen one takes five times as long to make
@@ -44,6 +54,7 @@ class AnswerBatch:
         triples: The triples of all reports as rows of three ids, where the query is a CONSTRUCT.
         triple_offsets: The offsets of the reports in the triples.
         freshness: How fresh the answer is, where the query has SERVICE: the batch has one report then.
+        memory: What the batches of the query have in common as Arrow, so that a term is not read again for each.
 
     Example:
         >>> import freshet
@@ -69,6 +80,7 @@ class AnswerBatch:
     triples: Ids | None = None
     triple_offsets: Ids | None = None
     freshness: Freshness | None = None
+    memory: ArrowMemory | None = field(default=None, repr=False)
 
     @classmethod
     def of_report(cls, report: Report, moment: int, dictionary: Dictionary) -> AnswerBatch:
@@ -118,6 +130,7 @@ class AnswerBatch:
             self.triples,
             None if triple_offsets is None else triple_offsets[first : end + 1],
             self.freshness,
+            self.memory,
         )
 
     def after(self, moment: int) -> AnswerBatch:
@@ -150,8 +163,10 @@ class AnswerBatch:
 
         Returns:
             The column `time` (timestamp in milliseconds) and a typed column for each variable, as `Readable.to_arrow`
-            has them, or subject, predicate and object. Where a variable is called `time`, the times of the reports
-            are `report_time`. The query and the stream operator are in the metadata of the schema.
+            has them, or subject, predicate and object. Strings are dictionary-encoded: each stands once for all of its
+            rows; strings that the query reported before may be among the values, too. Where a variable is called
+            `time`, the times of the reports are `report_time`. The query and the stream operator are in the metadata of
+            the schema.
         """
         from freshet.results.typed_arrow import answer_batch
 
@@ -169,6 +184,7 @@ def joined(batches: Sequence[AnswerBatch]) -> AnswerBatch:
     if first.triples is not None:
         triples = [batch.shown[1:] for batch in batches]
         together.triples, together.triple_offsets = _joined_rows(triples)
+    together.memory = first.memory
     return together
 
 

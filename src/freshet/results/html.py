@@ -10,7 +10,7 @@ from freshet.rdf.terms import XSD
 from freshet.results.arrow import record_batch
 from freshet.results.report import Answer, BooleanAnswer, Freshness, Report, Solutions
 from freshet.results.terms import dictionary_of, shown_rows
-from freshet.results.typed_arrow import term_texts
+from freshet.results.typed_keys import term_texts
 
 MOST_ROWS = 20
 _NUMBERS = {XSD + name for name in ("integer", "decimal", "double", "float", "int", "long")}

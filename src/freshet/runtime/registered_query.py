@@ -65,9 +65,9 @@ class RegisteredQuery:
 
         Returns:
             A row for each solution of each report, in order of time: the column `time` (timestamp in milliseconds) and
-            a column for each variable, typed as `Readable.to_arrow` says by the values in this table. A column without
-            values has the type null. CONSTRUCT has the columns subject, predicate and object. Where a variable is
-            called `time`, the times of the reports are in `report_time`.
+            a column for each variable, typed as `Readable.to_arrow` says by the values in this table. Strings are
+            dictionary-encoded. A column without values has the type null. CONSTRUCT has the columns subject, predicate
+            and object. Where a variable is called `time`, the times of the reports are in `report_time`.
 
         Example:
             >>> import freshet

@@ -18,7 +18,7 @@ from freshet.native.memory.term_collector import TermCollector
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
 from freshet.rdf.terms import XSD, BlankNode, Iri, Literal, Term
-from freshet.results.answers import AnswerBatch, hand_over, joined
+from freshet.results.answers import AnswerBatch, ArrowMemory, hand_over, joined
 from freshet.results.report import Freshness, Report
 from freshet.results.write import batch_json, report_json
 from freshet.runtime.registered_query import RegisteredQuery
@@ -92,7 +92,8 @@ def test_values_of_one_datatype_are_typed(
     terms: list[Term | None] = [xsd(text, datatype) for text in lexical]
     nothing: list = [None] if unbound else []
     arrow = batch_of([1, 2 + unbound], {"v": terms + nothing}).to_arrow()
-    assert arrow.schema.field("v").type == kind
+    expected_kind = pa.dictionary(pa.int32(), kind) if kind == pa.large_string() else kind
+    assert arrow.schema.field("v").type == expected_kind
     assert arrow.column("v").to_pylist() == [*expected, *nothing]
     about = {b"type": b"literal"} | ({} if datatype == "string" else {b"datatype": (XSD + datatype).encode()})
     assert arrow.schema.field("v").metadata == about
@@ -107,6 +108,53 @@ def test_mixed_and_unbound_columns() -> None:
     ]  # fmt: skip
     assert arrow.column("b").to_pylist() == ["_:b", None, None, "_:c"]
     assert arrow.schema.field("u").type == pa.null()
+
+
+@pytest.mark.parametrize("count", [1, 5, 3000])
+def test_texts_of_batches_before_are_found_again(count: int) -> None:
+    memory = ArrowMemory()
+    iris: list[Term | None] = [Iri(f"http://a/{number}") for number in range(count)]
+    columns = [
+        iris,
+        [Iri("http://b"), None, *iris],
+        [None, *iris[:1]],
+        [Literal("a"), Literal("b"), *[Literal(str(number)) for number in range(count)]],
+        iris,
+        [*iris, Literal("a")],
+        [xsd(f"{number}.1234567890123456789", "decimal") for number in range(count)],
+        [*iris, BlankNode("b")],
+        [Literal("a", language="en")],
+        [Literal("b", language="de")],
+        [*iris[:1], xsd("7", "integer")],
+        [xsd("7", "integer"), *iris[:1]],
+        [xsd("7", "integer"), None],
+    ]
+    for column in columns:
+        batch = batch_of([len(column)], {"v": column})
+        alone = batch.to_arrow()
+        batch.memory = memory
+        again = batch.to_arrow()
+        assert again.schema.equals(alone.schema, check_metadata=True)
+        assert again.to_pydict() == alone.to_pydict()
+
+
+def test_texts_are_read_again_when_terms_were_dropped() -> None:
+    dictionary, memory = Dictionary(hash_bits=3), ArrowMemory()
+    for names in (["a", "b"], ["c", "a"], ["d", "b"]):
+        ids = dictionary.encode_many([Iri(f"http://{name}") for name in names])
+        batch = AnswerBatch("q", StreamOperator.RSTREAM, ("v",), np.array([20]), np.array([0, 2]), ids.reshape(-1, 1),
+                            dictionary, memory=memory)  # fmt: skip
+        assert batch.to_arrow().column("v").to_pylist() == [f"http://{name}" for name in names]
+        assert dictionary.sweep([]) == 2
+
+
+def test_few_of_many_texts_leave_those_that_are_gone_behind() -> None:
+    memory = ArrowMemory()
+    for count in (10_000, 20):
+        column: list[Term | None] = [Iri(f"http://a/{number}") for number in range(count)]
+        batch = batch_of([count], {"v": column})
+        batch.memory = memory
+        assert len(batch.to_arrow().column("v").dictionary) == count
 
 
 def test_the_name_of_the_times_is_no_variables() -> None:

@@ -16,7 +16,7 @@ from freshet.native.r2s.relation_to_stream import Answers, relation_to_stream, r
 from freshet.oneshot.construct import construct_each
 from freshet.oneshot.table import Table
 from freshet.rdf.dictionary import Dictionary
-from freshet.results.answers import AnswerBatch
+from freshet.results.answers import AnswerBatch, ArrowMemory
 from freshet.results.report import Freshness
 
 
@@ -42,6 +42,7 @@ class ContinuousQuery:
         self.evaluation = evaluation  # where it has SERVICE
         self._freshness: Freshness | None = None  # of the last evaluation
         self._dictionary = dictionary
+        self._memory = ArrowMemory()
         self._r2s = relation_to_stream(root, plan, exact=exact)
 
     def evaluate(self, batch: MomentBatch, held: Ids) -> Answers:
@@ -80,5 +81,5 @@ class ContinuousQuery:
     ) -> None:
         name, output, variables = self.name, self.plan.output, self.plan.variables
         batch = AnswerBatch(name, output, variables, moments, offsets, rows, self._dictionary, triples, triple_offsets)
-        batch.freshness = self._freshness
+        batch.freshness, batch.memory = self._freshness, self._memory
         self.on_answers(batch)

@@ -1,0 +1,132 @@
+"""Columns of ids as typed values, and as numbers of the distinct terms in them.
+
+Columns are read from one row on up to another, so that of a column that grows only what is new need be read.
+"""
+
+import numpy as np
+
+from freshet.kernels import layout, wide
+from freshet.kernels.dictionary import find_slot, key_range
+from freshet.kernels.jit import leaf, njit
+from freshet.kernels.terms import DECIMAL_SUFFIX, MINUS, NINE, POINT, QUOTE, ZERO, ends_with
+
+MOST_DIGITS = 18  # before the point, and after it, of decimals that are read here
+NO_DECIMALS = -1
+_PLUS = ord("+")
+_TEN = np.uint64(10)
+_HASH = np.uint64(0x9E3779B97F4A7C15)
+_HASH_SHIFT = np.uint64(32)
+
+
+@leaf
+def read_integers(ids, first, end, values):
+    """The values of inline integers from a row on up to another; False where there is anything else."""
+    for row in range(first, end):
+        if layout.inline_type(ids[row]) != layout.INTEGER:
+            return False
+        values[row] = layout.inline_value(ids[row])
+    return True
+
+
+@leaf
+def number_terms(table, sizes, ids, first, end, numbers, distinct):
+    """Number the distinct ids of a column from a row on up to another, -1 for the id 0; gives the row it came to.
+
+    It stops where the table is half full, or `distinct`, which gets the ids by number. `table` has two words a slot, an
+    id (0 where it is free) and its number, and a power of two of slots; `sizes` is how many ids there are.
+    """
+    mask = np.int64(table.size - 2)
+    most = min(table.size >> 2, distinct.size)
+    for row in range(first, end):
+        term_id = ids[row]
+        if term_id == 0:
+            numbers[row] = -1
+            continue
+        at = np.int64((np.uint64(term_id) * _HASH) >> _HASH_SHIFT) << 1 & mask
+        while table[at] != term_id and table[at] != 0:
+            at = (at + 2) & mask
+        if table[at] == 0:
+            if sizes[0] >= most:
+                return row
+            table[at] = term_id
+            table[at + 1] = sizes[0]
+            distinct[sizes[0]] = term_id
+            sizes[0] += 1
+        numbers[row] = table[at + 1]
+    return end
+
+
+@leaf
+def _read_decimal(heap, start, end, row, parts):
+    """Sign, digits before the point and, as if there were 18, after it; gives how many there are, or `NO_DECIMALS`."""
+    if heap[start] != QUOTE or not ends_with(heap, start + 1, end, DECIMAL_SUFFIX):
+        return NO_DECIMALS
+    at, stop = start + 1, end - DECIMAL_SUFFIX.size
+    negative = at < stop and heap[at] == MINUS
+    at += at < stop and (heap[at] == MINUS or heap[at] == _PLUS)
+    whole, fraction = np.uint64(0), np.uint64(0)
+    before = after = 0
+    while at < stop and ZERO <= heap[at] <= NINE:
+        whole = whole * _TEN + np.uint64(heap[at] - ZERO)
+        before += 1
+        at += 1
+    if at < stop and heap[at] == POINT:
+        at += 1
+        while at < stop and ZERO <= heap[at] <= NINE:
+            fraction = fraction * _TEN + np.uint64(heap[at] - ZERO)
+            after += 1
+            at += 1
+    if at != stop or before + after == 0 or before > MOST_DIGITS or after > MOST_DIGITS:
+        return NO_DECIMALS
+    parts[row, 0] = negative
+    parts[row, 1] = whole
+    parts[row, 2] = fraction * wide.POWERS_OF_TEN[MOST_DIGITS - after]
+    return after
+
+
+@leaf
+def _inline_decimal(term_id, row, parts):
+    """The same of an inline id."""
+    value = layout.inline_value(term_id)
+    mantissa, scale = value >> layout.SCALE_BITS, value & layout.SCALE_MASK
+    if layout.inline_type(term_id) != layout.DECIMAL or scale > MOST_DIGITS:
+        return NO_DECIMALS
+    size = np.uint64(abs(mantissa))
+    parts[row, 0] = mantissa < 0
+    parts[row, 1] = size // wide.POWERS_OF_TEN[scale]
+    parts[row, 2] = size % wide.POWERS_OF_TEN[scale] * wide.POWERS_OF_TEN[MOST_DIGITS - scale]
+    return scale
+
+
+@njit
+def read_decimals(dictionary, ids, words):
+    """Decimals, and zeros for the id 0, as words of 128 bits, the lower first; gives how many digits they have after
+    the point, or `NO_DECIMALS` where there is anything else, or one with many digits.
+    """
+    slots, heap = dictionary.slots, dictionary.heap
+    parts = np.zeros((ids.size, 3), np.uint64)
+    most = 0
+    for row in range(ids.size):
+        term_id = ids[row]
+        if term_id < 0:
+            digits = _inline_decimal(term_id, row, parts)
+        elif term_id > 0:
+            if slots[find_slot(slots, term_id)] == 0:
+                return NO_DECIMALS
+            start, end = key_range(dictionary, term_id)
+            digits = _read_decimal(heap, start, end, row, parts)
+        else:
+            continue
+        if digits < 0:
+            return NO_DECIMALS
+        most = max(most, digits)
+    shift = wide.POWERS_OF_TEN[MOST_DIGITS - most]
+    for row in range(ids.size):
+        high, low = wide.product_64(parts[row, 1], wide.POWERS_OF_TEN[most])
+        part = parts[row, 2] // shift
+        low += part
+        high += np.uint64(low < part)
+        signed_high, signed_low, _ = wide.with_sign(high, low, parts[row, 0] != 0)
+        words[row, 0] = np.int64(signed_low)
+        words[row, 1] = signed_high
+    return most

@@ -1,0 +1,147 @@
+"""Columns of ids as typed Arrow columns: a column whose terms all have one datatype has the type of its values.
+
+Inline values are read from the bits of their ids, decimals from the bytes of their keys. Every other distinct term of a
+column is read once; texts are dictionary-encoded, and those of the columns before are found again.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from freshet.kernels import layout
+from freshet.kernels.typed_columns import NO_DECIMALS, number_terms, read_decimals, read_integers
+from freshet.rdf.arrow import numbers, read_only, whole_numbers, wide_decimals
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.terms import XSD
+from freshet.results.inline_columns import inline_column
+from freshet.results.keys import common_tail
+from freshet.results.typed_keys import Column, about_terms, typed_keys
+
+Ids = NDArray[np.int64]
+Numbers = NDArray[np.int32]
+
+EMPTY = pa.field("", pa.null())
+TEXT = pa.dictionary(pa.int32(), pa.large_string())
+_FIRST_TERMS = 256
+_FEW_TERMS = 4096  # are kept however few rows there are
+_DECIMAL_TAIL = f'"^^<{XSD}decimal>'
+_INTEGERS = pa.field("", pa.int64(), metadata={"type": "literal", "datatype": XSD + "integer"})
+
+
+class ColumnReader:
+    """Reads the columns of one variable, one after another. What it remembers is of one dictionary."""
+
+    def __init__(self) -> None:
+        self._texts = _Texts()
+        self._decimals: dict[int, pa.Field] = {}  # by digits after the point
+
+    def read(self, ids: Ids, dictionary: Dictionary) -> Column:
+        """The field and the values of a column; null where an id is 0."""
+        if not len(ids):
+            return EMPTY, pa.nulls(0)
+        ids = read_only(ids)
+        first = ids.item(0) or int(ids[(ids != 0).argmax()])
+        if not first:
+            return EMPTY, pa.nulls(len(ids))
+        if first < 0:
+            found = self._inline(ids, layout.inline_type(first), dictionary)
+        else:
+            found = self._texts.again(ids, dictionary) or self._decimal(ids, dictionary)
+            found = found or self._texts.begin(ids, first, dictionary)
+        return found or _any_column(ids, dictionary)
+
+    def _inline(self, ids: Ids, kind: int, dictionary: Dictionary) -> Column | None:
+        if kind == layout.INTEGER:
+            values = np.empty(len(ids), np.int64)
+            if read_integers(ids, 0, len(ids), values):
+                return _INTEGERS, numbers(values)
+        if ids.max() <= 0 and (column := inline_column(ids)) is not None:
+            return column
+        return self._decimal(ids, dictionary) if kind == layout.DECIMAL else None
+
+    def _decimal(self, ids: Ids, dictionary: Dictionary) -> Column | None:
+        words = np.empty((len(ids), 2), np.int64)
+        digits = read_decimals(dictionary.arrays, ids, words)
+        if digits == NO_DECIMALS:
+            return None
+        values = wide_decimals(words, digits, ids != 0)
+        field = self._decimals.get(digits)
+        if field is None:
+            field = self._decimals[digits] = pa.field("", values.type, metadata=about_terms(_DECIMAL_TAIL))
+        return field, values
+
+
+class _Texts:
+    """The texts of terms by their ids: of IRIs, or of literals whose values are texts, in one language if any."""
+
+    def __init__(self) -> None:
+        self._forget("")
+
+    def _forget(self, tail: str, generation: int = -1) -> None:
+        """Begin with terms that have this behind their texts; with none where it is empty."""
+        self._tail = tail
+        self._generation = generation
+        self._table = np.zeros(8 * _FIRST_TERMS, np.int64)
+        self._sizes = np.zeros(1, np.int64)
+        self._distinct = np.empty(_FIRST_TERMS, np.int64)
+        self._texts = pa.nulls(0, pa.large_string())
+        self._field = pa.field("", TEXT, metadata=about_terms(tail))
+
+    def begin(self, ids: Ids, first: int, dictionary: Dictionary) -> Column | None:
+        """A column with texts like that of one of its terms; None where not all are like it, or it has no text."""
+        tail = common_tail(dictionary.keys(np.array([first])))
+        if tail is None or tail.startswith('"^^'):
+            return None
+        self._forget(tail, dictionary.generation)
+        return self.again(ids, dictionary)
+
+    def again(self, ids: Ids, dictionary: Dictionary) -> Column | None:
+        """A column with texts like those before; None where not all are."""
+        if not self._tail or self._generation != dictionary.generation:
+            return None
+        known = self._sizes.item(0)
+        if known > _FEW_TERMS and known > 2 * len(ids):  # most are of columns that have long been taken
+            self._forget(self._tail, self._generation)
+            known = 0
+        places = np.empty(len(ids), np.int32)
+        row = 0
+        while (row := number_terms(self._table, self._sizes, ids, row, len(ids), places, self._distinct)) < len(ids):
+            self._make_room()
+        if self._sizes.item(0) > known and not self._read(known, dictionary):
+            self._forget("")
+            return None
+        return self._field, pa.DictionaryArray.from_arrays(numbers(places, places >= 0), self._texts, safe=False)
+
+    def _read(self, known: int, dictionary: Dictionary) -> bool:
+        """Read the texts of terms from a number on; False where they are not like those before."""
+        keys = dictionary.keys(self._distinct[known : self._sizes.item(0)])
+        if common_tail(keys) != self._tail:
+            return False
+        texts = pc.utf8_slice_codeunits(keys, 1, -len(self._tail))
+        self._texts = pa.concat_arrays([self._texts, texts]) if known else texts
+        return True
+
+    def _make_room(self) -> None:
+        count = self._sizes.item(0)
+        distinct, self._distinct = self._distinct, np.empty(4 * len(self._distinct), np.int64)
+        self._table, self._sizes = np.zeros(4 * len(self._table), np.int64), np.zeros(1, np.int64)
+        number_terms(self._table, self._sizes, read_only(distinct), 0, count, np.empty(count, np.int32), self._distinct)
+
+
+def decoded(column: Column) -> Column:
+    """The column with texts as they are, where it is dictionary-encoded."""
+    field, values = column
+    if not pa.types.is_dictionary(field.type):
+        return column
+    return field.with_type(field.type.value_type), values.dictionary_decode()
+
+
+def _any_column(ids: Ids, dictionary: Dictionary) -> Column:
+    encoded = numbers(ids, ids != 0).dictionary_encode()
+    field, values = typed_keys(dictionary.keys(whole_numbers(encoded.dictionary)))
+    if field.type == pa.large_string():
+        return field.with_type(TEXT), pa.DictionaryArray.from_arrays(encoded.indices, values, safe=False)
+    return field, values.take(encoded.indices)

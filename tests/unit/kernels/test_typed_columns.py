@@ -1,0 +1,67 @@
+"""Columns of ids, read by kernels and term by term."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from freshet.kernels.typed_columns import NO_DECIMALS, number_terms, read_decimals, read_integers
+from freshet.rdf.arrow import read_only
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.terms import XSD, Iri, Literal
+
+DICTIONARY = Dictionary()
+
+
+def ids_of(texts: list[str | None], datatype: str) -> np.ndarray:
+    return np.array([0 if text is None else DICTIONARY.encode(Literal(text, Iri(XSD + datatype))) for text in texts])
+
+
+def decimals(ids: np.ndarray) -> tuple[int, list[Decimal]]:
+    words = np.empty((len(ids), 2), np.int64)
+    digits = int(read_decimals(DICTIONARY.arrays, read_only(ids), words))
+    return digits, [(Decimal(int(high) * 2**64 + int(low) % 2**64)).scaleb(-digits) for low, high in words.tolist()]
+
+
+NUMBER = st.from_regex(r"[+-]?(\d{1,18}(\.\d{0,18})?|\.\d{1,18})", fullmatch=True, alphabet="+-.0123456789")
+
+
+@given(st.lists(st.one_of(st.none(), NUMBER), min_size=1, max_size=20))
+def test_decimals_are_what_their_texts_say(texts: list[str | None]) -> None:
+    digits, found = decimals(ids_of(texts, "decimal"))
+    values = [DICTIONARY.decode(int(each)) if each else None for each in ids_of(texts, "decimal")]
+    lexical = [value.lexical if isinstance(value, Literal) else "0" for value in values]
+    assert found == [Decimal(text) for text in lexical]
+    assert digits == max(len(text.partition(".")[2]) for text in lexical)
+
+
+@pytest.mark.parametrize("text", ["", ".", "-", "1.2.3", "x", "1e5", "1234567890123456789", "0." + "1" * 19])
+def test_what_is_no_decimal_or_has_many_digits_is_left_to_others(text: str) -> None:
+    assert decimals(ids_of(["1.5", text], "decimal"))[0] == NO_DECIMALS
+
+
+@pytest.mark.parametrize("datatype", ["integer", "double", "string"])
+def test_other_terms_are_no_decimals(datatype: str) -> None:
+    assert decimals(ids_of(["15"], datatype))[0] == NO_DECIMALS
+
+
+def test_integers_are_read_from_a_row_on() -> None:
+    ids, values = ids_of(["7", "-1", "5", None], "integer"), np.zeros(4, np.int64)
+    assert read_integers(read_only(ids), 1, 3, values)
+    assert values.tolist() == [0, -1, 5, 0]
+    assert not read_integers(read_only(ids), 1, 4, values)
+
+
+@given(st.lists(st.integers(-5, 5), max_size=60), st.integers(1, 12))
+def test_terms_are_numbered_as_far_as_there_is_room(column: list[int], room: int) -> None:
+    ids, numbers = np.array(column, np.int64), np.zeros(len(column), np.int32)
+    table, sizes, distinct = np.zeros(64, np.int64), np.zeros(1, np.int64), np.empty(room, np.int64)
+    stopped = number_terms(table, sizes, read_only(ids), 0, len(column), numbers, distinct)
+    known = list(dict.fromkeys(each for each in column[:stopped] if each))
+    assert distinct[: sizes[0]].tolist() == known
+    assert numbers[:stopped].tolist() == [known.index(each) if each else -1 for each in column[:stopped]]
+    assert stopped == len(column) or (column[stopped] not in [0, *known] and len(known) == room)
