@@ -47,16 +47,14 @@ def _next_birth(entering, at, end, leaving, order, leaving_end):
 @njit
 def due_moments(windows, entering, entering_ends, leaving, leaving_ends, held, state, period_ms, last):
     """The moments up to `last` at which the query is evaluated, the number of elements in all windows at each, and
-    whether any entered or left since the one before.
+    whether any entered or left since the one before, one below the other.
 
     `windows` has slide and start of each, a slide of 0 where it moves with its elements; `held` how many elements each
     has had before the batch, and then has. With a period evaluations are at its multiples.
     """
     count = windows.shape[0]
     at, out = entering_ends[:count].copy(), leaving_ends[:count].copy()
-    due = np.empty(16, np.int64)
-    totals = np.empty(16, np.int64)
-    changed = np.empty(16, np.bool_)
+    due = np.empty((3, 16), np.int64)
     found = 0
     is_changed = state[CHANGED] == 1
     total = np.int64(0)
@@ -128,12 +126,9 @@ def due_moments(windows, entering, entering_ends, leaving, leaving_ends, held, s
         state[RESTS] = 1 if total == 0 else 0
         if rested and total == 0:
             continue
-        if found == due.shape[0]:
-            due, totals = _twice(due), _twice(totals)
-            more_changed = np.empty(2 * found, np.bool_)
-            more_changed[:found] = changed
-            changed = more_changed
-        due[found], totals[found], changed[found] = moment, total, is_changed
+        if found == due.shape[1]:
+            due = _first_columns(due, found, 2 * found)
+        due[0, found], due[1, found], due[2, found] = moment, total, is_changed
         found += 1
         is_changed = False
     for window in range(count):
@@ -141,11 +136,11 @@ def due_moments(windows, entering, entering_ends, leaving, leaving_ends, held, s
         is_changed |= _is_change(held[window], more, less)
         held[window] += more - less
     state[CHANGED] = is_changed
-    return due[:found].copy(), totals[:found].copy(), changed[:found].copy()
+    return _first_columns(due, found, found)
 
 
 @njit
-def _twice(array):
-    longer = np.empty(2 * array.shape[0], np.int64)
-    longer[: array.shape[0]] = array
-    return longer
+def _first_columns(matrix, count, width):
+    columns = np.empty((matrix.shape[0], width), np.int64)
+    columns[:, :count] = matrix[:, :count]
+    return columns

@@ -18,18 +18,18 @@ _NONE = np.empty(0, np.int64)
 
 class Due(NamedTuple):
     """The moments of a batch at which a query is evaluated, how many elements its windows hold at each, and whether any
-    entered or left since the one before.
+    entered or left since the one before (1 or 0).
     """
 
     moments: Ids
     held: Ids
-    changed: Mask
+    changed: Ids
 
     def where(self, mask: Mask) -> Due:
         return Due(self.moments[mask], self.held[mask], self.changed[mask])
 
 
-NOT_DUE = Due(_NONE, _NONE, np.empty(0, np.bool_))
+NOT_DUE = Due(_NONE, _NONE, _NONE)
 
 
 class EvaluationSchedule:
@@ -43,6 +43,7 @@ class EvaluationSchedule:
     def __init__(self, windows: Sequence[WindowContent], period_ms: int | None) -> None:
         self.windows = tuple(windows)
         self.period_ms = period_ms
+        self._period_ms = period_ms or 0
         self._slides = np.array([window.closes or (0, 0) for window in windows], np.int64)
         self.has_closes = period_ms is not None or bool(self._slides[:, 0].any())
         self.arriving = tuple(window for window in windows if window.closes is None)
@@ -51,7 +52,7 @@ class EvaluationSchedule:
         self._state[[LAST, RESTS, ENDED, CHANGED]] = FIRST_MOMENT, 1, NEVER, 0
         self._state[[LATEST, EMPTY]] = BEFORE_ALL_TIME
         self._due = DirectCall(due_moments)
-        self._ends = np.zeros(2, np.int64), np.zeros(2, np.int64)
+        self._entering_ends, self._leaving_ends = np.zeros((2, len(windows) + 1), np.int64)
 
     @property
     def rests(self) -> bool:
@@ -64,29 +65,23 @@ class EvaluationSchedule:
 
     def due(self, last: int) -> Due:
         """The evaluations of the present batch, up to its last moment."""
-        moments, held, changed = self._next(last, self._held, self._state)
-        return Due(moments, held, changed) if len(moments) else NOT_DUE
+        due = self._next(last, self._held, self._state)
+        return Due(due[0], due[1], due[2]) if due.size else NOT_DUE
 
     def foresee(self, last: int) -> Ids:
         """The moments of the evaluations of the present batch, which is not begun."""
         moments: Ids = self._next(last, self._held.copy(), self._state.copy())[0]
         return moments
 
-    def _next(self, last: int, held: Ids, state: Ids) -> tuple[Ids, Ids, Mask]:
-        windows = self.windows
-        if len(windows) == 1:
-            entering, leaving = windows[0].entering, windows[0].leaving
-            entering_ends, leaving_ends = self._ends
-            entering_ends[1], leaving_ends[1] = len(entering), len(leaving)
-        else:
-            entering, entering_ends = _concatenate([window.entering for window in windows])
-            leaving, leaving_ends = _concatenate([window.leaving for window in windows])
-        if state[ENDED] != NEVER:
-            state[LATEST] = max(window.feed.last_ms for window in windows)
-        moments, totals, changed = self._due.run(
-            self._slides, entering, entering_ends, leaving, leaving_ends, held, state, self.period_ms or 0, last
+    def _next(self, last: int, held: Ids, state: Ids) -> Ids:
+        if state.item(ENDED) != NEVER:
+            state[LATEST] = max(window.feed.last_ms for window in self.windows)
+        entering = _concatenate([window.entering for window in self.windows], self._entering_ends.data)
+        leaving = _concatenate([window.leaving for window in self.windows], self._leaving_ends.data)
+        due: Ids = self._due.run(
+            self._slides, entering, self._entering_ends, leaving, self._leaving_ends, held, state, self._period_ms, last
         )
-        return moments, totals, changed
+        return due
 
     def next_due(self, passed_ms: int) -> int:
         """The first watermark after one that has been passed at which anything can close."""
@@ -107,5 +102,14 @@ def _after(time_ms: int, slide_ms: int, start_ms: int) -> int:
     return time_ms + slide_ms - (time_ms - start_ms) % slide_ms
 
 
-def _concatenate(parts: Sequence[Ids]) -> tuple[Ids, Ids]:
-    return np.concatenate(parts), np.cumsum([0, *map(len, parts)])
+def _concatenate(parts: Sequence[Ids], ends: memoryview) -> Ids:
+    """The parts as one array; sets where each ends in it, behind a 0. Mostly one window has moved, or none has."""
+    end, some = 0, []
+    for at, part in enumerate(parts, start=1):
+        if count := len(part):
+            end += count
+            some.append(part)
+        ends[at] = end
+    if len(some) == 1:
+        return some[0]
+    return np.concatenate(some) if some else _NONE

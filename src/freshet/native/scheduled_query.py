@@ -124,20 +124,20 @@ class ScheduledQuery:
         """The evaluations that count by the query's report conditions."""
         if self.only_non_empty:
             places = np.flatnonzero(due.held > 0)
-            changed = np.concatenate((due.changed, [False]))
+            changed = np.concatenate((due.changed != 0, [False]))
             changed[0] |= self._stale
             self._stale = bool(changed[places[-1] + 1 :].any()) if len(places) else bool(changed.any())
             starts = np.concatenate(([0], places[:-1] + 1)) if len(places) else places
             since = np.array([changed[start : end + 1].any() for start, end in zip(starts, places, strict=True)], bool)
-            due = Due(due.moments[places], due.held[places], since)
-        return due.where(due.changed) if self.only_changed else due
+            due = Due(due.moments[places], due.held[places], since.astype(np.int64))
+        return due.where(due.changed != 0) if self.only_changed else due
 
     def _remember(self, due: Ids) -> None:
         """What must be known after a restart of the last two evaluations."""
-        for moment in due[-2:].tolist():
+        for moment in (due if len(due) <= 2 else due[-2:]).tolist():
             known_ms = self.schedule.held_since(time_of(moment))
             self.known_before_ms = self.known_ms if self.known_ms < known_ms else known_ms
             self.known_ms = known_ms
             if self.counting:
                 self.begins_before = self.begins
-                self.begins = tuple(window.feed.begin_of(window.left_at(moment)) for window in self.counting)
+                self.begins = tuple([window.feed.begin_of(window.left_at(moment)) for window in self.counting])

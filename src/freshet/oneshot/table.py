@@ -15,9 +15,9 @@ from freshet.rdf.arrow import read_only
 Rows = NDArray[np.int64]  # numbers of rows
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # a frozen one takes three times as long to make
 class Table:
-    """A bag of solutions: a column for each variable in scope, 0 where a solution does not bind it.
+    """A bag of solutions: a column for each variable in scope, 0 where a solution does not bind it. Not to be changed.
 
     A variable that has no column is bound in no solution.
     """

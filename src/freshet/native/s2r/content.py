@@ -11,7 +11,7 @@ from freshet.native.buffers.leaf_buffer import LeafBuffer, LeafPattern
 from freshet.native.buffers.one_way_index import Ids
 from freshet.native.s2r.feed import Feed
 
-_NONE = np.empty(0, np.int64)
+NO_MOMENTS = np.empty(0, np.int64)
 
 
 class WindowContent(ABC):
@@ -31,7 +31,7 @@ class WindowContent(ABC):
         self.window = window
         self.feed = feed
         self.entered = self.left = feed.count
-        self.entering = self.leaving = _NONE  # the moments of those that enter and leave in the present batch
+        self.entering = self.leaving = NO_MOMENTS  # the moments of those that enter and leave in the present batch
         self.leaves: dict[LeafPattern, LeafBuffer] = {}
 
     def leaf(self, pattern: LeafPattern) -> LeafBuffer:
@@ -52,7 +52,10 @@ class WindowContent(ABC):
 
     def left_at(self, moment: int) -> int:
         """The number of the first element that had not left at a moment of the present batch."""
-        return self.left - len(self.leaving) + int(self.leaving.searchsorted(moment, side="right"))
+        leaving = self.leaving
+        if not len(leaving) or leaving.item(-1) <= moment:
+            return self.left
+        return self.left - len(leaving) + int(leaving.searchsorted(moment, side="right"))
 
     def oldest(self) -> int:
         """The number of the first element whose time this window may still ask for."""
@@ -84,16 +87,17 @@ class WindowContent(ABC):
     def advance(self, moment: int) -> None:
         """Find out which lives begin and end up to a moment: that is the present batch."""
         first, end = self.entered, self.entered_by(moment)
-        self.entering = self.births(first, end) if end > first else _NONE
+        self.entering = self.births(first, end) if end > first else NO_MOMENTS
         self.entered = end
         gone, left = self.left, min(self.left_by(moment), end) if self.expires else self.left
-        self.leaving = self.deaths(gone, left) if left > gone else _NONE
+        self.leaving = self.deaths(gone, left) if left > gone else NO_MOMENTS
         self.left = left
 
     def step_leaves(self, number: int, first_moment: int) -> None:
         """Take the present batch into the leaf buffers."""
-        if len(self.entering) or len(self.leaving):
-            entered_before, left_before = self.entered - len(self.entering), self.left - len(self.leaving)
+        entering, leaving = len(self.entering), len(self.leaving)
+        if entering or leaving:
+            entered_before, left_before = self.entered - entering, self.left - leaving
             for leaf in self.leaves.values():
                 leaf.step(
                     number, first_moment, self.entered, entered_before, self.entering, self.left, left_before,
@@ -103,3 +107,10 @@ class WindowContent(ABC):
     def moves(self) -> Ids:
         """The moments of the present batch at which it moves, as far as these are not regular closes."""
         return self.entering
+
+
+def instants_of(times: Ids) -> Ids:
+    """The moments of elements that count from their own times on."""
+    if len(times) == 1:  # as it mostly is where elements come one by one
+        return np.array([2 * times.item(0) + 1])
+    return 2 * times + 1

@@ -6,7 +6,7 @@ import numpy as np
 
 from freshet.algebra.windows import CountWindow, TriplesWindow
 from freshet.native.buffers.one_way_index import Ids
-from freshet.native.s2r.content import WindowContent
+from freshet.native.s2r.content import NO_MOMENTS, WindowContent, instants_of
 from freshet.native.s2r.feed import Feed
 
 
@@ -29,6 +29,12 @@ class CountWindowContent(WindowContent):
         self._most = window.count
         self._step = window.step if isinstance(window, CountWindow) else 1
 
+    def advance(self, moment: int) -> None:
+        if self.feed.count > self.entered:
+            super().advance(moment)
+        else:  # it moves with its own elements only
+            self.entering = self.leaving = NO_MOMENTS
+
     def entered_by(self, moment: int) -> int:
         come = self.feed.before((moment + 1) >> 1, self.entered)
         return max(self.entered, come - come % self._step)  # a feed need not begin with a step
@@ -37,14 +43,20 @@ class CountWindowContent(WindowContent):
         return max(self.left, self.entered_by(moment) - self._most)
 
     def births(self, first: int, end: int) -> Ids:
-        return self._completed(np.arange(first, end))
+        return self._completed(first, end)
 
     def deaths(self, first: int, end: int) -> Ids:
-        return self._completed(np.arange(first + self._most, end + self._most))
+        first, end = first + self._most, end + self._most
+        if end == self.entered and end - first == len(self.entering):  # one leaves for each that enters
+            return self.entering
+        return self._completed(first, end)
 
-    def _completed(self, numbers: Ids) -> Ids:
+    def _completed(self, first: int, end: int) -> Ids:
         """The instants of the elements that complete the steps of others."""
-        return 2 * self.feed.times_of(numbers - numbers % self._step + (self._step - 1)) + 1
+        if self._step == 1:
+            return instants_of(self.feed.times(first, end))
+        numbers = np.arange(first, end)
+        return instants_of(self.feed.times_of(numbers - numbers % self._step + (self._step - 1)))
 
     def oldest(self) -> int:
         return self.left

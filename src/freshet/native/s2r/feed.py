@@ -137,7 +137,10 @@ class Feed:
 
     def _first_of(self, time_ms: int, number: int) -> int:
         """The number of the first element of a time, where `number` is one. Elements of one time go together."""
-        return self._first + int(self._times[: number - self._first + 1].searchsorted(time_ms))
+        place = number - self._first
+        if place and self._single_times[place - 1] < time_ms:
+            return number
+        return self._first + int(self._times[: place + 1].searchsorted(time_ms))
 
     def _begun(self, elements: Elements) -> Elements | None:
         """What is let through of the first elements."""
