@@ -57,6 +57,25 @@ def run(pipeline: Path, until_done: bool) -> None:
         sys.exit(1)
 
 
+@app.command()
+@click.argument("pipeline", type=FILE, required=False)
+@click.option("--listen", metavar="HOST:PORT", default="127.0.0.1:7022", help="Where to listen; port 0 is any.")
+@click.option("--checkpoint", type=FILE, metavar="FOLDER", help="Folder in which everything survives a crash.")
+@data_option
+@service_option
+@click.option("--tokens", type=FILE, metavar="FILE", help="File of tokens: rights and secret, one a line.")
+@click.option("--certificate", type=FILE, metavar="FILE", help="Certificate (PEM), for TLS.")
+@click.option("--key", type=FILE, metavar="FILE", help="Key of the certificate (PEM).")
+@repeated("--host", metavar="NAME", help="Name by which requests may call this server; repeatable.")
+@repeated("--origin", metavar="URL", help="Site whose pages may use this server, or *; repeatable.")
+@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", help="How logs are written.")
+def serve(pipeline: Path | None, **options: Any) -> None:
+    """Serve SPARQL, continuous queries and streams over HTTP, alone or for the pipeline file PIPELINE."""
+    from freshet.server.command import run_server
+
+    run_server(pipeline, **options)
+
+
 @app.command(name="map")
 @click.option("-m", "--mapping", type=FILE, required=True, help="The RML mapping (Turtle).")
 @click.option("-o", "--output", type=FILE, help="Where the RDF goes; standard output if not given.")

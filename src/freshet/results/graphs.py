@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import numpy as np
 import pyoxigraph
 
 from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.errors import InputError
 from freshet.rdf.terms import RDF, XSD
 from freshet.results.report import GraphAnswer
-from freshet.results.rows import Frame, each_cell, literal_parts, write_rows
+from freshet.results.rows import Frame, each_cell, literal_parts, write_pieces
 
 _FRAME = Frame("", " .\n", "", ("", "", ""), separator=" ")
 _NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
@@ -21,19 +23,41 @@ _PREFIXES = {"rdf": RDF, "rdfs": "http://www.w3.org/2000/01/rdf-schema#", "xsd":
 
 def write_ntriples(graph: GraphAnswer, dictionary: Dictionary) -> bytes:
     """A line a triple, in the order they have."""
+    return b"".join(ntriples_pieces(graph, dictionary))
+
+
+def ntriples_pieces(graph: GraphAnswer, dictionary: Dictionary) -> Iterator[bytes]:
+    """The same, some lines at a time."""
     rows = np.column_stack([graph.subjects, graph.predicates, graph.objects])
-    return write_rows(rows, dictionary, each_cell(term_text), _FRAME)
+    return write_pieces(rows, dictionary, each_cell(term_text), _FRAME)
 
 
-def write_turtle(graph: GraphAnswer, dictionary: Dictionary) -> bytes:
+def turtle_pieces(graph: GraphAnswer, dictionary: Dictionary) -> Iterator[bytes]:
     """Triples of one subject together, and of one predicate within them."""
+    yield _serialized(graph, dictionary, pyoxigraph.RdfFormat.TURTLE)
+
+
+def rdf_xml_pieces(graph: GraphAnswer, dictionary: Dictionary) -> Iterator[bytes]:
+    """https://www.w3.org/TR/rdf-syntax-grammar/ A predicate that no XML name can stand for is an error."""
+    try:
+        yield _serialized(graph, dictionary, pyoxigraph.RdfFormat.RDF_XML)
+    except ValueError as error:
+        raise InputError(f"the graph cannot be written as RDF/XML: {error}") from None
+
+
+def json_ld_pieces(graph: GraphAnswer, dictionary: Dictionary) -> Iterator[bytes]:
+    """https://www.w3.org/TR/json-ld11/, expanded."""
+    yield _serialized(graph, dictionary, pyoxigraph.RdfFormat.JSON_LD)
+
+
+def _serialized(graph: GraphAnswer, dictionary: Dictionary, form: pyoxigraph.RdfFormat) -> bytes:
     order = np.lexsort((graph.objects, graph.predicates, graph.subjects))
     grouped = GraphAnswer(graph.subjects[order], graph.predicates[order], graph.objects[order])
     lines = write_ntriples(grouped, dictionary)
     triples = pyoxigraph.parse(lines, pyoxigraph.RdfFormat.N_TRIPLES, lenient=True)
     used = {prefix: space for prefix, space in _PREFIXES.items() if space.encode() in lines}
-    turtle = pyoxigraph.serialize(triples, format=pyoxigraph.RdfFormat.TURTLE, prefixes=used)
-    return turtle or b""
+    prefixes = used if form == pyoxigraph.RdfFormat.TURTLE else {}
+    return pyoxigraph.serialize(triples, format=form, prefixes=prefixes) or b""
 
 
 def term_text(key: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -20,6 +20,7 @@ CellWriter = Callable[[str], str]  # takes the dictionary's key of a term: no te
 CellsWriter = Callable[[pa.Array], pa.Array]  # takes keys, and gives large_strings, empty where a key is null
 
 _NOTHING = 0
+PIECE_ROWS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,13 @@ def write_rows(rows: Ids, dictionary: Dictionary, write: CellsWriter, frame: Fra
     row_break = frame.row_end + frame.row_separator + frame.row_start
     body = _join_rows(rows, dictionary, write, frame, [row_break.encode()], breaks)
     return b"%b%b%b" % (frame.row_start.encode(), body, frame.row_end.encode())
+
+
+def write_pieces(rows: Ids, dictionary: Dictionary, write: CellsWriter, frame: Frame) -> Iterator[bytes]:
+    """The same text, some rows at a time, so that the whole of a long one need not be held."""
+    for first in range(0, len(rows), PIECE_ROWS):
+        text = write_rows(rows[first : first + PIECE_ROWS], dictionary, write, frame)
+        yield frame.row_separator.encode() + text if first else text
 
 
 def write_groups(

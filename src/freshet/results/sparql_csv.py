@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
 from freshet.results.report import BooleanAnswer, Solutions
-from freshet.results.rows import Frame, each_cell, literal_parts, write_rows
+from freshet.results.rows import Frame, each_cell, literal_parts, write_pieces
 from freshet.results.table import Table, TermKeys, check_variables, decode_text
 
 _NEEDS_QUOTES = re.compile(r'[",\r\n]')
@@ -17,15 +17,17 @@ _FIELD = re.compile(r'(?:"([^"]*(?:""[^"]*)*)"|([^",\r\n]*))(,|\r\n|\n|\r|\Z)')
 Field = str | None
 
 
-def write_csv(answer: Solutions | BooleanAnswer, dictionary: Dictionary) -> bytes:
+def csv_pieces(answer: Solutions | BooleanAnswer, dictionary: Dictionary) -> Iterator[bytes]:
     """Values without their types, for spreadsheets; an unbound variable is an empty field, the empty string is `""`.
 
     The specification leaves ASK out: it is one line, `true` or `false`.
     """
     if isinstance(answer, BooleanAnswer):
-        return b"true\r\n" if answer.value else b"false\r\n"
+        yield b"true\r\n" if answer.value else b"false\r\n"
+        return
     frame = Frame("", "\r\n", "", ("",) * len(answer.variables), separator=",", keeps_unbound=True)
-    return f"{','.join(answer.variables)}\r\n".encode() + write_rows(answer.rows, dictionary, each_cell(_field), frame)
+    yield f"{','.join(answer.variables)}\r\n".encode()
+    yield from write_pieces(answer.rows, dictionary, each_cell(_field), frame)
 
 
 def _field(key: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import NoneType
 from typing import Any
 
@@ -13,18 +14,19 @@ from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
 from freshet.results.json_cells import json_cells
 from freshet.results.report import BooleanAnswer, Solutions
-from freshet.results.rows import Frame, write_rows
+from freshet.results.rows import Frame, write_pieces, write_rows
 from freshet.results.table import Table, TermKeys, check_variables
 
 _MAYBE_TEXT = (str, NoneType)
 
 
-def write_json(answer: Solutions | BooleanAnswer, dictionary: Dictionary) -> bytes:
+def json_pieces(answer: Solutions | BooleanAnswer, dictionary: Dictionary) -> Iterator[bytes]:
     if isinstance(answer, BooleanAnswer):
-        return b'{"head":{},"boolean":%b}\n' % orjson.dumps(answer.value)
-    head = orjson.dumps({"vars": answer.variables})
-    bindings = write_bindings(answer.variables, answer.rows, dictionary)
-    return b'{"head":%b,"results":{"bindings":%b}}\n' % (head, bindings)
+        yield b'{"head":{},"boolean":%b}\n' % orjson.dumps(answer.value)
+        return
+    yield b'{"head":%b,"results":{"bindings":[' % orjson.dumps({"vars": answer.variables})
+    yield from write_pieces(answer.rows, dictionary, json_cells, bindings_frame(answer.variables))
+    yield b"]}}\n"
 
 
 def write_bindings(variables: tuple[str, ...], rows: NDArray[np.int64], dictionary: Dictionary) -> bytes:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
 from freshet.rdf.ids import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from freshet.results.graphs import term_text
 from freshet.results.report import BooleanAnswer, Solutions
-from freshet.results.rows import Frame, each_cell, literal_parts, write_rows
+from freshet.results.rows import Frame, each_cell, literal_parts, write_pieces
 from freshet.results.table import Table, TermKeys, check_variables, decode_text
 
 # how Turtle abbreviates numbers
@@ -26,16 +27,18 @@ _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL
 _CHARACTERS = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
 
 
-def write_tsv(answer: Solutions | BooleanAnswer, dictionary: Dictionary) -> bytes:
+def tsv_pieces(answer: Solutions | BooleanAnswer, dictionary: Dictionary) -> Iterator[bytes]:
     """Terms as Turtle writes them; an unbound variable is an empty field.
 
     The specification leaves ASK out: it is one line, `true` or `false`.
     """
     if isinstance(answer, BooleanAnswer):
-        return b"true\n" if answer.value else b"false\n"
+        yield b"true\n" if answer.value else b"false\n"
+        return
     frame = Frame("", "\n", "", ("",) * len(answer.variables), separator="\t", keeps_unbound=True)
     header = "\t".join(f"?{name}" for name in answer.variables)
-    return f"{header}\n".encode() + write_rows(answer.rows, dictionary, each_cell(_field), frame)
+    yield f"{header}\n".encode()
+    yield from write_pieces(answer.rows, dictionary, each_cell(_field), frame)
 
 
 def _field(key: str) -> str:

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
 
 from freshet.rdf.dictionary import Dictionary
 from freshet.results.report import BooleanAnswer, Solutions
-from freshet.results.rows import Frame, each_cell, literal_parts, write_rows
+from freshet.results.rows import Frame, each_cell, literal_parts, write_pieces
 
 _START = b'<?xml version="1.0" encoding="UTF-8"?>\n<sparql xmlns="http://www.w3.org/2005/sparql-results#">'
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def write_xml(answer: Solutions | BooleanAnswer, dictionary: Dictionary) -> bytes:
+def xml_pieces(answer: Solutions | BooleanAnswer, dictionary: Dictionary) -> Iterator[bytes]:
     """XML cannot hold some control characters in any form: U+FFFD stands for them."""
     if isinstance(answer, BooleanAnswer):
-        return b"%b<head/><boolean>%b</boolean></sparql>\n" % (_START, b"true" if answer.value else b"false")
+        yield b"%b<head/><boolean>%b</boolean></sparql>\n" % (_START, b"true" if answer.value else b"false")
+        return
     leads = tuple(f"<binding name={quoteattr(name)}>" for name in answer.variables)
     frame = Frame("<result>", "</result>", "", leads)
     head = "".join(f"<variable name={quoteattr(name)}/>" for name in answer.variables)
-    return b"%b<head>%b</head><results>%b</results></sparql>\n" % (
-        _START,
-        head.encode(),
-        write_rows(answer.rows, dictionary, each_cell(_term_element, "</binding>"), frame),
-    )
+    yield b"%b<head>%b</head><results>" % (_START, head.encode())
+    yield from write_pieces(answer.rows, dictionary, each_cell(_term_element, "</binding>"), frame)
+    yield b"</results></sparql>\n"
 
 
 def _term_element(key: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 import orjson
@@ -11,32 +11,50 @@ from freshet.algebra.nodes import StreamOperator
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
 from freshet.results.answers import AnswerBatch
-from freshet.results.graphs import term_text, write_ntriples, write_turtle
+from freshet.results.graphs import (
+    json_ld_pieces,
+    ntriples_pieces,
+    rdf_xml_pieces,
+    term_text,
+    turtle_pieces,
+    write_ntriples,
+)
 from freshet.results.json_cells import json_cells
 from freshet.results.report import Answer, BooleanAnswer, Freshness, GraphAnswer, Report, Solutions
 from freshet.results.rows import Frame, each_cell, write_groups
-from freshet.results.sparql_csv import write_csv
-from freshet.results.sparql_json import bindings_frame, write_bindings, write_json
-from freshet.results.sparql_tsv import write_tsv
-from freshet.results.sparql_xml import write_xml
+from freshet.results.sparql_csv import csv_pieces
+from freshet.results.sparql_json import bindings_frame, json_pieces, write_bindings
+from freshet.results.sparql_tsv import tsv_pieces
+from freshet.results.sparql_xml import xml_pieces
 
 Writer = TypeVar("Writer")
 
-WRITERS: dict[str, Callable[[Solutions | BooleanAnswer, Dictionary], bytes]] = {
-    "json": write_json,
-    "csv": write_csv,
-    "tsv": write_tsv,
-    "xml": write_xml,
+WRITERS: dict[str, Callable[[Solutions | BooleanAnswer, Dictionary], Iterator[bytes]]] = {
+    "json": json_pieces,
+    "csv": csv_pieces,
+    "tsv": tsv_pieces,
+    "xml": xml_pieces,
 }
-GRAPH_WRITERS: dict[str, Callable[[GraphAnswer, Dictionary], bytes]] = {"nt": write_ntriples, "ttl": write_turtle}
+GRAPH_WRITERS: dict[str, Callable[[GraphAnswer, Dictionary], Iterator[bytes]]] = {
+    "nt": ntriples_pieces,
+    "ttl": turtle_pieces,
+    "rdfxml": rdf_xml_pieces,
+    "jsonld": json_ld_pieces,
+}
 _TRIPLES = Frame("", " .\\n", "", ("", "", ""), separator=" ")  # N-Triples within a string of JSON
 
 
 def write_answer(answer: Answer, dictionary: Dictionary, format: str | None = None) -> bytes:
-    """An answer in a format that fits its form: `json`, `csv`, `tsv`, `xml` for SELECT and ASK, `nt`, `ttl` for graphs.
+    """An answer in a format that fits its form: `json`, `csv`, `tsv`, `xml` for SELECT and ASK, `nt`, `ttl`, `rdfxml`,
+    `jsonld` for graphs.
 
     Without a format it is JSON or Turtle.
     """
+    return b"".join(write_pieces(answer, dictionary, format))
+
+
+def write_pieces(answer: Answer, dictionary: Dictionary, format: str | None = None) -> Iterator[bytes]:
+    """The same, a piece at a time."""
     if isinstance(answer, GraphAnswer):
         return _writer(GRAPH_WRITERS, format or "ttl", "a graph")(answer, dictionary)
     kind = "the answer to ASK" if isinstance(answer, BooleanAnswer) else "solutions"

@@ -88,6 +88,7 @@ class Checkpoint:
         self.state: State = {}  # of the checkpoint that was recovered
         self.counted: dict[str, list[list[int | str]]] = {}  # likewise
         self.headers: list[tuple[int, Header]] = []  # of what is to be replayed
+        self.was_new = True  # whether there was nothing in the folder
         self.problems: list[str] = []
         self.trouble = ""  # why the last checkpoint could not be made
         self._reported = ""
@@ -141,6 +142,7 @@ class Checkpoint:
         )
         self.delivered = min(self.delivered, self.journal.next_sequence - 1)
         self.state = {} if manifest is None else manifest.state
+        self.was_new = self.is_new
         return self.state
 
     @property

@@ -6,6 +6,7 @@ import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
@@ -78,6 +79,7 @@ class Session:
 
     Attributes:
         failures: The queries that failed and were removed, with the reason of each (`QueryFailure`).
+        is_restored: Whether the session continues what its checkpoint folder had.
 
     Example:
         >>> import freshet
@@ -161,8 +163,10 @@ class Session:
         self._clock = clock or SystemClock()
         self._idle: IdleStreams | None = None
         compile_beside("session")
+        self.is_restored = False
         if kept is not None:
             self.journal_to(kept).restore(self._failed)
+            self.is_restored = not kept.was_new
             for problem in kept.problems:
                 warnings.warn(problem, stacklevel=2)
             for state in self.engine.streams.values():
@@ -666,13 +670,23 @@ class Session:
         """
         self.engine.drain()
 
-    def prepare(self, text: str, *, file: str | None = None, dialect: str | None = None) -> Query:
+    def prepare(
+        self,
+        text: str,
+        *,
+        file: str | None = None,
+        dialect: str | None = None,
+        default_graphs: Collection[str] = (),
+        named_graphs: Collection[str] = (),
+    ) -> Query:
         """Parse and rewrite a one-shot query, to be answered any number of times.
 
         Args:
             text: The query.
             file: The file of the text, for error messages.
             dialect: `sparql`, `rspql`, `csparql` or `cqels`. Recognised if not given.
+            default_graphs: The stored graphs that the default graph is the merge of, in place of those of FROM.
+            named_graphs: The named graphs, in place of those of FROM NAMED. If either is given, it is both that count.
 
         Returns:
             The query, which `query` takes in place of text.
@@ -680,7 +694,11 @@ class Session:
         Raises:
             QuerySyntaxError: The text is not a query. The message has line and column.
         """
-        return rewrite(parse_query(text, file=file, dialect=dialect))
+        query = parse_query(text, file=file, dialect=dialect)
+        if default_graphs or named_graphs:
+            merged, named = tuple(map(Iri, default_graphs)), tuple(map(Iri, named_graphs))
+            query = replace(query, default_graphs=merged, named_graphs=named)
+        return rewrite(query)
 
     def query(
         self,

@@ -1,0 +1,67 @@
+"""The paths of the server."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route, Router
+from starlette.types import Receive, Scope, Send
+
+from freshet.server.problems import Problem
+from freshet.server.security import Security, check_right
+from freshet.server.served import Served
+from freshet.server.sparql import sparql
+
+Handler = Callable[[Request], Awaitable[Response]]
+_GZIP = [Middleware(GZipMiddleware, minimum_size=1024, compresslevel=1)]
+
+
+def make_app(shared: Served) -> Security:
+    """The application of a session."""
+    routes = [
+        *_resource("/sparql", {"GET": ("ask", sparql), "POST": ("ask", sparql), "QUERY": ("ask", sparql)}, gzip=True),
+        *_resource("/sparql/", {"GET": ("ask", sparql), "POST": ("ask", sparql), "QUERY": ("ask", sparql)}, gzip=True),
+    ]
+    router = Router(routes, redirect_slashes=False, default=_no_such_path)
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        scope["freshet.served"] = shared
+        await router(scope, receive, send)
+
+    return Security(app, shared.settings)
+
+
+def _resource(path: str, methods: dict[str, tuple[str, Handler]], *, gzip: bool = False) -> list[Route]:
+    """The routes of a path: what each method needs the right for, and does."""
+    allowed = ", ".join([*methods, "HEAD", "OPTIONS"] if "GET" in methods else [*methods, "OPTIONS"])
+
+    async def handle(request: Request) -> Response:
+        method = "GET" if request.method == "HEAD" else request.method
+        if method == "OPTIONS":
+            return Response(status_code=204, headers={"Allow": allowed})
+        if method not in methods:
+            raise Problem(405, f"{request.method} is not possible here: {allowed}", {"Allow": allowed})
+        right, handler = methods[method]
+        check_right(request.scope, right)
+        return await handler(request)
+
+    return [Route(path, _AnyMethod(handle), middleware=_GZIP if gzip else None)]
+
+
+class _AnyMethod:
+    """A handler for all methods: Starlette would refuse those that it is not told with a body of its own."""
+
+    def __init__(self, handler: Handler) -> None:
+        self._handler = handler
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        response = await self._handler(Request(scope, receive, send))
+        await response(scope, receive, send)
+
+
+async def _no_such_path(scope: Scope, receive: Receive, send: Send) -> None:
+    raise Problem(404, f"there is nothing at {scope['path']}")

@@ -1,0 +1,69 @@
+"""What the handlers of one server share."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from starlette.requests import Request
+
+from freshet.algebra.nodes import Query
+from freshet.runtime.session import Session
+from freshet.server.settings import ServerSettings
+from freshet.server.workers import Workers
+
+_PREPARED = 512
+_MOST_PREPARED = 10_000  # characters
+
+
+@dataclass(slots=True)
+class Served:
+    """A session behind HTTP."""
+
+    session: Session
+    settings: ServerSettings
+    asking: Workers  # threads of one-shot queries
+    changing: Workers  # threads of what changes the session
+    prepare: Callable[[str, tuple[str, ...], tuple[str, ...]], Query]  # a query with its default and named graphs
+
+    end: Callable[[], None] = lambda: None  # stops the server, from any thread
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """The server answers requests from now on."""
+
+    def stop(self) -> None:
+        """The server answers no further requests."""
+
+    def close(self) -> None:
+        self.asking.close()
+        self.changing.close()
+
+
+def serve_session(session: Session, settings: ServerSettings) -> Served:
+    """What handlers need of a session."""
+    limits = settings.limits
+    return Served(
+        session,
+        settings,
+        Workers(limits.threads, limits.waiting, "ask"),
+        Workers(2, limits.waiting, "change"),
+        _preparing(session),
+    )
+
+
+def _preparing(session: Session) -> Callable[[str, tuple[str, ...], tuple[str, ...]], Query]:
+    """Keeps the newest short queries parsed: clients send the same ones again and again."""
+
+    def prepare(text: str, default_graphs: tuple[str, ...], named_graphs: tuple[str, ...]) -> Query:
+        return session.prepare(text, default_graphs=default_graphs, named_graphs=named_graphs)
+
+    kept = lru_cache(_PREPARED)(prepare)
+    return lambda text, *graphs: (kept if len(text) <= _MOST_PREPARED else prepare)(text, *graphs)
+
+
+def served(request: Request) -> Served:
+    """What the server of a request shares."""
+    found: Served = request.scope["freshet.served"]
+    return found

@@ -1,0 +1,198 @@
+"""SPARQL 1.1 Protocol, https://www.w3.org/TR/sparql11-protocol/: queries over the stored data as they are now."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, NoReturn
+from urllib.parse import parse_qsl
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from freshet.algebra.nodes import QueryForm
+from freshet.oneshot.deadline import Deadline
+from freshet.rdf.terms import is_absolute_iri
+from freshet.results.report import Answer, BooleanAnswer, Solutions
+from freshet.results.rows import PIECE_ROWS
+from freshet.results.write import write_pieces
+from freshet.server.bodies import media_type, read_body, text_of
+from freshet.server.negotiation import GRAPHS, SOLUTIONS, choose
+from freshet.server.problems import Problem
+from freshet.server.served import Served, served
+from freshet.server.settings import Limits
+
+QUERY_TYPE, UPDATE_TYPE = "application/sparql-query", "application/sparql-update"
+_FORM = "application/x-www-form-urlencoded"
+_TABLES = ("text/csv", "text/tab-separated-values")  # of which the specification has none for ASK
+Parameters = list[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What a request asks for."""
+
+    text: str
+    default_graphs: tuple[str, ...]
+    named_graphs: tuple[str, ...]
+    timeout: float | None
+
+
+class Written(NamedTuple):
+    """The first piece of an answer, and the others, if there are any."""
+
+    first: bytes
+    rest: Iterator[bytes] | None
+    media_type: str
+
+
+async def sparql(request: Request) -> Response:
+    """Answer a query."""
+    shared = served(request)
+    limits = shared.settings.limits
+    operation = await read_operation(request, limits)
+    seconds = min(operation.timeout or math.inf, limits.query_seconds)
+    deadline = Deadline(seconds)
+    future = shared.asking.submit(_answer, shared, operation, request.headers.get("accept"), deadline)
+    try:
+        written = await _unless_gone(request, future)
+    except BaseException:
+        deadline.cancel()
+        raise
+    headers = {"Content-Type": written.media_type, "Vary": "Accept", "Cache-Control": "no-cache"}
+    if written.rest is None:
+        return Response(written.first, headers=headers)
+    return StreamingResponse(_pieces(shared, written, limits.answer_bytes), headers=headers)
+
+
+async def read_operation(request: Request, limits: Limits) -> Operation:
+    """The query of a request, whichever way it is sent (2.1)."""
+    parameters: Parameters = parse_qsl(request.url.query, keep_blank_values=True)
+    texts = [value for name, value in parameters if name == "query"]
+    if request.method not in ("GET", "HEAD"):
+        media, charset = media_type(request)
+        if media not in (_FORM, QUERY_TYPE, UPDATE_TYPE):
+            given = media or "nothing"
+            raise Problem(415, f"a query is sent as {QUERY_TYPE} or {_FORM}, and the Content-Type says {given}")
+        text = text_of(await read_body(request, limits), charset)
+        if media == UPDATE_TYPE:
+            _refuse_update([text])
+        if media == QUERY_TYPE:
+            texts.append(text)
+        else:
+            form = _form(text)
+            parameters += form
+            texts += [value for name, value in form if name == "query"]
+    if updates := [value for name, value in parameters if name == "update"]:
+        if request.method in ("GET", "HEAD"):
+            raise Problem(400, "an update is sent by POST")
+        if texts:
+            raise Problem(400, "a request has a query or an update, not both")
+        _refuse_update(updates)
+    if len(texts) != 1:
+        raise Problem(
+            400, "the query is missing" if not texts else f"a request has one query, and here are {len(texts)}"
+        )
+    return Operation(
+        texts[0],
+        _graphs(parameters, "default-graph-uri"),
+        _graphs(parameters, "named-graph-uri"),
+        _timeout(parameters),
+    )
+
+
+def _form(text: str) -> Parameters:
+    try:
+        return parse_qsl(text, keep_blank_values=True, errors="strict")
+    except ValueError:
+        raise Problem(400, "the form is not UTF-8, percent-encoded") from None
+
+
+def _refuse_update(updates: list[str]) -> NoReturn:
+    if len(updates) > 1:
+        raise Problem(400, f"a request has one update, and here are {len(updates)}")
+    raise Problem(501, "SPARQL Update is not supported yet: the stored graph grows by loading and from streams")
+
+
+def _graphs(parameters: Parameters, wanted: str) -> tuple[str, ...]:
+    found = tuple(value for name, value in parameters if name == wanted)
+    for iri in found:
+        if not is_absolute_iri(iri):
+            raise Problem(400, f"{wanted} is an absolute IRI, not '{iri}'")
+    return found
+
+
+def _timeout(parameters: Parameters) -> float | None:
+    found = [value for name, value in parameters if name == "timeout"]
+    if not found:
+        return None
+    try:
+        seconds = float(found[-1])
+    except ValueError:
+        seconds = math.nan
+    if not seconds > 0:
+        raise Problem(400, f"timeout is a number of seconds above 0, not '{found[-1]}'")
+    return seconds
+
+
+def _answer(shared: Served, operation: Operation, accept: str | None, deadline: Deadline) -> Written:
+    """In a thread: the answer, written as the client wants it."""
+    session = shared.session
+    query = shared.prepare(operation.text, operation.default_graphs, operation.named_graphs)
+    media = choose(accept, media_types(query.form))
+    formats = GRAPHS if query.form in (QueryForm.CONSTRUCT, QueryForm.DESCRIBE) else SOLUTIONS
+    answer = session.query(query, deadline=deadline)
+    pieces = write_pieces(answer, session.dictionary, formats[media])
+    if _is_short(answer):
+        return Written(b"".join(pieces), None, with_charset(media))
+    return Written(next(pieces), pieces, with_charset(media))
+
+
+def media_types(form: QueryForm) -> list[str]:
+    """What answers of a form can be sent as."""
+    if form in (QueryForm.CONSTRUCT, QueryForm.DESCRIBE):
+        return list(GRAPHS)
+    return [media for media in SOLUTIONS if form is QueryForm.SELECT or media not in _TABLES]
+
+
+def with_charset(media: str) -> str:
+    """A media type as the header says it: text has a charset, and the others are UTF-8 by definition."""
+    return f"{media}; charset=utf-8" if media.startswith("text/") else media
+
+
+def _is_short(answer: Answer) -> bool:
+    if isinstance(answer, BooleanAnswer):
+        return True
+    return len(answer.rows if isinstance(answer, Solutions) else answer.subjects) <= PIECE_ROWS
+
+
+async def _unless_gone(request: Request, future: asyncio.Future[Written]) -> Written:
+    """What a thread finds, unless the client hangs up first."""
+    gone = asyncio.ensure_future(disconnected(request))
+    try:
+        await asyncio.wait((future, gone), return_when=asyncio.FIRST_COMPLETED)
+        if not future.done():
+            raise Problem(400, "the client has closed the connection")
+        return future.result()
+    finally:
+        gone.cancel()
+
+
+async def disconnected(request: Request) -> None:
+    """Wait until the client has hung up."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _pieces(shared: Served, written: Written, most_bytes: int) -> AsyncIterator[bytes]:
+    """The pieces of a long answer, each written in a thread when the one before is sent."""
+    size, piece, rest = 0, written.first, written.rest
+    while piece:
+        size += len(piece)
+        if size > most_bytes:
+            raise Problem(500, f"an answer has at most {most_bytes:,} bytes")  # it has begun: the connection is cut
+        yield piece
+        assert rest is not None
+        piece = await shared.asking.submit(next, rest, b"")
