@@ -264,11 +264,12 @@ class Engine:
             if self._calls.is_busy:
                 self._kept.check_room(state, elements)  # while the caller can be given the error
             self._calls.run(self._push, state, elements)
-            if self.collector.is_due():
+            if not len(self.dictionary.pinned):  # else the caller, who may have one, collects them after it
                 self.collect_terms()
 
     def _push(self, state: StreamState, elements: Elements) -> None:
         count = len(elements.times)
+        self.dictionary.note(*elements[1:])
         elements = self._kept.accept(state, elements) if state.keep_ms else state.accept(elements)
         if state.absorb is not None:
             self._absorb(state, elements)
@@ -366,6 +367,7 @@ class Engine:
     def load(self, subjects: Ids, predicates: Ids, objects: Ids, graph: int = DEFAULT_GRAPH) -> None:
         """Add triples to a stored graph."""
         with self._lock:
+            self.dictionary.note(subjects, predicates, objects)
             self._graphs.load(subjects, predicates, objects, graph)
             for group in self._groups():
                 group.note_stored()

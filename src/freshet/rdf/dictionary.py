@@ -13,6 +13,7 @@ from freshet.kernels import dictionary as kernels
 from freshet.kernels.hashing import hash_id
 from freshet.rdf import ids
 from freshet.rdf.arrow import key_ranges, large_strings, read_only
+from freshet.rdf.pins import BegunSweep, Pin, Pins
 from freshet.rdf.terms import Term, term_from_key, term_key
 
 Ids = NDArray[np.int64]
@@ -27,29 +28,12 @@ _NO_BYTES = np.empty(0, np.uint8)
 _NO_HASHES = read_only(np.empty(0, np.int64))
 
 
-class Pins:
-    """Held while ids are in use that nothing else holds yet: `with dictionary.pins:`. There is no sweep meanwhile."""
-
-    def __init__(self) -> None:
-        self.held: list[None] = []  # one each; to add one or take one away is a single step for all threads
-
-    @property
-    def count(self) -> int:
-        return len(self.held)
-
-    def __enter__(self) -> None:
-        self.held.append(None)
-
-    def __exit__(self, *_: object) -> None:
-        self.held.pop()
-
-
 class Dictionary:
     """Gives each term an id, and gives the term back.
 
     Inline terms take no room here (see `freshet.rdf.ids`). One thread interns at a time; others may read while it
-    does, since arrays that are too small are replaced, not changed, and every id a reader holds stays valid until a
-    sweep. `generation` counts sweeps: what is cached beside the dictionary is valid for one generation.
+    does, since arrays that are too small are replaced, not changed, and every id stays valid as long as it is pinned or
+    reachable. `generation` counts steps of sweeps: what is cached beside the dictionary is valid for one generation.
 
     `hash_bits` narrows the hash, so that tests can force collisions.
     """
@@ -58,8 +42,9 @@ class Dictionary:
         self._hash_mask = np.int64((1 << hash_bits) - 1)
         self._lock = threading.Lock()
         self.scopes = 0  # how many scopes for blank nodes have been given
-        self.pins = Pins()
+        self.pinned = Pins()
         self.generation = 0
+        self._begun: BegunSweep | None = None
         self._encoded: dict[Term, int] = {}  # terms encoded one by one lately
         self._base: Callable[[], kernels.DictionaryArrays] | None = None
         self._base_bytes = 0  # of the heap: their records are never swept
@@ -83,8 +68,14 @@ class Dictionary:
             if (found != old.slots[known]).any():
                 return False
             self._arrays, self._base, self._base_bytes = new, base, base_bytes
+            self._begun = None  # its records are elsewhere now
             self.generation += 1
             return True
+
+    @property
+    def pins(self) -> Pin:
+        """A pin, to be held while ids are in use that nothing else holds yet: `with dictionary.pins:`."""
+        return Pin(self.pinned)
 
     def fresh_scope(self) -> str:
         """A scope for blank nodes that no other caller has been given."""
@@ -121,17 +112,23 @@ class Dictionary:
             while True:
                 row = kernels.intern(self._arrays, data, starts, ends, wanted, self._hash_mask, row, result)
                 if row == starts.size:
-                    return result
+                    break
                 self._grow(int(ends[row] - starts[row]))
+            if self._begun is not None:
+                self._begun.note(self._arrays, result)
+            return result
 
-    def run(self, kernel: Callable[[kernels.DictionaryArrays, np.int64], int]) -> int:
+    def run(self, kernel: Callable[[kernels.DictionaryArrays, np.int64], int], ids: Ids) -> int:
         """Run a kernel that enters terms, with the arrays and the mask of hashes, again and again until it stops.
 
         It says how long a key is that found no room, and is run again with more; a negative number is its last word.
+        `ids` is where it puts their ids.
         """
         with self._lock:
             while (stopped := int(kernel(self._arrays, self._hash_mask))) >= 0:
                 self._grow(stopped)
+            if self._begun is not None:
+                self._begun.note(self._arrays, ids)
             return stopped
 
     def intern_arrow(self, keys: pa.Array, hashes: Ids | None = None) -> Ids:
@@ -163,12 +160,13 @@ class Dictionary:
 
     def encode(self, term: Term) -> int:
         """The id of a term, which is entered where it is new."""
-        known = self._encoded.get(term)
+        encoded = self._encoded  # a sweep begins another
+        known = encoded.get(term)
         if known is None:
             known = ids.inline_id(term) or self._enter(term)
-            if len(self._encoded) >= _MOST_ENCODED:
-                self._encoded.clear()
-            self._encoded[term] = known
+            if len(encoded) >= _MOST_ENCODED:
+                encoded.clear()
+            encoded[term] = known
         return known
 
     def encode_many(self, terms: Sequence[Term]) -> Ids:
@@ -182,6 +180,8 @@ class Dictionary:
         with self._lock:
             while not (term_id := kernels.enter_key(self._arrays, key, self._hash_mask)):
                 self._grow(key.size)
+            if self._begun is not None:
+                self._begun.note(self._arrays, np.array([term_id], np.int64))
         return int(term_id)
 
     def lookup(self, term: Term) -> int:
@@ -193,7 +193,11 @@ class Dictionary:
         arrays = self._arrays
         wanted = kernels.narrow(hash_id(key, 0, key.size), self._hash_mask)
         term_id, slot = kernels.find_key(arrays, key, 0, key.size, wanted)
-        return int(term_id) if arrays.slots[slot] else ids.UNBOUND
+        if not arrays.slots[slot]:
+            return ids.UNBOUND
+        if self._begun is not None:
+            self.note(np.array([term_id], np.int64))
+        return int(term_id)
 
     def decode(self, term_id: int) -> Term:
         """The term of an id. KeyError where no term has it."""
@@ -221,36 +225,67 @@ class Dictionary:
         kernels.write_keys(arrays.heap, wanted, records, data, offsets)
         return large_strings(data, offsets, wanted != ids.UNBOUND)
 
-    def sweep(self, held: Iterable[Ids]) -> int:
-        """Drop all terms whose ids are not in the arrays; says how many. A term that is added again gets its id again.
+    def note(self, *columns: Ids) -> None:
+        """Ids enter what others can reach: a sweep that has begun keeps their terms."""
+        if self._begun is not None:
+            with self._lock:
+                if self._begun is not None:
+                    for ids in columns:
+                        self._begun.note(self._arrays, ids)
 
-        Nothing is dropped while there are pins.
+    @property
+    def is_sweeping(self) -> bool:
+        """Whether a sweep has begun that waits for the end of pins."""
+        return self._begun is not None
+
+    def can_sweep(self) -> bool:
+        """Whether the next step of a sweep need not wait for the end of pins."""
+        begun = self._begun
+        return begun is None or begun.pinned.isdisjoint(self.pinned.held())
+
+    def sweep(self, held: Iterable[Ids]) -> int:
+        """Drop all terms whose ids are not in the arrays; returns how many. One that is added again gets its id again.
+
+        Where there are pins, nothing is dropped yet: the call after their end drops what neither call found in the
+        arrays, and what nobody was given in between. `held` is gone through when it is known which pins there are, so
+        that it has what their holders left behind. See `freshet.rdf.pins`.
         """
         with self._lock:
-            self._encoded = {}  # first: those that pin the dictionary from here on do not find them
-            if self.pins.count:
+            pinned = self.pinned.held()
+            if self._begun is not None and not self._begun.pinned.isdisjoint(pinned):
                 return 0
-            old = self._arrays
-            keep = np.zeros(old.slots.size // 2, np.uint8)
-            for some in held:
-                kernels.mark(old, read_only(some.reshape(-1)), self._hash_mask, keep)
-            kept = 2 * np.flatnonzero(keep)
-            kept = kept[old.slots[kept + 1] >= self._base_bytes]
-            kept = kept[np.argsort(old.slots[kept + 1])]  # so that terms which came together stay together
-            if self._base is not None:
-                self._arrays, _ = self._with_records(self._base(), old.heap, old.slots[kept + 1])
-                self.generation += 1
-                return int(old.sizes[0] - self._arrays.sizes[0])
-            slots = max(_FIRST_SLOTS, 1 << (4 * kept.size).bit_length())
-            new = kernels.DictionaryArrays(
-                np.zeros(2 * slots, np.int64),
-                np.empty(max(_FIRST_HEAP_BYTES, int(old.sizes[1])), np.uint8),
-                np.zeros(2, np.int64),
-            )
-            kernels.move_records(old.heap, old.slots[kept], old.slots[kept + 1], new)
-            self._arrays = new._replace(heap=new.heap[: max(_FIRST_HEAP_BYTES, 2 * int(new.sizes[1]))].copy())
+            # First: those that pin the dictionary from here on do not find what is cached.
+            self._encoded = {}
             self.generation += 1
-            return int(old.sizes[0] - new.sizes[0])
+            if begins := self._begun is None:
+                self._begun = BegunSweep(self._arrays, self._hash_mask)
+                pinned = self._begun.pinned = self.pinned.held()
+            for some in held:
+                self._begun.mark(self._arrays, some)
+            if begins and pinned:
+                return 0
+            begun, self._begun = self._begun, None
+            dropped = self._drop(begun)
+            self.generation += 1  # what was looked up without the lock meanwhile may be gone
+            return dropped
+
+    def _drop(self, begun: BegunSweep) -> int:
+        old = self._arrays
+        kept = begun.kept_slots(old)
+        kept = kept[old.slots[kept + 1] >= self._base_bytes]
+        kept = kept[np.argsort(old.slots[kept + 1])]  # so that terms which came together stay together
+        if self._base is not None:
+            self._arrays, _ = self._with_records(self._base(), old.heap, old.slots[kept + 1])
+            return int(old.sizes[0] - self._arrays.sizes[0])
+        slots = max(_FIRST_SLOTS, 1 << (4 * kept.size).bit_length())
+        new = kernels.DictionaryArrays(
+            np.zeros(2 * slots, np.int64),
+            np.empty(max(_FIRST_HEAP_BYTES, int(old.sizes[1])), np.uint8),
+            np.zeros(2, np.int64),
+        )
+        kernels.move_records(old.heap, old.slots[kept], old.slots[kept + 1], new)
+        self._arrays = new._replace(heap=new.heap[: max(_FIRST_HEAP_BYTES, 2 * int(new.sizes[1]))].copy())
+        return int(old.sizes[0] - new.sizes[0])
 
     def _with_records(
         self, arrays: kernels.DictionaryArrays, heap: NDArray[np.uint8], records: Ids

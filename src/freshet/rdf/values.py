@@ -181,7 +181,7 @@ def intern_numbers(dictionary: Dictionary, numbers: Ids, ids: Ids, enter: Callab
 
     Each row of `numbers` is as `number_records` makes it. `enter` is the kernel, however it is called.
     """
-    left = dictionary.run(lambda arrays, hash_mask: enter(arrays, hash_mask, numbers, ids))
+    left = dictionary.run(lambda arrays, hash_mask: enter(arrays, hash_mask, numbers, ids), ids)
     if left == _FLOATS_LEFT:
         rows = np.flatnonzero(numbers[:, 0] == FLOAT)
         ids[rows] = dictionary.intern_keys(*_float_keys(numbers[rows, 3].view(np.float64)))

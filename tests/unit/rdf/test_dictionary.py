@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.ids import XSD_DECIMAL, XSD_INTEGER, inline_id
+from freshet.rdf.pins import Pin
 from freshet.rdf.terms import RDF_LANG_STRING, XSD, BlankNode, Iri, Literal, Term, term_key
 from freshet.rdf.values import numbers, values
 from lexical_forms import literals
@@ -200,6 +201,31 @@ def test_sweeps_keep_what_is_held(rounds: list[tuple[list[int], list[int]]], has
             assert len(dictionary) == len(held)
         assert dictionary.decode_many(list(held.values())) == list(held)
         assert [dictionary.lookup(term) for term in held] == list(held.values())
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(few_numbers, few_numbers, st.booleans()), max_size=12), st.sampled_from([3, 5, 63]))
+def test_sweeps_beside_overlapping_pins(rounds: list[tuple[list[int], list[int], bool]], hash_bits: int) -> None:
+    """Each round has a pin and works with some terms; it may last into the next one. One at least is always held."""
+    dictionary = Dictionary(hash_bits)
+    held: list[tuple[Pin, dict[Term, int]]] = []
+    for round_number, (added, kept, lasts) in enumerate(rounds):
+        pin = dictionary.pins
+        pin.__enter__()
+        known = {term: dictionary.encode(term) for term in (Iri(f"http://example.org/{number}") for number in added)}
+        known |= {term: dictionary.encode(term) for term in (Iri(f"{round_number}/{n}" + "x" * 900) for n in range(60))}
+        if not lasts or len(held) > 3:
+            for earlier, _ in held:
+                earlier.__exit__(None, None, None)
+            held = []
+        held.append((pin, known))
+        staying = [dictionary.lookup(Iri(f"http://example.org/{number}")) for number in kept]
+        dictionary.sweep([np.array(staying, np.int64)])
+        for term, term_id in [item for _, some in held for item in some.items()]:
+            assert dictionary.decode(term_id) == term
+            assert dictionary.lookup(term) == term_id
+        if hash_bits == 63:
+            assert len(dictionary) <= 61 + 120 * (len(held) + 5)
 
 
 def test_values_follow_a_sweep() -> None:

@@ -12,6 +12,7 @@ import gc
 import threading
 from collections import deque
 from collections.abc import Iterator, Set
+from itertools import chain
 from typing import Generic, TypeVar
 from weakref import ReferenceType, WeakValueDictionary, ref
 
@@ -80,13 +81,18 @@ class TermCollector:
             self._rows.add(owner)
 
     def is_due(self) -> bool:
+        """Whether the dictionary has doubled, or a sweep that has begun can end."""
         dictionary = self._dictionary
-        return not dictionary.pins.held and len(dictionary) >= self._limit
+        return dictionary.can_sweep() if dictionary.is_sweeping else len(dictionary) >= self._limit
 
     def sweep(self, *holders: object) -> int:
-        """Drop what neither the holders nor living answers have; says how many terms that were."""
-        dropped = self._dictionary.sweep([*reachable_ids(*holders), *self._answer_ids()])
-        self._limit = max(self._least, 2 * len(self._dictionary))
+        """Drop what neither the holders nor living answers have; returns how many terms that were.
+
+        Where there are pins, it only begins: the call after their end drops terms.
+        """
+        dropped = self._dictionary.sweep(chain(reachable_ids(*holders), self._answer_ids()))
+        if not self._dictionary.is_sweeping:
+            self._limit = max(self._least, 2 * len(self._dictionary))
         return dropped
 
     def _answer_ids(self) -> Iterator[Ids]:

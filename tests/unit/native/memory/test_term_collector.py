@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import threading
+from contextlib import ExitStack
 
+import numpy as np
 import pytest
 
 import freshet
@@ -12,6 +15,7 @@ from freshet.native.memory.term_collector import TermCollector, reachable_ids
 from freshet.native.service.watermark_log import WatermarkLog
 from freshet.native.streams.stream import StreamState
 from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.elements import Elements
 from freshet.rdf.terms import Iri, Literal
 
 S = "http://example.org/s"
@@ -99,12 +103,99 @@ def test_pins_put_a_sweep_off() -> None:
     collector = TermCollector(dictionary, 1)
     term_id = dictionary.encode(Iri("http://example.org/a"))
     with dictionary.pins:
+        assert collector.is_due()
+        assert collector.sweep([]) == 0  # it begins
         assert not collector.is_due()
-        assert dictionary.sweep([]) == 0
+        assert collector.sweep([]) == 0
     assert collector.is_due()
     assert dictionary.decode(term_id) == Iri("http://example.org/a")
     assert collector.sweep([]) == 1
     assert dictionary.lookup(Literal("x")) == 0
+    assert not collector.is_due()
+
+
+def test_readers_that_overlap_for_ever_put_no_sweep_off(names) -> None:
+    """There is always a reader, and the terms that no window has any more are dropped all the same."""
+    session = freshet.Session()
+    session.engine.collector = TermCollector(session.dictionary, LEAST)
+    session.load(names)
+    registered = register(session, COMPUTED)
+    sizes = []
+    with ExitStack() as readers:
+        readers.enter_context(session.dictionary.pins)
+        for batch in range(BATCHES):
+            earlier = readers.pop_all()
+            readers.enter_context(session.dictionary.pins)
+            session.push(S, lines(batch))
+            earlier.close()
+            session.push(S, "")
+            registered.take()
+            sizes.append(len(session.dictionary))
+    assert max(sizes) < 1_500
+
+
+def test_a_term_that_is_given_out_or_pushed_while_a_sweep_waits_is_kept() -> None:
+    session = freshet.Session()
+    session.stream(S)
+    dictionary = session.dictionary
+    a, b, c, d = (Iri(f"http://example.org/{name}") for name in "abcd")
+    with ExitStack() as earlier:
+        earlier.enter_context(dictionary.pins)
+        ids = {term: dictionary.encode(term) for term in (a, b, c, d)}
+        assert dictionary.sweep([]) == 0
+        with dictionary.pins:
+            assert dictionary.encode(a) == ids[a]
+            assert dictionary.lookup(b) == ids[b]
+            session.engine.push(S, Elements(*(np.array([number]) for number in (5, *(ids[c],) * 3))))
+            dictionary.encode(Iri("http://example.org/new"))
+            assert dictionary.sweep([]) == 0
+            earlier.close()
+            assert dictionary.sweep([]) == 1  # later pins cannot have it
+            assert [dictionary.decode(ids[term]) for term in (a, b, c)] == [a, b, c]
+            with pytest.raises(KeyError):
+                dictionary.decode(ids[d])
+    assert dictionary.sweep([]) == 4
+
+
+def test_threads_that_ask_while_terms_are_swept_find_all_of_theirs() -> None:
+    """Readers whose questions overlap, a writer of ever new terms, and a sweep whenever one is possible."""
+    session = freshet.Session()
+    session.engine.collector = TermCollector(session.dictionary, 1)
+    session.stream(S, keep_ms=6_000)
+    asked = (
+        f"{PREFIX} SELECT ?s (CONCAT(?o, '?') AS ?t) ?c FROM NAMED WINDOW :w ON :s [RANGE PT4S STEP PT2S]"
+        " WHERE { WINDOW :w { ?s :p ?o } BIND (IF(STRLEN(?o) > 4, 'long', 'short') AS ?c) }"
+    )
+    computed = "SELECT ?x { VALUES ?n { 1 2 3 } BIND (CONCAT('computed ', STR(RAND())) AS ?x) }"
+    ended, answered = threading.Event(), threading.Semaphore(0)
+    failures: list[BaseException] = []
+
+    def ask() -> None:
+        try:
+            while not ended.is_set():
+                rows = list(session.bindings(session.query(asked)))
+                assert all(row["t"].lexical.endswith("?") and row["c"].lexical in ("long", "short") for row in rows)
+                assert len(list(session.bindings(session.query(computed)))) == 3
+                answered.release()
+        except BaseException as error:
+            failures.append(error)
+            raise
+
+    threads = [threading.Thread(target=ask) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    sizes = []
+    try:
+        for batch in range(4 * BATCHES):
+            session.push(S, lines(batch))
+            sizes.append(len(session.dictionary))
+            assert answered.acquire(timeout=60)
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join(60)
+    assert not failures
+    assert max(sizes) < 4 * BATCHES * ROWS  # of subjects and objects that came, and all that readers computed
 
 
 def test_what_is_held_is_found_in_attributes_and_slots_which_stay_where_they_are() -> None:

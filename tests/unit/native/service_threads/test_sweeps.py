@@ -51,11 +51,11 @@ SWEPT = (
 def test_sweeps_while_remote_data_are_waited_for_change_nothing(
     endpoint: EndpointProcess, output: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whenever nobody has a pin, all terms are dropped that nothing is known to hold."""
+    """All terms are dropped that nothing is known to hold, as soon as they can be."""
     names = " ".join(f"<{EX}u{n}> <{EX}name> 'name {n}' ." for n in range(0, 30, 2))
     endpoint.update(f"INSERT DATA {{ {names} }}")
     endpoint.does(delay_seconds=0.02)
-    monkeypatch.setattr(TermCollector, "is_due", lambda self: not self._dictionary.pins.count)
+    monkeypatch.setattr(TermCollector, "is_due", lambda self: self._dictionary.can_sweep())
     ended = threading.Event()
 
     def sweep(session: Session) -> None:

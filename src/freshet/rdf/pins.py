@@ -1,0 +1,105 @@
+"""Who works with ids that nothing holds, and when a sweep that began beside them may end.
+
+A sweep beside readers has two steps. The first marks what is reachable, and from then on notes every id that is given
+out. The second drops the rest, once all pins of the first step are gone: later ones can have got only what was
+reachable at the first step, or was given out after it. So readers that overlap for ever put no sweep off for ever.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from types import TracebackType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from freshet.kernels import dictionary as kernels
+from freshet.rdf.arrow import read_only
+
+Ids = NDArray[np.int64]
+
+_MOST_NOTED = 1 << 20  # ids, before they are marked
+
+
+class Pins:
+    """The pins of a dictionary that are held now, by number. Each step is a single one for all threads."""
+
+    def __init__(self) -> None:
+        self._numbers = count(1)
+        self._held: dict[int, None] = {}
+
+    def add(self) -> int:
+        number = next(self._numbers)
+        self._held[number] = None
+        return number
+
+    def remove(self, number: int) -> None:
+        del self._held[number]
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def held(self) -> frozenset[int]:
+        """The numbers of those that are held."""
+        return frozenset(self._held.copy())
+
+
+class Pin:
+    """Held while ids are in use that nothing else holds yet: `with dictionary.pins:`. They keep their terms."""
+
+    __slots__ = ("_number", "_pins")
+
+    def __init__(self, pins: Pins) -> None:
+        self._pins = pins
+        self._number = 0
+
+    def __enter__(self) -> None:
+        self._number = self._pins.add()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._pins.remove(self._number)
+
+
+class BegunSweep:
+    """The first step of a sweep: what was there, what of it was reachable, and who may have the rest.
+
+    Callers hold the dictionary's lock, and give its arrays as they are then.
+    """
+
+    def __init__(self, arrays: kernels.DictionaryArrays, hash_mask: np.int64) -> None:
+        self._hash_mask = hash_mask
+        self._slots = arrays.slots
+        self._keep = np.zeros(arrays.slots.size // 2, np.uint8)
+        self._heap_bytes = int(arrays.sizes[1])
+        self._noted: list[Ids] = []
+        self._noted_size = 0
+        self.pinned: frozenset[int] = frozenset()
+
+    def note(self, arrays: kernels.DictionaryArrays, ids: Ids) -> None:
+        """Ids that are given out, or enter what others hold."""
+        self._noted.append(ids.copy())  # the caller may put others in their place
+        self._noted_size += ids.size
+        if self._noted_size > _MOST_NOTED:
+            self._mark_noted(arrays)
+
+    def mark(self, arrays: kernels.DictionaryArrays, ids: Ids) -> None:
+        """Keep the terms of ids."""
+        if arrays.slots is not self._slots:
+            kept = self._slots[2 * np.flatnonzero(self._keep)]
+            self._slots, self._keep = arrays.slots, np.zeros(arrays.slots.size // 2, np.uint8)
+            kernels.mark(arrays, read_only(kept), self._hash_mask, self._keep)
+        kernels.mark(arrays, read_only(ids.reshape(-1)), self._hash_mask, self._keep)
+
+    def kept_slots(self, arrays: kernels.DictionaryArrays) -> Ids:
+        """The slots of what stays: all that is marked, and all that has come since the first step."""
+        self._mark_noted(arrays)
+        is_new = (arrays.slots[::2] != 0) & (arrays.slots[1::2] >= self._heap_bytes)
+        self.mark(arrays, arrays.slots[2 * np.flatnonzero(is_new)])
+        return 2 * np.flatnonzero(self._keep)
+
+    def _mark_noted(self, arrays: kernels.DictionaryArrays) -> None:
+        noted, self._noted, self._noted_size = self._noted, [], 0
+        for ids in noted:
+            self.mark(arrays, ids)
