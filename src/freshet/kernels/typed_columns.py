@@ -6,12 +6,15 @@ Columns are read from one row on up to another, so that of a column that grows o
 import numpy as np
 
 from freshet.kernels import layout, wide
-from freshet.kernels.dictionary import find_slot, key_range
+from freshet.kernels.dictionary import BLOCK, LENGTH_BYTES, _record_length, find_slot, key_range, same_bytes
 from freshet.kernels.jit import leaf, njit
+from freshet.kernels.pieces import copy_bytes
+from freshet.kernels.prefetch import fetch
 from freshet.kernels.terms import DECIMAL_SUFFIX, MINUS, NINE, POINT, QUOTE, ZERO, ends_with
 
 MOST_DIGITS = 18  # before the point, and after it, of decimals that are read here
 NO_DECIMALS = -1
+NOT_ALIKE = -1
 _PLUS = ord("+")
 _TEN = np.uint64(10)
 _HASH = np.uint64(0x9E3779B97F4A7C15)
@@ -54,6 +57,48 @@ def number_terms(table, sizes, ids, first, end, numbers, distinct):
             sizes[0] += 1
         numbers[row] = table[at + 1]
     return end
+
+
+@leaf
+def find_texts(arrays, ids, head, tail, records):
+    """Finds the records of terms whose keys are a text between a byte and a tail; says how many bytes the texts take.
+
+    `NOT_ALIKE` where a key is another, or an id is inline or unknown.
+    """
+    slots, heap, _ = arrays
+    mask = np.int64(slots.size - 2)
+    total = np.int64(0)
+    for first in range(0, ids.size, BLOCK):
+        stop = min(first + BLOCK, ids.size)
+        for row in range(first, stop):
+            fetch(slots, (ids[row] << 1) & mask)
+        for row in range(first, stop):
+            at = find_slot(slots, ids[row]) if ids[row] > 0 else np.int64(0)
+            if ids[row] <= 0 or slots[at] == 0:
+                return np.int64(NOT_ALIKE)
+            records[row] = slots[at + 1]
+            fetch(heap, records[row])
+        for row in range(first, stop):
+            size = _record_length(heap, records[row])
+            start = records[row] + LENGTH_BYTES
+            end = start + size
+            if size <= tail.size or heap[start] != head:
+                return np.int64(NOT_ALIKE)
+            if not same_bytes(heap, end - tail.size, tail, np.int64(0), np.int64(tail.size)):
+                return np.int64(NOT_ALIKE)
+            total += size - 1 - tail.size
+    return total
+
+
+@leaf
+def write_texts(heap, records, tail_size, data, offsets):
+    """Writes what `find_texts` has found one after another."""
+    end = np.int64(0)
+    for row in range(records.size):
+        offsets[row] = end
+        start = records[row] + LENGTH_BYTES
+        end = copy_bytes(heap, start + 1, start + _record_length(heap, records[row]) - tail_size, data, end)
+    offsets[records.size] = end
 
 
 @leaf

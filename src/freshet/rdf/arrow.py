@@ -47,7 +47,9 @@ def key_ranges(strings: pa.Array) -> Ranges:
     return data, starts, ends
 
 
-def large_strings(data: NDArray[np.uint8], offsets: NDArray[np.int64], valid: NDArray[np.bool_]) -> pa.Array:
+def large_strings(
+    data: NDArray[np.uint8], offsets: NDArray[np.int64], valid: NDArray[np.bool_] | None = None
+) -> pa.Array:
     """An array of strings out of its bytes, the offsets into them, and which rows are not null."""
     return _strings(pa.large_string(), data, offsets, valid)
 
@@ -97,9 +99,9 @@ def wide_decimals(words: NDArray[np.int64], scale: int, valid: NDArray[np.bool_]
 
 
 def _strings(
-    kind: pa.DataType, data: NDArray[np.uint8], offsets: NDArray[AnyNumber], valid: NDArray[np.bool_]
+    kind: pa.DataType, data: NDArray[np.uint8], offsets: NDArray[AnyNumber], valid: NDArray[np.bool_] | None
 ) -> pa.Array:
-    return pa.Array.from_buffers(kind, valid.size, [_validity(valid), pa.py_buffer(offsets), pa.py_buffer(data)])
+    return pa.Array.from_buffers(kind, offsets.size - 1, [_validity(valid), pa.py_buffer(offsets), pa.py_buffer(data)])
 
 
 def _validity(valid: NDArray[np.bool_] | None) -> pa.Buffer | None:

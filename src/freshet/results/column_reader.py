@@ -8,12 +8,19 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from freshet.kernels import layout
-from freshet.kernels.typed_columns import NO_DECIMALS, number_terms, read_decimals, read_integers
-from freshet.rdf.arrow import numbers, read_only, whole_numbers, wide_decimals
+from freshet.kernels.typed_columns import (
+    NO_DECIMALS,
+    NOT_ALIKE,
+    find_texts,
+    number_terms,
+    read_decimals,
+    read_integers,
+    write_texts,
+)
+from freshet.rdf.arrow import large_strings, numbers, read_only, whole_numbers, wide_decimals
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import XSD
 from freshet.results.inline_columns import inline_column
@@ -28,6 +35,7 @@ TEXT = pa.dictionary(pa.int32(), pa.large_string())
 _FIRST_TERMS = 256
 _FEW_TERMS = 4096  # are kept however few rows there are
 _DECIMAL_TAIL = f'"^^<{XSD}decimal>'
+_IRI, _LITERAL = ord("<"), ord('"')
 _INTEGERS = pa.field("", pa.int64(), metadata={"type": "literal", "datatype": XSD + "integer"})
 
 
@@ -83,12 +91,18 @@ class _Texts:
     def _forget(self, tail: str, generation: int = -1) -> None:
         """Begin with terms that have this behind their texts; with none where it is empty."""
         self._tail = tail
+        self._tail_bytes = read_only(np.frombuffer(tail.encode(), np.uint8))
         self._generation = generation
         self._table = np.zeros(8 * _FIRST_TERMS, np.int64)
         self._sizes = np.zeros(1, np.int64)
         self._distinct = np.empty(_FIRST_TERMS, np.int64)
         self._texts = pa.nulls(0, pa.large_string())
         self._field = pa.field("", TEXT, metadata=about_terms(tail))
+
+    def _forget_terms(self) -> None:
+        """Begin anew with terms like those before, which take as much room."""
+        self._table.fill(0)
+        self._sizes[0] = 0
 
     def begin(self, ids: Ids, first: int, dictionary: Dictionary) -> Column | None:
         """A column with texts like that of one of its terms; None where not all are like it, or it has no text."""
@@ -104,7 +118,7 @@ class _Texts:
             return None
         known = self._sizes.item(0)
         if known > _FEW_TERMS and known > 2 * len(ids):  # most are of columns that have long been taken
-            self._forget(self._tail, self._generation)
+            self._forget_terms()
             known = 0
         places = np.empty(len(ids), np.int32)
         row = 0
@@ -117,10 +131,14 @@ class _Texts:
 
     def _read(self, known: int, dictionary: Dictionary) -> bool:
         """Read the texts of terms from a number on; False where they are not like those before."""
-        keys = dictionary.keys(self._distinct[known : self._sizes.item(0)])
-        if common_tail(keys) != self._tail:
+        arrays, ids, tail = dictionary.arrays, self._distinct[known : self._sizes.item(0)], self._tail_bytes
+        records, offsets = np.empty(len(ids), np.int64), np.empty(len(ids) + 1, np.int64)
+        size = find_texts(arrays, ids, _IRI if self._tail == ">" else _LITERAL, tail, records)
+        if size == NOT_ALIKE:
             return False
-        texts = pc.utf8_slice_codeunits(keys, 1, -len(self._tail))
+        data = np.empty(size, np.uint8)
+        write_texts(arrays.heap, records, len(tail), data, offsets)
+        texts = large_strings(data, offsets)
         self._texts = pa.concat_arrays([self._texts, texts]) if known else texts
         return True
 

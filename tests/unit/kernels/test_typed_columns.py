@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from freshet.kernels.typed_columns import NO_DECIMALS, number_terms, read_decimals, read_integers
+from freshet.kernels.typed_columns import (
+    NO_DECIMALS,
+    NOT_ALIKE,
+    find_texts,
+    number_terms,
+    read_decimals,
+    read_integers,
+    write_texts,
+)
 from freshet.rdf.arrow import read_only
 from freshet.rdf.dictionary import Dictionary
-from freshet.rdf.terms import XSD, Iri, Literal
+from freshet.rdf.terms import RDF_LANG_STRING, XSD, BlankNode, Iri, Literal, Term, term_key
 
 DICTIONARY = Dictionary()
 
@@ -65,3 +75,48 @@ def test_terms_are_numbered_as_far_as_there_is_room(column: list[int], room: int
     assert distinct[: sizes[0]].tolist() == known
     assert numbers[:stopped].tolist() == [known.index(each) if each else -1 for each in column[:stopped]]
     assert stopped == len(column) or (column[stopped] not in [0, *known] and len(known) == room)
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+KINDS = st.sampled_from(
+    [
+        lambda text: Iri(f"http://example.org/{text}"),
+        Literal,
+        lambda text: Literal(text, RDF_LANG_STRING, "en"),
+        lambda text: Literal(text, Iri(f"{XSD}token")),
+    ]
+)
+
+
+def texts_of(terms: list[Term], like: Term) -> list[str] | None:
+    """What the kernels read of terms, if all of them are like one."""
+    head, tail = head_and_tail(term_key(like))
+    ids, tail_bytes = np.array([DICTIONARY.encode(term) for term in terms], np.int64), np.frombuffer(tail, np.uint8)
+    records, offsets = np.empty(len(ids), np.int64), np.empty(len(ids) + 1, np.int64)
+    size = find_texts(DICTIONARY.arrays, ids, head, read_only(tail_bytes), records)
+    if size == NOT_ALIKE:
+        return None
+    data = np.empty(size, np.uint8)
+    write_texts(DICTIONARY.arrays.heap, records, len(tail), data, offsets)
+    return [data[start:end].tobytes().decode() for start, end in pairwise(offsets.tolist())]
+
+
+def head_and_tail(key: str) -> tuple[int, bytes]:
+    return ord(key[0]), (">" if key[0] == "<" else key[key.rindex('"') :]).encode()
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=200), KINDS)
+def test_texts_are_those_of_the_keys(texts: list[str], kind: Callable[[str], Term]) -> None:
+    terms = [kind(text) for text in texts]
+    found = texts_of(terms, terms[0])
+    assert found == [f"http://example.org/{text}" if isinstance(terms[0], Iri) else text for text in texts]
+
+
+@given(TEXTS, TEXTS, KINDS, KINDS)
+def test_terms_of_two_kinds_are_not_alike(
+    text: str, other: str, kind: Callable[[str], Term], other_kind: Callable[[str], Term]
+) -> None:
+    terms = [kind(text), other_kind(other)]
+    assert (texts_of(terms, terms[0]) is not None) == (kind is other_kind)
+    assert texts_of([*terms, Literal("1", Iri(f"{XSD}integer"))], terms[0]) is None
+    assert texts_of([*terms, BlankNode("b")], terms[0]) is None
