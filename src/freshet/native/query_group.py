@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from freshet.algebra.windows import EventTimeWindow, WindowOperator
-from freshet.native.buffers.leaf_buffer import LeafPattern
+from freshet.algebra.windows import CountWindow, EventTimeWindow, WindowOperator
+from freshet.native.buffers.leaf_buffer import LeafBuffer, LeafPattern
+from freshet.native.buffers.leaf_view import LeafView
 from freshet.native.buffers.one_way_index import Ids
 from freshet.native.buffers.stored_leaf import GraphStore, StoredLeaf
 from freshet.native.change import MomentBatch
@@ -21,20 +22,31 @@ from freshet.native.moments import (
     close_at,
     last_close_allowed,
 )
+from freshet.native.r2s.grounded import is_grounded
 from freshet.native.r2s.relation_to_stream import Answers
 from freshet.native.s2r.content import WindowContent
 from freshet.native.s2r.contents import MOVING_TOGETHER, content_of
 from freshet.native.s2r.feed import FROM_THE_FIRST, Begin, Feed
+from freshet.native.s2r.window_view import WindowView
 from freshet.native.schedule import Due, EvaluationSchedule
 from freshet.native.scheduled_query import GroupedQuery, ScheduledQuery
-from freshet.native.timing import Counted, Timing, counts_in_steps, source_of
+from freshet.native.timing import Counted, Timing, closes_regularly, counts_in_steps, source_of
 from freshet.rdf.elements import Elements
 from freshet.rdf.triples import DEFAULT_GRAPH
 
 BATCH_ELEMENTS = 4096  # of a stream that enter windows in one batch, or as many as a window holds
 
-_WindowKey = tuple[WindowOperator, tuple[str, ...]]
+_WindowKey = tuple[WindowOperator, tuple[str, ...], int]
+_ScheduleKey = tuple[int | None, tuple[WindowContent | WindowView, ...]]
 _NO_MOMENTS = np.empty(0, np.int64)
+
+
+@dataclass(slots=True, eq=False)
+class WindowSet:
+    """Feeds by their streams, and windows over them."""
+
+    feeds: dict[str, Feed] = field(default_factory=dict)
+    windows: dict[_WindowKey, WindowContent] = field(default_factory=dict)
 
 
 class QueryGroup:
@@ -44,8 +56,10 @@ class QueryGroup:
     leave, leaf buffers give rows lives, and each query is asked once for the answers of all its evaluations. Equal
     patterns in equal windows share one leaf buffer.
 
-    A query sees what comes after it was registered. Queries that were registered with no element in between share
-    windows; each such generation has feeds of its own. With `one_by_one` each evaluation is a batch of its own.
+    A query sees what comes after it was registered. One that comes later reads the windows and leaf buffers that are
+    there, from the number of the next element on (`LeafView`, `WindowView`). That works where elements to come are
+    behind those that wait; else it has feeds of its own, with those who are registered before the next element.
+    With `one_by_one` each evaluation is a batch of its own.
     """
 
     def __init__(
@@ -65,13 +79,16 @@ class QueryGroup:
         self._one_by_one = one_by_one
         self._queries: dict[str, ScheduledQuery] = {}
         self._schedules: dict[EvaluationSchedule, list[ScheduledQuery]] = {}
+        self._schedule_of: dict[_ScheduleKey, EvaluationSchedule] = {}
         self._feeds: dict[str, list[Feed]] = {}
         self._all_feeds: list[Feed] = []
         self._all_windows: list[WindowContent] = []
-        self._windows: dict[_WindowKey, WindowContent] = {}  # of the newest generation
-        self._newest: dict[str, Feed] = {}  # likewise
-        self._begins: dict[WindowOperator, Begin] = {}  # of a query that is registered again after a restart
-        self._sources: tuple[str, ...] = ()  # the streams of the query that is being registered
+        self._shared = WindowSet()
+        self._apart = WindowSet()  # of queries that were registered since the last element and cannot share
+        self._chosen = self._shared  # by the query that is being registered
+        self._begins: dict[WindowOperator, Begin] = {}  # of one that is registered again after a restart
+        self._sources: tuple[str, ...] = ()  # its streams
+        self._watermarks: dict[str, int] = {}  # how far streams had come with their last elements
         self._stored_leaves: dict[tuple[int, LeafPattern], StoredLeaf] = {}
         self._number = 0  # of the last batch
         self._next_moment = FIRST_MOMENT  # the first of the next batch
@@ -100,36 +117,57 @@ class QueryGroup:
     def registering(self, timing: Timing) -> Iterator[None]:
         """A query is registered. One whose windows go on counting elements from where they were shares no windows."""
         self._sources = timing.streams
-        if timing.begins:
-            self._newest, self._windows, self._begins = {}, {}, dict(timing.begins)
+        self._begins = dict(timing.begins)
+        self._chosen = WindowSet() if timing.begins else self._shared if self.can_share(timing) else self._apart
         try:
             yield
         finally:
-            self._sources = ()
-            if timing.begins:
-                self._newest, self._windows, self._begins = {}, {}, {}
+            self._sources, self._begins, self._chosen = (), {}, self._shared
+
+    def can_share(self, timing: Timing) -> bool:
+        """Whether a query that is registered now sees a suffix of what windows will take in: elements and instants."""
+        if timing.begins:
+            return False
+        if not any(feed.waiting.count for feed in self._shared.feeds.values()):
+            return True
+        passed = [max(self.passed_ms, self._watermarks.get(stream, BEFORE_ALL_TIME)) for stream in timing.streams]
+        latest = [self._latest_waiting(stream) for stream in timing.streams]
+        if all(closes_regularly(window) for window in timing.windows):
+            return all(waiting_ms <= passed_ms for waiting_ms, passed_ms in zip(latest, passed, strict=True))
+        return max(latest) <= min(passed)
+
+    def _latest_waiting(self, stream: str) -> int:
+        feed = self._shared.feeds.get(stream)
+        return BEFORE_ALL_TIME if feed is None else feed.waiting.last_ms
 
     def window(self, window: WindowOperator) -> WindowContent:
         """The content of a window for the query that is being registered."""
-        together = isinstance(window, MOVING_TOGETHER)
-        key = (window, self._sources if together else ())
-        if key not in self._windows:
-            feed = self._feed(source_of(window), self._begins.get(window))
+        chosen, together = self._chosen, isinstance(window, MOVING_TOGETHER)
+        feed = self._feed(source_of(window), self._begins.get(window))
+        phase = feed.elements_so_far % window.step if isinstance(window, CountWindow) else 0
+        key = (window, self._sources if together else (), phase)
+        if key not in chosen.windows:
             instants = [self._feed(source, None) for source in self._sources] if together else [feed]
-            content = self._windows[key] = content_of(window, feed, instants)
+            content = chosen.windows[key] = content_of(window, feed, instants, phase)
             feed.readers.append(content)
             self._all_windows.append(content)
-        return self._windows[key]
+        return chosen.windows[key]
+
+    def leaf(self, window: WindowOperator, pattern: LeafPattern) -> LeafBuffer | LeafView:
+        """The leaf of a pattern in a window as the query that is being registered sees it."""
+        content = self.window(window)
+        leaf, begin = content.leaf(pattern), content.begin
+        return LeafView(leaf, begin) if begin else leaf
 
     def _feed(self, stream: str, begin: Begin | None) -> Feed:
-        """The newest feed of a stream, or one of its own for a window that goes on counting."""
-        feed = self._newest.get(stream) if begin is None else None
+        """The feed of a stream, or one of its own for a window that goes on counting."""
+        feed = self._chosen.feeds.get(stream) if begin is None else None
         if feed is None:
             feed = Feed(stream, begin or FROM_THE_FIRST)
             self._feeds.setdefault(stream, []).append(feed)
             self._all_feeds.append(feed)
             if begin is None:
-                self._newest[stream] = feed
+                self._chosen.feeds[stream] = feed
         return feed
 
     def stored_leaf(self, pattern: LeafPattern, graph: int = DEFAULT_GRAPH) -> StoredLeaf:
@@ -142,18 +180,26 @@ class QueryGroup:
 
     def add(self, name: str, query: GroupedQuery, timing: Timing, limit_seconds: float | None = None) -> None:
         """Evaluate a query from now on. Its windows and leaves have been asked for just before."""
-        windows = tuple(self.window(window) for window in timing.windows)
-        for schedule in self._schedules:
-            if schedule.period_ms == timing.period_ms and schedule.windows == windows:
-                break
-        else:
-            schedule = EvaluationSchedule(windows, timing.period_ms)
+        contents = tuple(self.window(window) for window in timing.windows)
+        begins = tuple(content.begin for content in contents)
+        counted = tuple(content.feed.elements_so_far for content in contents)
+        windows: tuple[WindowContent | WindowView, ...] = contents
+        if any(begins) and not (timing.is_plain and is_grounded(query.plan.root)):  # else what others see gives no rows
+            windows = tuple(
+                WindowView(content, begin) if begin else content
+                for content, begin in zip(contents, begins, strict=True)
+            )
+        schedule = self._schedule_of.get((timing.period_ms, windows))
+        if schedule is None:
+            schedule = self._schedule_of[timing.period_ms, windows] = EvaluationSchedule(windows, timing.period_ms)
             self._schedules[schedule] = []
             if schedule.arriving and timing.period_ms is None:
-                for window in windows:
-                    window.feed.instants = True
-        self._queries[name] = ScheduledQuery(name, query, timing, schedule, limit_seconds)
-        self._schedules[schedule].append(self._queries[name])
+                for content in contents:
+                    content.feed.instants = True
+        began_ms = min(self._watermarks.get(stream, BEFORE_ALL_TIME) for stream in timing.streams)
+        scheduled = ScheduledQuery(name, query, timing, schedule, limit_seconds, counted, max(began_ms, self.passed_ms))
+        self._queries[name] = scheduled
+        self._schedules[schedule].append(scheduled)
         self._next_due_ms = min(self._next_due_ms, schedule.next_due(self.passed_ms))
 
     def remove(self, name: str) -> None:
@@ -163,16 +209,15 @@ class QueryGroup:
         others = self._schedules[query.schedule]
         others.remove(query)
         if not others:
-            self._schedules = {schedule: others for schedule, others in self._schedules.items() if others}
+            del self._schedules[query.schedule], self._schedule_of[query.schedule.period_ms, query.schedule.windows]
         self.free()
 
     def free(self) -> None:
         """Keep the leaves that the remaining queries name, and the windows that their schedules have."""
         leaves = {id(leaf) for query in self._queries.values() for leaf in query.query.leaves}
-        windows = {window for schedule in self._schedules for window in schedule.windows}
+        windows = {window.content for schedule in self._schedules for window in schedule.windows}
         for window in windows:
             window.leaves = {pattern: leaf for pattern, leaf in window.leaves.items() if id(leaf) in leaves}
-        self._windows = {key: window for key, window in self._windows.items() if window in windows}
         self._all_windows = [window for window in self._all_windows if window in windows]
         self._stored_leaves = {key: leaf for key, leaf in self._stored_leaves.items() if id(leaf) in leaves}
         for stream, feeds in list(self._feeds.items()):
@@ -180,7 +225,9 @@ class QueryGroup:
                 feed.readers = [window for window in feed.readers if window in windows]
             self._feeds[stream] = [feed for feed in feeds if feed.readers]
         self._all_feeds = [feed for feed in self._all_feeds if feed.readers]
-        self._newest = {stream: feed for stream, feed in self._newest.items() if feed.readers}
+        for each in (self._shared, self._apart):
+            each.windows = {key: window for key, window in each.windows.items() if window in windows}
+            each.feeds = {stream: feed for stream, feed in each.feeds.items() if feed.readers}
 
     # ---- data
 
@@ -190,11 +237,12 @@ class QueryGroup:
 
     def push(self, stream: str, elements: Elements, watermark_ms: int = BEFORE_ALL_TIME) -> None:
         """Elements of a stream in the order they came, none behind its watermark, which has come so far with them."""
+        self._watermarks[stream] = watermark_ms
         feeds = self._feeds.get(stream)
         if not feeds or not len(elements.times):
             return
-        if self._newest:  # who is registered from now on does not see these
-            self._newest, self._windows = {}, {}
+        if self._apart.feeds:  # who is registered from now on does not see these
+            self._apart = WindowSet()
         for feed in feeds:
             feed.waiting.push(elements)
             if feed.instants and feed.waiting.from_ms < self._next_due_ms:
@@ -239,19 +287,22 @@ class QueryGroup:
     def counted(self, name: str) -> Counted:
         """How many elements the windows of a query had counted where `needed_from` begins, as far as that matters."""
         query = self._queries[name]
-        begins = zip(query.counting, self._needed_begins(query), strict=True)
+        begins = zip((window for window, _ in query.counting), self._needed_begins(query), strict=True)
         at = query.schedule.windows.index
         return [(at(window), *begin, window.feed.stream) for window, begin in begins if counts_in_steps(window.window)]
 
     def _needed_begins(self, query: ScheduledQuery) -> tuple[Begin, ...]:
         """For each window that counts elements from where on it needs them."""
-        begins = query.begins_before
-        if begins is None:  # it was not evaluated twice yet: all that it has is needed, and what waits
-            begins = tuple(
-                Begin(self.passed_ms, 0) if window.feed.begin is FROM_THE_FIRST else window.feed.begin
-                for window in query.counting
-            )
-        return begins
+        if query.begins_before is not None:
+            return query.begins_before
+        # It was not evaluated twice yet: all that it has is needed, and what waits.
+        return tuple(self._first_begin(query, window.feed, counted) for window, counted in query.counting)
+
+    def _first_begin(self, query: ScheduledQuery, feed: Feed, counted: int) -> Begin:
+        """Where the first element of a feed is that a query sees."""
+        if counted:
+            return Begin(query.began_ms, 0)
+        return Begin(self.passed_ms, 0) if feed.begin is FROM_THE_FIRST else feed.begin
 
     def _go_to(self, watermark_ms: int) -> None:
         last = last_close_allowed(watermark_ms)

@@ -12,6 +12,7 @@ from freshet.native.buffers.one_way_index import Ids, Mask
 from freshet.native.direct_call import DirectCall
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, FIRST_MOMENT
 from freshet.native.s2r.content import WindowContent
+from freshet.native.s2r.window_view import WindowView
 
 _NONE = np.empty(0, np.int64)
 
@@ -40,7 +41,7 @@ class EvaluationSchedule:
     evaluated when an element makes them move.
     """
 
-    def __init__(self, windows: Sequence[WindowContent], period_ms: int | None) -> None:
+    def __init__(self, windows: Sequence[WindowContent | WindowView], period_ms: int | None) -> None:
         self.windows = tuple(windows)
         self.period_ms = period_ms
         self._period_ms = period_ms or 0

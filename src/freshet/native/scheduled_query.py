@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol
@@ -17,7 +17,9 @@ from freshet.native.change import MomentBatch
 from freshet.native.moments import AFTER_ALL_TIME, time_of
 from freshet.native.plan.plan import Plan
 from freshet.native.r2s.relation_to_stream import Answers
+from freshet.native.s2r.content import WindowContent
 from freshet.native.s2r.feed import Begin
+from freshet.native.s2r.window_view import WindowView
 from freshet.native.schedule import Due, EvaluationSchedule
 from freshet.native.timing import ReportCondition, Timing
 
@@ -67,7 +69,10 @@ class ScheduledQuery:
         timing: Timing,
         schedule: EvaluationSchedule,
         limit_seconds: float | None,
+        counted: Sequence[int],
+        began_ms: int,
     ) -> None:
+        """`counted` is how many elements of each window had come before it; others have no times before `began_ms`."""
         self.name = name
         self.query = query
         self.schedule = schedule
@@ -76,8 +81,11 @@ class ScheduledQuery:
         self.only_non_empty = ReportCondition.NON_EMPTY in timing.conditions
         # As of when the windows held what they held at the last two evaluations.
         self.known_ms = self.known_before_ms = AFTER_ALL_TIME
-        # The windows that count elements, and for each where what it held then begins.
-        self.counting = tuple(window for window in schedule.windows if window.counts)
+        # The windows that count elements, with those before it, and for each where what it held then begins.
+        self.counting = tuple(
+            (window, before) for window, before in zip(schedule.windows, counted, strict=True) if window.counts
+        )
+        self.began_ms = began_ms
         self.begins: tuple[Begin, ...] | None = None
         self.begins_before: tuple[Begin, ...] | None = None
         self._stale = False  # whether its windows have changed since the last evaluation
@@ -140,4 +148,10 @@ class ScheduledQuery:
             self.known_ms = known_ms
             if self.counting:
                 self.begins_before = self.begins
-                self.begins = tuple([window.feed.begin_of(window.left_at(moment)) for window in self.counting])
+                self.begins = tuple([_begin_of(window, before, moment) for window, before in self.counting])
+
+
+def _begin_of(window: WindowContent | WindowView, before: int, moment: int) -> Begin:
+    """Where what a window held at a moment begins, in the numbers of a query that counts after those before it."""
+    found = window.feed.begin_of(max(before, window.left_at(moment)))
+    return found._replace(number=max(0, found.number - before))

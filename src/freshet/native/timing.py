@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from freshet.algebra.windows import CountWindow, EventTimeWindow, WindowOperator
+from freshet.algebra.windows import CountWindow, EventTimeWindow, SlidingWindow, WindowOperator
 from freshet.native.plan.plan import Plan
 from freshet.native.plan.plan_reads import stored_predicates
 from freshet.native.s2r.feed import Begin
@@ -90,6 +90,11 @@ def timing_of(
 def counts_in_steps(window: WindowOperator) -> bool:
     """Whether what a window holds depends on how many elements there ever were."""
     return isinstance(window, CountWindow) and window.step > 1
+
+
+def closes_regularly(window: WindowOperator) -> bool:
+    """Whether a window moves at times of its own, whatever elements come."""
+    return isinstance(window, SlidingWindow) or (isinstance(window, EventTimeWindow) and window.slide_ms is not None)
 
 
 def source_of(window: WindowOperator) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from freshet.kernels.row_lifetimes import leaf_step, release_replaced
 from freshet.native.buffers.accumulators import longer
 from freshet.native.buffers.arrivals import Arrivals
+from freshet.native.buffers.begins import RowBegins
 from freshet.native.buffers.constant_filter import ConstantFilter
 from freshet.native.buffers.one_way_index import Ids, Mask, OneWayIndex, Rows
 from freshet.native.buffers.ring_index import Lives, RingIndex
@@ -83,6 +84,7 @@ class LeafBuffer:
         self._waiting = Arrivals(np.int64, (len(pattern.columns),))
         self._inside = Arrivals(np.int32)
         self._indexes: dict[tuple[int, ...], RingIndex] = {}
+        self.begins: RowBegins | None = None  # where queries read it that do not see all of its elements
         self._step = DirectCall(leaf_step)
         # The pattern as a single triple is matched: places that must have a value, places that must agree, and which
         # places are the columns.
@@ -110,7 +112,15 @@ class LeafBuffer:
         """What the rows take that are inside or wait to enter."""
         rows = self._rows.held_bytes + _LIFE_BYTES * self._rows.live
         queues = sum(len(queue) * queue.row_bytes for queue in (self._waiting, self._inside))
-        return rows + queues + sum(index.held_bytes for index in list(self._indexes.values()))
+        begins = 0 if self.begins is None else self.begins.nbytes
+        return rows + queues + begins + sum(index.held_bytes for index in list(self._indexes.values()))
+
+    def begin_at(self, number: int) -> None:
+        """A query reads it that sees the elements from a number on, which are yet to come."""
+        if self.begins is None:
+            self.begins = RowBegins(self.row_capacity, number)
+        else:
+            self.begins.newest = max(self.begins.newest, number)
 
     def fresh(self, number: int) -> Rows:
         """The rows whose lives began in a batch, in order."""
@@ -208,14 +218,21 @@ class LeafBuffer:
             self._arrays, waiting.arrays, waiting.first, coming, births, entered_before, inside.arrays, inside.first,
             inside.end, left, deaths, left_before, first_moment, fresh, dead, replaced,
         )  # fmt: skip
+        self.number = number
+        self._fresh = fresh[:found].copy() if found else _NO_ROWS
+        self._dead = dead[:gone].copy() if gone else _NO_ROWS
+        if self.begins is not None:
+            if left_before >= self.begins.newest:  # who came last sees all that is here
+                self.begins = None
+            else:
+                places = slice(inside.end, inside.end + coming)
+                numbers, rows = inside.arrays[0][places].copy(), inside.arrays[1][places].copy()
+                self.begins.step(self.row_capacity, self._fresh, rows, numbers, births[numbers - entered_before])
         waiting.move(coming, 0)
         if self._expires:
             inside.move(gone_arrivals, coming)
         elif coming:  # nothing leaves, so nobody has to know when what came
             self._inside = Arrivals(np.int32)
-        self.number = number
-        self._fresh = fresh[:found].copy() if found else _NO_ROWS
-        self._dead = dead[:gone].copy() if gone else _NO_ROWS
         if found:
             for index in self._indexes.values():
                 index.link(self._fresh, self.values)

@@ -25,12 +25,14 @@ import numpy as np
 
 from freshet.algebra.free_variables import variables_of
 from freshet.native.buffers.inputs import Input
+from freshet.native.buffers.leaf_buffer import LeafBuffer
 from freshet.native.buffers.one_way_index import Ids, Mask, Rows
 from freshet.native.buffers.result_buffer import Pointers, ResultBuffer
 from freshet.native.buffers.row_buffer import RowBuffer
 from freshet.native.buffers.stored_leaf import StoredLeaf
 from freshet.native.change import NOTHING, OPEN, Change, MomentBatch
 from freshet.native.operators.conditions import Condition
+from freshet.native.operators.parameters import QueryBegins
 from freshet.native.plan.plan import PlanCondition
 from freshet.native.streams.stream import is_in_order
 from freshet.oneshot.table import Table
@@ -78,6 +80,17 @@ class _Pairing:
     keys: Ids
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Sight:
+    """Which input has the queries that share a join, in which column their numbers; and of inputs that are leaf buffers
+    from which element on each query sees them.
+    """
+
+    queries: int
+    column: int
+    begins: Sequence[tuple[int, LeafBuffer, QueryBegins]]
+
+
 class MultiwayJoinOp:
     """Probes the other inputs with the new rows of each, in the order that the counters say is cheapest.
 
@@ -93,8 +106,10 @@ class MultiwayJoinOp:
         dictionary: Dictionary,
         *,
         overlapping: bool = False,
+        sight: Sight | None = None,
     ) -> None:
         self.inputs = inputs
+        self._sight = sight
         self._is_new = True  # nothing has been asked of it yet
         self._overlapping = overlapping
         self._followed = [each.buffer for each in inputs if isinstance(each.buffer, RowBuffer)]
@@ -125,11 +140,14 @@ class MultiwayJoinOp:
         for buffer in self._followed:
             buffer.follow(batch)
         self._number = batch.number
-        found = [
-            self._probe(at, rows, each.buffer.births(rows))
-            for at, each in enumerate(self.inputs)
-            if len(rows := each.buffer.fresh(batch.number))
-        ]
+        if self._sight is not None and any(leaf.begins is not None for _, leaf, _ in self._sight.begins):
+            found = self._found_in_sight(self._sight)
+        else:
+            found = [
+                self._probe(at, rows, each.buffer.births(rows))
+                for at, each in enumerate(self.inputs)
+                if len(rows := each.buffer.fresh(batch.number))
+            ]
         if self._is_new:
             self._is_new = False
             found.insert(0, self._old(batch))
@@ -152,6 +170,33 @@ class MultiwayJoinOp:
         if not gone:
             return Results(came, came_at, self._nothing, _NO_MOMENTS)
         return Results(came, came_at, *_merge_in_order([(each, self._deaths(each)) for each in gone], self._nothing))
+
+    def _found_in_sight(self, sight: Sight) -> list[tuple[Pointers, Ids]]:
+        """What fresh rows find, where queries that share the join came later than some rows.
+
+        A row that comes again is as a fresh one for who came since it came before.
+        """
+        later = {at: (leaf, leaf.begins, of) for at, leaf, of in sight.begins if leaf.begins is not None}
+        found = []
+        for start, each in enumerate(self.inputs):
+            rows = each.buffer.fresh(self._number)
+            moments = each.buffer.births(rows)
+            if start in later:
+                leaf, begins, of = later[start]
+                if leaf.number == self._number:
+                    rows, moments = begins.coming_into_any_sight(of.recent(), leaf.died)
+            if not len(rows):
+                continue
+            pointers, moments = self._probe(start, rows, moments)
+            if not len(moments):
+                continue
+            queries = self.inputs[sight.queries].buffer.values[pointers[:, sight.queries], sight.column]
+            kept = np.ones(len(moments), np.bool_)
+            for at, (_, begins, of) in later.items():
+                seen = begins.seen_at(pointers[:, at], of.numbers[queries])
+                kept &= seen == moments if at == start else seen < moments + (at < start)
+            found.append((pointers[kept], moments[kept]))
+        return found
 
     def ignore_ends(self) -> None:
         """Nobody wants to know which results end, so that they need not be kept."""

@@ -1,23 +1,53 @@
 """Parameters: the constants of the queries that share a plan, a row each.
 
-Δ(parameters) = the rows of the queries that were registered and removed since
+    Δ(parameters) = the rows of the queries that were registered and removed since
+
+With each query goes from which element on it sees the windows: a result counts where all of its rows are in sight.
 """
 
 from __future__ import annotations
 
+from collections import deque
+
 import numpy as np
 
+from freshet.native.buffers.accumulators import longer
 from freshet.native.buffers.constant_filter import ConstantFilter
 from freshet.native.buffers.one_way_index import Ids
 from freshet.native.change import NOTHING, Change, MomentBatch
 from freshet.native.plan.sharing import QUERY, parameter
 from freshet.oneshot.table import Table
 
+_FIRST_CAPACITY = 16
+
+
+class QueryBegins:
+    """For each query, by its number, the number of the first element of a window that it sees; 0 where that is all."""
+
+    def __init__(self) -> None:
+        self.numbers = np.zeros(_FIRST_CAPACITY, np.int64)
+        self._recent: deque[int] = deque()  # those that make a difference, in order
+
+    def add(self, query: int, begin: int, left: int) -> None:
+        """A query more; of the window the elements before `left` have left."""
+        if query >= len(self.numbers):
+            self.numbers = longer(self.numbers, 2 * query, 0)
+        self.numbers[query] = begin
+        while self._recent and self._recent[0] <= left:
+            self._recent.popleft()
+        if begin and (not self._recent or self._recent[-1] < begin):
+            self._recent.append(begin)
+
+    def recent(self) -> Ids:
+        """The numbers with which queries begin, in order; all that make no difference as 0."""
+        return np.array([0, *self._recent], np.int64)
+
 
 class ParametersOp:
-    """A row a query: its number and its constants."""
+    """A row a query: its number and its constants. Numbers are given again when all that had one is gone."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, windows: int = 0) -> None:
+        self.begins = tuple(QueryBegins() for _ in range(windows))
         self.constant_filters = tuple(ConstantFilter() for _ in range(count))
         self._names = (QUERY, *(parameter(number).name for number in range(count)))
         self._rows: dict[int, Ids] = {}
@@ -25,6 +55,16 @@ class ParametersOp:
         self._went: list[Ids] = []
         self._number = 0
         self._change = NOTHING
+        self._used = 0
+        self._free: list[int] = []
+        self._leaving: list[int] = []  # those that can be given again after the present batch
+
+    def next_number(self) -> int:
+        """A number for a query, from 1 on."""
+        if self._free:
+            return self._free.pop()
+        self._used += 1
+        return self._used
 
     def add(self, number: int, constants: list[int]) -> None:
         """A query with its constants' ids."""
@@ -38,6 +78,7 @@ class ParametersOp:
         waiting = [at for at, each in enumerate(self._came) if each is row]
         if waiting:
             del self._came[waiting[0]]
+            self._free.append(number)
         else:
             self._went.append(row)
         for constant_filter, constant in zip(self.constant_filters, row[1:].tolist(), strict=True):
@@ -48,6 +89,8 @@ class ParametersOp:
             self._number = batch.number
             came, went = self._table(self._came), self._table(self._went)
             self._change = Change(came, np.full(came.count, batch.first), went, np.full(went.count, batch.first))
+            self._free += self._leaving
+            self._leaving = [row.item(0) for row in self._went]
             self._came, self._went = [], []
         return self._change
 

@@ -10,8 +10,10 @@ from typing import Protocol
 
 from freshet.algebra.expressions import Expression
 from freshet.algebra.free_variables import variables_of
+from freshet.algebra.windows import WindowOperator
 from freshet.native.buffers.inputs import Input
 from freshet.native.buffers.leaf_buffer import LeafBuffer, LeafPattern
+from freshet.native.buffers.leaf_view import LeafView
 from freshet.native.buffers.row_buffer import RowBuffer
 from freshet.native.buffers.stored_leaf import StoredLeaf
 from freshet.native.change import Operator
@@ -21,7 +23,7 @@ from freshet.native.operators.extend import ExtendOp
 from freshet.native.operators.filter import FilterOp
 from freshet.native.operators.group_by import GroupByOp
 from freshet.native.operators.left_join import LeftJoinOp
-from freshet.native.operators.multiway_join import MultiwayJoinOp
+from freshet.native.operators.multiway_join import MultiwayJoinOp, Sight
 from freshet.native.operators.negation import NegationOp
 from freshet.native.operators.ordered import OrderedOp
 from freshet.native.operators.parameters import ParametersOp
@@ -69,6 +71,7 @@ from freshet.native.plan.service_joins import (
     names_in,
     negation_apart,
 )
+from freshet.native.plan.sharing import QUERY
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import UnsupportedError
 
@@ -78,7 +81,7 @@ _EVERY_TRIPLE = LeafPattern((0, 0, 0), ((0,), (1,), (2,)))
 class Leaves(Protocol):
     """Where leaf buffers are kept, so that equal ones are shared."""
 
-    def leaf(self, source: Source, pattern: LeafPattern) -> LeafBuffer | StoredLeaf: ...
+    def leaf(self, source: Source, pattern: LeafPattern) -> LeafBuffer | LeafView | StoredLeaf: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,7 @@ class Builder:
     parameters: ParametersOp | None = None
     remote: Remote | None = None
     endless: PlanJoin | None = None  # the join whose results nobody wants to see end
+    windows: tuple[WindowOperator, ...] = ()  # of a plan that queries share
     shared: dict[int, SharedOp] = field(default_factory=dict)
     numbers: Iterator[int] = field(default_factory=lambda: count(-1, -1))  # of what is shared; plans have their own
 
@@ -226,7 +230,20 @@ class Builder:
         ordered = sorted(inputs, key=_stays)
         needed = wanted.union(*(frozenset(variables_of(each.expression)) & each.scope for each in conditions))
         made = [self._input(node, needed | _names_of(ordered, but=at)) for at, node in enumerate(ordered)]
-        return MultiwayJoinOp(made, conditions, wanted, self.dictionary)
+        return MultiwayJoinOp(made, conditions, wanted, self.dictionary, sight=self._sight(ordered, made))
+
+    def _sight(self, nodes: Sequence[PlanNode], inputs: Sequence[Input]) -> Sight | None:
+        """From when on the queries that share a join see the rows of its inputs."""
+        parameters = [at for at, node in enumerate(nodes) if isinstance(node, PlanParameters)]
+        if self.parameters is None or not parameters or not self.windows:
+            return None
+        begins = [
+            (at, each.buffer, self.parameters.begins[self.windows.index(node.source)])
+            for at, (node, each) in enumerate(zip(nodes, inputs, strict=True))
+            if isinstance(node, PlanLeaf) and isinstance(node.source, WindowOperator)
+            if isinstance(each.buffer, LeafBuffer)
+        ]
+        return Sight(parameters[0], inputs[parameters[0]].names.index(QUERY), begins)
 
     def _service(self, node: PlanService, other: Input | None) -> Operator:
         if self.remote is None:

@@ -30,6 +30,7 @@ from freshet.native.plan.plan import (
     PlanParameters,
     PlanProject,
     PlanUnion,
+    children,
 )
 from freshet.rdf.terms import RDF_TYPE, Term
 
@@ -53,6 +54,18 @@ def shape_of(plan: Plan) -> PlanShape | None:
     if root is None or not taken.constants:
         return None
     return PlanShape(replace(plan, root=root, variables=(*plan.variables, QUERY)), tuple(taken.constants))
+
+
+def can_begin_later(node: PlanNode) -> bool:
+    """Whether queries can come to share a plan while it runs: each row of a window is joined with the parameters, so
+    that it is known for each query whether it sees that row.
+    """
+    match node:
+        case PlanProject() | PlanDistinct() | PlanFilter() | PlanExtend() | PlanGroup() | PlanUnion():
+            return all(map(can_begin_later, children(node)))
+        case PlanJoin(inputs=inputs):
+            return all(isinstance(each, PlanLeaf | PlanParameters) for each in inputs)
+    return False
 
 
 @dataclass(slots=True)

@@ -11,14 +11,15 @@ from freshet.native.measuring import Measurements
 from freshet.native.memory.term_collector import TermCollector
 from freshet.native.plan.plan import Plan
 from freshet.native.plan.plan_reads import asks_services
-from freshet.native.plan.sharing import PlanShape, shape_of
+from freshet.native.plan.sharing import PlanShape, can_begin_later, shape_of
 from freshet.native.queries.query_factory import EngineStore, QueryFactory
 from freshet.native.queries.shared_plans import PlanSharers, ShapeKey, Shared, SharedPlans
 from freshet.native.query_group import QueryGroup
+from freshet.native.r2s.grounded import is_grounded
 from freshet.native.service.service_thread import ServiceQueryThread
 from freshet.native.service.service_threads import ServiceQueryThreads
 from freshet.native.streams.stream_router import AnyGroup, StreamRouter
-from freshet.native.timing import Timing
+from freshet.native.timing import Timing, counts_in_steps
 from freshet.results.answers import AnswerBatch
 
 
@@ -72,12 +73,20 @@ class Placement:
             return self._with_thread(asked)
         shape = None if asked.measurements is not None or asked.limit_seconds is not None else shape_of(asked.plan)
         if shape is not None:
-            key = ShapeKey(shape.plan, asked.timing, self._router.elements_of(asked.timing))
+            key = self._key(shape, asked.timing)
             self.plans.forget_before(key)
-            sharers = self.plans.sharers(key)
+            sharers = self.plans.sharers(asked.name, key)
             if sharers is not None:
                 return self._with_shared_plan(asked, shape, sharers), asked.plan
         return self._with_own_plan(asked)
+
+    def _key(self, shape: PlanShape, timing: Timing) -> ShapeKey:
+        """What queries have in common that share a plan."""
+        group = self._group(timing)
+        in_step = not any(map(counts_in_steps, timing.windows))  # else who comes later has other windows
+        at_any_time = timing.is_plain and in_step and can_begin_later(shape.plan.root) and is_grounded(shape.plan.root)
+        elements = None if at_any_time and group.can_share(timing) else self._router.elements_of(timing)
+        return ShapeKey(shape.plan, timing, frozenset(group.streams), elements)
 
     def _with_own_plan(self, asked: QueryRegistration) -> tuple[AnyGroup, Plan]:
         """A query with a plan of its own."""
@@ -122,7 +131,7 @@ class Placement:
         """A query that shares a plan."""
         shared = sharers.shared
         if shared is None:
-            shared, group = self._new_shared_plan(shape, sharers.key.timing)
+            shared, group = self._new_shared_plan(shape, sharers.key)
         else:
             group = self.plans.group(shared)
         constants = [self._router.dictionary.encode(term) for term in shape.constants]
@@ -130,9 +139,10 @@ class Placement:
         self.plans.enter(asked.name, sharers, shared, group)
         return group
 
-    def _new_shared_plan(self, shape: PlanShape, timing: Timing) -> tuple[Shared, AnyGroup]:
+    def _new_shared_plan(self, shape: PlanShape, key: ShapeKey) -> tuple[Shared, AnyGroup]:
         """A plan with parameters, for all queries of a shape."""
         self._shared_plans += 1
+        timing = key.timing
         name = f"shared plan {self._shared_plans}"
         group = self._group(timing)
         with group.registering(timing):
@@ -143,6 +153,7 @@ class Placement:
                 timing,
                 len(shape.constants),
                 lambda rows: self._keeper.collector.keep_rows(rows),
+                at_any_time=key.elements is None,
             )
             group.add(name, shared, timing)
         return shared, group

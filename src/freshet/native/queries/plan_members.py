@@ -15,11 +15,10 @@ OnAnswers = Callable[[AnswerBatch], None]
 
 
 class PlanMembers:
-    """Queries by numbers, which are given in the order in which they come, from 1 on, and never twice.
+    """Queries by numbers, from 1 on.
 
     There may be very many: whoever looks for what holds rows need not look in here. They stand in lists,
-    which touch less memory for a report than a table would; those who have gone leave a gap. No more come once there
-    are elements, so that gaps do not add up.
+    which touch less memory for a report than a table would; those who have gone leave a gap.
     """
 
     def __init__(self, on_failure: Callable[[str, Exception], None], dictionary: Dictionary) -> None:
@@ -32,12 +31,14 @@ class PlanMembers:
     def __len__(self) -> int:
         return len(self._numbers)
 
-    def add(self, name: str, on_answers: OnAnswers) -> int:
-        """One query more; gives its number."""
-        number = self._numbers[name] = len(self._names)
-        self._names.append(name)
-        self._takers.append(on_answers)
-        return number
+    def add(self, name: str, number: int, on_answers: OnAnswers) -> None:
+        """One query more, with a number that nobody has: one that is free again, or the next."""
+        self._numbers[name] = number
+        if number == len(self._names):
+            self._names.append(name)
+            self._takers.append(on_answers)
+        else:
+            self._names[number], self._takers[number] = name, on_answers
 
     def remove(self, name: str) -> int | None:
         """One query less; gives the number it had, None where there is none of that name."""

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
+from freshet.algebra.windows import WindowOperator
 from freshet.federation.evaluation import Constraints, Evaluation
 from freshet.native.buffers.leaf_buffer import LeafBuffer, LeafPattern
+from freshet.native.buffers.leaf_view import LeafView
 from freshet.native.buffers.one_way_index import Ids
 from freshet.native.buffers.stored_leaf import GraphStore, StoredLeaf
 from freshet.native.measuring import Measurements
@@ -93,17 +95,24 @@ class QueryFactory:
         timing: Timing,
         constants: int,
         keep: Callable[[Ids], None],
+        *,
+        at_any_time: bool,
     ) -> SharedQuery:
-        """Operators for all queries that differ from the plan in so many constants; `keep` gets what they report."""
-        parameters = ParametersOp(constants)
-        leaves = _Leaves(group, self._dictionary)
+        """Operators for all queries that differ from the plan in so many constants; `keep` gets what they report.
+
+        They are registered before the next element comes, or `at_any_time`.
+        """
+        windows = plan.windows if at_any_time else ()
+        parameters = ParametersOp(constants, len(windows))
+        leaves = (_SharedLeaves if windows else _Leaves)(group, self._dictionary)
         exact = is_exact(plan, timing)
         endless = top_join(plan) if exact else None
-        builder = Builder(leaves, self._graphs, self._dictionary, None, parameters, endless=endless)
+        builder = Builder(leaves, self._graphs, self._dictionary, None, parameters, endless=endless, windows=windows)
         root = builder.build(plan.root, frozenset(plan.variables))
         return SharedQuery(
             name,
             plan,
+            [group.window(window) for window in windows],
             leaves.requested,
             root,
             parameters,
@@ -115,21 +124,29 @@ class QueryFactory:
 
 
 class _Leaves:
-    """The leaf buffers of a group, with a list of those that were asked for."""
+    """The leaf buffers of a group as a query sees them, with a list of those that were asked for."""
 
     def __init__(self, group: QueryGroup, dictionary: Dictionary) -> None:
         self._group = group
         self._dictionary = dictionary
         self.requested: list[LeafBuffer | StoredLeaf] = []
 
-    def leaf(self, source: Source, pattern: LeafPattern) -> LeafBuffer | StoredLeaf:
-        leaf: LeafBuffer | StoredLeaf
+    def leaf(self, source: Source, pattern: LeafPattern) -> LeafBuffer | LeafView | StoredLeaf:
+        leaf: LeafBuffer | LeafView | StoredLeaf
         if isinstance(source, Stored):
-            leaf = self._group.stored_leaf(pattern, self._graph_of(source))
+            graph = DEFAULT_GRAPH if source.graph is None else self._dictionary.encode(source.graph)
+            leaf = self._group.stored_leaf(pattern, graph)
         else:
-            leaf = self._group.window(source).leaf(pattern)
-        self.requested.append(leaf)
+            leaf = self._in_window(source, pattern)
+        self.requested.append(leaf.leaf if isinstance(leaf, LeafView) else leaf)
         return leaf
 
-    def _graph_of(self, source: Stored) -> int:
-        return DEFAULT_GRAPH if source.graph is None else self._dictionary.encode(source.graph)
+    def _in_window(self, window: WindowOperator, pattern: LeafPattern) -> LeafBuffer | LeafView:
+        return self._group.leaf(window, pattern)
+
+
+class _SharedLeaves(_Leaves):
+    """The leaf buffers of a group as they are, since each of the queries that share them sees something else."""
+
+    def _in_window(self, window: WindowOperator, pattern: LeafPattern) -> LeafBuffer:
+        return self._group.window(window).leaf(pattern)

@@ -1,7 +1,8 @@
 """Which queries share a plan.
 
 The first query of a shape has a plan of its own, in which constants are constants. From the second on, a plan with
-parameters serves all that are registered before the next element comes: who is registered later sees other elements.
+parameters serves all, whenever they are registered, where it can tell for each of them which rows it sees; else those
+that are registered before the next element comes.
 """
 
 from __future__ import annotations
@@ -28,15 +29,18 @@ class Shared(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ShapeKey:
-    """Queries with equal keys may share: the same plan and timing, and no element between their registrations."""
+    """Queries with equal keys may share: the same plan and timing, streams to wait for, and, where that matters, no
+    element between their registrations.
+    """
 
     plan: Plan
     timing: Timing
-    elements: tuple[int, ...]  # how many have come in each of the streams
+    streams: frozenset[str]
+    elements: tuple[int, ...] | None  # how many have come in each of the streams, where that matters
     _hash: int = field(init=False, repr=False, compare=False)  # a plan is hashed node by node, and keys several times
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_hash", hash((self.plan, self.timing, self.elements)))
+        object.__setattr__(self, "_hash", hash((self.plan, self.timing, self.streams, self.elements)))
 
     def __hash__(self) -> int:
         return self._hash
@@ -56,13 +60,15 @@ class SharedPlans:
     def __init__(self) -> None:
         self._sharers: dict[ShapeKey, PlanSharers] = {}
         self._of: dict[str, Shared] = {}
+        self._first: dict[str, ShapeKey] = {}  # of the queries that have plans of their own
         self._groups: dict[str, AnyGroup] = {}  # by the names of the plans
 
-    def sharers(self, key: ShapeKey) -> PlanSharers | None:
-        """Those with a key, where there was such a query before; from now on there is."""
+    def sharers(self, name: str, key: ShapeKey) -> PlanSharers | None:
+        """Those with a key, where there was such a query before; from now on there is, with this name."""
         sharers = self._sharers.get(key)
         if sharers is None:
             self._sharers[key] = PlanSharers(key)
+            self._first[name] = key
         return sharers
 
     def group(self, shared: Shared) -> AnyGroup:
@@ -84,6 +90,9 @@ class SharedPlans:
         """A query goes; whether the group is to forget what it knows under its group name."""
         shared = self._of.pop(name, None)
         if shared is None:
+            key = self._first.pop(name, None)
+            if key in self._sharers and self._sharers[key].shared is None:
+                del self._sharers[key]
             return True
         shared.remove(name)
         if len(shared):
@@ -97,9 +106,11 @@ class SharedPlans:
         return [name for name, shared in self._of.items() if shared.name == group_name] or [group_name]
 
     def forget_before(self, key: ShapeKey) -> None:
-        """Forget what queries had in common that were registered before the last elements came."""
+        """Forget what queries had in common that were registered before the last elements came, where that matters."""
+        if key.elements is None:
+            return
         self._sharers = {
             other: sharers
             for other, sharers in self._sharers.items()
-            if other.timing != key.timing or other.elements == key.elements
+            if other.timing != key.timing or other.elements in (None, key.elements)
         }

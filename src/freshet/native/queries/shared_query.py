@@ -13,6 +13,7 @@ from freshet.native.plan.plan import Plan
 from freshet.native.queries.plan_members import PlanMembers
 from freshet.native.r2s.bags import dealt_out
 from freshet.native.r2s.relation_to_stream import Answers, relation_to_stream
+from freshet.native.s2r.content import WindowContent
 from freshet.rdf.dictionary import Dictionary
 from freshet.results.answers import AnswerBatch
 
@@ -24,6 +25,7 @@ class SharedQuery:
         self,
         name: str,
         plan: Plan,
+        windows: Sequence[WindowContent],
         leaves: Sequence[LeafBuffer | StoredLeaf],
         root: Operator,
         parameters: ParametersOp,
@@ -33,10 +35,13 @@ class SharedQuery:
         *,
         exact: bool = False,
     ) -> None:
-        """`keep` keeps the terms of an array as long as somebody has a part of it."""
+        """`windows` are those of which each query sees what comes after it was registered; where there are none, all
+        of the queries see the same. `keep` keeps the terms of an array as long as somebody has a part of it.
+        """
         self.name = name
         self.plan = plan
         self.leaves = leaves
+        self._windows = windows
         self._parameters = parameters
         self._keep = keep
         self._members = PlanMembers(on_failure, dictionary)
@@ -46,8 +51,18 @@ class SharedQuery:
         return len(self._members)
 
     def add(self, name: str, constants: list[int], on_answers: Callable[[AnswerBatch], None]) -> None:
-        """One query more."""
-        self._parameters.add(self._members.add(name, on_answers), constants)
+        """One query more, which sees what comes from now on."""
+        number = self._parameters.next_number()
+        begins = [window.begin for window in self._windows]
+        for query_begins, begin, window in zip(self._parameters.begins, begins, self._windows, strict=True):
+            query_begins.add(number, begin, window.left)
+        for window, begin in zip(self._windows, begins, strict=True):
+            if begin:
+                for leaf in window.leaves.values():
+                    if any(leaf is own for own in self.leaves):
+                        leaf.begin_at(begin)
+        self._members.add(name, number, on_answers)
+        self._parameters.add(number, constants)
 
     def remove(self, name: str) -> None:
         number = self._members.remove(name)

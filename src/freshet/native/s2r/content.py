@@ -34,11 +34,21 @@ class WindowContent(ABC):
         self.entering = self.leaving = NO_MOMENTS  # the moments of those that enter and leave in the present batch
         self.leaves: dict[LeafPattern, LeafBuffer] = {}
 
+    @property
+    def content(self) -> WindowContent:
+        return self
+
     def leaf(self, pattern: LeafPattern) -> LeafBuffer:
         """The leaf buffer of a pattern, made the first time it is asked for."""
         if pattern not in self.leaves:
             self.leaves[pattern] = LeafBuffer(pattern, expires=self.expires)
         return self.leaves[pattern]
+
+    @property
+    def begin(self) -> int:
+        """The number of the first element that a query sees which is registered now; 0 where it sees all there is."""
+        begin = self.feed.next_number
+        return begin if self.left < begin else 0
 
     @property
     def held(self) -> int:

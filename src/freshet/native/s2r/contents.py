@@ -24,8 +24,11 @@ from freshet.native.s2r.sliding_window import SlidingWindowContent
 MOVING_TOGETHER = (RangeWindow, NowWindow, AllWindow)
 
 
-def content_of(window: WindowOperator, feed: Feed, instants: Sequence[Feed]) -> WindowContent:
-    """An empty content of a window over a feed, for queries that read `instants`."""
+def content_of(window: WindowOperator, feed: Feed, instants: Sequence[Feed], phase: int = 0) -> WindowContent:
+    """An empty content of a window over a feed, for queries that read `instants`.
+
+    Where elements are counted in steps, the first of these that is whole begins after `phase` elements.
+    """
     match window:
         case SlidingWindow():
             return SlidingWindowContent(window, feed)
@@ -36,7 +39,7 @@ def content_of(window: WindowOperator, feed: Feed, instants: Sequence[Feed]) -> 
                 else SlidingWindowContent(window, feed)
             )
         case CountWindow() | TriplesWindow():
-            return CountWindowContent(window, feed)
+            return CountWindowContent(window, feed, phase)
         case RangeWindow():
             return RangeWindowContent(window, feed, instants)
         case NowWindow():

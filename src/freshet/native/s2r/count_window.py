@@ -24,8 +24,10 @@ class CountWindowContent(WindowContent):
 
     counts = True
 
-    def __init__(self, window: CountWindow | TriplesWindow, feed: Feed) -> None:
+    def __init__(self, window: CountWindow | TriplesWindow, feed: Feed, phase: int = 0) -> None:
+        """With a phase steps do not begin with the first element of the feed, but so many later."""
         super().__init__(window, feed)
+        self._phase = phase
         self._most = window.count
         self._step = window.step if isinstance(window, CountWindow) else 1
 
@@ -37,7 +39,7 @@ class CountWindowContent(WindowContent):
 
     def entered_by(self, moment: int) -> int:
         come = self.feed.before((moment + 1) >> 1, self.entered)
-        return max(self.entered, come - come % self._step)  # a feed need not begin with a step
+        return max(self.entered, come - (come - self._phase) % self._step)  # a feed need not begin with a step
 
     def left_by(self, moment: int) -> int:
         return max(self.left, self.entered_by(moment) - self._most)
@@ -56,7 +58,7 @@ class CountWindowContent(WindowContent):
         if self._step == 1:
             return instants_of(self.feed.times(first, end))
         numbers = np.arange(first, end)
-        return instants_of(self.feed.times_of(numbers - numbers % self._step + (self._step - 1)))
+        return instants_of(self.feed.times_of(numbers - (numbers - self._phase) % self._step + (self._step - 1)))
 
     def oldest(self) -> int:
         return self.left

@@ -60,6 +60,16 @@ class Feed:
         waiting = self.waiting.count * self.element_bytes if self.waiting.count else 0
         return waiting + self._times.itemsize * (self.count - oldest)
 
+    @property
+    def next_number(self) -> int:
+        """The number of the next element to come, where it comes behind those that wait."""
+        return self.count + self.waiting.count
+
+    @property
+    def elements_so_far(self) -> int:
+        """How many elements have come."""
+        return self.next_number - self.begin.number
+
     def release(self, time_ms: int) -> None:
         """Let everything before a time through."""
         elements = self.waiting.release(time_ms)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from freshet.native.moments import AFTER_ALL_TIME
+from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME
 from freshet.native.streams.stream import concatenate_elements, is_in_order, merge_in_order, split_before
 from freshet.rdf.elements import Elements
 
@@ -26,6 +26,11 @@ class WaitingElements:
     def held_bytes(self) -> int:
         """What the elements take that wait."""
         return ELEMENT_BYTES * self.count
+
+    @property
+    def last_ms(self) -> int:
+        """The latest time here."""
+        return max((last_ms for _, last_ms, _ in self._parts), default=BEFORE_ALL_TIME)
 
     def push(self, elements: Elements) -> None:
         """Elements, at least one, in the order they came."""

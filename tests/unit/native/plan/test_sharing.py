@@ -156,7 +156,7 @@ def test_keys_of_queries_that_differ_in_constants_are_equal_and_hash_alike() -> 
         plan = lower(parse_query(PREFIX + text))
         shape = shape_of(plan)
         assert shape is not None
-        return ShapeKey(shape.plan, timing_of(plan), elements)
+        return ShapeKey(shape.plan, timing_of(plan), frozenset({"http://e/s"}), elements)
 
     form = SHAPES["object of a stored pattern"]
     first, second = key(form.format(n=1)), key(form.format(n=2))
@@ -165,7 +165,7 @@ def test_keys_of_queries_that_differ_in_constants_are_equal_and_hash_alike() -> 
     assert first != key(form.format(n=1), (4,))
     assert first != key(SHAPES["subject in a window"].format(n=1))
     plans = SharedPlans()
-    assert plans.sharers(first) is None
-    sharers = plans.sharers(second)
+    assert plans.sharers("one", first) is None
+    sharers = plans.sharers("two", second)
     assert sharers is not None
     assert sharers.key is first

@@ -33,24 +33,29 @@ def give(members: PlanMembers, numbers: list[int]) -> None:
 def test_members_equal_a_table_of_names(steps: list[tuple[str, int]]) -> None:
     members = PlanMembers(lambda name, error: None, Dictionary())
     known: dict[str, int] = {}  # the naive twin
+    gone: list[int] = []  # numbers that are given again
     numbers: list[int] = []
     got: list[AnswerBatch] = []
     for step, choice in steps:
         name = f"q{choice}"
         if step == "add" and name not in known:
-            known[name] = members.add(name, got.append)
-            numbers.append(known[name])
+            known[name] = gone.pop() if gone else len(numbers) + 1
+            members.add(name, known[name], got.append)
+            numbers = sorted({*numbers, known[name]})
         elif step == "remove":
-            assert members.remove(name) == known.pop(name, None)
+            number = known.pop(name, None)
+            assert members.remove(name) == number
+            gone += [] if number is None else [number]
         else:
             got.clear()
             give(members, numbers)
             reports = [report for batch in got for report in batch.reports()]
-            assert [(report.query, report.rows.item()) for report in reports] == list(known.items())
+            assert [(report.query, report.rows.item()) for report in reports] == sorted(
+                known.items(), key=lambda item: item[1]
+            )
             assert all(report.time_ms == 7 and report.variables == ("x",) for report in reports)
         assert len(members) == len(known)
         assert members.numbers() == tuple(known.values())
-    assert len(set(numbers)) == len(numbers)
 
 
 def test_who_fails_does_not_stop_the_others() -> None:
@@ -64,8 +69,9 @@ def test_who_fails_does_not_stop_the_others() -> None:
     def leaves(batch: AnswerBatch) -> None:
         members.remove("c")
 
-    for name, take in (("a", fails), ("b", leaves), ("c", fails), ("d", lambda batch: got.append(batch.query))):
-        members.add(name, take)
+    takers = (("a", fails), ("b", leaves), ("c", fails), ("d", lambda batch: got.append(batch.query)))
+    for number, (name, take) in enumerate(takers, 1):
+        members.add(name, number, take)
     give(members, [1, 2, 3, 4])
     assert failed == [("a", "full")]
     assert got == ["d"]
@@ -77,7 +83,7 @@ def test_a_broken_pipe_ends_all() -> None:
     def closed(batch: AnswerBatch) -> None:
         raise BrokenPipeError
 
-    members.add("a", closed)
+    members.add("a", 1, closed)
     with pytest.raises(BrokenPipeError):
         give(members, [1])
 
