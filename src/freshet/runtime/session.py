@@ -711,7 +711,8 @@ class Session:
     ) -> Answer:
         """Answer a query once, over the stored data as they are now.
 
-        Windows of streams that are kept (`keep_ms`) have the content with which they closed last.
+        Windows of streams that are kept (`keep_ms`) have the content with which they closed last before the time that
+        all streams of the query have reached. Windows and stored data are those of one moment.
 
         Args:
             query: The text, or what `prepare` gave.
@@ -738,13 +739,14 @@ class Session:
         prepared = self.prepare(query, file=file, dialect=dialect) if isinstance(query, str) else query
         try:
             with self.dictionary.pins:
+                snapshot = self.dataset()
                 found = answer(
                     prepared,
-                    self.dataset(),
+                    snapshot,
                     self.dictionary,
                     deadline=deadline or Deadline(timeout_seconds),
                     services=self.services,
-                    windows=window_contents(prepared, self.engine.streams, self.stored) if prepared.windows else None,
+                    windows=window_contents(prepared, self.engine.streams, snapshot) if prepared.windows else None,
                 )
                 if not isinstance(found, BooleanAnswer):
                     collector = self._collector if self._engine is None else self._engine.collector

@@ -18,7 +18,7 @@ from freshet.store.graph import Reader, StoredGraph
 from freshet.store.graph_snapshot import GraphSnapshot
 from freshet.store.snapshots import PLANNED, Injectors, SnapshotPlan, VectorTimestamp
 from freshet.store.store_bytes import StoreBytes, bytes_of
-from freshet.store.stream_windows import DEFAULT_BUDGET_BYTES, StreamWindows
+from freshet.store.stream_windows import DEFAULT_BUDGET_BYTES, KeptElements, StreamWindows
 from freshet.store.triple_index import TripleIndex
 from freshet.store.window_reader import WindowReader
 
@@ -31,7 +31,7 @@ _NOTHING_APPENDED = no_view()
 class DatasetSnapshot:
     """All graphs at one moment. It holds what it reads, so that nothing that comes later shows, or has to wait."""
 
-    __slots__ = ("__weakref__", "_default", "_graphs", "_names", "_origin", "number", "vector_timestamp")
+    __slots__ = ("__weakref__", "_default", "_graphs", "_kept", "_names", "_origin", "number", "vector_timestamp")
 
     def __init__(
         self,
@@ -40,12 +40,14 @@ class DatasetSnapshot:
         names: Ids | None = None,
         number: int = 0,
         batches: VectorTimestamp | None = None,
+        kept: Mapping[str, KeptElements] | None = None,
     ) -> None:
         """Graphs by name; the default graph may be among them. Names are those of the graphs where they are at hand."""
         self._graphs = graphs
         self._default = graphs.get(DEFAULT_GRAPH, _EMPTY) if default is None else default
         self._names = np.array([name for name in graphs if name != DEFAULT_GRAPH], np.int64) if names is None else names
         self.number = number
+        self._kept = kept or {}
         self.vector_timestamp: VectorTimestamp = batches or {}  # the last batch of each stream that is in it
         self._origin: DatasetSnapshot | None = None  # the published one, alive as long as it has readers
 
@@ -61,9 +63,23 @@ class DatasetSnapshot:
         """The named graphs, and their names."""
         return self._graphs, self._names
 
+    def kept(self, stream: str) -> KeptElements:
+        """What windows of a stream read."""
+        if stream not in self._kept:
+            raise InputError(f"no windows are kept of the stream <{stream}>")
+        return self._kept[stream]
+
+    def window_reader(self, stream: str, from_ms: int, to_ms: int) -> WindowReader:
+        """The window from_ms <= time < to_ms of a stream, as a graph: absorbed rows and timing data."""
+        default = self._default
+        appended = default.appended if isinstance(default, GraphSnapshot) else _NOTHING_APPENDED
+        return self.kept(stream).reader(appended, from_ms, to_ms)
+
     def for_another_reader(self) -> DatasetSnapshot:
         """The same for another reader."""
-        again = DatasetSnapshot(self._graphs, self._default, self._names, self.number, self.vector_timestamp)
+        again = DatasetSnapshot(
+            self._graphs, self._default, self._names, self.number, self.vector_timestamp, self._kept
+        )
         again._origin = self
         return again
 
@@ -74,7 +90,7 @@ class DatasetSnapshot:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         # keeping the snapshot keeps nothing of the store
-        self._graphs, self._default, self._names, self._origin = {}, _EMPTY, _NO_NAMES, None
+        self._graphs, self._default, self._names, self._kept, self._origin = {}, _EMPTY, _NO_NAMES, {}, None
 
 
 class _Changing:
@@ -158,7 +174,7 @@ class StoredDataset:
         """Keep what windows of a stream read, from the next batch on: where absorbed rows are, and timing data.
 
         Timing data may take `budget_bytes`; `needed_from` says from what time on windows need them. It is asked when
-        they are full. `free_before` frees both.
+        they are full. `close_windows` frees both.
         """
         with self.changing:
             self._windows.setdefault(stream, StreamWindows(budget_bytes, needed_from))
@@ -171,16 +187,13 @@ class StoredDataset:
         """Raise the BufferFullError that `push_timing` would raise."""
         self._windows_of(stream).slices.check_room(elements)
 
-    def free_before(self, stream: str, time_ms: int) -> None:
-        """Free what windows of a stream read, where it has no element from a time on."""
-        with self.changing:
-            self._windows_of(stream).free_before(time_ms)
+    def close_windows(self, stream: str, closed_ms: int, needed_from_ms: int | None = None) -> None:
+        """All elements of a stream before a time have come: readers can see windows up to there.
 
-    def window_reader(self, stream: str, from_ms: int, to_ms: int) -> WindowReader:
-        """The window from_ms <= time < to_ms of a stream, as a graph: absorbed rows and timing data."""
-        graph = self._published.graph(DEFAULT_GRAPH)
-        appended = graph.appended if isinstance(graph, GraphSnapshot) else _NOTHING_APPENDED
-        return self._windows_of(stream).reader(appended, from_ms, to_ms)
+        With `needed_from_ms`, what windows read is freed where it has no element from there on.
+        """
+        with self.changing:
+            self._windows_of(stream).close(closed_ms, needed_from_ms)
 
     def timing_refused(self, stream: str) -> int:
         """How many batches of a stream's timing data found no room."""
@@ -259,7 +272,12 @@ class StoredDataset:
         if self._plan.stable_number == before.number:
             self._plan.advance()
         self._published = DatasetSnapshot(
-            graphs, self.default.reader, names, self._plan.stable_number, self._plan.stable()
+            graphs,
+            self.default.reader,
+            names,
+            self._plan.stable_number,
+            self._plan.stable(),
+            {stream: windows.kept() for stream, windows in self._windows.items()},
         )
 
     def _windows_of(self, stream: str) -> StreamWindows:

@@ -61,7 +61,8 @@ class TimeSlices:
         self.nbytes = 0
         self.refused = 0  # batches for which there was no room
         self._needed_from = needed_from
-        self._slices: tuple[TimeSlice, ...] = ()  # replaced, never changed: readers have what they began with
+        self.slices: tuple[TimeSlice, ...] = ()  # replaced, never changed: readers have what they began with
+        self.kept_from_ms = -(2**62)  # nothing from there on has been freed
         self._lock = threading.Lock()
 
     def push(self, elements: Elements) -> None:
@@ -75,7 +76,7 @@ class TimeSlices:
                 self._free(self._needed_from())
             if self.nbytes + size > self.budget_bytes:
                 raise self._full(size, self.nbytes)
-            self._slices = (*self._slices, new)
+            self.slices = (*self.slices, new)
             self.nbytes += size
 
     def check_room(self, elements: Elements) -> None:
@@ -85,7 +86,7 @@ class TimeSlices:
             used = self.nbytes
             if used + size > self.budget_bytes and self._needed_from is not None:
                 needed_ms = self._needed_from()
-                used = sum(piece.nbytes for piece in self._slices if piece.last_ms >= needed_ms)
+                used = sum(piece.nbytes for piece in self.slices if piece.last_ms >= needed_ms)
             if size and used + size > self.budget_bytes:
                 raise self._full(size, used)
 
@@ -94,12 +95,8 @@ class TimeSlices:
         with self._lock:
             return self._free(time_ms)
 
-    def window(self, from_ms: int, to_ms: int) -> Elements:
-        """The elements with from_ms <= time < to_ms, in the order in which they came."""
-        return elements_within(self._slices, from_ms, to_ms)
-
     def __len__(self) -> int:
-        return len(self._slices)
+        return len(self.slices)
 
     def _full(self, size: int, used: int) -> BufferFullError:
         self.refused += 1
@@ -108,7 +105,8 @@ class TimeSlices:
         )
 
     def _free(self, time_ms: int) -> int:
-        kept = tuple(piece for piece in self._slices if piece.last_ms >= time_ms)
+        kept = tuple(piece for piece in self.slices if piece.last_ms >= time_ms)
+        self.kept_from_ms = max(self.kept_from_ms, time_ms)
         before, self.nbytes = self.nbytes, sum(piece.nbytes for piece in kept)
-        self._slices = kept
+        self.slices = kept
         return before - self.nbytes

@@ -48,6 +48,13 @@ class IndexedBatches(NamedTuple):
         return self._replace(batches=self.batches[which], repeated=tuple(repeated))
 
 
+def batches_within(indexed: IndexedBatches, from_ms: int, to_ms: int, rows: int) -> IndexedBatches:
+    """The batches that have something with from_ms <= time < to_ms, of those below a number of rows."""
+    batches = indexed.batches
+    inside = (batches[:, GREATEST] >= from_ms) & (batches[:, LEAST] < to_ms) & (batches[:, LAST] <= rows)
+    return indexed.chosen(inside, (again for again in indexed.repeated if again.rows <= rows))
+
+
 class StreamIndex:
     """A stream's absorbed batches, oldest first. One thread adds and drops; readers have what was there before.
 
@@ -56,7 +63,7 @@ class StreamIndex:
 
     def __init__(self) -> None:
         # replaced as a whole: a reader never sees batches that point into the arrays of others
-        self._indexed = IndexedBatches(
+        self.indexed = IndexedBatches(
             np.empty((0, FIELDS), np.int64),
             np.zeros(_FIRST_SLOTS, np.uint16),
             np.zeros(_FIRST_RUNS, np.int64),
@@ -68,7 +75,7 @@ class StreamIndex:
     def add(self, elements: Elements, rows: Ids, appended: AppendedView) -> None:
         """Index a batch, whose elements have got these rows."""
         fresh = rows >= 0
-        repeated = self._indexed.repeated
+        repeated = self.indexed.repeated
         times = np.ascontiguousarray(elements.times[fresh])
         first = appended.rows - times.size
         if not fresh.all():
@@ -76,7 +83,7 @@ class StreamIndex:
             repeated = (*repeated, again) if again else repeated
         for start in range(0, times.size, MOST_ROWS):
             self._enter(times[start : start + MOST_ROWS], first + start, appended)
-        self._indexed = self._indexed._replace(repeated=repeated)
+        self.indexed = self.indexed._replace(repeated=repeated)
 
     def _enter(self, times: Ids, first: int, appended: AppendedView) -> None:
         """Index rows that are not too many for one batch; their times may be too far apart for one."""
@@ -98,40 +105,33 @@ class StreamIndex:
         batch = np.empty((1, FIELDS), np.int64)
         fields = [FIRST, LAST, TABLES, SIZE, AT, RUNS, LEAST, GREATEST]
         batch[0, fields] = first, last, tables, size, at, runs.size, least, greatest
-        self._indexed = indexed._replace(batches=np.concatenate([indexed.batches, batch]))
+        self.indexed = indexed._replace(batches=np.concatenate([indexed.batches, batch]))
 
     def free_before(self, time_ms: int) -> None:
         """Drop the batches that have nothing from a time on."""
-        before = self._indexed
+        before = self.indexed
         repeated = (again for again in before.repeated if again.last_ms >= time_ms)
-        self._indexed = before.chosen(before.batches[:, GREATEST] >= time_ms, repeated)
-
-    def window(self, from_ms: int, to_ms: int, rows: int) -> IndexedBatches:
-        """The batches that have something with from_ms <= time < to_ms, of those below a number of rows."""
-        indexed = self._indexed
-        batches = indexed.batches
-        inside = (batches[:, GREATEST] >= from_ms) & (batches[:, LEAST] < to_ms) & (batches[:, LAST] <= rows)
-        return indexed.chosen(inside, (again for again in indexed.repeated if again.rows <= rows))
+        self.indexed = before.chosen(before.batches[:, GREATEST] >= time_ms, repeated)
 
     @property
     def nbytes(self) -> int:
         """Bytes of the batches that are there, and of repeated triples."""
-        batches, slots, runs, repeated = self._indexed
+        batches, slots, runs, repeated = self.indexed
         used = 2 * int(batches[:, SIZE].sum()) * slots.itemsize + int(batches[:, RUNS].sum()) * runs.itemsize
         return used + batches.nbytes + sum(each.nbytes for each in repeated)
 
     @property
     def rows(self) -> int:
         """How many rows are indexed."""
-        batches = self._indexed.batches
+        batches = self.indexed.batches
         return int((batches[:, LAST] - batches[:, FIRST]).sum())
 
     def __len__(self) -> int:
-        return len(self._indexed.batches)
+        return len(self.indexed.batches)
 
     def _with_room(self, slots: int, runs: int) -> IndexedBatches:
         """Where an array is full, a new one takes what is still there; readers of the old one go on."""
-        before = self._indexed
+        before = self.indexed
         if self._slots_used + slots <= before.slots.size and self._runs_used + runs <= before.runs.size:
             return before
         batches = before.batches.copy()

@@ -101,6 +101,76 @@ def test_the_end_of_a_stream_leaves_its_last_window(tmp_path) -> None:
     assert places(session) == {("0", "p1")}
 
 
+OTHER = "http://example.org/t"
+BOTH = """PREFIX : <http://example.org/>
+SELECT ?s ?o FROM NAMED WINDOW :w ON :s [RANGE PT2S STEP PT1S] FROM NAMED WINDOW :v ON :t [RANGE PT1S STEP PT1S]
+WHERE { WINDOW :w { ?s :at ?o } WINDOW :v { ?s :at ?o } }"""
+
+
+def test_windows_of_several_streams_are_of_their_common_time(tmp_path) -> None:
+    session = session_with(tmp_path, keep_ms=5000)
+    session.stream(OTHER, keep_ms=5000)
+    session.push(STREAM, "".join(element(1000 * second + 500, second, 1) for second in range(5)))
+    assert places(session, BOTH) == set()  # the other has not come anywhere yet
+    session.push(OTHER, element(600, 0, 1) + element(1600, 1, 1) + element(2100, 2, 1))
+    assert places(session, BOTH) == {("1", "p1")}  # both at 2000
+    session.advance(OTHER, 3000)
+    assert places(session, BOTH) == {("2", "p1")}
+
+
+def test_a_window_of_the_common_time_that_is_no_longer_kept_is_an_error(tmp_path) -> None:
+    session = session_with(tmp_path, keep_ms=3000)
+    session.stream(OTHER, keep_ms=3000)
+    session.push(STREAM, element(500, 0, 1))
+    session.push(OTHER, element(500, 0, 1) + element(1000, 1, 1))
+    session.advance(STREAM, 60_000)
+    with pytest.raises(InputError, match="no longer has its window that closed at 1000"):
+        places(session, BOTH)
+    session.advance(OTHER, 60_000)
+    assert places(session, BOTH) == set()
+
+
+def test_windows_and_graph_are_of_one_moment(tmp_path) -> None:
+    """Each batch has the same subject in both streams, and absorbs it: whatever is in a window is in the graph."""
+    session = session_with(tmp_path, absorb=True, keep_ms=5000)
+    session.stream(OTHER, absorb=True, keep_ms=5000)
+    asked = """PREFIX : <http://example.org/>
+        SELECT ?s ?v ?g FROM NAMED WINDOW :w ON :s [RANGE PT1S STEP PT1S]
+        FROM NAMED WINDOW :v ON :t [RANGE PT1S STEP PT1S]
+        WHERE { WINDOW :w { ?s :at ?o } OPTIONAL { WINDOW :v { ?s :at ?v } } OPTIONAL { ?s :at ?g } }"""
+    ended, answered = threading.Event(), threading.Semaphore(0)
+    wrong: list[object] = []
+    sizes: set[int] = set()
+
+    def ask() -> None:
+        try:
+            while not ended.is_set():
+                rows = list(session.bindings(session.query(asked)))
+                sizes.add(len(rows))
+                wrong.extend(row for row in rows if "v" not in row or "g" not in row)
+                answered.release()
+        except BaseException as error:
+            wrong.append(error)
+            answered.release()
+
+    readers = [threading.Thread(target=ask) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    try:
+        for second in range(80):
+            batch = "".join(element(1000 * second + at + 1, 100 * second + at, 1) for at in range(50))
+            session.push(STREAM, batch + element(1000 * second + 1000, 0, 9, "end"))
+            session.push(OTHER, batch + element(1000 * second + 1000, 0, 9, "end"))
+            assert answered.acquire(timeout=60)
+    finally:
+        ended.set()
+        for reader in readers:
+            reader.join(60)
+    assert not wrong
+    assert sizes <= {0, 50}
+    assert 50 in sizes
+
+
 def test_loads_and_pushes_do_not_wait_for_each_other(tmp_path) -> None:
     session = session_with(tmp_path, absorb=True)
     file = tmp_path / "more.nt"

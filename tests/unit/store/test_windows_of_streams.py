@@ -12,7 +12,7 @@ from freshet.rdf.elements import Elements
 from freshet.rdf.errors import InputError
 from freshet.rdf.triples import ANY
 from freshet.store.dataset import StoredDataset
-from freshet.store.slices import BufferFullError, TimeSlices
+from freshet.store.slices import BufferFullError, TimeSlices, elements_within
 from freshet.store.stream_index import StreamIndex
 from freshet.store.window_reader import WindowReader
 from naive_triples import (
@@ -31,6 +31,13 @@ from naive_triples import (
 )
 
 BATCHES = st.lists(st.tuples(st.sampled_from("abt"), TRIPLES, st.lists(st.integers(0, 20), min_size=12)), max_size=8)
+
+
+def read_window(stored: StoredDataset, stream: str, from_ms: int, to_ms: int) -> WindowReader:
+    """A window that has closed."""
+    if stream in stored._windows:
+        stored.close_windows(stream, to_ms)
+    return stored.snapshot().window_reader(stream, from_ms, to_ms)
 
 
 @settings(deadline=None, max_examples=150)
@@ -65,8 +72,8 @@ def test_windows(
         if stream != "b":
             expected |= {triple for triple, time in zip(triples, times, strict=False) if from_ms <= time < to_ms}
         if number == 4:
-            stored.free_before("a", freed)
-    check_window(stored.window_reader("a", from_ms, to_ms), expected, patterns, kinds)
+            stored.close_windows("a", freed, freed)
+    check_window(read_window(stored, "a", from_ms, to_ms), expected, patterns, kinds)
 
 
 def check_window(reader: WindowReader, expected: set[Triple], patterns: list[Pattern], kinds: Kinds) -> None:
@@ -89,8 +96,8 @@ def test_a_reader_goes_on_while_batches_come_and_go() -> None:
     readers = []
     for number, triples in enumerate(batches):
         stored.absorb(elements_of(triples, 10 * number), "a")
-        stored.free_before("a", 10 * (number - 4))
-        readers.append(stored.window_reader("a", 10 * (number - 2), 10 * (number + 1)))
+        stored.close_windows("a", 10 * (number + 1), 10 * (number - 4))
+        readers.append(read_window(stored, "a", 10 * (number - 2), 10 * (number + 1)))
     for number, reader in enumerate(readers):
         wanted = {triple for batch in batches[max(0, number - 2) : number + 1] for triple in batch}
         assert reader.count(ANY, 7, ANY) == len(wanted)
@@ -100,7 +107,7 @@ def test_a_reader_goes_on_while_batches_come_and_go() -> None:
     sizes = stored.nbytes()
     assert stored._windows["a"].index.rows == 5 * 899
     assert 5 * 899 * 8 < sizes.stream_index < 5 * 899 * 9
-    stored.free_before("a", 10**6)
+    stored.close_windows("a", 10**6, 10**6)
     assert stored.nbytes().stream_index == 0
 
 
@@ -118,7 +125,7 @@ def test_a_batch_of_more_rows_than_a_table_takes(in_order: bool) -> None:
     assert len(stored._windows["a"].index) == 3
     for from_ms, to_ms in ((100, 200), (0, 120), (137, 138), (150, 999), (200, 300)):
         inside = (times >= from_ms) & (times < to_ms)
-        reader = stored.window_reader("a", from_ms, to_ms)
+        reader = read_window(stored, "a", from_ms, to_ms)
         assert np.array_equal(np.sort(reader.match(ANY, 7, ANY).objects), elements.objects[inside])
         for subject in (1, 77, 4_999, 5_000):
             wanted = elements.objects[inside & (subjects == subject)]
@@ -138,13 +145,13 @@ def test_triples_that_come_again_are_kept_once_for_each_time(apart_ms: int) -> N
     elements = Elements(np.repeat(np.arange(4) * apart_ms, 30), *columns_of(triples * 40))
     stored.absorb(elements, "a")
     index = stored._windows["a"].index
-    (again,) = index._indexed.repeated
+    (again,) = index.indexed.repeated
     assert index.rows == 1
     assert again.appended.size == 4 + 3  # of the stream b at four times, of the batch itself at three others
     for at in range(4):
-        reader = stored.window_reader("a", at * apart_ms, at * apart_ms + 1)
+        reader = read_window(stored, "a", at * apart_ms, at * apart_ms + 1)
         assert rows(reader.match(ANY, ANY, ANY)) == sorted(triples)
-    assert rows(stored.window_reader("a", 3 * apart_ms + 1, 5 * apart_ms + 1).match(ANY, ANY, ANY)) == []
+    assert rows(read_window(stored, "a", 3 * apart_ms + 1, 5 * apart_ms + 1).match(ANY, ANY, ANY)) == []
 
 
 def test_a_batch_is_not_in_a_window_before_it_is_readable() -> None:
@@ -153,9 +160,11 @@ def test_a_batch_is_not_in_a_window_before_it_is_readable() -> None:
     stored.absorb(elements_of([(1, 7, 2)], 5), "a")
     with stored.changing:
         stored.absorb(elements_of([(1, 7, 2), (1, 7, 3)], 6), "a")
-        assert rows(stored.window_reader("a", 5, 9).match(ANY, ANY, ANY)) == [(1, 7, 2)]
-        assert rows(stored.window_reader("a", 6, 9).match(ANY, ANY, ANY)) == []
-    assert rows(stored.window_reader("a", 6, 9).match(ANY, ANY, ANY)) == [(1, 7, 2), (1, 7, 3)]
+        stored.close_windows("a", 9)
+        before = stored.snapshot()
+        assert rows(before.window_reader("a", 5, 9).match(ANY, ANY, ANY)) == [(1, 7, 2)]
+        assert rows(before.window_reader("a", 6, 9).match(ANY, ANY, ANY)) == []
+    assert rows(read_window(stored, "a", 6, 9).match(ANY, ANY, ANY)) == [(1, 7, 2), (1, 7, 3)]
 
 
 def test_full_slices_refuse_a_batch_and_count_it() -> None:
@@ -166,21 +175,21 @@ def test_full_slices_refuse_a_batch_and_count_it() -> None:
     with pytest.raises(BufferFullError, match="a batch of 64 bytes does not fit: the slices have 64 of 100 bytes"):
         slices.push(elements_of([(1, 2, 3), (4, 5, 7)], 11))
     assert (slices.refused, slices.nbytes, len(slices)) == (1, 64, 1)
-    assert slices.window(0, 20).objects.tolist() == [3, 6]
+    assert elements_within(slices.slices, 0, 20).objects.tolist() == [3, 6]
     needed[0] = 11
     slices.push(elements_of([(1, 2, 3), (4, 5, 7)], 11))
-    assert slices.window(0, 20).objects.tolist() == [3, 7]
+    assert elements_within(slices.slices, 0, 20).objects.tolist() == [3, 7]
     assert slices.free_before(12) == 64
     assert len(slices) == 0
     slices.push(elements_of([], 12))
-    assert slices.window(0, 20).objects.tolist() == []
+    assert elements_within(slices.slices, 0, 20).objects.tolist() == []
 
 
 def test_windows_that_nobody_asked_for_are_not_kept() -> None:
     stored = StoredDataset()
     stored.absorb(elements_of([(1, 7, 2)], 5), "a")
     with pytest.raises(InputError, match="no windows are kept of the stream <a>"):
-        stored.window_reader("a", 0, 10)
+        read_window(stored, "a", 0, 10)
     stored.keep_windows("a", budget_bytes=10)
     with pytest.raises(BufferFullError):
         stored.push_timing(elements_of([(1, 7, 2)], 5), "a")
@@ -196,5 +205,5 @@ def test_times_that_are_far_apart() -> None:
     ids = np.arange(1, 6)
     stored.absorb(Elements(times, ids + 100, np.full(5, 50), ids + 200), "a")
     for from_ms, to_ms in ((0, 11), (11, far), (far, far + 1), (0, far + 2)):
-        found = stored.window_reader("a", from_ms, to_ms).match(ANY, ANY, ANY).subjects
+        found = read_window(stored, "a", from_ms, to_ms).match(ANY, ANY, ANY).subjects
         assert set(found.tolist()) == set((ids + 100)[(times >= from_ms) & (times < to_ms)].tolist())

@@ -22,7 +22,7 @@ class WindowStore(Protocol):
     ) -> None: ...
     def push_timing(self, elements: Elements, stream: str) -> None: ...
     def check_timing_room(self, elements: Elements, stream: str) -> None: ...
-    def free_before(self, stream: str, time_ms: int) -> None: ...
+    def close_windows(self, stream: str, closed_ms: int, needed_from_ms: int | None = None) -> None: ...
 
 
 class KeptWindows:
@@ -65,10 +65,11 @@ class KeptWindows:
 
     def advance(self, state: StreamState) -> None:
         """All before the watermark is in: windows that it has passed can be read. What is too old is freed in time."""
-        state.closed_ms = state.watermark_ms
+        needed_from_ms = None
         if state.watermark_ms - self._freed_ms[state.iri] > state.keep_ms // _PARTS:
             self._freed_ms[state.iri] = state.watermark_ms
-            self._store.free_before(state.iri, state.watermark_ms - state.keep_ms)
+            needed_from_ms = state.watermark_ms - state.keep_ms
+        self._store.close_windows(state.iri, state.watermark_ms, needed_from_ms)
 
 
 def _timing(state: StreamState, elements: Elements) -> Elements:

@@ -45,8 +45,8 @@ class StreamState:
     `absorb` is what enters the stored graph: nothing (None), everything (an empty set), or some predicates' ids.
     `idle_ms` is after how long a silence it goes on with the wall clock, 0 for never; who has a clock sees to that.
     `carries` are all predicates that its elements can have, where that is known.
-    `keep_ms` is how far back one-shot queries may look, in `keep_bytes` of what does not enter the stored graph, and
-    `closed_ms` up to where; `refused` counts the batches for which there was no room.
+    `keep_ms` is how far back one-shot queries may look, in `keep_bytes` of what does not enter the stored graph;
+    `refused` counts the batches for which there was no room.
     `derived` counts, by the predicates that windows take time from, what these windows did not get.
     """
 
@@ -59,7 +59,6 @@ class StreamState:
     derived: dict[str, DerivedCounts] = field(default_factory=dict)
     held: bool = False
     keep_ms: int = 0
-    closed_ms: int = BEFORE_ALL_TIME
     keep_bytes: int = 0
     refused: int = 0
     carries: frozenset[Iri] | None = None
