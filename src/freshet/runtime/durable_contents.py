@@ -19,6 +19,7 @@ from freshet.results.answers import AnswerBatch
 from freshet.runtime.batch_sources import BatchSources
 from freshet.runtime.checkpoint import Checkpoint, segments_of
 from freshet.runtime.checkpoint_manifest import State
+from freshet.runtime.definitions import QueryDefinition
 from freshet.runtime.durable_records import (
     DurableRegistration,
     Outbox,
@@ -38,6 +39,7 @@ from freshet.runtime.durable_reports import DurableReports
 from freshet.runtime.folder_state import FORMAT
 from freshet.runtime.journal import Header, JournalEntry
 from freshet.runtime.packed_elements import unpack_elements
+from freshet.runtime.push_keys import PushKeys
 
 OpenGraph = Callable[[str, str | None], int]
 _UNBOUNDED_BYTES = 1 << 62
@@ -64,6 +66,8 @@ class DurableContents:
         self._batches: dict[str, int] = {}
         self._opened: list[tuple[str, str | None]] = []
         self._graphs: dict[str, None] = {}  # names of graphs that are there, if only empty
+        self.keys = PushKeys()
+        self.definitions: dict[str, QueryDefinition] = {}
         self.sources: BatchSources | None = None  # of a pipeline
         self._defined: list[DurableRegistration] = []  # the queries of its file, also those that have failed
 
@@ -72,6 +76,8 @@ class DurableContents:
         match header["kind"]:
             case "push":
                 self.push(header["stream"], unpack_elements(header, entry.body, self._dictionary))
+                if "key" in header:
+                    self.keys.add(*header["key"])
             case "batch":
                 assert self.sources is not None, "the folder is a pipeline's"
                 self.count_batch(self.sources.replay(self._engine, entry).iri)
@@ -88,6 +94,10 @@ class DurableContents:
             case "unregister":
                 if header["name"] in self._reports.boxes:
                     self.unregister(header["name"])
+            case "define":
+                self.define(header)
+            case "undefine":
+                self.definitions.pop(header["name"], None)
             case "open":
                 self.open(header["path"], header["graph"])
             case "load":
@@ -106,6 +116,10 @@ class DurableContents:
 
     def register(self, registration: DurableRegistration) -> Outbox:
         return self._reports.register(registration, self._deliver)
+
+    def define(self, fields: Header) -> None:
+        known = {name: fields[name] for name in QueryDefinition.__slots__}
+        self.definitions[fields["name"]] = QueryDefinition(**{**known, "parameters": tuple(fields["parameters"])})
 
     def unregister(self, name: str) -> None:
         del self._reports.boxes[name]
@@ -139,6 +153,8 @@ class DurableContents:
             "graphs": [*self._graphs],
             "opened": [*self._opened],
             "scopes": self._dictionary.scopes,
+            "keys": self.keys.state(),
+            "definitions": [*self.definitions.values()],
         }
         return state if self.sources is None else {**state, "sources": self.sources.describe()}
 
@@ -171,6 +187,9 @@ class DurableContents:
         With `on_failure`, a query that cannot be registered is left out, and its name and the reason are passed on.
         """
         self._dictionary.scopes = max(self._dictionary.scopes, state.get("scopes", 0))
+        self.keys.restore(state.get("keys", ()))
+        for fields in state.get("definitions", ()):
+            self.define(fields)
         nothing = np.empty(0, np.int64)
         with self._dictionary.pins:
             for graph in state.get("graphs", ()):

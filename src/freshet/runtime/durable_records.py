@@ -8,11 +8,13 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from freshet.algebra.nodes import Query
+from freshet.algebra.parameters import bind_parameters
 from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.native.streams.stream import StreamState
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.reading import Quads
-from freshet.rdf.terms import Iri
+from freshet.rdf.terms import Iri, term_from_key
 from freshet.results.answers import AnswerBatch, hand_over
 from freshet.results.report import Report
 from freshet.runtime.journal import Header
@@ -47,7 +49,8 @@ class StreamOptions:
 
 @dataclass(frozen=True, slots=True)
 class DurableRegistration:
-    """A query as it was registered, when `streams` streams were known."""
+    """A query as it was registered, when `streams` streams were known. If it is `measured`, what its operators do is
+    counted."""
 
     name: str
     text: str
@@ -59,6 +62,13 @@ class DurableRegistration:
     streams: int = 0
     accuracy: float | None = None
     latency_ms: float | None = None
+    bindings: tuple[tuple[str, str], ...] = ()  # the keys of terms, by the names of variables
+    measured: bool = False
+
+    def parse(self) -> Query:
+        """The query, with its parameters bound."""
+        query = parse_query(self.text, file=self.file, dialect=self.dialect)
+        return bind_parameters(query, {name: term_from_key(key) for name, key in self.bindings})
 
 
 class Position(NamedTuple):
@@ -146,7 +156,8 @@ def stream_options_of(fields: Header) -> StreamOptions:
 
 def registration_of(fields: Header) -> DurableRegistration:
     known = {name: fields[name] for name in DurableRegistration.__slots__ if name in fields}  # earlier ones had fewer
-    return DurableRegistration(**{**known, "report": tuple(fields["report"])})
+    bindings = tuple((name, key) for name, key in fields.get("bindings", ()))
+    return DurableRegistration(**{**known, "report": tuple(fields["report"]), "bindings": bindings})
 
 
 def declare_stream(engine: Engine, options: StreamOptions) -> None:
@@ -171,7 +182,7 @@ def declare_first(engine: Engine, streams: Iterable[Header]) -> None:
 
 def declare_read(engine: Engine, registration: DurableRegistration, streams: Iterable[Header]) -> None:
     """Declare the streams that a query reads and that are not there: earlier versions made them with the query."""
-    query = parse_query(registration.text, file=registration.file, dialect=registration.dialect)
+    query = registration.parse()
     missing = [iri for iri in streams_read(query) if not engine.can_read(iri)]
     if missing:
         declare_first(engine, [fields for fields in streams if fields["iri"] in missing])

@@ -12,12 +12,12 @@ from freshet.algebra.nodes import Query
 from freshet.algebra.windows import SlidingWindow
 from freshet.federation.evaluation import Constraints
 from freshet.native.engine import Engine
+from freshet.native.measuring import Measurements
 from freshet.rdf.terms import Iri
 from freshet.results.answers import TRIPLE, AnswerBatch
 from freshet.runtime.checkpoint import Checkpoint
 from freshet.runtime.durable_records import DurableRegistration, Outbox
 from freshet.runtime.registered_query import RegisteredQuery
-from freshet.syntax.parser import parse_query
 
 
 class DurableReports:
@@ -39,7 +39,8 @@ class DurableReports:
         """Have a query answered; its reports go to `deliver` with the outbox that they are for."""
         one = registration
         box = Outbox(one)
-        query = parse_query(one.text, file=one.file, dialect=one.dialect)
+        query = one.parse()
+        measured = Measurements() if one.measured else None
         plan = self._engine.register(
             one.name,
             query,
@@ -48,10 +49,13 @@ class DurableReports:
             report=one.report,
             every_ms=one.every_ms,
             limit_seconds=one.limit_seconds,
+            measurements=measured,
             constraints=Constraints(one.accuracy, one.latency_ms),
         )
         columns = None if plan.template is None else TRIPLE
-        box.query = RegisteredQuery(one.name, plan.variables, box.waiting, box.made, columns, one.text)
+        box.query = RegisteredQuery(
+            one.name, plan.variables, box.waiting, box.made, columns, one.text, query, plan, measured
+        )
         self.boxes[one.name] = box
         self._note_windows(query)
         return box

@@ -33,6 +33,7 @@ from freshet.runtime.batch_sources import BatchSources, pack_batch
 from freshet.runtime.checkpoint import Checkpoint, needs_everything
 from freshet.runtime.checkpoint_manifest import State
 from freshet.runtime.checkpoint_segments import GraphRows
+from freshet.runtime.definitions import QueryDefinition
 from freshet.runtime.durable_contents import DurableContents, OpenGraph
 from freshet.runtime.durable_files import CheckpointError
 from freshet.runtime.durable_records import (
@@ -84,6 +85,7 @@ class DurableSession:
         self._is_run = False  # of a pipeline
         self._is_asked_only = False
         self._sync_sinks: Callable[[], None] = lambda: None
+        self._has_log = False
         self.changed_queries: list[str] = []
         self._restored_streams: set[str] = set()
         self._current = self._done = -1
@@ -248,6 +250,21 @@ class DurableSession:
                 warnings.warn(needs_everything(registration.name), stacklevel=4)
             return self.registered(registration.name, on_report, on_batch)
 
+    @property
+    def definitions(self) -> dict[str, QueryDefinition]:
+        """Queries with parameters, by name."""
+        return self._contents.definitions
+
+    def define(self, definition: QueryDefinition) -> None:
+        """One that has been checked."""
+        fields = asdict(definition)
+        with self._order, self._writing({"kind": "define", **fields}):
+            self._contents.define(fields)
+
+    def undefine(self, name: str) -> None:
+        with self._order, self._writing({"kind": "undefine", "name": name}):
+            del self._contents.definitions[name]
+
     def queries(self) -> list[RegisteredQuery]:
         """All that are registered."""
         with self._order:
@@ -278,15 +295,25 @@ class DurableSession:
             with suppress(CheckpointError):  # then it fails again after a restart
                 self._checkpoint.append({"kind": "unregister", "name": name})
 
-    def push(self, stream: str, elements: Elements) -> None:
-        """Columns that have been checked; the caller holds a pin on the dictionary."""
+    def push(self, stream: str, elements: Elements, key: tuple[str, str] | None = None) -> bool:
+        """Columns that have been checked; the caller holds a pin on the dictionary.
+
+        With a key and a digest, what has been pushed before is not pushed again; says whether it was pushed now.
+        """
         header, body = pack_elements(elements, self._dictionary)
         latest_ms = int(elements.times.max()) if len(elements.times) else BEFORE_ALL_TIME
         with self._order:
+            if key is not None and self._contents.keys.is_known(*key):
+                return False
             self._engine.check_room(stream, elements)  # what is refused is not in the journal
             header |= {"kind": "push", "stream": stream, "latest_ms": latest_ms}
+            if key is not None:
+                header["key"] = key
             with self._writing(header, *body):
+                if key is not None:
+                    self._contents.keys.add(*key)
                 self._contents.push(stream, elements)
+            return True
 
     def advance(self, stream: str, watermark_ms: int) -> None:
         with self._order:
@@ -322,6 +349,12 @@ class DurableSession:
         with self._order, self._writing({"kind": "open", "path": path, "graph": graph}), self._dictionary.pins:
             return self._contents.open(path, graph)
 
+    def keep_reports(self, sync: Callable[[], None]) -> None:
+        """Reports go to a log from now on, of which `sync` brings to the disk what it has got."""
+        with self._order:
+            self._sync_sinks = sync
+            self._has_log = True
+
     def positions(self) -> dict[str, Position]:
         with self._order:
             return self._contents.positions()
@@ -340,7 +373,9 @@ class DurableSession:
         return is_made
 
     def _mark_now(self) -> None:
-        self._checkpoint.delivered = self._delivered()
+        delivered = self._delivered()
+        self._sync_sinks()
+        self._checkpoint.delivered = delivered
         if self._depth == 0 and not self._ended_by:
             self._checkpoint.mark(self._checkpoint.journal.next_sequence)
 
@@ -460,8 +495,11 @@ class DurableSession:
             self._checkpoint.mark(sequence)
 
     def _with_delivered(self, header: Header, *, always: bool = False) -> Header:
-        if always or len(self._outboxes) <= _FEW_QUERIES or self._checkpoint.is_mark_due():
-            self._checkpoint.delivered = header["delivered"] = self._delivered()
+        few = len(self._outboxes) <= _FEW_QUERIES and not self._has_log
+        if always or few or self._checkpoint.is_mark_due():
+            delivered = self._delivered()
+            self._sync_sinks()  # what has been reported is on the disk before the journal relies on it
+            self._checkpoint.delivered = header["delivered"] = delivered
         return header
 
     def _append(self, header: Header, *body: Piece, always: bool = False) -> int:

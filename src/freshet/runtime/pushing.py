@@ -15,8 +15,9 @@ import pyarrow.compute as pc
 import pyoxigraph
 from numpy.typing import NDArray
 
+from freshet.native.streams.derived_stream import times_of_terms
 from freshet.rdf.dictionary import Dictionary
-from freshet.rdf.elements import Elements
+from freshet.rdf.elements import FURTHEST_MS, Elements
 from freshet.rdf.errors import InputError
 from freshet.rdf.ntriples import scan_statements, scan_timed
 from freshet.rdf.oxigraph import scoped_label
@@ -29,7 +30,15 @@ Element = tuple[int, Term, Term, Term]
 Arrow = Any  # pa.Table or pa.RecordBatch: pyarrow has no types
 Pushed = Elements | Element | Iterable[Element] | str | bytes | bytearray | memoryview | Arrow
 
+Ids = NDArray[np.int64]
+
 _ROLES = ("subject", "predicate", "object")
+_FORMATS = {
+    "ttl": pyoxigraph.RdfFormat.TURTLE,
+    "trig": pyoxigraph.RdfFormat.TRIG,
+    "jsonld": pyoxigraph.RdfFormat.JSON_LD,
+}
+_UNTIMED = -FURTHEST_MS
 _TAKES = (
     "timed N-Triples, RDF text with time_ms, elements (time_ms, subject, predicate, object), or an Arrow table with "
     "the columns time, subject, predicate and object"
@@ -46,7 +55,7 @@ class Pushing(NamedTuple):
     blank_scope: str
     file: str
 
-    def elements(self, pushed: Pushed, time_ms: int | None) -> Elements:
+    def elements(self, pushed: Pushed, time_ms: int | None, form: str | None = None) -> Elements:
         """The elements, encoded."""
         if isinstance(pushed, str):
             pushed = self._bytes(pushed)
@@ -58,7 +67,7 @@ class Pushing(NamedTuple):
             if isinstance(time_ms, bool) or not isinstance(time_ms, int | np.integer):
                 raise InputError(f"time_ms is a whole number of milliseconds, not {time_ms!r}")
             check_time(int(time_ms))
-            return self._document(pushed, time_ms)
+            return self._at(time_ms, self._document(pushed, form))
         if isinstance(pushed, Elements):
             return pushed
         if isinstance(pushed, bytes):
@@ -83,16 +92,42 @@ class Pushing(NamedTuple):
             raise errors[0]
         return elements
 
-    def _document(self, text: bytes, time_ms: int) -> Elements:
-        """RDF at one time: N-Triples or N-Quads (graph names are set aside), else Turtle."""
+    def timed_document(self, text: bytes, form: str | None, predicate: str) -> Elements:
+        """RDF in which each subject has its time, by a predicate; or one subject has it for all."""
+        subjects, predicates, objects = self._document(text, form)
+        rows = np.flatnonzero(predicates == self.dictionary.encode(Iri(predicate)))
+        given = times_of_terms(self.dictionary, objects[rows], _UNTIMED)
+        if not len(rows) or (given == _UNTIMED).any():
+            raise InputError(f"{self.file}: <{predicate}> has no date or whole number of milliseconds as its object")
+        if (given == given[0]).all():
+            return self._at(int(given[0]), (subjects, predicates, objects))
+        order = np.lexsort((given, subjects[rows]))
+        timed, times = subjects[rows][order], given[order]
+        places = np.searchsorted(timed, subjects, side="right") - 1  # the latest, where there are several
+        missing = np.flatnonzero((places < 0) | (timed[places] != subjects))
+        if len(missing):
+            [term] = self.dictionary.decode_many(subjects[missing[:1]])
+            raise InputError(f"{self.file}: {term} has no <{predicate}>, and others have different ones")
+        return Elements(times[places], subjects, predicates, objects)
+
+    def _at(self, time_ms: int, columns: tuple[Ids, Ids, Ids]) -> Elements:
+        return Elements(np.full(len(columns[0]), time_ms, np.int64), *columns)
+
+    def _document(self, text: bytes, form: str | None) -> tuple[Ids, Ids, Ids]:
+        """RDF in a format, or in N-Triples, N-Quads or Turtle. Graph names are set aside."""
+        if form is not None and form not in ("nt", "nq"):
+            quads = parse_rdf(text, _FORMATS[form], self.dictionary, self.file, blank_scope=self.blank_scope)
+            return quads[:3]
         columns, errors = scan_statements(text, self.dictionary, self.file, quads=True, blank_scope=self.blank_scope)
+        if errors and form is not None:
+            raise errors[0]
         if errors:
             try:
                 turtle = pyoxigraph.RdfFormat.TURTLE
                 columns = parse_rdf(text, turtle, self.dictionary, self.file, blank_scope=self.blank_scope)
             except InputError as error:  # of two readings the one that came further is what was meant
                 raise max(errors[0], error, key=lambda one: (one.line or 0, one.column or 0)) from None
-        return Elements(np.full(len(columns[0]), time_ms, np.int64), *columns[:3])
+        return columns[0], columns[1], columns[2]
 
     def _single(self, element: Element) -> Elements:
         time_ms, *terms = self._checked(element)

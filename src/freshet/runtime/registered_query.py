@@ -13,6 +13,11 @@ from freshet.results.report import Report
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from freshet.algebra.nodes import Query
+    from freshet.native.measuring import Measurements
+    from freshet.native.plan.plan import Plan
+    from freshet.runtime.explaining import Explanation
+
 
 @dataclass(frozen=True, slots=True)
 class RegisteredQuery:
@@ -49,6 +54,20 @@ class RegisteredQuery:
     made: deque[int] = field(default_factory=deque)  # the entries that made the batches which may come again
     columns: tuple[str, ...] | None = None  # of what is shown, where they are not the variables
     text: str = ""
+    parsed: Query | None = None
+    plan: Plan | None = None
+    measured: Measurements | None = None
+
+    def explain(self) -> Explanation:
+        """Explain how the query is kept answered, with what each operator has done, if it is registered with `measure`.
+
+        Returns:
+            The explanation. `print` shows it as a tree; `json()` gives the same as objects.
+        """
+        from freshet.runtime.explaining import Explanation
+
+        assert self.parsed is not None, "it is registered"
+        return Explanation(self.parsed, None, self.plan, self.measured)
 
     def take(self) -> list[Report]:
         """Take the reports since the last call. Those of the last call count as received.

@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 import warnings
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property
+from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -17,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from freshet.algebra.nodes import Query
+from freshet.algebra.parameters import bind_parameters, check_parameters
 from freshet.algebra.rewrite.rules import rewrite
 from freshet.federation.client import ServiceClient
 from freshet.federation.evaluation import Constraints
@@ -28,7 +30,7 @@ from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.rdf.reading import Quads, read_rdf
-from freshet.rdf.terms import Iri, Term
+from freshet.rdf.terms import Iri, Term, term_key
 from freshet.rdf.triples import DEFAULT_GRAPH
 from freshet.results.answers import TRIPLE, AnswerBatch
 from freshet.results.arrow import record_batch
@@ -36,7 +38,9 @@ from freshet.results.report import Answer, BooleanAnswer, Report, Solutions
 from freshet.results.write import batch_json, report_json
 from freshet.runtime.checkpoint import EVERY_SECONDS, Checkpoint
 from freshet.runtime.compile_ahead import compile_beside
+from freshet.runtime.definitions import QueryDefinition
 from freshet.runtime.durable_records import DurableRegistration, Position, StreamOptions, declare_stream, load_quads
+from freshet.runtime.push_keys import PushKeys
 from freshet.runtime.pushing import Pushed, Pushing
 from freshet.runtime.query_failure import OnFailure, QueryFailure, report_failure
 from freshet.runtime.registered_query import RegisteredQuery
@@ -63,9 +67,11 @@ if TYPE_CHECKING:
     from freshet.federation.local_views import LocalViews
     from freshet.federation.view_entries import ViewEntry
     from freshet.native.engine import Engine
+    from freshet.native.streams.stream import StreamState
     from freshet.runtime.durable_session import DurableSession
     from freshet.runtime.explaining import Explanation
     from freshet.runtime.idle_streams import IdleStreams
+    from freshet.runtime.report_log import ReportLog
 
 
 class Session:
@@ -152,6 +158,10 @@ class Session:
         self.failures: list[QueryFailure] = []
         self._on_failure = on_failure
         self._registered: dict[str, RegisteredQuery] = {}
+        self._definitions: dict[str, QueryDefinition] = {}
+        self._keys = PushKeys()
+        self.report_log: ReportLog | None = None
+        self._folder = None if checkpoint is None else Path(checkpoint)
         self._durable: DurableSession | None = None
         every = seconds(checkpoint_seconds, "the time between checkpoints")
         kept = None if checkpoint is None else Checkpoint(Path(checkpoint), every_seconds=every, sync=sync)
@@ -375,6 +385,8 @@ class Session:
         limit_seconds: float | None = None,
         accuracy: float | None = None,
         latency_ms: float | None = None,
+        bindings: Mapping[str, Term] | None = None,
+        measure: bool = False,
     ) -> RegisteredQuery:
         """Keep a continuous query answered from now on.
 
@@ -401,6 +413,10 @@ class Session:
             limit_seconds: The longest time that one step may take. A query that takes longer is removed.
             accuracy: The share of an answer that is to be right, where the query has SERVICE.
             latency_ms: How long an evaluation may take, where the query has SERVICE.
+            bindings: Values for variables of the query, by their names without the question mark. Only solutions with
+                these values are reported. Queries of one text with different values share a plan.
+            measure: Whether to count what each operator does, for `RegisteredQuery.explain`. A query that is measured
+                shares no plan.
 
         Returns:
             The query, from which reports are taken.
@@ -424,7 +440,7 @@ class Session:
         """
         check_callbacks(on_report, on_batch)
         query = parse_query(text, file=file, dialect=dialect)
-        chosen = query.name or name or f"query{len(self.engine.names) + 1}"
+        chosen = (name if bindings else None) or query.name or name or f"query{len(self.engine.names) + 1}"
         constraints = Constraints(
             query.accuracy if accuracy is None else accuracy,
             query.latency_ms if latency_ms is None else latency_ms,
@@ -433,26 +449,61 @@ class Session:
             chosen = self._durable.restored_name(text) or chosen
         conditions = (report,) if isinstance(report, str) else tuple(report)
         accuracy, latency_ms = constraints.accuracy, constraints.latency_ms
+        bound = tuple((name, term_key(term)) for name, term in (bindings or {}).items())
+        check_parameters(query, tuple(bindings or ()))
+        query = bind_parameters(query, bindings or {})
         asked = DurableRegistration(
-            chosen, text, file, dialect, conditions, every_ms, limit_seconds, 0, accuracy, latency_ms
+            chosen, text, file, dialect, conditions, every_ms, limit_seconds, 0, accuracy, latency_ms, bound, measure
         )
         asked = check_registration(asked)
+        log = self.report_log
+        if log is None or on_report is not None or on_batch is not None or chosen in self.engine.names:
+            return self._register(asked, query, on_report, on_batch or (log.add if log and not on_report else None))
+        log.begin(chosen)  # first: it may report at once
+        try:
+            return self._register(asked, query, None, log.add)
+        except BaseException:
+            log.end(chosen, "it was refused")
+            raise
+
+    def _register(
+        self,
+        asked: DurableRegistration,
+        query: Query,
+        on_report: Callable[[Report], None] | None,
+        on_batch: Callable[[AnswerBatch], None] | None,
+    ) -> RegisteredQuery:
         if self._durable is not None:
             return self._durable.register(asked, on_report, on_batch)
+        chosen, measured = asked.name, None
+        if asked.measured:
+            from freshet.native.measuring import Measurements
+
+            measured = Measurements()
         waiting: deque[AnswerBatch] = deque()
         plan = self.engine.register(
             chosen,
             query,
             on_report,
             on_answers=None if on_report else on_batch or waiting.append,
-            file=file,
+            file=asked.file,
             report=asked.report,
             every_ms=asked.every_ms,
             limit_seconds=asked.limit_seconds,
-            constraints=constraints,
+            measurements=measured,
+            constraints=Constraints(asked.accuracy, asked.latency_ms),
         )
         columns = None if plan.template is None else TRIPLE
-        self._registered[chosen] = RegisteredQuery(chosen, plan.variables, waiting, columns=columns, text=text)
+        self._registered[chosen] = RegisteredQuery(
+            chosen,
+            plan.variables,
+            waiting,
+            columns=columns,
+            text=asked.text,
+            parsed=query,
+            plan=plan,
+            measured=measured,
+        )
         return self._registered[chosen]
 
     def registered(
@@ -484,6 +535,137 @@ class Session:
             raise InputError(f"there is no query named {name}")
         return self._registered[name]
 
+    def define(
+        self, name: str, text: str, parameters: Collection[str], *, dialect: str | None = None
+    ) -> QueryDefinition:
+        """Define a continuous query with parameters. Nothing is answered until it is registered with values (`bind`).
+
+        Args:
+            name: Its name.
+            text: The query, in RSP-QL, C-SPARQL or CQELS-QL.
+            parameters: The names of variables of the query, without the question mark.
+            dialect: `rspql`, `csparql` or `cqels`. Recognised if not given.
+
+        Returns:
+            The definition.
+
+        Raises:
+            QuerySyntaxError: The text is not a query. The message has line and column.
+            InputError: The name is taken, a parameter is not a variable of the pattern, or the query cannot be
+                registered.
+
+        Example:
+            >>> import freshet
+            >>> session = freshet.Session()
+            >>> session.stream("http://example.org/s")
+            >>> defined = session.define("posts", '''
+            ...     SELECT ?post FROM NAMED WINDOW <w> ON <http://example.org/s> [RANGE PT1S STEP PT1S]
+            ...     WHERE { WINDOW <w> { ?user <http://example.org/posts> ?post } }''', ["user"])
+            >>> query = session.bind("posts", {"user": freshet.Iri("http://example.org/ann")})
+            >>> for user in ("ann", "bob"):
+            ...     session.push("http://example.org/s",
+            ...         f"<http://example.org/{user}> <http://example.org/posts> '{user} was here' .", time_ms=10)
+            >>> session.finish()
+            >>> [row["post"].lexical for report in query for row in report.bindings()]
+            ['ann was here']
+        """
+        definition = QueryDefinition(name, text, tuple(parameters), dialect)
+        if name in self.definitions or name in self.engine.names:
+            raise InputError(f"a query named {name} is registered already")
+        query = parse_query(text, dialect=dialect)
+        check_parameters(query, definition.parameters)
+        trial = f"{name}?"
+        self.engine.register(trial, query, lambda report: None)  # what cannot be registered is refused now
+        self.engine.unregister(trial)
+        if self._durable is None:
+            self.definitions[name] = definition
+        else:
+            self._durable.define(definition)
+        return definition
+
+    @property
+    def definitions(self) -> dict[str, QueryDefinition]:
+        """The queries with parameters, by name."""
+        return self._definitions if self._durable is None else self._durable.definitions
+
+    def undefine(self, name: str) -> None:
+        """Remove a query with parameters, and all that are registered with values.
+
+        Args:
+            name: Its name.
+
+        Raises:
+            InputError: No query with parameters has this name.
+        """
+        definition = self._definition(name)
+        for query in self.queries():
+            if definition.is_bound(query.name):
+                self.unregister(query.name)
+        if self._durable is None:
+            del self.definitions[name]
+        else:
+            self._durable.undefine(name)
+
+    def bind(self, name: str, bindings: Mapping[str, Term]) -> RegisteredQuery:
+        """Register a query with values for its parameters, or find the one that is registered with them.
+
+        All that are registered so share one plan.
+
+        Args:
+            name: The name of the definition.
+            bindings: The values, by the names of the parameters.
+
+        Returns:
+            The query.
+
+        Raises:
+            InputError: No query with parameters has this name, or they are other parameters.
+        """
+        definition = self._definition(name)
+        bound = definition.bound_name(bindings)
+        if bound in self.engine.names:
+            return self.registered(bound)
+        return self.register(definition.text, name=bound, dialect=definition.dialect, bindings=bindings)
+
+    def _definition(self, name: str) -> QueryDefinition:
+        if name not in self.definitions:
+            raise InputError(f"there is no query with parameters named {name}")
+        return self.definitions[name]
+
+    def keep_reports(self, most_bytes: int | None = None) -> ReportLog:
+        """Keep the newest reports of all queries, with ids, so that several can take them and go on after a break.
+
+        From now on reports go to the log where no callback is given, and do not wait to be taken. With a checkpoint the
+        log is in its folder, and goes on after a restart.
+
+        Args:
+            most_bytes: What the reports may take, as JSON. 64 MB if not given.
+
+        Returns:
+            The log.
+        """
+        from freshet.runtime.report_log import MOST_BYTES, ReportLog
+
+        folder = None if self._folder is None else self._folder / "reports"
+        log = self.report_log = ReportLog(folder, most_bytes=most_bytes or MOST_BYTES)
+        if log.problem:
+            warnings.warn(log.problem, stacklevel=2)
+        names = [query.name for query in self.queries()]
+        log.go_on(names)
+        if self._durable is not None:
+            self._durable.keep_reports(log.sync)
+            for name in names:
+                self._durable.registered(name, None, log.add)
+        return log
+
+    def streams(self) -> list[StreamState]:
+        """All declared streams, in the order in which they were declared.
+
+        Returns:
+            The streams, each with its watermark, and how many elements came and were late.
+        """
+        return [] if self._engine is None else list(self._engine.streams.values())
+
     def queries(self) -> list[RegisteredQuery]:
         """All registered queries, in the order in which they were registered.
 
@@ -508,6 +690,8 @@ class Session:
         else:
             self.engine.unregister(name)
             self._registered.pop(name, None)
+        if self.report_log is not None:
+            self.report_log.end(name, "it was removed")
 
     def push(self, stream: str, elements: Pushed, *, time_ms: int | None = None, file: str = "pushed data") -> None:
         """Push elements of a stream, in the order in which they came.
@@ -547,14 +731,81 @@ class Session:
             else:
                 check_columns(elements)
                 check_ids(elements, self.dictionary)
+            self._push(stream, elements, None)
+
+    def push_text(
+        self,
+        stream: str,
+        text: str | bytes,
+        *,
+        format: str | None = None,
+        time_ms: int | None = None,
+        time_predicate: str | None = None,
+        key: str | None = None,
+        file: str = "pushed data",
+    ) -> int:
+        """Push a document, at one time, or at the times that it says; once, where it has a key.
+
+        A client that does not know whether its push arrived sends it again with the same key, and it counts once. The
+        newest keys are kept, also in the checkpoint.
+
+        Args:
+            stream: The stream's IRI.
+            text: Timed N-Triples; or RDF, with `time_ms` or `time_predicate`.
+            format: `nt`, `nq`, `ttl`, `trig` or `jsonld`. N-Triples, N-Quads or Turtle if not given.
+            time_ms: The event time of all triples, in milliseconds.
+            time_predicate: The predicate whose objects are the times of their subjects, as dates or milliseconds. Where
+                all are the same, that is the time of all triples.
+            key: The key, chosen by the client.
+            file: The name of the data in error messages.
+
+        Returns:
+            How many elements were pushed: 0 where it was pushed before.
+
+        Raises:
+            InputError: As `push`, and where the key was used for something else.
+
+        Example:
+            >>> import freshet
+            >>> session = freshet.Session()
+            >>> session.stream("http://example.org/s")
+            >>> triple = "5\\t<http://example.org/a> <http://example.org/p> _:b ."
+            >>> [session.push_text("http://example.org/s", triple, key="k1") for _ in range(2)]
+            [1, 0]
+        """
+        body = text.encode() if isinstance(text, str) else text
+        with self.dictionary.pins:  # nothing holds the elements' terms until the engine has them
+            pushing = Pushing(self.dictionary, self.blank_scope(stream), file)
+            if time_predicate is None:
+                elements = pushing.elements(body, time_ms, format)
+            else:
+                elements = pushing.timed_document(body, format, time_predicate)
+            if key is None:
+                is_new = self._push(stream, elements, None)
+            else:
+                digest = blake2b(b"%b %b" % (stream.encode(), body), digest_size=16).hexdigest()
+                is_new = self._push(stream, elements, (key, digest))
+        return len(elements.times) if is_new else 0
+
+    def _push(self, stream: str, elements: Elements, key: tuple[str, str] | None) -> bool:
+        """Push elements that have been checked; says whether they were not there under their key."""
+        is_new = True
+        with self.dictionary.pins:
             if self._idle is not None:
                 self._idle.hear(stream)
-            if self._durable is None:
+            if self._durable is not None:
+                is_new = self._durable.push(stream, elements, key)
+            elif key is None:
                 self.engine.push(stream, elements)
             else:
-                self._durable.push(stream, elements)
+                with self.engine.loading():  # one that is sent again meanwhile waits
+                    is_new = not self._keys.is_known(*key)
+                    if is_new:
+                        self.engine.push(stream, elements)
+                        self._keys.add(*key)
         self.engine.collect_terms()
         self.engine.service_threads.hold_back()
+        return is_new
 
     def positions(self) -> dict[str, Position]:
         """How much of each stream the checkpoint has, so that a source knows from where to send again.
@@ -594,6 +845,8 @@ class Session:
         self.services.close()
         if self._durable is not None:
             self._durable.close()
+        if self.report_log is not None:
+            self.report_log.close()
 
     def __enter__(self) -> Self:
         return self
@@ -808,6 +1061,8 @@ class Session:
     def _failed(self, query: str, reason: str) -> None:
         if self._durable is not None:
             self._durable.drop_failed_query(query)
+        if self.report_log is not None:
+            self.report_log.end(query, f"it failed: {reason}")
         failure = QueryFailure(query, reason)
         self.failures.append(failure)
         if self._on_failure is not None:

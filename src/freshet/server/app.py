@@ -9,14 +9,16 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route, Router
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from freshet.server.problems import Problem
+from freshet.server.queries import answers, delete_query, get_query, list_queries, plan, put_query
 from freshet.server.security import Security, check_right
 from freshet.server.served import Served
 from freshet.server.sparql import sparql
+from freshet.server.streams import get_stream, list_streams, post_stream, put_stream
 
-Handler = Callable[[Request], Awaitable[Response]]
+Handler = Callable[[Request], Awaitable[ASGIApp]]
 _GZIP = [Middleware(GZipMiddleware, minimum_size=1024, compresslevel=1)]
 
 
@@ -24,6 +26,18 @@ def make_app(shared: Served) -> Security:
     """The application of a session."""
     routes = [
         *_resource("/sparql", {"GET": ("ask", sparql), "POST": ("ask", sparql), "QUERY": ("ask", sparql)}, gzip=True),
+        *_resource("/queries", {"GET": ("ask", list_queries)}),
+        *_resource("/queries/{name:path}/answers", {"GET": ("ask", answers)}),
+        *_resource("/queries/{name:path}/plan", {"GET": ("ask", plan)}),
+        *_resource(
+            "/queries/{name:path}",
+            {"GET": ("ask", get_query), "PUT": ("register", put_query), "DELETE": ("register", delete_query)},
+        ),
+        *_resource("/streams", {"GET": ("ask", list_streams)}),
+        *_resource(
+            "/streams/{name:path}",
+            {"GET": ("ask", get_stream), "PUT": ("register", put_stream), "POST": ("feed", post_stream)},
+        ),
         *_resource("/sparql/", {"GET": ("ask", sparql), "POST": ("ask", sparql), "QUERY": ("ask", sparql)}, gzip=True),
     ]
     router = Router(routes, redirect_slashes=False, default=_no_such_path)
@@ -39,7 +53,7 @@ def _resource(path: str, methods: dict[str, tuple[str, Handler]], *, gzip: bool 
     """The routes of a path: what each method needs the right for, and does."""
     allowed = ", ".join([*methods, "HEAD", "OPTIONS"] if "GET" in methods else [*methods, "OPTIONS"])
 
-    async def handle(request: Request) -> Response:
+    async def handle(request: Request) -> ASGIApp:
         method = "GET" if request.method == "HEAD" else request.method
         if method == "OPTIONS":
             return Response(status_code=204, headers={"Allow": allowed})

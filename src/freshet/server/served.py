@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
@@ -13,6 +15,9 @@ from freshet.algebra.nodes import Query
 from freshet.runtime.session import Session
 from freshet.server.settings import ServerSettings
 from freshet.server.workers import Workers
+
+if TYPE_CHECKING:
+    from freshet.server.queries import StandingQueries
 
 _PREPARED = 512
 _MOST_PREPARED = 10_000  # characters
@@ -28,13 +33,18 @@ class Served:
     changing: Workers  # threads of what changes the session
     prepare: Callable[[str, tuple[str, ...], tuple[str, ...]], Query]  # a query with its default and named graphs
 
+    fed_elsewhere: frozenset[str] = frozenset()  # streams of a pipeline
+    rejected: Counter[str] = field(default_factory=Counter)  # posts that could not be read, by stream
+    standing: StandingQueries = field(init=False)
     end: Callable[[], None] = lambda: None  # stops the server, from any thread
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """The server answers requests from now on."""
+        self.standing.start(loop)
 
     def stop(self) -> None:
         """The server answers no further requests."""
+        self.standing.stop()
 
     def close(self) -> None:
         self.asking.close()
@@ -43,14 +53,18 @@ class Served:
 
 def serve_session(session: Session, settings: ServerSettings) -> Served:
     """What handlers need of a session."""
+    from freshet.server.queries import StandingQueries
+
     limits = settings.limits
-    return Served(
+    shared = Served(
         session,
         settings,
         Workers(limits.threads, limits.waiting, "ask"),
         Workers(2, limits.waiting, "change"),
         _preparing(session),
     )
+    shared.standing = StandingQueries(shared)
+    return shared
 
 
 def _preparing(session: Session) -> Callable[[str, tuple[str, ...], tuple[str, ...]], Query]:

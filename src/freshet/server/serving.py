@@ -39,6 +39,7 @@ def serve(shared: Served, on_start: Callable[[str], None]) -> None:
         loop="uvloop",
         log_config=None,
         access_log=False,
+        proxy_headers=False,
         server_header=False,
         timeout_keep_alive=75,
         timeout_graceful_shutdown=_STOP_SECONDS,

@@ -68,7 +68,7 @@ def test_comunica(http, tmp_path_factory):
     if shutil.which("npx") is None:
         lacking("comunica", "npx, which comes with Node.js, is not installed")
     folder = tmp_path_factory.mktemp("comunica")
-    install = ["npm", "install", "--silent", "--no-audit", "--no-fund", "@comunica/query-sparql@5"]
+    install = ["npm", "install", "--silent", "--no-audit", "--no-fund", "@comunica/query-sparql@4"]
     done = subprocess.run(install, cwd=folder, capture_output=True, text=True, check=False, timeout=600)
     if done.returncode:
         lacking("comunica", f"npm cannot install it: {done.stderr[-200:]}")

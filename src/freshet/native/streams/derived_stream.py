@@ -73,7 +73,7 @@ class DerivedStream:
         given = np.full(len(elements.times), nothing)
         rows = np.flatnonzero(elements.predicates == self._predicate)
         if len(rows):
-            given[rows] = self._milliseconds(elements.objects[rows], nothing)
+            given[rows] = times_of_terms(self._dictionary, elements.objects[rows], nothing)
         order = np.lexsort((elements.subjects, elements.times))
         times, subjects = elements.times[order], elements.subjects[order]
         starts = np.flatnonzero(np.r_[True, (times[1:] != times[:-1]) | (subjects[1:] != subjects[:-1])])
@@ -82,14 +82,16 @@ class DerivedStream:
         result[order] = np.repeat(latest, np.diff(np.r_[starts, len(order)]))
         return result, result != nothing
 
-    def _milliseconds(self, ids: Ids, nothing: int) -> Ids:
-        """The times that terms give; `nothing` where they give none, or one that is too far away."""
-        distinct, where = np.unique(ids, return_inverse=True)
-        found = values(self._dictionary, distinct)
-        units = found.high.astype(object) * 2**64 + found.low.astype(object)
-        whole = found.kinds == INTEGER
-        dated = (found.kinds == DATE_TIME) | (found.kinds == DATE_TIME_LOCAL)
-        times = np.where(whole, units // _UNITS_PER_ONE, units // _UNITS_PER_MS)
-        usable = (whole | dated) & (abs(times) < FURTHEST_MS)
-        result: Ids = np.where(usable, times, nothing).astype(np.int64)[where]
-        return result
+
+def times_of_terms(dictionary: Dictionary, ids: Ids, nothing: int) -> Ids:
+    """The times that terms give: dates, and whole numbers of milliseconds; `nothing` where they give none, or one that
+    is too far away."""
+    distinct, where = np.unique(ids, return_inverse=True)
+    found = values(dictionary, distinct)
+    units = found.high.astype(object) * 2**64 + found.low.astype(object)
+    whole = found.kinds == INTEGER
+    dated = (found.kinds == DATE_TIME) | (found.kinds == DATE_TIME_LOCAL)
+    times = np.where(whole, units // _UNITS_PER_ONE, units // _UNITS_PER_MS)
+    usable = (whole | dated) & (abs(times) < FURTHEST_MS)
+    result: Ids = np.where(usable, times, nothing).astype(np.int64)[where]
+    return result

@@ -1,0 +1,189 @@
+"""Streams over HTTP: listed, declared and fed."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from freshet.native.moments import BEFORE_ALL_TIME
+from freshet.native.streams.stream import StreamState
+from freshet.rdf.errors import BudgetError, InputError
+from freshet.rdf.terms import is_absolute_iri
+from freshet.runtime.durable_files import CheckpointError
+from freshet.runtime.durable_records import options_of
+from freshet.runtime.durations import setting_ms
+from freshet.runtime.push_keys import RepeatedKeyError
+from freshet.runtime.session import Session
+from freshet.server.bodies import media_type, read_body, text_of
+from freshet.server.problems import Problem
+from freshet.server.queries import json_response
+from freshet.server.served import Served, served
+
+TIMED = "application/x-timed-n-triples"
+_FORMATS: dict[str, str] = {
+    TIMED: "timed",
+    "text/plain": "timed",
+    "application/n-triples": "nt",
+    "application/n-quads": "nq",
+    "text/turtle": "ttl",
+    "application/trig": "trig",
+    "application/ld+json": "jsonld",
+}
+_LONGEST_KEY = 200
+
+
+async def list_streams(request: Request) -> Response:
+    """All streams, with what has come."""
+    shared = served(request)
+    return json_response({"streams": [describe_stream(shared, state) for state in shared.session.streams()]})
+
+
+async def get_stream(request: Request) -> Response:
+    """One stream."""
+    shared = served(request)
+    return json_response(describe_stream(shared, find_stream(shared.session, request.path_params["name"])))
+
+
+async def put_stream(request: Request) -> Response:
+    """Declare a stream. The same again changes nothing; another one of this name is refused."""
+    shared, given = served(request), request.query_params
+    name = request.path_params["name"]
+    iri = given.get("iri", name)
+    if not is_absolute_iri(iri):
+        raise Problem(400, f"'{iri}' is not an absolute IRI: PUT /streams/NAME?iri=IRI, or /streams/IRI")
+    if name not in (iri, short_name(iri)):
+        raise Problem(400, f"the short name of <{iri}> is {short_name(iri)}")
+    options = _options(given)
+    is_new = await shared.changing.submit(_declare, shared.session, iri, options)
+    answer = json_response(describe_stream(shared, find_stream(shared.session, iri)), 201 if is_new else 200)
+    answer.headers["Location"] = f"/streams/{quote(iri, safe='')}"
+    return answer
+
+
+def _options(given: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {"absorb": given.get("absorb", "none")}
+    if found["absorb"] not in ("all", "none"):
+        found["absorb"] = given.getlist("absorb")
+    for name, option in (("lateness", "lateness_ms"), ("keep", "keep_ms"), ("idle", "idle")):
+        if name in given:
+            try:
+                found[option] = setting_ms(given[name])
+            except ValueError as error:
+                raise Problem(400, f"{name}: {error}") from None
+    return found
+
+
+def _declare(session: Session, iri: str, options: dict[str, Any]) -> bool:
+    """In a thread: whether it is new."""
+    known = next((state for state in session.streams() if state.iri == iri), None)
+    if known is None:
+        session.stream(iri, **options)
+        return True
+    wanted = Session()
+    wanted.stream(iri, **options)
+    if options_of(wanted.streams()[0], wanted.dictionary) != options_of(known, session.dictionary):
+        raise Problem(409, f"the stream <{iri}> is declared otherwise")
+    return False
+
+
+async def post_stream(request: Request) -> Response:
+    """Push elements. They are in the journal when this answers, where there is one."""
+    shared, given = served(request), request.query_params
+    state = find_stream(shared.session, request.path_params["name"])
+    media, charset = media_type(request)
+    form = _FORMATS.get(media)
+    if form is None:
+        raise Problem(415, f"a stream takes {', '.join(_FORMATS)}, and the Content-Type says {media or 'nothing'}")
+    key = request.headers.get("idempotency-key")
+    if key is not None and not 0 < len(key) <= _LONGEST_KEY:
+        raise Problem(400, f"an Idempotency-Key has at most {_LONGEST_KEY} characters")
+    if state.iri in shared.fed_elsewhere:
+        raise Problem(409, f"the stream <{state.iri}> is read from its source: nothing else can enter it")
+    body = await read_body(request, shared.settings.limits)
+    text_of(body, charset)
+    options: dict[str, Any] = {"key": key, "file": "body"}
+    if form != "timed":
+        options |= {"format": form} | _time(given, request.headers.get("event-time"))
+    try:
+        count = await shared.changing.submit(shared.session.push_text, state.iri, body, **options)
+    except RepeatedKeyError as error:
+        raise Problem(422, str(error)) from None
+    except (BudgetError, CheckpointError):
+        raise
+    except InputError as error:
+        shared.rejected[state.iri] += 1
+        raise error
+    return json_response({"stream": state.iri, "elements": count, "repeated": key is not None and count == 0})
+
+
+def _time(given: Any, header: str | None) -> dict[str, Any]:
+    """When elements were: at a time, at times that the document says, or now."""
+    predicate, text = given.get("time-predicate"), given.get("time", header)
+    if predicate is not None:
+        if not is_absolute_iri(predicate):
+            raise Problem(400, f"time-predicate is an absolute IRI, not '{predicate}'")
+        return {"time_predicate": predicate}
+    return {"time_ms": time.time_ns() // 1_000_000 if text is None else parse_time(text)}
+
+
+def parse_time(text: str) -> int:
+    """Milliseconds since 1970, or a date and time of ISO 8601, in UTC where it has no zone.
+
+    >>> parse_time("1500"), parse_time("1970-01-01T00:00:02Z"), parse_time("1970-01-01T01:00:00.5+01:00")
+    (1500, 2000, 500)
+    """
+    try:
+        if text.lstrip("-").isdigit() and text.isascii():
+            return int(text)
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise Problem(400, f"a time is in milliseconds, or as 2026-01-31T12:00:00Z, not '{text[:80]}'") from None
+    aware = found if found.tzinfo else found.replace(tzinfo=UTC)
+    return round(aware.timestamp() * 1000)
+
+
+def find_stream(session: Session, name: str) -> StreamState:
+    """A stream by its IRI, or by the last part of it, where no other has the same."""
+    states = session.streams()
+    found = [state for state in states if state.iri == name] or [
+        state for state in states if short_name(state.iri) == name
+    ]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise Problem(409, f"several streams are called {name}: {', '.join(state.iri for state in found)}")
+    if name in session.engine.names:
+        raise Problem(409, f"the stream <{name}> has the answers of the query {name}: nothing else can enter it")
+    raise Problem(404, f"there is no stream {name}: PUT declares one")
+
+
+def short_name(iri: str) -> str:
+    """What comes after the last `/`, `#` or `:`.
+
+    >>> short_name("http://example.org/house/temperature"), short_name("urn:x:s")
+    ('temperature', 's')
+    """
+    return max((iri.rpartition(mark)[2] for mark in "/#:"), key=lambda part: -len(part))
+
+
+def describe_stream(shared: Served, state: StreamState) -> dict[str, Any]:
+    """What a client sees of a stream."""
+    options = options_of(state, shared.session.dictionary)
+    is_begun = state.watermark_ms > BEFORE_ALL_TIME
+    return {
+        "iri": state.iri,
+        "name": short_name(state.iri),
+        "elements": state.elements,
+        "late": state.late,
+        "rejected": shared.rejected[state.iri],
+        "watermark": state.watermark_ms if is_begun else None,
+        "lateness": options.lateness_ms,
+        "idle": options.idle_ms,
+        "absorb": "none" if options.absorb is None else list(options.absorb) or "all",
+        "keep": options.keep_ms,
+    }
