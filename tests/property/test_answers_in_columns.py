@@ -75,7 +75,7 @@ def read(term: Term | None, kind: pa.DataType) -> Any:
     if pa.types.is_timestamp(kind):
         moment = datetime.fromisoformat(term.lexical)
         return moment if kind.tz is None else moment.astimezone(UTC)
-    assert pa.types.is_large_string(kind)
+    assert kind == pa.dictionary(pa.int32(), pa.large_string())
     return term.lexical
 
 

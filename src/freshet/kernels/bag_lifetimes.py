@@ -58,27 +58,3 @@ def bag_step(ring, born, died, came, came_at, rows, went, went_at, dead):
             dead[out] = row
         out += 1
     return strangers
-
-
-@njit
-def alive_at(born, died, rows, moments):
-    """For each moment the rows that live at it: pairs (which moment, row), in order."""
-    count = moments.shape[0]
-    firsts, ends = np.searchsorted(moments, born[rows]), np.searchsorted(moments, died[rows])
-    starts = np.zeros(count + 1, np.int64)  # how many begin to live at a moment less those that end, then a place
-    for at in range(rows.shape[0]):
-        if firsts[at] < ends[at]:
-            starts[firsts[at]] += 1
-            starts[ends[at]] -= 1
-    total = living = np.int64(0)
-    for moment in range(count):
-        living += starts[moment]
-        starts[moment] = total
-        total += living
-    places = np.empty(total, np.int64)
-    found = np.empty(total, np.int32)
-    for at in range(rows.shape[0]):
-        for moment in range(firsts[at], ends[at]):
-            places[starts[moment]], found[starts[moment]] = moment, rows[at]
-            starts[moment] += 1
-    return places, found

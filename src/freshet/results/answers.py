@@ -55,6 +55,8 @@ class AnswerBatch:
         triple_offsets: The offsets of the reports in the triples.
         freshness: How fresh the answer is, where the query has SERVICE: the batch has one report then.
         memory: What the batches of the query have in common as Arrow, so that a term is not read again for each.
+        log: Where the rows stand one behind the other among those of other batches: columns, a row for each variable,
+            and the place of the first row in them.
 
     Example:
         >>> import freshet
@@ -81,6 +83,7 @@ class AnswerBatch:
     triple_offsets: Ids | None = None
     freshness: Freshness | None = None
     memory: ArrowMemory | None = field(default=None, repr=False)
+    log: tuple[Ids, int] | None = field(default=None, repr=False)
 
     @classmethod
     def of_report(cls, report: Report, moment: int, dictionary: Dictionary) -> AnswerBatch:
@@ -131,6 +134,7 @@ class AnswerBatch:
             None if triple_offsets is None else triple_offsets[first : end + 1],
             self.freshness,
             self.memory,
+            self.log,
         )
 
     def after(self, moment: int) -> AnswerBatch:

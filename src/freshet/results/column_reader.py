@@ -45,6 +45,12 @@ class ColumnReader:
     def __init__(self) -> None:
         self._texts = _Texts()
         self._decimals: dict[int, pa.Field] = {}  # by digits after the point
+        # What has been read of a log: whole numbers, or numbers of texts, from a row on up to another.
+        self._log: Ids | None = None
+        self._integers: Ids | None = None
+        self._numbers = np.empty(0, np.int32)
+        self._texts_then = 0
+        self._first = self._end = 0
 
     def read(self, ids: Ids, dictionary: Dictionary) -> Column:
         """The field and the values of a column; null where an id is 0."""
@@ -60,6 +66,42 @@ class ColumnReader:
             found = self._texts.again(ids, dictionary) or self._decimal(ids, dictionary)
             found = found or self._texts.begin(ids, first, dictionary)
         return found or _any_column(ids, dictionary)
+
+    def read_log(self, log: Ids, at: int, rows: slice, dictionary: Dictionary) -> Column:
+        """The same of some rows of a log, which has this column and others; what has been read of it is not read again.
+
+        Rows of it that have been read do not change.
+        """
+        column = read_only(log[at])
+        are_good = self._texts.are_good(rows, dictionary) and self._texts.version == self._texts_then
+        if log is not self._log or rows.start < self._first or not (are_good or self._integers is not None):
+            self._begin_log(log, column, rows, dictionary)
+        if self._log is not None:
+            first, self._end = max(rows.start, self._end), max(rows.stop, self._end)
+            if found := self._go_on(column, first, rows, dictionary):
+                return found
+        self._log = None
+        return self.read(column[rows], dictionary)
+
+    def _begin_log(self, log: Ids, column: Ids, rows: slice, dictionary: Dictionary) -> None:
+        self._log, self._first, self._end = None, rows.start, rows.start
+        if rows.start < rows.stop and (first := column.item(rows.start)):
+            if layout.inline_type(first) == layout.INTEGER:
+                self._log, self._integers = log, np.empty(len(column), np.int64)
+            elif first > 0 and self._texts.start(first, dictionary):
+                self._log, self._integers, self._numbers = log, None, np.empty(len(column), np.int32)
+                self._texts_then = self._texts.version
+
+    def _go_on(self, column: Ids, first: int, rows: slice, dictionary: Dictionary) -> Column | None:
+        """Read the column of a log from a row on; None where there is anything else than before."""
+        if self._integers is not None:
+            are_alike = read_integers(column, first, rows.stop, self._integers)
+            return (_INTEGERS, numbers(self._integers[rows])) if are_alike else None
+        if not self._texts.number(column, first, rows.stop, self._numbers, dictionary):
+            return None
+        if (self._numbers[first : rows.stop] < 0).any():
+            return None
+        return self._texts.column(self._numbers[rows], None)
 
     def _inline(self, ids: Ids, kind: int, dictionary: Dictionary) -> Column | None:
         if kind == layout.INTEGER:
@@ -86,10 +128,12 @@ class _Texts:
     """The texts of terms by their ids: of IRIs, or of literals whose values are texts, in one language if any."""
 
     def __init__(self) -> None:
+        self.version = 0  # of the numbers that texts have
         self._forget("")
 
     def _forget(self, tail: str, generation: int = -1) -> None:
         """Begin with terms that have this behind their texts; with none where it is empty."""
+        self.version += 1
         self._tail = tail
         self._tail_bytes = read_only(np.frombuffer(tail.encode(), np.uint8))
         self._generation = generation
@@ -101,33 +145,53 @@ class _Texts:
 
     def _forget_terms(self) -> None:
         """Begin anew with terms like those before, which take as much room."""
+        self.version += 1
         self._table.fill(0)
         self._sizes[0] = 0
 
     def begin(self, ids: Ids, first: int, dictionary: Dictionary) -> Column | None:
         """A column with texts like that of one of its terms; None where not all are like it, or it has no text."""
+        return self.again(ids, dictionary) if self.start(first, dictionary) else None
+
+    def start(self, first: int, dictionary: Dictionary) -> bool:
+        """Begin with texts like that of a term, unless they are; False where it has none."""
         tail = common_tail(dictionary.keys(np.array([first])))
         if tail is None or tail.startswith('"^^'):
-            return None
-        self._forget(tail, dictionary.generation)
-        return self.again(ids, dictionary)
+            return False
+        if tail != self._tail or self._generation != dictionary.generation:
+            self._forget(tail, dictionary.generation)
+        return True
 
     def again(self, ids: Ids, dictionary: Dictionary) -> Column | None:
         """A column with texts like those before; None where not all are."""
-        if not self._tail or self._generation != dictionary.generation:
+        if not self._tail or not self.are_good(slice(0, len(ids)), dictionary):
             return None
-        known = self._sizes.item(0)
-        if known > _FEW_TERMS and known > 2 * len(ids):  # most are of columns that have long been taken
-            self._forget_terms()
-            known = 0
         places = np.empty(len(ids), np.int32)
-        row = 0
-        while (row := number_terms(self._table, self._sizes, ids, row, len(ids), places, self._distinct)) < len(ids):
+        return self.column(places, places >= 0) if self.number(ids, 0, len(ids), places, dictionary) else None
+
+    def are_good(self, rows: slice, dictionary: Dictionary) -> bool:
+        """Whether what is known is of this dictionary; where most of it would be of other rows it is let go of."""
+        if self._generation != dictionary.generation:
+            return not self._tail
+        known = self._sizes.item(0)
+        if known > _FEW_TERMS and known > 2 * (rows.stop - rows.start):  # most are of columns that were taken long ago
+            self._forget_terms()
+        return True
+
+    def number(self, ids: Ids, first: int, end: int, places: Numbers, dictionary: Dictionary) -> bool:
+        """The numbers of the texts from a row on up to another; False where not all are like those before."""
+        known = self._sizes.item(0)
+        while (first := number_terms(self._table, self._sizes, ids, first, end, places, self._distinct)) < end:
             self._make_room()
         if self._sizes.item(0) > known and not self._read(known, dictionary):
             self._forget("")
-            return None
-        return self._field, pa.DictionaryArray.from_arrays(numbers(places, places >= 0), self._texts, safe=False)
+            return False
+        return True
+
+    def column(self, places: Numbers, valid: NDArray[np.bool_] | None) -> Column:
+        """The texts with these numbers; null where they are not valid."""
+        indices = numbers(places, valid)
+        return self._field, pa.DictionaryArray.from_arrays(indices, self._texts, safe=False)
 
     def _read(self, known: int, dictionary: Dictionary) -> bool:
         """Read the texts of terms from a number on; False where they are not like those before."""

@@ -52,10 +52,17 @@ class BatchReader:
         with self._lock:
             if len(self._readers) < len(variables):
                 self._readers = [ColumnReader() for _ in variables]
-            found = [reader.read(rows[:, at], batch.dictionary) for at, reader in enumerate(self._readers)]
+            if batch.log is None or batch.triples is not None:
+                found = [reader.read(rows[:, at], batch.dictionary) for at, reader in enumerate(self._readers)]
+            else:
+                columns, first = batch.log
+                place = slice(first + offsets.item(0), first + offsets.item(-1))
+                found = [
+                    reader.read_log(columns, at, place, batch.dictionary) for at, reader in enumerate(self._readers)
+                ]
             schema = self._schema_of(batch, variables, [field for field, _ in found])
-        columns = [numbers(times).view(_MILLISECONDS), *(values for _, values in found)]
-        return pa.RecordBatch.from_arrays(columns, schema=schema)
+        arrays = [numbers(times).view(_MILLISECONDS), *(values for _, values in found)]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def _schema_of(self, batch: AnswerBatch, variables: tuple[str, ...], fields: list[pa.Field]) -> pa.Schema:
         """That of the last batch, if its columns were the same: to make one takes longer than to read a few rows."""

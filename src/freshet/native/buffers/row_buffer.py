@@ -1,10 +1,10 @@
-"""Rows that an operator gives, kept with their lives: for joins with them, and for whoever wants all that hold."""
+"""Rows that an operator gives, kept with their lives for joins with them."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from freshet.kernels.bag_lifetimes import alive_at, bag_step
+from freshet.kernels.bag_lifetimes import bag_step
 from freshet.native.buffers.accumulators import longer
 from freshet.native.buffers.one_way_index import Ids, Rows
 from freshet.native.buffers.ring_index import Lives, RingIndex
@@ -15,14 +15,16 @@ _NO_ROWS = np.empty(0, np.int32)
 _FIRST_CAPACITY = 64
 
 
-class RowBag:
-    """A bag of rows under numbers. Of equal rows the one that came last goes first.
+class RowBuffer:
+    """The bag of rows that an operator gives, with lives as in a leaf buffer. Of equal rows the newest goes first.
 
     Rows that died can be read until the next step.
     """
 
-    def __init__(self, names: tuple[str, ...]) -> None:
+    def __init__(self, source: Operator, names: tuple[str, ...]) -> None:
+        self.source = source
         self.names = names
+        self._indexes: dict[tuple[int, ...], RingIndex] = {}
         self.values = np.empty((_FIRST_CAPACITY, len(names)), np.int64)
         self.born = np.zeros(_FIRST_CAPACITY, np.int64)
         self.died = np.zeros(_FIRST_CAPACITY, np.int64)
@@ -45,7 +47,8 @@ class RowBag:
     @property
     def held_bytes(self) -> int:
         """What the rows take that are here."""
-        return self.live * (self.values.strides[0] + 17) + self._equals.held_bytes
+        indexes = [self._equals, *self._indexes.values()]
+        return self.live * (self.values.strides[0] + 17) + sum(index.held_bytes for index in indexes)
 
     def fresh(self, number: int) -> Rows:
         return self._fresh if self._number == number else _NO_ROWS
@@ -72,7 +75,18 @@ class RowBag:
         rows = np.concatenate((self.live_rows(), self._dead))
         return rows[(self.born[rows] < first_moment) & (self.died[rows] >= first_moment)]
 
-    def step(self, batch: MomentBatch, change: Change) -> None:
+    def follow(self, batch: MomentBatch) -> None:
+        """Take in what the operator's batch changed."""
+        change = self.source.changes(batch)
+        if len(self._dead):
+            for index in self._indexes.values():
+                index.unlink(self._dead)
+        self._step(batch, change)
+        if len(self._fresh):
+            for index in self._indexes.values():
+                index.link(self._fresh, self.values)
+
+    def _step(self, batch: MomentBatch, change: Change) -> None:
         """Take a batch in."""
         self._number = batch.number
         if len(self._dead):
@@ -95,12 +109,6 @@ class RowBag:
         self._alive[dead] = False
         self._fresh, self._dead = rows, dead
 
-    def alive_at(self, moments: Ids) -> tuple[Ids, Rows]:
-        """The rows that live at moments of the present batch, in order: which moment, and which row."""
-        rows = np.concatenate((self.live_rows(), self._dead)) if len(self._dead) else self.live_rows()
-        places, found = alive_at(self.born, self.died, rows, moments)
-        return places, found
-
     def _take_free(self, count: int) -> Rows:
         again = min(count, len(self._free))
         rest = count - again
@@ -115,30 +123,6 @@ class RowBag:
             rows = np.concatenate((self._free[:again], rows))
             self._free = self._free[again:]
         return rows
-
-
-class RowBuffer(RowBag):
-    """A bag of rows, as a leaf buffer has them, that follows an operator."""
-
-    def __init__(self, source: Operator, names: tuple[str, ...]) -> None:
-        super().__init__(names)
-        self.source = source
-        self._indexes: dict[tuple[int, ...], RingIndex] = {}
-
-    @property
-    def held_bytes(self) -> int:
-        return super().held_bytes + sum(index.held_bytes for index in list(self._indexes.values()))
-
-    def follow(self, batch: MomentBatch) -> None:
-        """Take in what the operator's batch changed."""
-        change = self.source.changes(batch)
-        if len(self._dead):
-            for index in self._indexes.values():
-                index.unlink(self._dead)
-        self.step(batch, change)
-        if len(self._fresh):
-            for index in self._indexes.values():
-                index.link(self._fresh, self.values)
 
     def index_on(self, columns: tuple[int, ...]) -> RingIndex:
         """The ring index on these columns, made the first time it is asked for."""

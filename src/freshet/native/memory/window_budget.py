@@ -21,7 +21,8 @@ from freshet.native.buffers.leaf_buffer import LeafBuffer
 from freshet.native.buffers.one_way_index import OneWayIndex
 from freshet.native.buffers.result_buffer import ResultBuffer
 from freshet.native.buffers.ring_index import RingIndex
-from freshet.native.buffers.row_buffer import RowBag
+from freshet.native.buffers.row_buffer import RowBuffer
+from freshet.native.buffers.row_log import RowLog
 from freshet.native.memory.term_collector import parts_of
 from freshet.native.operators.parameters import ParametersOp
 from freshet.native.queries.plan_members import PlanMembers
@@ -40,7 +41,7 @@ _CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
 # What holds rows, with all that is within it; ring indexes are counted with the buffers whose rows they have.
-Holder = Feed | WaitingElements | LeafBuffer | RowBag | ResultBuffer | OneWayIndex
+Holder = Feed | WaitingElements | LeafBuffer | RowBuffer | RowLog | ResultBuffer | OneWayIndex
 
 # What has no holder within it: the rest of these is what grows with the number of queries that share a plan.
 _NONE_WITHIN = (RingIndex, PlanMembers, ParametersOp, ConstantFilter)

@@ -9,6 +9,7 @@ import numpy as np
 from freshet.federation.evaluation import Evaluation
 from freshet.native.buffers.leaf_buffer import LeafBuffer
 from freshet.native.buffers.one_way_index import Ids
+from freshet.native.buffers.row_log import LogRows
 from freshet.native.buffers.stored_leaf import StoredLeaf
 from freshet.native.change import MomentBatch, Operator
 from freshet.native.plan.plan import Plan
@@ -60,11 +61,12 @@ class ContinuousQuery:
 
     def report(self, moments: Ids, answers: Answers) -> None:
         """Report what the evaluations at some moments gave."""
-        plan, (places, rows) = self.plan, answers
+        plan, rows = self.plan, answers.rows
         if plan.template is None:
-            reported, offsets = reports_in(places)
-            self._hand_over(moments[reported], offsets, rows)
+            reported, offsets = answers.reports()
+            self._hand_over(moments[reported], offsets, rows, kept=answers.kept)
             return
+        places = answers.place_of_each
         table = Table({name: rows[:, at] for at, name in enumerate(plan.variables)}, len(rows))
         of, triples = construct_each(plan.template, table, places, self._dictionary)
         if not len(of):
@@ -77,9 +79,16 @@ class ContinuousQuery:
         self._hand_over(moments[reported], np.concatenate(([0], np.cumsum(counts))), rows, triples, triple_offsets)
 
     def _hand_over(
-        self, moments: Ids, offsets: Ids, rows: Ids, triples: Ids | None = None, triple_offsets: Ids | None = None
+        self,
+        moments: Ids,
+        offsets: Ids,
+        rows: Ids,
+        triples: Ids | None = None,
+        triple_offsets: Ids | None = None,
+        kept: LogRows | None = None,
     ) -> None:
         name, output, variables = self.name, self.plan.output, self.plan.variables
         batch = AnswerBatch(name, output, variables, moments, offsets, rows, self._dictionary, triples, triple_offsets)
         batch.freshness, batch.memory = self._freshness, self._memory
+        batch.log = None if kept is None else (kept.columns, kept.first)
         self.on_answers(batch)

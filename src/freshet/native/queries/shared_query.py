@@ -75,6 +75,6 @@ class SharedQuery:
 
     def report(self, moments: Ids, answers: Answers) -> None:
         """Give each query what is its own of what the evaluations at some moments gave."""
-        dealt = dealt_out(answers.places, answers.rows)
+        dealt = dealt_out(answers.place_of_each, answers.rows)
         self._keep(dealt.rows)
         self._members.give(dealt, moments, self.plan.output, self.plan.variables[:-1])

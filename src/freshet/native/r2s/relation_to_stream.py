@@ -8,7 +8,7 @@ import numpy as np
 
 from freshet.algebra.nodes import StreamOperator
 from freshet.native.buffers.one_way_index import Ids, Mask
-from freshet.native.buffers.row_buffer import RowBag
+from freshet.native.buffers.row_log import LogRows, RowLog
 from freshet.native.change import NOTHING, OPEN, Change, MomentBatch, Operator, merge_changes
 from freshet.native.operators.ordered import OrderedOp
 from freshet.native.plan.plan import Plan, PlanOrdered
@@ -24,10 +24,25 @@ _Timed = tuple[Table, Ids]  # rows with their moments
 
 
 class Answers(NamedTuple):
-    """What the evaluations of a batch report: rows, and for each the place of its evaluation among them, in order."""
+    """What the evaluations of a batch report: rows, and for each the place of its evaluation among them, in order.
+
+    Where the rows are `kept` as they are, all are of one evaluation, the only place.
+    """
 
     places: Ids
     rows: Ids
+    kept: LogRows | None = None
+
+    @property
+    def place_of_each(self) -> Ids:
+        """For each row the place of its evaluation."""
+        return self.places if self.kept is None else np.repeat(self.places, len(self.rows))
+
+    def reports(self) -> tuple[Ids, Ids]:
+        """The evaluations that have rows, by their places, and where the rows of each begin; see `reports_in`."""
+        if self.kept is None:
+            return reports_in(self.places)
+        return self.places, np.array([0, len(self.rows)])
 
 
 def reports_in(places: Ids) -> tuple[Ids, Ids]:
@@ -62,7 +77,7 @@ class IncrementalR2S:
         self._is_exact = exact
         self._is_grounded = is_grounded(plan.root)
         needs_all = plan.output is StreamOperator.RSTREAM or not self._is_grounded
-        self._all = RowBag(plan.variables) if needs_all else None
+        self._all = RowLog(plan.variables) if needs_all else None
         self._rest = NOTHING  # what has changed since the last evaluation
         self._last = _NO_MOMENTS  # the last evaluation
         self._was_empty = True  # then, by the rule of empty windows, or since there was none
@@ -77,7 +92,7 @@ class IncrementalR2S:
         if not change.is_empty and (not len(due) or _last_moment(change) > due[-1]):
             change, self._rest = _cut(change, due.item(-1) if len(due) else -OPEN)
         if self._all is not None:
-            self._all.step(batch, change)
+            self._all.step(change)
         if not len(due):
             return self._nothing
         if self._output is StreamOperator.RSTREAM:
@@ -116,10 +131,11 @@ class IncrementalR2S:
         else:
             turning = np.flatnonzero(~holds & before)
             whole = self._all_at(np.concatenate((last, due)) if len(last) else due, turning - (0 if len(last) else 1))
-            whole = Answers(whole.places + (0 if len(last) else 1), whole.rows)
+            whole = whole._replace(places=whole.places + (0 if len(last) else 1))
         if not len(whole.places):
             return found
-        places, rows = np.concatenate((found.places, whole.places)), np.concatenate((found.rows, whole.rows))
+        places = np.concatenate((found.places, whole.place_of_each))
+        rows = np.concatenate((found.rows, whole.rows))
         order = np.argsort(places, kind="stable")
         return Answers(places[order], rows[order])
 
@@ -128,8 +144,10 @@ class IncrementalR2S:
         assert self._all is not None
         if not len(places):
             return self._nothing
-        at, found = self._all.alive_at(due[places])
-        return Answers(places[at], self._all.values[found])
+        if len(places) == 1 and (kept := self._all.all_at(due.item(places.item(0)))) is not None:
+            return Answers(places, kept.rows, kept) if kept.end > kept.first else self._nothing
+        at, rows = self._all.living_at(due[places])
+        return Answers(places[at], rows)
 
 
 class SequenceR2S:

@@ -1,0 +1,122 @@
+"""The rows of an answer in the order in which they came, for whoever wants all that hold."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from freshet.kernels.row_log import AT, HEAD, LATE, PASSED, living_rows, rows_go
+from freshet.native.buffers.one_way_index import Ids
+from freshet.native.buffers.ring_index import RingIndex
+from freshet.native.change import OPEN, Change
+from freshet.native.direct_call import DirectCall
+from freshet.native.r2s.bags import as_rows
+
+_FIRST_CAPACITY = 64
+_SPARE = 64  # rows that may be late before more room is made
+_ROW_BYTES = 16  # a birth and a death
+_NO_MOMENTS = np.empty(0, np.int64)
+_GO = DirectCall(rows_go)
+
+
+class LogRows(NamedTuple):
+    """Rows of a log from a place on, up to another. What is there does not change any more."""
+
+    columns: Ids  # a row for each variable, as long as there is room
+    first: int
+    end: int
+
+    @property
+    def rows(self) -> Ids:
+        """A row for each row, as a view."""
+        return self.columns[:, self.first : self.end].T
+
+
+class RowLog:
+    """A bag of rows with their lives, in order of their births. Mostly the oldest goes; any other costs more.
+
+    Rows are written once and stay where they are, so that who gets some of them need not copy them: where there is no
+    more room, those that hold move to other arrays.
+    """
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._names = names
+        self._use(_FIRST_CAPACITY)
+        self._first = self._end = 0  # what is before and after is of no more use, or not there yet
+        self._head = 0  # from here on all rows hold; those before that do are late
+        self._late = 0
+        self._index = RingIndex(tuple(range(len(names))))  # of the late rows
+        self._place = np.zeros(4, np.int64)
+        self._came_at = self._went_at = _NO_MOMENTS  # of the present batch
+        self._is_in_order = True  # whether the oldest went in it
+
+    def _use(self, capacity: int) -> None:
+        self._columns = np.empty((len(self._names), capacity), np.int64)
+        self._born, self._died = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
+
+    @property
+    def held_bytes(self) -> int:
+        """What the rows take that are here."""
+        rows = self._end - self._head + self._late
+        return rows * (_ROW_BYTES + 8 * len(self._names)) + (self._index.held_bytes if self._late else 0)
+
+    def step(self, change: Change) -> None:
+        """Take a batch in."""
+        if not self._late:
+            self._first = self._head
+        self._came_at, self._went_at = change.came_at, change.went_at
+        if len(change.came_at):
+            self._add(change)
+        self._is_in_order = True
+        if len(change.went_at):
+            self._let_go(as_rows(change.went, self._names), np.ascontiguousarray(change.went_at))
+
+    def _add(self, change: Change) -> None:
+        if self._end + len(change.came_at) > len(self._born):
+            self._make_room(len(change.came_at))
+        back = slice(self._end, self._end + len(change.came_at))
+        for at, name in enumerate(self._names):
+            self._columns[at, back] = change.came.column(name)
+        self._born[back], self._died[back] = change.came_at, OPEN
+        self._end = back.stop
+
+    def _make_room(self, more: int) -> None:
+        """Move those that hold to arrays with twice the room that they and so many more take; none is late there."""
+        rows = self._first + np.flatnonzero(self._died[self._first : self._end] == OPEN)
+        columns, born, kept = self._columns, self._born, len(rows)
+        self._use(max(_FIRST_CAPACITY, 2 * (kept + more)))
+        self._columns[:, :kept], self._born[:kept], self._died[:kept] = columns[:, rows], born[rows], OPEN
+        self._first, self._head, self._end = 0, 0, kept
+        if self._late:
+            self._late, self._index = 0, RingIndex(tuple(range(len(self._names))))
+
+    def _let_go(self, went: Ids, went_at: Ids) -> None:
+        place = self._place
+        place[:] = 0, self._head, self._late, 0
+        while True:
+            _GO.run(self._index.arrays[:8], self._columns, self._died, self._end, went, went_at, place)
+            if place[AT] == len(went):
+                break
+            if place[HEAD] == self._end:
+                raise ValueError("a row goes that never came")
+            self._index.make_room(max(_SPARE, place.item(LATE)), len(self._born))
+        self._is_in_order = self._late == 0 and place.item(PASSED) == 0
+        self._head, self._late = place.item(HEAD), place.item(LATE)
+        self._index.rows = self._late
+
+    def all_at(self, moment: int) -> LogRows | None:
+        """The rows that live at a moment of the batch, where they are all that there are, one behind the other."""
+        for moments in (self._came_at, self._went_at):
+            if len(moments) and moments[-1] > moment:
+                return None
+        return None if self._late else LogRows(self._columns, self._head, self._end)
+
+    def living_at(self, moments: Ids) -> tuple[Ids, Ids]:
+        """The rows that live at moments of the present batch, in order: which moment, and the row."""
+        ends = self._end - len(self._came_at) + self._came_at.searchsorted(moments, side="right")
+        firsts = np.full(len(moments), self._first)
+        if self._is_in_order:
+            firsts += self._went_at.searchsorted(moments, side="right")
+        columns, offsets = living_rows(self._columns, self._died, firsts, ends, moments)
+        return np.repeat(np.arange(len(moments)), np.diff(offsets)), columns.T
