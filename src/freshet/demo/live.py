@@ -31,22 +31,23 @@ def write_live(
     """Write one file a stream every `tick_seconds`, for `seconds`; each covers `tick_seconds * speed` of event time.
 
     What is written depends on the seed alone, not on how the clock runs: a slow machine only writes later.
-    Files of a tick are written at its end, when everything in them has happened. The first ticks, as many as `ahead`
-    says, are written at once; time begins to run when the reader is `ready`.
+    Files of a tick are written after its end, when everything in them has happened, one stream after the other over
+    the length of a tick: feeds of three owners do not arrive in the same millisecond. The first ticks, as many as
+    `ahead` says, are written at once; time begins to run when the reader is `ready`.
     """
     writer = SlotWriter(folder, town, rates or Rates.of(town), start_ms, tick_seconds * speed, faults)
     written = {stream: Written() for stream in STREAMS}
     began: float | None = None
     for tick in range(round(seconds / tick_seconds)):
-        if tick >= ahead:
-            while not ready() and not stopped():
-                sleep(_LOOK_SECONDS)
-            began = clock() if began is None else began
-            wait = began + (tick + 1 - ahead) * tick_seconds - clock()
-            if wait > 0:
-                sleep(wait)
-        if stopped():
-            break
-        for stream in STREAMS:
+        for turn, stream in enumerate(STREAMS):
+            if tick >= ahead:
+                while not ready() and not stopped():
+                    sleep(_LOOK_SECONDS)
+                began = clock() if began is None else began
+                wait = began + (tick + 1 - ahead + turn / len(STREAMS)) * tick_seconds - clock()
+                if wait > 0:
+                    sleep(wait)
+            if stopped():
+                return written
             written[stream] += writer.write(stream, tick)
     return written

@@ -47,7 +47,8 @@ class QueryCounts:
     refreshes: int = 0
     missed: int = 0  # evaluations that missed what their owner asked for
     last_missed: tuple[str, ...] = ()  # what the last of them missed
-    latencies_ms: Reservoir = field(default_factory=lambda: Reservoir())
+    latencies_ms: Reservoir = field(default_factory=lambda: Reservoir())  # without those of the backlog
+    backlog: int = 0  # reports over data that arrived before the run's first report
 
 
 class Reservoir:
@@ -104,6 +105,12 @@ class Snapshot:
     window_bytes: int = 0  # what windows hold
     most_window_bytes: int = 0  # and may hold
     joins: dict[str, JoinCounts] = field(default_factory=dict)
+    first_report_seconds: float | None = None  # from the start of the run
+
+    @property
+    def backlog(self) -> int:
+        """Reports over data that arrived before the first report: their latencies contain the start of the run."""
+        return sum(query.backlog for query in self.queries.values())
 
     @property
     def waited(self) -> int:
@@ -164,6 +171,8 @@ class Metrics:
         self._joins: dict[str, JoinCounts] = {}
         self._started = clock()
         self._first_batch: float | None = None
+        self._first_report: float | None = None
+        self._first_report_ms = 0.0  # the same by the wall clock
         self._window_bytes = self._most_window_bytes = 0
 
     def batch(
@@ -227,16 +236,22 @@ class Metrics:
     ) -> None:
         """A query has reported `rows` solutions; `first_rows` are the first few as text (KEPT_ROWS are kept).
 
-        `earlier` reports of the same batch, with `earlier_rows` solutions in all, are counted with it.
+        `earlier` reports of the same batch, with `earlier_rows` solutions in all, are counted with it. Latencies are
+        those of data that arrived while the run was up: what was there before the first report waited for the start.
         """
         kept = tuple(tuple(row) for _, row in zip(range(KEPT_ROWS), first_rows, strict=False))
         with self._lock:
+            now_ms = self._wall() * 1000
+            if self._first_report is None:
+                self._first_report, self._first_report_ms = self._clock(), now_ms
             counts = self._queries.setdefault(query, QueryCounts())
             counts.reports += 1 + earlier
             counts.rows += rows + earlier_rows
             counts.last_time_ms = time_ms
             counts.variables, counts.last_rows, counts.last_row_count = tuple(variables), kept, rows
-            if latency_ms is not None:
+            if latency_ms is not None and now_ms - latency_ms < self._first_report_ms:
+                counts.backlog += 1 + earlier
+            elif latency_ms is not None:
                 for _ in range(1 + earlier):
                     counts.latencies_ms.add(latency_ms)
             if freshness is not None:
@@ -272,6 +287,7 @@ class Metrics:
                 window_bytes=self._window_bytes,
                 most_window_bytes=self._most_window_bytes,
                 joins=dict(self._joins),
+                first_report_seconds=None if self._first_report is None else self._first_report - self._started,
             )
 
 

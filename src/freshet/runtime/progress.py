@@ -256,6 +256,8 @@ def summary(metrics: Metrics) -> str:
             lines.append(f"  {name} failed and was removed: {counts.failure}")
     if marks := percentiles(snapshot.latencies_ms, 50, 99):
         lines.append(f"from arrival to report: p50 {marks[0]:,.0f} ms, p99 {marks[1]:,.0f} ms")
+    if snapshot.first_report_seconds is not None:
+        lines.append(f"first report after {show_seconds(snapshot.first_report_seconds)}{_backlog(snapshot.backlog)}")
     return "\n".join(lines)
 
 
@@ -285,6 +287,13 @@ def _heading(text: str) -> Text:
 
 def _table() -> Table:
     return Table(box=None, pad_edge=False, header_style="dim")
+
+
+def _backlog(reports: int) -> str:
+    if not reports:
+        return ""
+    are = "is" if reports == 1 else "are"
+    return f"; {show_count(reports, 'report')} over data that was there before it {are} not in these latencies"
 
 
 def _latency(counts: QueryCounts) -> str:

@@ -197,12 +197,12 @@ def test_live_writing_keeps_pace_and_is_the_same_at_any(tmp_path: Path) -> None:
         written = write_live(tmp_path / name, town, seconds=3, speed=60, clock=clock, sleep=clock.sleep)
         assert written["traffic"] == Written(24 * 180, 0, 6, written["traffic"].bytes)
         if not slow:
-            assert clock.naps == pytest.approx([0.5] * 6)
+            assert clock.naps == pytest.approx([0.5] + [0.5 / 3] * 17)
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
 
 
 def test_live_writing_stops(tmp_path: Path) -> None:
-    answers = iter([False, True])
+    answers = iter([False] * 3 + [True])
     written = write_live(
         tmp_path, make_town(), seconds=3, stopped=lambda: next(answers), clock=lambda: 0.0, sleep=lambda _: None
     )

@@ -38,14 +38,30 @@ def test_a_watermark_may_be_below_nought() -> None:
 
 
 def test_the_last_report_is_kept() -> None:
-    metrics = Metrics(queries=["q"])
+    wall = ManualClock()
+    metrics = Metrics(queries=["q"], wall=wall)
     rows = [(f"road {number}",) for number in range(KEPT_ROWS + 5)]
-    metrics.report("q", time_ms=1_000, variables=["road"], rows=len(rows), first_rows=iter(rows), latency_ms=10)
+    metrics.report("q", time_ms=1_000, variables=["road"], rows=len(rows), first_rows=iter(rows), latency_ms=0)
+    wall.now = 1.0
     metrics.report("q", time_ms=2_000, variables=["road"], rows=1, first_rows=[("a",)], latency_ms=30)
     query = metrics.snapshot().queries["q"]
     assert (query.reports, query.rows) == (2, len(rows) + 1)
     assert (query.last_time_ms, query.last_rows, query.last_row_count) == (2_000, (("a",),), 1)
-    assert sorted(query.latencies_ms.values()) == [10, 30]
+    assert sorted(query.latencies_ms.values()) == [0, 30]
+
+
+def test_data_from_before_the_first_report_has_no_latency() -> None:
+    clock, wall = ManualClock(100.0), ManualClock(1_000.0)
+    metrics = Metrics(clock=clock, wall=wall)
+    clock.now, wall.now = 108.0, 1_008.0
+    metrics.report("q", time_ms=1, rows=1, latency_ms=8_000, earlier=1, earlier_rows=1)
+    metrics.report("r", time_ms=1, rows=1, latency_ms=7_900)
+    clock.now, wall.now = 110.0, 1_010.0
+    metrics.report("q", time_ms=2, rows=1, latency_ms=2_001)
+    metrics.report("q", time_ms=3, rows=1, latency_ms=2_000)
+    snapshot = metrics.snapshot()
+    assert snapshot.latencies_ms == [2_000]
+    assert (snapshot.reports, snapshot.backlog, snapshot.first_report_seconds) == (5, 4, 8.0)
 
 
 def test_no_more_rows_than_fit_are_kept() -> None:
@@ -58,11 +74,11 @@ def test_no_more_rows_than_fit_are_kept() -> None:
 def test_a_snapshot_does_not_change() -> None:
     metrics = Metrics()
     metrics.batch("s", records=1)
-    metrics.report("q", time_ms=1, rows=1, latency_ms=5)
+    metrics.report("q", time_ms=1, rows=1, latency_ms=0)
     before = metrics.snapshot()
     metrics.batch("s", records=1)
-    metrics.report("q", time_ms=2, rows=1, latency_ms=6)
-    assert (before.records, before.reports, before.latencies_ms) == (1, 1, [5])
+    metrics.report("q", time_ms=2, rows=1, latency_ms=0)
+    assert (before.records, before.reports, before.latencies_ms) == (1, 1, [0])
 
 
 def test_time_runs_from_the_first_batch_and_counts_it() -> None:

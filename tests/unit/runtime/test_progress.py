@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+from itertools import count
 
 import pytest
 from rich.console import Console
@@ -23,13 +24,14 @@ class ManualClock:
         return self.now
 
 
-def busy_metrics(clock: ManualClock, wall_seconds: float = 0.0) -> Metrics:
+def busy_metrics(clock: ManualClock) -> Metrics:
     """Counts after ten seconds of two streams and two queries."""
-    metrics = Metrics(["traffic", "parking"], ["congestion", "quiet"], clock=clock, wall=lambda: wall_seconds)
+    seconds = count()
+    metrics = Metrics(["traffic", "parking"], ["congestion", "quiet"], clock=clock, wall=lambda: next(seconds))
     metrics.batch("traffic", records=1_000, rejected=3, late=2, watermark_ms=MORNING_MS, seconds=0.1)
     clock.now = 10.0
     metrics.batch("traffic", records=2_000, watermark_ms=MORNING_MS + 60_000, seconds=0.2)
-    for latency_ms in (40.0, 60.0):
+    for latency_ms in (10_000.0, 40.0, 60.0):
         metrics.report(
             "congestion",
             time_ms=MORNING_MS,
@@ -52,7 +54,7 @@ def test_a_plain_line_says_what_happened() -> None:
     view, _, err = plain(clock, busy_metrics(clock))
     view.tick()
     assert err.getvalue() == (
-        "[10 s] 3,000 records, 3 rejected, 2 late, 2 batches, 2 windows reported, 0 records/s,"
+        "[10 s] 3,000 records, 3 rejected, 2 late, 2 batches, 3 windows reported, 0 records/s,"
         " event time 2026-03-02 08:01:00\n"
     )
 
@@ -173,10 +175,11 @@ def test_the_summary() -> None:
     clock = ManualClock()
     assert summary(busy_metrics(clock)).splitlines() == [
         "3,000 records in 10.0 s, 300 a second (3 rejected, 2 late, 2 batches)",
-        "2 windows reported, 4 answers",
-        "  congestion: 2 windows, 4 answers, p50 50 ms, p99 60 ms",
+        "3 windows reported, 6 answers",
+        "  congestion: 3 windows, 6 answers, p50 50 ms, p99 60 ms",
         "  quiet: 0 windows, 0 answers",
         "from arrival to report: p50 50 ms, p99 60 ms",
+        "first report after 10.0 s; 1 report over data that was there before it is not in these latencies",
     ]
 
 
@@ -240,4 +243,4 @@ def test_batches_that_waited_and_what_windows_hold_are_shown() -> None:
     assert "2 batches waited until windows had room" in summary(metrics)
     view, _, err = plain(clock, metrics)
     view.tick()
-    assert "2 batches (2 waited for room in windows), 2 windows reported" in err.getvalue()
+    assert "2 batches (2 waited for room in windows), 3 windows reported" in err.getvalue()
