@@ -106,6 +106,25 @@ def figures_json(bench: str, figures: Sequence[Figure]) -> str:
     return json.dumps({"bench": bench, "figures": [figure.as_json() for figure in figures]}, allow_nan=False)
 
 
+def figures_of_json(found: dict[str, Any]) -> list[Figure]:
+    """The figures of an object that `bench --json` printed."""
+    return [
+        Figure(
+            each["name"],
+            each["value"],
+            each["unit"],
+            Baseline(**each["baseline"]) if each["baseline"] else None,
+            _repeats(each["repeats"]) if "repeats" in each else None,
+        )
+        for each in found["figures"]
+    ]
+
+
+def _repeats(found: dict[str, Any]) -> Repeats:
+    spreads = {name: Spread(**found[name]) if found[name] else None for name in ("baseline", "ratio")}
+    return Repeats(found["runs"], Spread(**found["value"]), **spreads)
+
+
 def figures_table(bench: str, figures: Sequence[Figure]) -> Table:
     """All figures of a benchmark for the eye."""
     table = Table(title=bench, title_justify="left", box=None, pad_edge=False, header_style="dim")
@@ -117,17 +136,18 @@ def figures_table(bench: str, figures: Sequence[Figure]) -> Table:
         for heading in ("runs", "range", "range of the ratio"):
             table.add_column(heading, justify="right")
     for figure in figures:
-        against = f"{figure.baseline.name} {_number(figure.baseline.value)}" if figure.baseline else ""
+        against = f"{figure.baseline.name} {show_number(figure.baseline.value)}" if figure.baseline else ""
         ratio = "" if figure.ratio is None else f"{figure.ratio:.2f}"
-        row = [figure.name, _number(figure.value), figure.unit, against, ratio]
+        row = [figure.name, show_number(figure.value), figure.unit, against, ratio]
         table.add_row(*row, *(_repeats_cells(figure.repeats) if figure.repeats else ()))
     return table
 
 
 def _repeats_cells(repeats: Repeats) -> tuple[str, str, str]:
     ratio = f"{repeats.ratio.low:.2f} to {repeats.ratio.high:.2f}" if repeats.ratio else ""
-    return str(repeats.runs), f"{_number(repeats.value.low)} to {_number(repeats.value.high)}", ratio
+    return str(repeats.runs), f"{show_number(repeats.value.low)} to {show_number(repeats.value.high)}", ratio
 
 
-def _number(value: float) -> str:
+def show_number(value: float) -> str:
+    """A number with three digits that count, or with all of its whole ones."""
     return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
