@@ -47,21 +47,25 @@ def index_probe(ring, keys, born, died, moments, ties, is_still, lefts, rows):
 
 
 @njit
-def index_pairs(ring, rows, moments, values, columns, born, died, ties, is_still, place, pairs, found_moments):
-    """Pairs of each of the rows, in column `place`, and every row that a probe with its values at its moment finds; and
-    these moments.
+def index_extend(
+    ring, pointers, moments, values, source, columns, born, died, ties, is_still, place, extended, found_moments
+):  # fmt: skip
+    """Each row of `pointers` with every row, in column `place`, that a probe finds at its moment; and these moments.
 
-    Gives how many there are; arrays that are too short are left as they are.
+    Keys are the values, in some columns, of the rows in column `source`. Gives how many there are; arrays that are too
+    short are left as they are.
     """
-    keys = np.empty((rows.shape[0], columns.shape[0]), np.int64)
-    for at in range(rows.shape[0]):
+    keys = np.empty((pointers.shape[0], columns.shape[0]), np.int64)
+    for at in range(pointers.shape[0]):
         for column in range(columns.shape[0]):
-            keys[at, column] = values[rows[at], columns[column]]
+            keys[at, column] = values[pointers[at, source], columns[column]]
     lefts, found = ring_probe(_index(ring), _ring(ring), keys, born, died, moments, ties, is_still)
     count = found.shape[0]
-    if count <= pairs.shape[0]:
+    if count <= extended.shape[0]:
         for at in range(count):
-            pairs[at, place] = rows[lefts[at]]
-            pairs[at, 1 - place] = found[at]
-            found_moments[at] = moments[lefts[at]]
+            left = lefts[at]
+            for other in range(pointers.shape[1]):
+                extended[at, other] = pointers[left, other]
+            extended[at, place] = found[at]
+            found_moments[at] = moments[left]
     return count

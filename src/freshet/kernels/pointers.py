@@ -101,15 +101,22 @@ def unlink_result(results, slot, ended=-1):
 
 
 @njit
+def _longer(numbers, least):
+    longer = np.empty(max(least, 2 * numbers.shape[0]), np.int32)
+    longer[: numbers.shape[0]] = numbers
+    return longer
+
+
+@njit
 def _chained(results, leaf, rows):
     """The slots of the results that point to rows of a leaf, row after row.
 
     The chains of a block of rows are walked side by side, so that the waits for their results overlap.
     """
     older, heads = results.older[leaf], results.heads[leaf]
-    slots = np.empty(results.sizes[LIVE], np.int32)
+    slots = np.empty(BLOCK, np.int32)
     found = 0
-    walk, owners = np.empty(results.sizes[LIVE], np.int32), np.empty(results.sizes[LIVE], np.int32)
+    walk, owners = np.empty(BLOCK, np.int32), np.empty(BLOCK, np.int32)
     ats, of = np.empty(BLOCK, np.int32), np.empty(BLOCK, np.int32)
     ends = np.empty(BLOCK + 1, np.int64)
     for first in range(0, rows.shape[0], BLOCK):
@@ -122,6 +129,8 @@ def _chained(results, leaf, rows):
                 fetch(older, np.int64(ats[walking]))
                 walking += 1
         while walking > 0:
+            if walked + walking > walk.shape[0]:
+                walk, owners = _longer(walk, walked + walking), _longer(owners, walked + walking)
             going = 0
             for place in range(walking):
                 slot, owner = ats[place], of[place]
@@ -134,6 +143,8 @@ def _chained(results, leaf, rows):
             walking = going
         for at in range(BLOCK):
             ends[at + 1] += ends[at]
+        if found + walked > slots.shape[0]:
+            slots = _longer(slots, found + walked)
         for at in range(walked):
             slots[found + ends[owners[at]]] = walk[at]
             ends[owners[at]] += 1

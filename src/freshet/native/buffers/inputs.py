@@ -6,16 +6,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from freshet.native.buffers.one_way_index import Ids, Rows
-from freshet.native.buffers.ring_index import Lives, Pairs
+from freshet.native.buffers.ring_index import Lives
 
 
 class Index(Protocol):
     """The rows that have a key."""
 
     def probe(self, keys: Ids, moments: Ids, ties: int, lives: Lives) -> tuple[Ids, Rows]: ...
-    def pairs(
-        self, rows: Rows, moments: Ids, values: Any, columns: Ids, ties: int, lives: Lives, place: int
-    ) -> tuple[Pairs, Ids]: ...
     def rows_per_key(self) -> float: ...
     def counts(self, keys: Ids) -> Ids: ...
     @property
@@ -30,6 +27,8 @@ class Buffer(Protocol):
 
     @property
     def values(self) -> Any: ...
+    @property
+    def died(self) -> Any: ...  # where rows can go
     @property
     def live(self) -> int: ...
     @property

@@ -6,7 +6,7 @@ import numpy as np
 
 from freshet.native.buffers.leaf_buffer import LeafBuffer
 from freshet.native.buffers.one_way_index import Ids, Rows
-from freshet.native.buffers.ring_index import Lives, Pairs, RingIndex
+from freshet.native.buffers.ring_index import Lives, RingIndex
 
 _NO_ROWS = np.empty(0, np.int32)
 
@@ -27,6 +27,10 @@ class LeafView:
     @property
     def values(self) -> Ids:
         return self.leaf.values
+
+    @property
+    def died(self) -> Ids:
+        return self.leaf.died
 
     @property
     def live(self) -> int:
@@ -94,13 +98,6 @@ class _IndexView:
         lefts, hits = self._index.probe(keys, moments, ties, lives)
         kept = self._in_sight(hits, moments[lefts], ties)
         return lefts[kept], hits[kept]
-
-    def pairs(
-        self, rows: Rows, moments: Ids, values: Ids, columns: Ids, ties: int, lives: Lives, place: int
-    ) -> tuple[Pairs, Ids]:
-        pairs, at = self._index.pairs(rows, moments, values, columns, ties, lives, place)
-        kept = self._in_sight(pairs[:, 1 - place], at, ties)
-        return pairs[kept], at[kept]
 
     def _in_sight(self, rows: Rows, moments: Ids, ties: int) -> Ids:
         begins = self._view.leaf.begins

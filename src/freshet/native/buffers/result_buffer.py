@@ -16,31 +16,27 @@ from freshet.kernels.pointers import (
     pointers_invalidate,
 )
 from freshet.native.buffers.one_way_index import Rows
+from freshet.native.direct_call import DirectCall
 
 Pointers = NDArray[np.int32]
 
 _FIRST_CAPACITY = 64
+_ADD, _INVALIDATE = DirectCall(pointers_add), DirectCall(pointers_invalidate)
 
 
 class ResultBuffer:
     """Rows of pointers, one column a leaf; the first `expiring` leaves can take results back."""
 
     def __init__(self, leaves: int, expiring: int) -> None:
-        self._use(
-            PointerArrays(
-                pointers=np.empty((_FIRST_CAPACITY, leaves), np.int32),
-                alive=np.zeros(_FIRST_CAPACITY, np.bool_),
-                heads=np.full((expiring, _FIRST_CAPACITY), -1, np.int32),
-                older=np.empty((expiring, _FIRST_CAPACITY), np.int32),
-                newer=np.empty((expiring, _FIRST_CAPACITY), np.int32),
-                free=np.empty(_FIRST_CAPACITY, np.int32),
-                sizes=np.zeros(3, np.int64),
-            )
+        self.arrays = PointerArrays(
+            pointers=np.empty((_FIRST_CAPACITY, leaves), np.int32),
+            alive=np.zeros(_FIRST_CAPACITY, np.bool_),
+            heads=np.full((expiring, _FIRST_CAPACITY), -1, np.int32),
+            older=np.empty((expiring, _FIRST_CAPACITY), np.int32),
+            newer=np.empty((expiring, _FIRST_CAPACITY), np.int32),
+            free=np.empty(_FIRST_CAPACITY, np.int32),
+            sizes=np.zeros(3, np.int64),
         )
-
-    def _use(self, arrays: PointerArrays) -> None:
-        self.arrays = arrays
-        self.plain = tuple(arrays)  # for kernels that are called for a few rows
 
     def __len__(self) -> int:
         return int(self.arrays.sizes.item(LIVE))
@@ -69,13 +65,13 @@ class ResultBuffer:
 
     def add(self, pointers: Pointers, row_capacities: Sequence[int]) -> None:
         self.make_room(len(pointers), max(row_capacities, default=0))
-        pointers_add(self.arrays, pointers)
+        _ADD.run(self.arrays, pointers)
 
     def invalidate(self, leaf: int, rows: Rows) -> Pointers:
         """Drop the results that point to rows of a leaf; gives the pointers of what was dropped."""
         if len(rows) == 1 and self._is_unused(leaf, rows.item(0)):
             return self.arrays.pointers[:0]
-        gone: Pointers = pointers_invalidate(self.arrays, leaf, rows)
+        gone: Pointers = _INVALIDATE.run(self.arrays, leaf, rows)
         return gone
 
     def _is_unused(self, leaf: int, row: int) -> bool:
@@ -103,4 +99,4 @@ class ResultBuffer:
                 np.concatenate((chain, np.empty((chain.shape[0], added), np.int32)), axis=1) for chain in (older, newer)
             )
             free = np.concatenate((free, np.empty(added, np.int32)))
-        self._use(PointerArrays(pointers, alive, heads, older, newer, free, sizes))
+        self.arrays = PointerArrays(pointers, alive, heads, older, newer, free, sizes)

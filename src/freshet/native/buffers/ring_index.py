@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freshet.kernels.index import RingArrays, ring_counts
-from freshet.kernels.leaf import index_link, index_pairs, index_probe, index_unlink
+from freshet.kernels.leaf import index_extend, index_link, index_probe, index_unlink
 from freshet.native.buffers.one_way_index import Ids, OneWayIndex, Rows
 from freshet.native.direct_call import DirectCall
 
-Pairs = NDArray[np.int32]
+Pointers = NDArray[np.int32]
+Source = tuple[Ids, int, Ids]  # where keys are: values of rows, in which column of pointers the rows, in which columns
+Room = tuple[Pointers, Ids]  # for what is found
 
 
 class Lives(NamedTuple):
@@ -63,8 +65,7 @@ class RingIndex:
         self._ring = RingArrays(nothing, nothing, nothing)
         self.arrays = (*self._index.arrays, *self._ring, self._columns)
         self._lefts, self._found = np.empty(_FIRST_PAIRS, np.int64), np.empty(_FIRST_PAIRS, np.int32)
-        self._pairs, self._moments = np.empty((_FIRST_PAIRS, 2), np.int32), np.empty(_FIRST_PAIRS, np.int64)
-        self._probe, self._pair = DirectCall(index_probe), DirectCall(index_pairs)
+        self._probe, self._extend = DirectCall(index_probe), DirectCall(index_extend)
         self._link, self._unlink = DirectCall(index_link), DirectCall(index_unlink)
         self.rows = 0
         self._largest = 0  # the most rows that a key ever had
@@ -98,16 +99,17 @@ class RingIndex:
             run(arrays, keys, lives.born, lives.died, moments, ties, lives.is_still, self._lefts, self._found)
         return self._lefts[:count].copy(), self._found[:count].copy()
 
-    def pairs(
-        self, rows: Rows, moments: Ids, values: Ids, columns: Ids, ties: int, lives: Lives, place: int
-    ) -> tuple[Pairs, Ids]:
-        """As `probe` with the values of rows: each row, in column `place`, beside those found; and the moments."""
-        run, asked = self._pair.run, (self.arrays, rows, moments, values, columns, *lives[:2], ties, lives.is_still)
-        count = run(*asked, place, self._pairs, self._moments)
-        if count > len(self._pairs):
-            self._pairs, self._moments = np.empty((2 * count, 2), np.int32), np.empty(2 * count, np.int64)
-            run(*asked, place, self._pairs, self._moments)
-        return self._pairs[:count].copy(), self._moments[:count].copy()
+    def extend(
+        self, pointers: Pointers, moments: Ids, source: Source, ties: int, lives: Lives, place: int, room: Room
+    ) -> int:
+        """As `probe` with the values of the rows that are in a column of pointers: each row of pointers with those
+        found, in column `place`, and the moments, as far as there is room for them. Gives how many there are.
+        """
+        born, died, is_still = lives
+        found: int = self._extend.run(
+            self.arrays, pointers, moments, *source, born, died, ties, is_still, place, room[0], room[1]
+        )
+        return found
 
     @property
     def row_bytes(self) -> int:

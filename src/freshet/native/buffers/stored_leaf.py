@@ -9,14 +9,14 @@ later. Rows never end.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from freshet.kernels.pattern_rows import OLD as _OLD
 from freshet.kernels.pattern_rows import begin_rows, drop_unborn, row_births
 from freshet.native.buffers.pending_rows import PendingRows
-from freshet.native.buffers.ring_index import Lives, Pairs
+from freshet.native.buffers.ring_index import Lives
 from freshet.native.moments import OPEN
 from freshet.rdf.triples import DEFAULT_GRAPH, Ids
 from freshet.store.graph import Reader
@@ -71,6 +71,8 @@ class StoredLeaf:
     `step` brings it to a batch, once, whoever calls it. Until the next step it shows the graph as it was then, whatever
     is absorbed or loaded meanwhile.
     """
+
+    died = _NO_MOMENTS  # no row ends
 
     def __init__(self, pattern: Pattern, store: GraphStore, graph: int = DEFAULT_GRAPH) -> None:
         self.pattern = pattern
@@ -321,19 +323,6 @@ class StoredIndex:
             if count < found:
                 lefts, rows = lefts[:count], rows[:count]
         return lefts, rows
-
-    def pairs(
-        self, rows: Rows, moments: Ids, values: Any, columns: Ids, ties: int, lives: Lives, place: int
-    ) -> tuple[Pairs, Ids]:
-        """As `probe` with the values of rows: each row, in column `place`, beside those found; and the moments."""
-        keys = np.empty((len(rows), len(columns)), np.int64)
-        for at, column in enumerate(columns.tolist()):
-            keys[:, at] = values[rows, column]
-        lefts, found = self.probe(keys, moments, ties)
-        pairs = np.empty((len(found), 2), np.int32)
-        pairs[:, place] = rows[lefts]
-        pairs[:, 1 - place] = found
-        return pairs, moments[lefts]
 
     def counts(self, keys: Ids) -> Ids:
         """How many rows each key has, or somewhat more: also those that do not hold yet."""

@@ -28,6 +28,7 @@ from freshet.native.buffers.inputs import Input
 from freshet.native.buffers.leaf_buffer import LeafBuffer
 from freshet.native.buffers.one_way_index import Ids, Mask, Rows
 from freshet.native.buffers.result_buffer import Pointers, ResultBuffer
+from freshet.native.buffers.ring_index import RingIndex, Room
 from freshet.native.buffers.row_buffer import RowBuffer
 from freshet.native.buffers.stored_leaf import StoredLeaf
 from freshet.native.change import NOTHING, OPEN, Change, MomentBatch
@@ -39,6 +40,7 @@ from freshet.oneshot.table import Table
 from freshet.rdf.dictionary import Dictionary
 
 _NO_MOMENTS = np.empty(0, np.int64)
+_FIRST_ROOM = 256
 
 
 class Results(NamedTuple):
@@ -69,15 +71,8 @@ class _Step:
     keys: tuple[_Home, ...]
     compared: tuple[tuple[int, _Home], ...]  # columns of the input that may be unbound, here or there
     conditions: tuple[_Condition, ...]  # which can be tested from then on
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Pairing:
-    """A look-up in the only other input: on which of its columns, with the values of which columns."""
-
-    at: int
-    columns: tuple[int, ...]
-    keys: Ids
+    source: int | None  # the one input that has all keys, where these and the rows are in arrays
+    key_columns: Ids  # in which of its columns
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,8 +120,11 @@ class MultiwayJoinOp:
         self._steps: dict[int, list[_Step]] = {}  # by the set of inputs that are joined already
         self._wanted = {name: home for name in wanted if (home := self._home(name, self._all)).places}
         self._nothing = np.empty((0, len(inputs)), np.int32)
-        self._pairings = [self._pairing(at) for at in range(len(inputs))]
-        self._costs: dict[tuple[int, tuple[int, ...]], tuple[bool, float]] = {}  # in this step
+        self._rooms = [_room(_FIRST_ROOM, len(inputs)), _room(_FIRST_ROOM, len(inputs))]  # by turns
+        if len(inputs) == 2:
+            for at, step in ((at, self._step(1 << at, 1 - at)) for at in range(2)):
+                if step.columns and not isinstance(inputs[at].buffer, StoredLeaf):
+                    inputs[step.at].buffer.index_on(step.columns)  # now, so that it is known what a row takes
 
     def changes(self, batch: MomentBatch) -> Change:
         results = self.pointer_changes(batch)
@@ -136,7 +134,6 @@ class MultiwayJoinOp:
 
     def pointer_changes(self, batch: MomentBatch) -> Results:
         """The results that come and go, as pointers."""
-        self._costs.clear()
         for buffer in self._followed:
             buffer.follow(batch)
         self._number = batch.number
@@ -207,9 +204,13 @@ class MultiwayJoinOp:
 
     def _deaths(self, pointers: Pointers) -> Ids:
         """When the first of each result's rows dies."""
+        expiring = self.inputs[: self._expiring]
+        if len(pointers) == 1:  # NumPy takes ten times as long for one
+            rows = pointers[0].tolist()
+            return np.array([min([each.buffer.died.item(row) for each, row in zip(expiring, rows, strict=False)])])
         deaths = np.full(len(pointers), OPEN)
-        for at in range(self._expiring):
-            np.minimum(deaths, self.inputs[at].buffer.deaths(pointers[:, at]), out=deaths)
+        for at, each in enumerate(expiring):
+            np.minimum(deaths, each.buffer.deaths(pointers[:, at]), out=deaths)
         return deaths
 
     def _old(self, batch: MomentBatch) -> tuple[Pointers, Ids]:
@@ -225,8 +226,7 @@ class MultiwayJoinOp:
         """The values of the wanted variables."""
         if len(pointers) == 0:
             return NOTHING.came
-        columns = [pointers[:, at] for at in range(len(self.inputs))]
-        return Table({name: self._values(columns, home) for name, home in self._wanted.items()}, len(pointers))
+        return Table({name: self._values(pointers, home) for name, home in self._wanted.items()}, len(pointers))
 
     def _probe(self, start: int, rows: Rows, moments: Ids, ties: int | None = None) -> tuple[Pointers, Ids]:
         """The results of rows of one input with rows that live at their moments, and these moments.
@@ -236,20 +236,13 @@ class MultiwayJoinOp:
         for each in self.inputs:
             if each.buffer.live == 0:
                 return self._nothing, _NO_MOMENTS
-        pairing = self._pairings[start]
-        if pairing is not None:
-            buffer = self.inputs[pairing.at].buffer
-            seen = int(pairing.at < start) if ties is None else ties
-            return buffer.index_on(pairing.columns).pairs(
-                rows, moments, self.inputs[start].buffer.values, pairing.keys, seen, buffer.lives(self._number), start
-            )
-        found: list[Rows] = [rows] * len(self.inputs)  # of the inputs that are joined, pointers to their rows
-        joined = 1 << start
-        moments = self._test(found, joined, self._starts[start].conditions, moments)
-        return self._extend(start, found, joined, moments, ties)
+        pointers = np.empty((len(rows), len(self.inputs)), np.int32)
+        pointers[:, start] = rows
+        pointers, moments = self._test(pointers, self._starts[start].conditions, moments)
+        return self._extend(start, pointers, 1 << start, moments, ties)
 
     def _extend(
-        self, start: int, found: list[Rows], joined: int, moments: Ids, ties: int | None, first: _Step | None = None
+        self, start: int, pointers: Pointers, joined: int, moments: Ids, ties: int | None, first: _Step | None = None
     ) -> tuple[Pointers, Ids]:
         """Partial results with rows of the other inputs, of which `first`, if that is said, is probed first."""
         while joined != self._all:
@@ -260,66 +253,60 @@ class MultiwayJoinOp:
                 steps = self._next_steps(joined)
                 step = steps[0] if len(steps) == 1 else min(steps, key=self._cost)
                 if len(steps) > 1 and len(choices := self._skewed(steps)) > 1:
-                    parts = self._by_counts(choices, found, len(moments))
+                    parts = self._by_counts(choices, pointers)
                     if len(parts) > 1:
-                        some = [self._select_rows(found, joined, rows) for _, rows in parts]
                         extended = [
-                            self._extend(start, part, joined, moments[rows], ties, chosen)
-                            for part, (chosen, rows) in zip(some, parts, strict=True)
+                            self._extend(start, pointers[rows], joined, moments[rows], ties, chosen)
+                            for chosen, rows in parts
                         ]
                         return _merge_in_order(extended, self._nothing)
                     step = parts[0][0]
             first = None
-            buffer = self.inputs[step.at].buffer
-            keys = self._keys(step, found, len(moments))
-            seen = int(step.at < start) if ties is None else ties
-            lefts, hits = buffer.index_on(step.columns).probe(keys, moments, seen, buffer.lives(self._number))
-            if len(hits) == 0:
-                return self._nothing, _NO_MOMENTS
-            for at in range(len(found)):
-                if joined >> at & 1:
-                    found[at] = found[at][lefts]
-            moments = moments[lefts]
-            found[step.at] = hits
+            pointers, moments = self._look_up(step, pointers, moments, int(step.at < start) if ties is None else ties)
             joined |= 1 << step.at
             for column, home in step.compared:
-                here, there = buffer.values[found[step.at], column], self._values(found, home)
-                moments = self._keep(found, joined, (here == there) | (here == 0) | (there == 0), moments)
-            moments = self._test(found, joined, step.conditions, moments)
+                if len(moments):
+                    here = self.inputs[step.at].buffer.values[pointers[:, step.at], column]
+                    there = self._values(pointers, home)
+                    pointers, moments = _keep(pointers, moments, (here == there) | (here == 0) | (there == 0))
+            pointers, moments = self._test(pointers, step.conditions, moments)
         if self._overlapping:
-            moments = self._keep(found, joined, self._overlap(found), moments)
+            pointers, moments = _keep(pointers, moments, self._overlap(pointers))
         if len(moments) == 0:
             return self._nothing, _NO_MOMENTS
-        pointers = np.empty((len(moments), len(found)), np.int32)
-        for at, held in enumerate(found):
-            pointers[:, at] = held
-        return pointers, moments
+        return pointers.copy(), moments.copy()  # they may be where the next ones are written
 
-    def _pairing(self, start: int) -> _Pairing | None:
-        """How the rows of an input probe the only other one; None where there is more to it than a look-up."""
-        if len(self.inputs) != 2 or self._overlapping or self._conditions:
-            return None
-        if isinstance(self.inputs[start].buffer, StoredLeaf):  # which has no array of values
-            return None
-        step = self._step(1 << start, 1 - start)
-        if step.compared or any(len(home.places) > 1 for home in step.keys):
-            return None
-        self.inputs[step.at].buffer.index_on(step.columns)  # now, so that it is known what a row takes
-        return _Pairing(step.at, step.columns, np.array([home.places[0][1] for home in step.keys], np.int64))
+    def _look_up(self, step: _Step, pointers: Pointers, moments: Ids, ties: int) -> tuple[Pointers, Ids]:
+        """Partial results with the rows of one more input; they are good until the look-up after the next."""
+        buffer = self.inputs[step.at].buffer
+        index, lives = buffer.index_on(step.columns), buffer.lives(self._number)
+        if step.source is None or not isinstance(index, RingIndex):
+            lefts, hits = index.probe(self._keys(step, pointers), moments, ties, lives)
+            pointers = pointers[lefts]
+            pointers[:, step.at] = hits
+            return pointers, moments[lefts]
+        source = (self.inputs[step.source].buffer.values, step.source, step.key_columns)
+        room, spare = self._rooms
+        count = index.extend(pointers, moments, source, ties, lives, step.at, room)
+        if count > len(room[1]):
+            room = _room(2 * count, len(self.inputs))
+            index.extend(pointers, moments, source, ties, lives, step.at, room)
+        self._rooms = [spare, room]
+        return room[0][:count], room[1][:count]
 
-    def _keys(self, step: _Step, found: Sequence[Rows], count: int) -> Ids:
-        """What so many partial results look up in the input of a step."""
-        keys = np.empty((count, len(step.keys)), np.int64)
+    def _keys(self, step: _Step, pointers: Pointers) -> Ids:
+        """What partial results look up in the input of a step."""
+        keys = np.empty((len(pointers), len(step.keys)), np.int64)
         for place, home in enumerate(step.keys):
-            keys[:, place] = self._values(found, home)
+            keys[:, place] = self._values(pointers, home)
         return keys
 
     def _next_steps(self, joined: int) -> list[_Step]:
-        """The inputs that can be probed next."""
+        """The inputs that can be probed next: those that share nothing with what is joined come last."""
         steps = self._steps.get(joined)
         if steps is None:
-            others = [at for at in range(len(self.inputs)) if not joined >> at & 1]
-            steps = self._steps[joined] = [self._step(joined, at) for at in others]
+            steps = [self._step(joined, at) for at in range(len(self.inputs)) if not joined >> at & 1]
+            steps = self._steps[joined] = [step for step in steps if step.columns] or steps
         return steps
 
     def _skewed(self, steps: Sequence[_Step]) -> Sequence[_Step]:
@@ -329,28 +316,19 @@ class MultiwayJoinOp:
             return keyed
         return ()
 
-    @staticmethod
-    def _select_rows(found: Sequence[Rows], joined: int, rows: Ids) -> list[Rows]:
-        """Some of the partial results."""
-        return [held[rows] if joined >> at & 1 else held for at, held in enumerate(found)]
-
-    def _by_counts(self, steps: Sequence[_Step], found: list[Rows], count: int) -> list[tuple[_Step, Ids]]:
+    def _by_counts(self, steps: Sequence[_Step], pointers: Pointers) -> list[tuple[_Step, Ids]]:
         """The input in which the key of each partial result has the fewest rows: steps, and the results of each."""
         counts = [
-            self.inputs[step.at].buffer.index_on(step.columns).counts(self._keys(step, found, count)) for step in steps
+            self.inputs[step.at].buffer.index_on(step.columns).counts(self._keys(step, pointers)) for step in steps
         ]
         best = np.stack(counts).argmin(axis=0)
         places = ((step, np.flatnonzero(best == at)) for at, step in enumerate(steps))
         return [(step, rows) for step, rows in places if len(rows)]
 
-    def _cost(self, step: _Step) -> tuple[bool, float]:
-        found = self._costs.get((step.at, step.columns))
-        if found is None:
-            # Inputs that share nothing with what is joined come last; the index on no columns is made only for them.
-            buffer = self.inputs[step.at].buffer
-            rows = buffer.index_on(step.columns).rows_per_key() if step.columns else buffer.live
-            found = self._costs[step.at, step.columns] = (not step.columns, rows)
-        return found
+    def _cost(self, step: _Step) -> float:
+        """How many rows a look-up may expect. The index on no columns is made only when it is asked."""
+        buffer = self.inputs[step.at].buffer
+        return buffer.index_on(step.columns).rows_per_key() if step.columns else buffer.live
 
     def _step(self, joined: int, at: int) -> _Step:
         each = self.inputs[at]
@@ -367,9 +345,12 @@ class MultiwayJoinOp:
             for condition, names in self._conditions
             if self._can_test(names, with_it) and not (joined and self._can_test(names, joined))
         ]
-        return _Step(
-            at, tuple(column for column, _ in keys), tuple(home for _, home in keys), tuple(compared), tuple(ready)
-        )
+        columns, homes = tuple(column for column, _ in keys), tuple(home for _, home in keys)
+        sources = {home.places[0][0] for home in homes} | {at}
+        in_arrays = len(sources) == 2 and not any(isinstance(self.inputs[each].buffer, StoredLeaf) for each in sources)
+        source = homes[0].places[0][0] if in_arrays else None
+        key_columns = np.array([home.places[0][1] for home in homes], np.int64)
+        return _Step(at, columns, homes, tuple(compared), tuple(ready), source, key_columns)
 
     def _can_test(self, names: set[str], joined: int) -> bool:
         """Whether a condition has all values that it will ever get."""
@@ -388,42 +369,41 @@ class MultiwayJoinOp:
         sure = [place for place in places if name in self.inputs[place[0]].certain]
         return _Home(tuple(sure[:1] or places))
 
-    def _values(self, found: Sequence[Rows], home: _Home) -> Ids:
+    def _values(self, pointers: Pointers, home: _Home) -> Ids:
         (at, column), *others = home.places
-        rows, of_all = found[at], self.inputs[at].buffer.values
-        if len(rows) == 1:  # NumPy takes four times as long to look one value up
-            values: Ids = np.array([of_all.item(rows.item(0), column)], np.int64)
+        of_all = self.inputs[at].buffer.values
+        if len(pointers) == 1:  # NumPy takes four times as long to look one value up
+            values: Ids = np.array([of_all.item(pointers.item(0, at), column)], np.int64)
         else:
-            values = of_all[rows, column]
+            values = of_all[pointers[:, at], column]
         for at, column in others:
-            values = np.where(values != 0, values, self.inputs[at].buffer.values[found[at], column])
+            values = np.where(values != 0, values, self.inputs[at].buffer.values[pointers[:, at], column])
         return values
 
-    def _test(self, found: list[Rows], joined: int, conditions: tuple[_Condition, ...], moments: Ids) -> Ids:
+    def _test(self, pointers: Pointers, conditions: tuple[_Condition, ...], moments: Ids) -> tuple[Pointers, Ids]:
         for condition, homes in conditions:
             if count := len(moments):
-                columns = {name: self._values(found, home) for name, home in homes}
-                moments = self._keep(found, joined, condition.test(columns, count), moments)
-        return moments
+                columns = {name: self._values(pointers, home) for name, home in homes}
+                pointers, moments = _keep(pointers, moments, condition.test(columns, count))
+        return pointers, moments
 
-    def _overlap(self, found: Sequence[Rows]) -> Mask:
+    def _overlap(self, pointers: Pointers) -> Mask:
         left, right = self.inputs
-        overlap: Mask = np.zeros(len(found[0]), np.bool_)
+        overlap: Mask = np.zeros(len(pointers), np.bool_)
         for column, name in enumerate(left.names):
             if name in right.names:
-                others = right.buffer.values[found[1], right.names.index(name)]
-                overlap |= (left.buffer.values[found[0], column] != 0) & (others != 0)
+                others = right.buffer.values[pointers[:, 1], right.names.index(name)]
+                overlap |= (left.buffer.values[pointers[:, 0], column] != 0) & (others != 0)
         return overlap
 
-    @staticmethod
-    def _keep(found: list[Rows], joined: int, keep: Mask, moments: Ids) -> Ids:
-        """Keep some of the results; gives their moments."""
-        if keep.all():
-            return moments
-        for at in range(len(found)):
-            if joined >> at & 1:
-                found[at] = found[at][keep]
-        return moments[keep]
+
+def _room(count: int, inputs: int) -> Room:
+    return np.empty((count, inputs), np.int32), np.empty(count, np.int64)
+
+
+def _keep(pointers: Pointers, moments: Ids, keep: Mask) -> tuple[Pointers, Ids]:
+    """Some of the results."""
+    return (pointers, moments) if keep.all() else (pointers[keep], moments[keep])
 
 
 def _merge_in_order(parts: list[tuple[Pointers, Ids]], nothing: Pointers) -> tuple[Pointers, Ids]:
