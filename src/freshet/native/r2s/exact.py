@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from freshet.algebra.expressions import Variable
 from freshet.algebra.nodes import StreamOperator
 from freshet.native.plan.plan import (
     Names,
     Plan,
+    PlanDistinct,
     PlanExtend,
     PlanFilter,
+    PlanGroup,
     PlanJoin,
     PlanLeaf,
     PlanNode,
     PlanParameters,
     PlanProject,
+    PlanSharedRead,
+    PlanValues,
     Stored,
+    children,
 )
 from freshet.native.plan.sharing import parameter_number
 from freshet.native.timing import Timing
@@ -23,23 +30,51 @@ from freshet.native.timing import Timing
 def is_exact(plan: Plan, timing: Timing) -> bool:
     """Whether what comes and goes at an evaluation is what ISTREAM and DSTREAM report, without a comparison.
 
-    That holds for joins of patterns in windows all of whose variables are in the answer, where every move of a window
-    is an evaluation: a pattern has a row once, and a row that comes again before it goes stays.
+    That holds where every move of a window is an evaluation, and all variables are in the answer, for
+
+    - joins of patterns in windows: a pattern has a row once, and a row that comes again before it goes stays;
+    - DISTINCT and GROUP BY over windows: a row appears, or vanishes, once at a moment, and a group has one row.
     """
     if not timing.is_plain:
         return False
-    base = _below(plan.root)
+    base, answered = _below(plan.root), _answer(plan)
+    if isinstance(base, PlanDistinct | PlanGroup):
+        return _answered(base.names) <= answered and all(map(_is_of_window, _sources(base)))
     leaves = base.inputs if isinstance(base, PlanJoin) else (base,)
-    answered = set(plan.variables)
     return all(
-        isinstance(each, PlanParameters) or (_is_of_window(each) and _answered(each.names) <= answered)
+        isinstance(each, PlanParameters)
+        or (isinstance(each, PlanLeaf) and _is_of_window(each) and _answered(each.names) <= answered)
         for each in leaves
     )
 
 
+def _answer(plan: Plan) -> set[str]:
+    """The variables that the answer has, also under other names."""
+    answered, node = set(plan.variables), plan.root
+    while isinstance(node, PlanProject | PlanFilter | PlanExtend):
+        if isinstance(node, PlanExtend) and isinstance(node.expression, Variable) and node.variable in answered:
+            answered.add(node.expression.name)
+        node = node.child
+    return answered
+
+
+def _sources(node: PlanNode) -> Iterator[PlanNode]:
+    """What stands below a node and has nothing below it."""
+    below = children(node)
+    if not below:
+        yield node
+    for child in below:
+        yield from _sources(child)
+
+
 def _is_of_window(node: PlanNode) -> bool:
-    """Rows of stored patterns begin between evaluations, so that a result may begin and end where nobody looks."""
-    return isinstance(node, PlanLeaf) and not isinstance(node.source, Stored)
+    """Whether its rows come and go with windows only.
+
+    Rows of stored patterns begin between evaluations, so that a result may begin and end where nobody looks.
+    """
+    if isinstance(node, PlanLeaf):
+        return not isinstance(node.source, Stored)
+    return isinstance(node, PlanValues | PlanParameters | PlanSharedRead)
 
 
 def _answered(names: Names) -> Names:

@@ -56,7 +56,7 @@ def reports_in(places: Ids) -> tuple[Ids, Ids]:
 
 def relation_to_stream(root: Operator, plan: Plan, *, exact: bool) -> IncrementalR2S | SequenceR2S:
     """The R2S operator of a query. With `exact` no row comes that is equal to one that goes at the same evaluation."""
-    if isinstance(plan.root, PlanOrdered):
+    if isinstance(plan.root, PlanOrdered) and (plan.output is StreamOperator.RSTREAM or not is_grounded(plan.root)):
         return SequenceR2S(cast(OrderedOp, root), plan)
     return IncrementalR2S(root, plan, exact=exact)
 
@@ -151,7 +151,10 @@ class IncrementalR2S:
 
 
 class SequenceR2S:
-    """R2S where the answer is a sequence, which is asked for as a whole: the one before is kept to tell what is new."""
+    """R2S where the answer is a sequence that is wanted as a whole at some evaluations.
+
+    It is asked for at all of them; the one before is kept to tell what is new.
+    """
 
     def __init__(self, root: OrderedOp, plan: Plan) -> None:
         self._root = root
