@@ -251,6 +251,11 @@ class DurableSession:
             return self.registered(registration.name, on_report, on_batch)
 
     @property
+    def trouble(self) -> str:
+        """Why the last checkpoint could not be made, or nothing."""
+        return self._checkpoint.trouble
+
+    @property
     def definitions(self) -> dict[str, QueryDefinition]:
         """Queries with parameters, by name."""
         return self._contents.definitions

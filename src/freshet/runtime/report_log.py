@@ -83,6 +83,7 @@ class _Kept:
     registration: int
     last: int = _NOTHING
     dropped: int = _NOTHING
+    count: int = 0  # of reports since the start
     reports: deque[LoggedReports] = field(default_factory=deque)
 
 
@@ -163,6 +164,7 @@ class ReportLog:
             header = {"kind": "reports", "query": batch.query, "registration": kept.registration, "moments": moments}
             self._write(header, reports.ndjson)
             self._keep(kept, reports)
+            kept.count += len(moments)
         self.on_reports(reports)
 
     def sync(self) -> None:
@@ -180,6 +182,16 @@ class ReportLog:
                 self._journal.close()
 
     # ---- what those do who take reports
+
+    def counts(self) -> dict[str, int]:
+        """How many reports each query has made since the start."""
+        with self._lock:
+            return {name: kept.count for name, kept in self._queries.items()}
+
+    @property
+    def trouble(self) -> str:
+        """Why reports cannot be written to the disk, or nothing."""
+        return "reports cannot be written to the checkpoint folder" if self._unwritten else ""
 
     def last_id(self, query: str) -> str | None:
         """The id of a query's newest report, or None where it has not reported yet."""

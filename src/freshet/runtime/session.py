@@ -807,6 +807,18 @@ class Session:
         self.engine.service_threads.hold_back()
         return is_new
 
+    @property
+    def has_engine(self) -> bool:
+        """Whether a stream or a query has been declared: one-shot queries need no engine."""
+        return self._engine is not None
+
+    @property
+    def trouble(self) -> str:
+        """Why checkpoints or reports cannot be written, or nothing."""
+        troubles = [] if self._durable is None else [self._durable.trouble]
+        troubles += [] if self.report_log is None else [self.report_log.trouble]
+        return next(filter(None, troubles), "")
+
     def positions(self) -> dict[str, Position]:
         """How much of each stream the checkpoint has, so that a source knows from where to send again.
 

@@ -11,8 +11,10 @@ from starlette.responses import Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from freshet.server.metrics import health, metrics
 from freshet.server.problems import Problem
 from freshet.server.queries import answers, delete_query, get_query, list_queries, plan, put_query
+from freshet.server.requests import Requests
 from freshet.server.security import Security, check_right
 from freshet.server.served import Served
 from freshet.server.sparql import sparql
@@ -22,7 +24,7 @@ Handler = Callable[[Request], Awaitable[ASGIApp]]
 _GZIP = [Middleware(GZipMiddleware, minimum_size=1024, compresslevel=1)]
 
 
-def make_app(shared: Served) -> Security:
+def make_app(shared: Served) -> ASGIApp:
     """The application of a session."""
     routes = [
         *_resource("/sparql", {"GET": ("ask", sparql), "POST": ("ask", sparql), "QUERY": ("ask", sparql)}, gzip=True),
@@ -38,6 +40,8 @@ def make_app(shared: Served) -> Security:
             "/streams/{name:path}",
             {"GET": ("ask", get_stream), "PUT": ("register", put_stream), "POST": ("feed", post_stream)},
         ),
+        *_resource("/health", {"GET": (None, health)}),
+        *_resource("/metrics", {"GET": ("admin", metrics)}),
         *_resource("/sparql/", {"GET": ("ask", sparql), "POST": ("ask", sparql), "QUERY": ("ask", sparql)}, gzip=True),
     ]
     router = Router(routes, redirect_slashes=False, default=_no_such_path)
@@ -46,21 +50,23 @@ def make_app(shared: Served) -> Security:
         scope["freshet.served"] = shared
         await router(scope, receive, send)
 
-    return Security(app, shared.settings)
+    return Requests(Security(app, shared.settings), shared.metrics)
 
 
-def _resource(path: str, methods: dict[str, tuple[str, Handler]], *, gzip: bool = False) -> list[Route]:
+def _resource(path: str, methods: dict[str, tuple[str | None, Handler]], *, gzip: bool = False) -> list[Route]:
     """The routes of a path: what each method needs the right for, and does."""
     allowed = ", ".join([*methods, "HEAD", "OPTIONS"] if "GET" in methods else [*methods, "OPTIONS"])
 
     async def handle(request: Request) -> ASGIApp:
+        request.scope["freshet.path"] = path
         method = "GET" if request.method == "HEAD" else request.method
         if method == "OPTIONS":
             return Response(status_code=204, headers={"Allow": allowed})
         if method not in methods:
             raise Problem(405, f"{request.method} is not possible here: {allowed}", {"Allow": allowed})
         right, handler = methods[method]
-        check_right(request.scope, right)
+        if right is not None:
+            check_right(request.scope, right)
         return await handler(request)
 
     return [Route(path, _AnyMethod(handle), middleware=_GZIP if gzip else None)]

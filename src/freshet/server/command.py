@@ -7,9 +7,10 @@ import os
 from pathlib import Path
 
 from freshet.rdf.errors import InputError
+from freshet.runtime.query_failure import QueryFailure
 from freshet.runtime.session import Session
 from freshet.runtime.text_file import read_text
-from freshet.server.logs import start_logs
+from freshet.server.logs import log_fields, start_logs
 from freshet.server.served import serve_session
 from freshet.server.serving import serve
 from freshet.server.settings import ServerSettings, Token, make_token, parse_listen, parse_tokens
@@ -38,7 +39,7 @@ def run_server(
     start_logs(log_format)
     if pipeline is not None:
         raise InputError("a pipeline file cannot be served yet")
-    with Session(services=service, checkpoint=checkpoint) as session:
+    with Session(services=service, checkpoint=checkpoint, on_failure=_log_failure) as session:
         if session.is_restored and data:
             _LOG.info("the checkpoint has the stored graph: the files of -d are not loaded again")
         elif data:
@@ -49,6 +50,10 @@ def run_server(
         finally:
             shared.close()
         _LOG.info("stopped")
+
+
+def _log_failure(failure: QueryFailure) -> None:
+    _LOG.error("query failed", extra=log_fields(query=failure.query, reason=failure.reason))
 
 
 def _tokens(file: Path | None) -> tuple[Token, ...]:

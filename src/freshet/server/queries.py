@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -20,6 +21,7 @@ from freshet.runtime.registered_query import RegisteredQuery
 from freshet.runtime.report_log import ReportsGoneError
 from freshet.runtime.session import Session
 from freshet.server.bodies import media_type, read_body, text_of
+from freshet.server.logs import log_fields
 from freshet.server.negotiation import choose
 from freshet.server.problems import Problem
 from freshet.server.served import Served, served
@@ -29,6 +31,7 @@ from freshet.syntax.parser import parse_query
 if TYPE_CHECKING:
     from freshet.runtime.definitions import QueryDefinition
 
+_LOG = logging.getLogger("freshet.server.queries")
 _OWN = {"after", "limit", "access_token"}  # parameters of `answers` that are not those of a query
 
 
@@ -46,7 +49,7 @@ class StandingQueries:
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Bound queries of before a restart wait for their subscribers to come back."""
         self._loop = loop
-        self.subscribers.start(loop)
+        self.subscribers.start(loop, self._shared.metrics.note_reports)
         for query in self.session.queries():
             self._left(query.name)
 
@@ -120,6 +123,8 @@ async def put_query(request: Request) -> Response:
     parameters = tuple(each for each in request.query_params.get("parameters", "").split(",") if each)
     dialect = request.query_params.get("dialect")
     created = await shared.changing.submit(_register, shared, name, text, dialect, parameters, options)
+    if created:
+        _LOG.info("query registered", extra=log_fields(query=name))
     answer = await get_query(request)
     answer.headers["Location"] = f"/queries/{quote(name, safe='')}"
     answer.status_code = 201 if created else 200
@@ -185,6 +190,7 @@ async def delete_query(request: Request) -> Response:
             await shared.changing.submit(session.unregister, name)
     except InputError as error:
         raise Problem(409, str(error)) from None
+    _LOG.info("query removed", extra=log_fields(query=name))
     return Response(status_code=204)
 
 

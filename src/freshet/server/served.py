@@ -17,6 +17,7 @@ from freshet.server.settings import ServerSettings
 from freshet.server.workers import Workers
 
 if TYPE_CHECKING:
+    from freshet.server.metrics import Metrics
     from freshet.server.queries import StandingQueries
 
 _PREPARED = 512
@@ -36,6 +37,7 @@ class Served:
     fed_elsewhere: frozenset[str] = frozenset()  # streams of a pipeline
     rejected: Counter[str] = field(default_factory=Counter)  # posts that could not be read, by stream
     standing: StandingQueries = field(init=False)
+    metrics: Metrics = field(init=False)
     end: Callable[[], None] = lambda: None  # stops the server, from any thread
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -53,6 +55,7 @@ class Served:
 
 def serve_session(session: Session, settings: ServerSettings) -> Served:
     """What handlers need of a session."""
+    from freshet.server.metrics import Metrics
     from freshet.server.queries import StandingQueries
 
     limits = settings.limits
@@ -64,6 +67,7 @@ def serve_session(session: Session, settings: ServerSettings) -> Served:
         _preparing(session),
     )
     shared.standing = StandingQueries(shared)
+    shared.metrics = Metrics(shared)
     return shared
 
 

@@ -19,6 +19,7 @@ from freshet.results.report import Answer, BooleanAnswer, Solutions
 from freshet.results.rows import PIECE_ROWS
 from freshet.results.write import write_pieces
 from freshet.server.bodies import media_type, read_body, text_of
+from freshet.server.description import service_description
 from freshet.server.negotiation import GRAPHS, SOLUTIONS, choose
 from freshet.server.problems import Problem
 from freshet.server.served import Served, served
@@ -52,6 +53,10 @@ async def sparql(request: Request) -> Response:
     """Answer a query."""
     shared = served(request)
     limits = shared.settings.limits
+    if request.method in ("GET", "HEAD") and not request.url.query:
+        media = choose(request.headers.get("accept"), list(GRAPHS))
+        description = service_description(str(request.url), media)
+        return Response(description, headers={"Content-Type": with_charset(media), "Vary": "Accept"})
     operation = await read_operation(request, limits)
     seconds = min(operation.timeout or math.inf, limits.query_seconds)
     deadline = Deadline(seconds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from datetime import UTC, datetime
 from typing import Any
@@ -20,6 +21,7 @@ from freshet.runtime.durations import setting_ms
 from freshet.runtime.push_keys import RepeatedKeyError
 from freshet.runtime.session import Session
 from freshet.server.bodies import media_type, read_body, text_of
+from freshet.server.logs import log_fields
 from freshet.server.problems import Problem
 from freshet.server.queries import json_response
 from freshet.server.served import Served, served
@@ -35,6 +37,7 @@ _FORMATS: dict[str, str] = {
     "application/ld+json": "jsonld",
 }
 _LONGEST_KEY = 200
+_LOG = logging.getLogger("freshet.server.streams")
 
 
 async def list_streams(request: Request) -> Response:
@@ -60,6 +63,8 @@ async def put_stream(request: Request) -> Response:
         raise Problem(400, f"the short name of <{iri}> is {short_name(iri)}")
     options = _options(given)
     is_new = await shared.changing.submit(_declare, shared.session, iri, options)
+    if is_new:
+        _LOG.info("stream declared", extra=log_fields(stream=iri))
     answer = json_response(describe_stream(shared, find_stream(shared.session, iri)), 201 if is_new else 200)
     answer.headers["Location"] = f"/streams/{quote(iri, safe='')}"
     return answer
@@ -93,6 +98,7 @@ def _declare(session: Session, iri: str, options: dict[str, Any]) -> bool:
 
 async def post_stream(request: Request) -> Response:
     """Push elements. They are in the journal when this answers, where there is one."""
+    began = time.perf_counter()
     shared, given = served(request), request.query_params
     state = find_stream(shared.session, request.path_params["name"])
     media, charset = media_type(request)
@@ -110,7 +116,7 @@ async def post_stream(request: Request) -> Response:
     if form != "timed":
         options |= {"format": form} | _time(given, request.headers.get("event-time"))
     try:
-        count = await shared.changing.submit(shared.session.push_text, state.iri, body, **options)
+        count = await shared.changing.submit(_push, shared, began, state.iri, body, options)
     except RepeatedKeyError as error:
         raise Problem(422, str(error)) from None
     except (BudgetError, CheckpointError):
@@ -119,6 +125,15 @@ async def post_stream(request: Request) -> Response:
         shared.rejected[state.iri] += 1
         raise error
     return json_response({"stream": state.iri, "elements": count, "repeated": key is not None and count == 0})
+
+
+def _push(shared: Served, began: float, iri: str, body: bytes, options: dict[str, Any]) -> int:
+    """In a thread: how many elements were pushed."""
+    shared.metrics.begin_push(began)
+    try:
+        return shared.session.push_text(iri, body, **options)
+    finally:
+        shared.metrics.end_push()
 
 
 def _time(given: Any, header: str | None) -> dict[str, Any]:

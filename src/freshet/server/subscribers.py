@@ -8,6 +8,7 @@ it is cut off with a reason, and may come back with the id of the last report th
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Callable
 
@@ -15,10 +16,12 @@ import orjson
 from starlette.types import Receive, Scope, Send
 
 from freshet.runtime.report_log import LoggedReports, ReportLog
+from freshet.server.logs import log_fields
 from freshet.server.problems import Problem
 from freshet.server.settings import Limits
 
 EVENTS, LINES = "text/event-stream", "application/x-ndjson"
+_LOG = logging.getLogger("freshet.server.subscribers")
 _BEAT_SECONDS = 15.0  # after which a silent connection gets a sign of life, so that nobody on the way closes it
 
 
@@ -105,10 +108,11 @@ class Subscribers:
         self._is_stopped = False
         self._beat: asyncio.TimerHandle | None = None
 
-    def start(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Reports come from threads from now on."""
+    def start(self, loop: asyncio.AbstractEventLoop, on_reports: Callable[[LoggedReports], None]) -> None:
+        """Reports come from threads from now on; `on_reports` hears of them there."""
 
         def publish(reports: LoggedReports) -> None:
+            on_reports(reports)
             if reports.query in self._by_query:
                 loop.call_soon_threadsafe(self._publish, reports)
 
@@ -170,7 +174,9 @@ class Subscribers:
         for subscriber in self._by_query.get(reports.query, ()):
             was_there = subscriber.ended is None
             subscriber.put(reports)
-            self.cut_off += was_there and bool(subscriber.ended)
+            if was_there and subscriber.ended:
+                self.cut_off += 1
+                _LOG.warning("subscriber cut off: it reads too slowly", extra=log_fields(query=reports.query))
 
     def _end(self, query: str, reason: str) -> None:
         for subscriber in self._by_query.get(query, ()):

@@ -127,7 +127,7 @@ def test_a_mistake_is_shown_with_its_place(http):
 @pytest.mark.parametrize(
     ("method", "path", "body", "media", "status"),
     [
-        ("GET", "/sparql", None, None, 400),
+        ("GET", "/sparql?default-graph-uri=http://e/g", None, None, 400),
         ("GET", "/sparql?query=ASK%7B%7D&query=ASK%7B%7D", None, None, 400),
         ("GET", "/sparql?update=CLEAR+ALL", None, None, 400),
         ("POST", "/sparql", "query=ASK%7B%7D", None, 415),
@@ -150,6 +150,14 @@ def test_refused_requests(http, method, path, body, media, status):
     answer = http.send(method, path, body, **({} if media is None else {"Content_Type": media}))
     assert answer.status == status, answer.data
     assert json.loads(answer.data)["detail"]
+
+
+def test_a_service_description(http):
+    answer = http.get("/sparql")
+    assert (answer.status, answer.headers["content-type"]) == (200, "text/turtle; charset=utf-8")
+    assert f"sd:endpoint <{http.url}/sparql>".encode() in answer.data
+    assert b"sd:SPARQL11Query" in answer.data
+    assert http.get("/sparql", Accept="application/rdf+xml").data.startswith(b"<?xml")
 
 
 def test_head_and_options(http):
