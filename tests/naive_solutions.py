@@ -12,7 +12,6 @@ from freshet.algebra.nodes import Node, Values
 from freshet.expressions.context import Context
 from freshet.oneshot import operators as operators
 from freshet.oneshot.dataset import DEFAULT_GRAPH
-from freshet.oneshot.deadline import Deadline
 from freshet.oneshot.evaluate import evaluate
 from freshet.oneshot.scope import Scope
 from freshet.rdf.dictionary import Dictionary
@@ -29,7 +28,7 @@ def scope_of(dataset: PlainDataset | None = None, dictionary: Dictionary | None 
     """A scope that knows nothing of its surroundings."""
     dataset = dataset or PlainDataset(PlainGraph())
     context = Context(datetime(2026, 1, 1, tzinfo=UTC))
-    return Scope(dataset, dataset.graph(DEFAULT_GRAPH), dictionary or Dictionary(), Deadline(), context)
+    return Scope(dataset, dataset.graph(DEFAULT_GRAPH), dictionary or Dictionary(), context)
 
 
 def solve(node: Node, scope: Scope | None = None) -> Solutions:

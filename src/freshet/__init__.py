@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from freshet.federation.errors import ServiceError as ServiceError
     from freshet.federation.settings import ServiceSettings as ServiceSettings
-    from freshet.oneshot.deadline import Deadline as Deadline
-    from freshet.oneshot.deadline import QueryStoppedError as QueryStoppedError
+    from freshet.rdf.deadline import Deadline as Deadline
+    from freshet.rdf.deadline import QueryStoppedError as QueryStoppedError
     from freshet.rdf.errors import BudgetError as BudgetError
     from freshet.rdf.errors import FreshetError as FreshetError
     from freshet.rdf.errors import InputError as InputError
@@ -39,7 +39,7 @@ _MODULES = {
     "BooleanAnswer": "results.report",
     "BudgetError": "rdf.errors",
     "BufferFullError": "store.slices",
-    "Deadline": "oneshot.deadline",
+    "Deadline": "rdf.deadline",
     "FreshetError": "rdf.errors",
     "GraphAnswer": "results.report",
     "InputError": "rdf.errors",
@@ -47,7 +47,7 @@ _MODULES = {
     "Literal": "rdf.terms",
     "ManualClock": "runtime.wall_clock",
     "QueryFailure": "runtime.query_failure",
-    "QueryStoppedError": "oneshot.deadline",
+    "QueryStoppedError": "rdf.deadline",
     "QuerySyntaxError": "rdf.errors",
     "RegisteredQuery": "runtime.registered_query",
     "Report": "results.report",

@@ -38,6 +38,16 @@ def milliseconds(duration: str, option: str = "--lateness") -> int:
         raise InputError(f"{option}: {error}") from None
 
 
+def memory_bytes(amount: str, option: str) -> int:
+    """An amount of memory that an option has."""
+    from freshet.runtime.section import memory_text  # brings pydantic along
+
+    try:
+        return memory_text(amount)
+    except ValueError as error:
+        raise InputError(f"{option}: {error}") from None
+
+
 def text_of(file: Path) -> str:
     """The text of a file."""
     try:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from freshet import __version__
-from freshet.arguments import milliseconds, recordings_of, text_of, text_or_file
+from freshet.arguments import memory_bytes, milliseconds, recordings_of, text_of, text_or_file
 from freshet.rdf.errors import FreshetError, InputError
 from freshet.rdf.wording import show_count
 
@@ -247,6 +247,7 @@ def replay(
 )
 @dialect_option
 @click.option("--timeout", type=float, help="Seconds after which to give up.")
+@click.option("--memory", help="The most memory that intermediate results may take, such as 512m or 2g.")
 @service_option
 def query(
     query: str,
@@ -254,6 +255,7 @@ def query(
     format: str | None,
     dialect: str | None,
     timeout: float | None,
+    memory: str | None,
     service: tuple[str, ...],
 ) -> None:
     """Answer SPARQL over files or a graph directory once."""
@@ -263,7 +265,8 @@ def query(
     text, file = text_or_file(query)
     with Session(services=service) as session:
         session.load(*data)
-        answer = session.query(text, file=file, dialect=dialect, timeout_seconds=timeout)
+        most = None if memory is None else memory_bytes(memory, "--memory")
+        answer = session.query(text, file=file, dialect=dialect, timeout_seconds=timeout, memory_bytes=most)
         sys.stdout.buffer.write(write_answer(answer, session.dictionary, format))
 
 

@@ -13,7 +13,7 @@ import pytest
 import freshet
 
 MODULES = (
-    "freshet.oneshot.deadline",
+    "freshet.rdf.deadline",
     "freshet.rdf.errors",
     "freshet.results.readable",
     "freshet.results.report",

@@ -18,9 +18,9 @@ from freshet.algebra.nodes import QueryForm, Slice
 from freshet.algebra.rewrite.rules import rewrite
 from freshet.algebra.sparql import query_text
 from freshet.oneshot.answer import answer
-from freshet.oneshot.deadline import Deadline
 from freshet.oneshot.operators import bgp
 from freshet.oneshot.operators import slice as slice_operator
+from freshet.rdf.deadline import Deadline
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.oxigraph import parsed_key
 from freshet.results.report import Answer, BooleanAnswer, Solutions
@@ -59,8 +59,9 @@ def check(seed: int) -> None:
     dataset = dataset_of(quads, dictionary)
     expected = oxigraph_answer(text, quads)
     about = f"seed {seed}\n{text}\n" + "\n".join(map(str, quads))
-    compare(answer(query, dataset, dictionary, deadline=Deadline(30)), expected, dictionary, about)
-    rewritten = answer(rewrite(query), dataset, dictionary, deadline=Deadline(30))
+    with Deadline(30).running():
+        compare(answer(query, dataset, dictionary), expected, dictionary, about)
+        rewritten = answer(rewrite(query), dataset, dictionary)
     compare(rewritten, expected, dictionary, f"rewritten\n{about}")
 
 

@@ -13,14 +13,19 @@ from numpy.typing import NDArray
 
 from freshet.algebra.expressions import Aggregate
 from freshet.expressions.distinct import encode, first_rows, integer_id
+from freshet.expressions.lexical import make_room
 from freshet.expressions.order import term_ranks
 from freshet.kernels import term_text
 from freshet.kernels.groups import SumArrays, add_numbers, totals
 from freshet.rdf.arrow import key_ranges, large_strings
+from freshet.rdf.deadline import current
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.values import Ids, as_kernel_ids, number_ids, values
 
 Groups = NDArray[np.int64]
+
+_ROWS_AT_ONCE = 1 << 20  # between two looks at the deadline
+_BYTES_AT_ONCE = 1 << 26
 
 
 def aggregate(function: Aggregate, ids: Ids | None, groups: Groups, group_count: int, dictionary: Dictionary) -> Ids:
@@ -72,8 +77,11 @@ def _sums(mean: bool, ids: Ids, groups: Groups, group_count: int, dictionary: Di
         np.zeros((group_count, 4), np.float64),
         np.zeros((group_count, 3), np.int64),
     )
-    # int32, as the native engine numbers its groups: the kernels are compiled once
-    add_numbers(arrays, groups.astype(np.int32), values(dictionary, ids), 1)
+    for first in range(0, ids.size, _ROWS_AT_ONCE):
+        current().check()
+        some = slice(first, first + _ROWS_AT_ONCE)
+        # int32, as the native engine numbers its groups: the kernels are compiled once
+        add_numbers(arrays, groups[some].astype(np.int32), values(dictionary, ids[some]), 1)
     return number_ids(dictionary, totals(arrays, np.arange(group_count, dtype=np.int32), mean))
 
 
@@ -107,12 +115,24 @@ def _concatenated(separator: str, ids: Ids, groups: Groups, group_count: int, di
     """The lexical forms and IRIs of each group in the order of its rows; a blank node makes it an error."""
     distinct, places = encode(as_kernel_ids(ids))
     rows = np.argsort(groups, kind="stable")
-    texts = _texts(distinct, dictionary).take(pa.array(places[rows]))
-    ends = np.cumsum(np.bincount(groups, minlength=group_count))
-    lists = pa.LargeListArray.from_arrays(pa.array(np.concatenate([[0], ends]), pa.int64()), texts)
-    joined = pc.binary_join(lists, pa.scalar(separator, pa.large_string()))
-    quote, nothing = (pa.scalar(text, pa.large_string()) for text in ('"', ""))
-    return dictionary.intern_arrow(pc.binary_join_element_wise(quote, joined, quote, nothing))
+    texts, ordered = _texts(distinct, dictionary), places[rows]
+    bounds = np.concatenate([[0], np.cumsum(np.bincount(groups, minlength=group_count))])
+    lengths = pc.fill_null(pc.binary_length(texts), 0).to_numpy(zero_copy_only=False)
+    sizes = np.concatenate([[0], np.cumsum(lengths[ordered] + len(separator.encode()))])[bounds]
+    make_room(int(np.diff(sizes).max(initial=0)))
+    current().reserve(int(sizes[-1]))
+    result = np.empty(group_count, np.int64)
+    first = 0
+    while first < group_count:
+        current().check()
+        end = max(first + 1, int(np.searchsorted(sizes, sizes[first] + _BYTES_AT_ONCE, side="right")) - 1)
+        some = texts.take(pa.array(ordered[bounds[first] : bounds[end]]))
+        lists = pa.LargeListArray.from_arrays(pa.array(bounds[first : end + 1] - bounds[first], pa.int64()), some)
+        joined = pc.binary_join(lists, pa.scalar(separator, pa.large_string()))
+        quote, nothing = (pa.scalar(text, pa.large_string()) for text in ('"', ""))
+        result[first:end] = dictionary.intern_arrow(pc.binary_join_element_wise(quote, joined, quote, nothing))
+        first = end
+    return result
 
 
 def _texts(ids: Ids, dictionary: Dictionary) -> pa.Array:

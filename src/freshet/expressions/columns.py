@@ -7,17 +7,19 @@ need not enter the dictionary. A column of one row stands for as many equal rows
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from freshet.expressions.context import Context, go_on
+from freshet.algebra.expressions import Exists
+from freshet.expressions.context import Context
 from freshet.kernels import layout
 from freshet.kernels.comparison import effective_truths
 from freshet.kernels.values import Values
+from freshet.rdf.deadline import current
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import Term
 from freshet.rdf.values import Ids, as_kernel_ids, number_ids, value_table, values_of_keys
@@ -39,22 +41,50 @@ class Keys(NamedTuple):
 Column = Ids | Values | Truths | Keys
 
 UNBOUND = np.zeros(1, np.int64)
+ROWS_AT_ONCE = 1 << 16  # between two looks at the deadline
 _TRUTH_IDS = np.array([layout.pack(layout.BOOLEAN, 0), 0, layout.pack(layout.BOOLEAN, 1)], np.int64)
 
 
 class ColumnBatch:
-    """The rows that an expression is evaluated over."""
+    """The rows that an expression is evaluated over; where there are many, a block of them, of which `first` is one."""
 
     def __init__(
-        self, columns: Mapping[str, Ids], count: int, dictionary: Dictionary, context: Context | None = None
+        self,
+        columns: Mapping[str, Ids],
+        count: int,
+        dictionary: Dictionary,
+        context: Context | None = None,
+        first: int = 0,
+        whole: ColumnBatch | None = None,
     ) -> None:
         self.columns = columns
         self.count = count
         self.dictionary = dictionary
         self.context = context
-        self.check = go_on if context is None else context.check
+        self.first = first
+        self.whole = whole or self
         self.table = value_table(dictionary)
-        self.node_scope: str | None = None  # of BNODE("x"), once that has been asked for
+        self.node_scope: str | None = None  # of BNODE("x"), once that has been asked for; only the whole has it
+        self._existing: dict[int, NDArray[np.bool_]] = {}
+
+    def blocks(self) -> Iterator[ColumnBatch]:
+        """All rows, some at a time, with looks at the deadline between."""
+        deadline = current()
+        for first in range(0, self.count, ROWS_AT_ONCE):
+            end = min(first + ROWS_AT_ONCE, self.count)
+            columns = {name: ids[first:end] for name, ids in self.columns.items()}
+            with deadline.step():
+                deadline.check()
+                yield ColumnBatch(columns, end - first, self.dictionary, self.context, first, self)
+
+    def exists(self, expression: Exists) -> NDArray[np.bool_]:
+        """Where the pattern of EXISTS matches: it is looked for once, for all rows that there are."""
+        whole = self.whole
+        if id(expression) not in whole._existing:
+            assert self.context is not None
+            assert self.context.exists is not None
+            whole._existing[id(expression)] = self.context.exists(expression, whole.columns, whole.count)
+        return whole._existing[id(expression)][self.first : self.first + self.count]
 
     def variable(self, name: str) -> Ids:
         column = self.columns.get(name)

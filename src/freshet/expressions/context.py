@@ -16,10 +16,6 @@ from freshet.rdf.values import Ids
 Matches = Callable[[Exists, Mapping[str, Ids], int], NDArray[np.bool_]]
 
 
-def go_on() -> None:
-    """The check of a query that nothing stops."""
-
-
 class Solutions:
     """The rows for which nodes were made last, and the labels of one query.
 
@@ -68,11 +64,9 @@ class Context:
 
     `now` is what NOW() gives: timezone-aware, one moment for the whole query. IRI() resolves against `base`.
     `exists` says for each row whether the pattern of EXISTS matches; NOT is not its business.
-    `check` raises where the query has to stop; what may take long calls it.
     """
 
     now: datetime
     base: str | None = None
     exists: Matches | None = None
-    check: Callable[[], None] = go_on
     solutions: Solutions = field(default_factory=Solutions, compare=False, repr=False)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from freshet.expressions.columns import Column, ColumnBatch, Keys, Truths
 from freshet.kernels import layout
 from freshet.kernels.comparison import ERROR, FALSE, TRUE
+from freshet.rdf.deadline import current
 from freshet.rdf.values import Ids
 
 Reader = Callable[[str], Any]
@@ -61,6 +62,7 @@ def distinct_keys(batch: ColumnBatch, column: Column) -> Keys:
 def read(batch: ColumnBatch, column: Column, reader: Reader) -> Argument:
     """An argument as a function takes it."""
     keys, places = distinct_keys(batch, column)
+    current().reserve(sum(0 if key is None else len(key) for key in keys))
     return Argument([None if key is None else reader(key) for key in keys], places)
 
 
@@ -68,7 +70,13 @@ def apply(function: Callable[..., Any], *arguments: Argument) -> Argument:
     """A function once for every combination of its arguments that there is; an error in one is an error."""
     chosen, places = _combinations(arguments)
     columns = [[argument.items[at] for at in rows] for argument, rows in zip(arguments, chosen, strict=True)]
-    return Argument([None if None in row else function(*row) for row in zip(*columns, strict=True)], places)
+    deadline = current()
+    items: list[Any] = []
+    for row in zip(*columns, strict=True):
+        item = None if None in row else function(*row)
+        deadline.reserve(len(item) if item.__class__ is str else 0)
+        items.append(item)
+    return Argument(items, places)
 
 
 def _combinations(arguments: Sequence[Argument]) -> tuple[list[list[int]], Places]:

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import singledispatch
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from freshet.algebra import expressions as algebra
 from freshet.algebra.expressions import Expression
-from freshet.expressions.columns import Column, ColumnBatch, Keys, Truths
+from freshet.expressions.columns import ROWS_AT_ONCE, Column, ColumnBatch, Keys, Truths
 from freshet.expressions.comparisons import compare, compare_nodes
 from freshet.expressions.context import Context
 from freshet.expressions.functions import FUNCTIONS, VOLATILE
 from freshet.kernels import numbers
 from freshet.kernels.comparison import ERROR, FALSE, TRUE
 from freshet.kernels.values import Values
+from freshet.rdf.deadline import current
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import Literal
 from freshet.rdf.values import Ids
+
+AnyType = TypeVar("AnyType", bound=np.generic)
 
 _ARITHMETIC = {"+": numbers.ADD, "-": numbers.SUBTRACT, "*": numbers.MULTIPLY, "/": numbers.DIVIDE}
 
@@ -35,8 +39,7 @@ def evaluate(
     if count == 0:
         return np.empty(0, np.int64)
     batch = ColumnBatch(columns, count, dictionary, context)
-    ids = batch.ids(_column(expression, batch))
-    result = ids if ids.size == count else np.full(count, ids[0])
+    result = _in_blocks(lambda block: block.ids(_column(expression, block)), batch, np.int64)
     if batch.node_scope is not None and context is not None:
         context.solutions.record_result(result)
     return result
@@ -53,8 +56,24 @@ def test(
     if count == 0:
         return np.empty(0, np.bool_)
     batch = ColumnBatch(columns, count, dictionary, context)
-    passed: NDArray[np.bool_] = batch.truths(_column(expression, batch)) == TRUE
-    return passed if passed.size == count else np.full(count, passed[0])
+    return _in_blocks(lambda block: block.truths(_column(expression, block)) == TRUE, batch, np.bool_)
+
+
+def _in_blocks(
+    compute: Callable[[ColumnBatch], NDArray[AnyType]], batch: ColumnBatch, kind: type[AnyType]
+) -> NDArray[AnyType]:
+    """What a computation gives for each row, a block at a time. One row stands for all of its block."""
+    deadline = current()
+    if batch.count <= ROWS_AT_ONCE:
+        with deadline.step():
+            deadline.check()
+            found = compute(batch)
+        return found if found.size == batch.count else np.full(batch.count, found[0])
+    deadline.reserve(batch.count * np.dtype(kind).itemsize)
+    result = np.empty(batch.count, kind)
+    for block in batch.blocks():
+        result[block.first : block.first + block.count] = compute(block)
+    return result
 
 
 def unsupported_reason(expression: Expression, context: Context | None = None) -> str | None:
@@ -163,7 +182,7 @@ def _(expression: algebra.Call, batch: ColumnBatch) -> Column:
 def _(expression: algebra.Exists, batch: ColumnBatch) -> Column:
     if batch.context is None or batch.context.exists is None:
         raise NotImplementedError(unsupported_reason(expression))
-    found = batch.context.exists(expression, batch.columns, batch.count)
+    found = batch.exists(expression)
     return Truths(np.where(found != expression.negated, np.uint8(TRUE), np.uint8(FALSE)))
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from freshet.rdf.deadline import QueryStoppedError, current
 from freshet.rdf.terms import XSD
+
+LONGEST_TEXT = 1 << 27  # characters that a function gives; a longer one could not be looked at between two checks
 
 
 class Text(NamedTuple):
@@ -15,6 +18,13 @@ class Text(NamedTuple):
 
     def key(self) -> str:
         return f'"{self.lexical}"{self.tag}'
+
+
+def make_room(size: int) -> None:
+    """See that a text of so many characters may be made."""
+    if size > LONGEST_TEXT:
+        raise QueryStoppedError(f"the query makes a text of more than {LONGEST_TEXT:,} characters")
+    current().reserve(size)
 
 
 def literal(key: str) -> tuple[str, str] | None:

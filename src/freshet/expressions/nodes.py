@@ -98,18 +98,19 @@ def _numbered(prefix: str, *numbers: pa.Array) -> pa.Array:
 
 
 def _bnode(batch: ColumnBatch, *label: Column) -> Ids:
-    rows = pa.array(np.arange(batch.count))
+    rows = pa.array(np.arange(batch.first, batch.first + batch.count))
     if not label:
         return batch.dictionary.intern_arrow(_numbered(f"_:{batch.dictionary.fresh_scope()}b", rows))
     assert batch.context is not None
     solutions = batch.context.solutions
-    if batch.node_scope is None:
-        batch.node_scope = solutions.scope(batch.columns, batch.count, batch.dictionary)
+    whole = batch.whole
+    if whole.node_scope is None:
+        whole.node_scope = solutions.scope(whole.columns, whole.count, whole.dictionary)
     labels, places = apply(solutions.label, read(batch, label[0], simple))
     numbers = np.array([-1 if number is None else number for number in labels], np.int64)[places]
     if numbers.size != batch.count:
         numbers = np.full(batch.count, numbers[0])
-    ids = batch.dictionary.intern_arrow(_numbered(f"_:{batch.node_scope}s", rows, pa.array(numbers)))
+    ids = batch.dictionary.intern_arrow(_numbered(f"_:{whole.node_scope}s", rows, pa.array(numbers)))
     return np.where(numbers < 0, np.int64(0), ids)
 
 

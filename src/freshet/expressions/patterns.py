@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import lru_cache
 
 from freshet.expressions.columns import Column, ColumnBatch, Keys, Truths
 from freshet.expressions.distinct import apply, keys_of, read, truths_of
-from freshet.expressions.lexical import Text, simple, text
+from freshet.expressions.lexical import Text, make_room, simple, text
 from freshet.expressions.timed_regex import TimedRegex
 from freshet.expressions.xpath_regex import FLAGS, RegexError
 
 _PARTS = re.compile(r"\\([\\$])|\$([0-9]+)|([^\\$]+)|(.)", re.DOTALL)
 
-Check = Callable[[], None]
+_PARTS_AT_ONCE = 1 << 12
+
 Template = tuple[str | int, ...]
 
 
@@ -29,14 +30,14 @@ def compile_regex(pattern: str, flags: str) -> TimedRegex | None:
         return None
 
 
-def _matches(check: Check, one: Text, pattern: str, flags: str = "") -> bool | None:
+def _matches(one: Text, pattern: str, flags: str = "") -> bool | None:
     regex = compile_regex(pattern, flags)
-    return None if regex is None else regex.found_in(one.lexical, check)
+    return None if regex is None else regex.found_in(one.lexical)
 
 
 def _regex(batch: ColumnBatch, source: Column, *rest: Column) -> Truths:
     arguments = (read(batch, argument, simple) for argument in rest)
-    return truths_of(apply(partial(_matches, batch.check), read(batch, source, text), *arguments))
+    return truths_of(apply(_matches, read(batch, source, text), *arguments))
 
 
 @lru_cache(maxsize=512)
@@ -62,7 +63,7 @@ def template(replacement: str, groups: int) -> Template | None:
     return tuple(part for part in parts if part != "")
 
 
-def _replace_text(check: Check, one: Text, pattern: str, replacement: str, flags: str = "") -> str | None:
+def _replace_text(one: Text, pattern: str, replacement: str, flags: str = "") -> str | None:
     regex = compile_regex(pattern, flags)
     if regex is None or regex.takes_nothing:  # what matches nothing could be replaced everywhere: an error
         return None
@@ -71,17 +72,26 @@ def _replace_text(check: Check, one: Text, pattern: str, replacement: str, flags
         return None
     whole, end = one.lexical, 0
     out: list[str] = []
-    for match in regex.matches(whole, check):
+    joined: list[str] = []
+    for match in regex.matches(whole):
         out.append(whole[end : match.start()])
         out += (part if isinstance(part, str) else whole[slice(*match.span(part))] for part in parts)
         end = match.end()
-    out.append(whole[end:])
-    return Text("".join(out), one.tag).key()
+        if len(out) > _PARTS_AT_ONCE:
+            joined.append(_joined(out))
+            out = []
+    joined.append(_joined([*out, whole[end:]]))
+    return Text(_joined(joined), one.tag).key()
+
+
+def _joined(parts: list[str]) -> str:
+    make_room(sum([len(part) for part in parts]))
+    return "".join(parts)
 
 
 def _replace(batch: ColumnBatch, source: Column, *rest: Column) -> Keys:
     arguments = (read(batch, argument, simple) for argument in rest)
-    return keys_of(apply(partial(_replace_text, batch.check), read(batch, source, text), *arguments))
+    return keys_of(apply(_replace_text, read(batch, source, text), *arguments))
 
 
 FUNCTIONS: dict[str, Callable[..., Column]] = {"REGEX": _regex, "REPLACE": _replace}

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from freshet.expressions.columns import Column, ColumnBatch, Keys, Truths
 from freshet.expressions.distinct import apply, integers_of, keys_of, read, truths_of
-from freshet.expressions.lexical import Text, literal, simple, simple_key, text
+from freshet.expressions.lexical import Text, literal, make_room, simple, simple_key, text
 from freshet.rdf.terms import XSD
 from freshet.rdf.values import Ids
 
@@ -23,6 +23,7 @@ _INTEGERS = (
 )
 _NUMERIC = {f"^^<{XSD}{name}>" for name in (*_INTEGERS.split(), "decimal", "double", "float")}
 _UNRESERVED = "-_.~"  # RFC 3986, besides letters and digits
+_ENCODED_AT_ONCE = 1 << 16  # characters
 _EMPTY = simple_key("")
 
 
@@ -41,7 +42,12 @@ def _test(holds: Callable[[str, str], bool], batch: ColumnBatch, first: Column, 
 
 def _change(change: Callable[[str], str], batch: ColumnBatch, argument: Column) -> Keys:
     """UCASE and LCASE, which keep the language."""
-    return keys_of(apply(lambda one: Text(change(one.lexical), one.tag).key(), read(batch, argument, text)))
+
+    def changed(one: Text) -> str:
+        make_room(len(one.lexical))
+        return Text(change(one.lexical), one.tag).key()
+
+    return keys_of(apply(changed, read(batch, argument, text)))
 
 
 def _length(batch: ColumnBatch, argument: Column) -> Ids:
@@ -99,6 +105,7 @@ def _joined(*parts: Text) -> str:
     tag = parts[0].tag
     if tag and any(part.tag != tag for part in parts):
         tag = ""
+    make_room(sum([len(part.lexical) for part in parts]))
     return f'"{"".join([part.lexical for part in parts])}"{tag}'
 
 
@@ -109,8 +116,16 @@ def _concat(batch: ColumnBatch, *arguments: Column) -> Column:
 
 
 def _encode_for_uri(batch: ColumnBatch, argument: Column) -> Keys:
-    encoded = apply(lambda one: simple_key(quote(one.lexical, safe=_UNRESERVED)), read(batch, argument, text))
-    return keys_of(encoded)
+    return keys_of(apply(_encoded, read(batch, argument, text)))
+
+
+def _encoded(one: Text) -> str:
+    parts = []
+    for first in range(0, len(one.lexical), _ENCODED_AT_ONCE):
+        parts.append(quote(one.lexical[first : first + _ENCODED_AT_ONCE], safe=_UNRESERVED))
+        make_room(len(parts[-1]))
+    make_room(sum([len(part) for part in parts]))
+    return simple_key("".join(parts))
 
 
 def matches_language(tag: str, language_range: str) -> bool:

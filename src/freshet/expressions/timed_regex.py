@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 
 import regex
 
 from freshet.expressions.regex_steps import steps_of
 from freshet.expressions.xpath_regex import pieces
+from freshet.rdf.deadline import current
 from freshet.rdf.errors import FreshetError
 
 SECONDS = 1.0  # for one value; `regex` counts the computing time of all threads
+_GRACE = 0.01  # `regex` takes 0 for no limit
 _MOST_PARTS = 100_000  # `regex` writes groups that are repeated out
 _LONGEST_SHOWN = 100
 
@@ -41,6 +43,14 @@ class RegexLimitError(FreshetError):
     exit_status = 1
 
 
+def _seconds() -> float:
+    """How long a value may take: no longer than the query."""
+    deadline = current()
+    deadline.check()
+    left = deadline.left()
+    return SECONDS if left is None else min(SECONDS, left + _GRACE)
+
+
 class TimedRegex:
     """A regular expression of XPath; RegexError and what `re` raises where it is none."""
 
@@ -53,31 +63,29 @@ class TimedRegex:
         self._longest = self._steps.longest()
         self.groups = self._quick.groups
 
-    def found_in(self, text: str, check: Callable[[], None]) -> bool:
-        """Whether it matches somewhere. `check` is called before what may take long; what it raises is raised."""
+    def found_in(self, text: str) -> bool:
+        """Whether it matches somewhere."""
         if len(text) <= self._longest:
             return self._quick.search(text) is not None
-        check()
         try:
-            return self._slow.search(self._folded(text), timeout=SECONDS) is not None
+            return self._slow.search(self._folded(text), timeout=_seconds()) is not None
         except TimeoutError:
             raise self._too_long(text) from None
 
-    def matches(self, text: str, check: Callable[[], None]) -> Iterator[re.Match[str] | regex.Match[str]]:
+    def matches(self, text: str) -> Iterator[re.Match[str] | regex.Match[str]]:
         """Its matches from left to right. Their places are those of the text; their own text may be in another case."""
         if len(text) <= self._longest:
             yield from self._quick.finditer(text)
             return
-        check()
         try:
-            yield from self._slow.finditer(self._folded(text), timeout=SECONDS)
+            yield from self._slow.finditer(self._folded(text), timeout=_seconds())
         except TimeoutError:
             raise self._too_long(text) from None
 
     @cached_property
     def takes_nothing(self) -> bool:
         """Whether it matches the empty text."""
-        return self.found_in("", lambda: None)
+        return self.found_in("")
 
     @cached_property
     def _slow(self) -> regex.Pattern[str]:
@@ -100,6 +108,7 @@ class TimedRegex:
         return json.dumps(shown, ensure_ascii=False)
 
     def _too_long(self, text: str) -> RegexLimitError:
+        current().check()
         return RegexLimitError(
             f"the regular expression {self._shown} takes longer than {SECONDS:g} s over a value of "
             f"{len(text):,} characters"

@@ -31,18 +31,29 @@ def _equal(left, left_row, right, right_row):
 
 
 @njit
+def empty_slots(rows):
+    """A table with room for so many rows."""
+    slots = 8
+    while slots < 2 * rows:
+        slots *= 2
+    return np.full(slots, np.int32(_END), np.int32)
+
+
+@njit
 def build(keys):
     """Chains of the rows whose keys share a slot: where each chain starts, and what follows each row."""
-    slots = 8
-    while slots < 2 * keys.shape[0]:
-        slots *= 2
-    heads = np.full(slots, np.int32(_END), np.int32)
-    following = np.empty(keys.shape[0], np.int32)
-    for row in range(keys.shape[0] - 1, -1, -1):
-        slot = _slot(keys, row, slots - 1)
+    heads, following = empty_slots(keys.shape[0]), np.empty(keys.shape[0], np.int32)
+    build_some(keys, 0, keys.shape[0], heads, following)
+    return heads, following
+
+
+@njit
+def build_some(keys, first, end, heads, following):
+    """Put some rows before those that are in the chains already."""
+    for row in range(end - 1, first - 1, -1):
+        slot = _slot(keys, row, heads.shape[0] - 1)
         following[row] = heads[slot]
         heads[slot] = row
-    return heads, following
 
 
 @njit
@@ -87,14 +98,17 @@ def have_equals(keys, heads, following, others):
 @njit
 def number_rows(keys):
     """A number for each row, the same for equal rows, counted from 0 as they appear; and the first row of each."""
-    slots = 8
-    while slots < 2 * keys.shape[0]:
-        slots *= 2
-    table = np.full(slots, np.int32(_END), np.int32)
-    numbers = np.empty(keys.shape[0], np.int64)
-    firsts = np.empty(keys.shape[0], np.int64)
-    count = 0
-    for row in range(keys.shape[0]):
+    table = empty_slots(keys.shape[0])
+    numbers, firsts = np.empty(keys.shape[0], np.int64), np.empty(keys.shape[0], np.int64)
+    count = number_some(keys, 0, keys.shape[0], table, numbers, firsts, 0)
+    return numbers, firsts[:count].copy()
+
+
+@njit
+def number_some(keys, first, end, table, numbers, firsts, count):
+    """Number some rows; those before them have `count` numbers. Gives how many there are then."""
+    slots = table.shape[0]
+    for row in range(first, end):
         slot = _slot(keys, row, slots - 1)
         while True:
             number = table[slot]
@@ -108,7 +122,7 @@ def number_rows(keys):
                 numbers[row] = number
                 break
             slot = (slot + 1) & (slots - 1)
-    return numbers, firsts[:count].copy()
+    return count
 
 
 @njit

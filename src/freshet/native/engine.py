@@ -30,6 +30,7 @@ from freshet.native.streams.kept_windows import KeptWindows
 from freshet.native.streams.stream import StreamState
 from freshet.native.streams.stream_router import AnyGroup, StreamRouter
 from freshet.native.timing import Counted, Timing, timing_of
+from freshet.rdf.deadline import QueryLimits
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import FreshetError, InputError, UnsupportedError
@@ -118,7 +119,7 @@ class Engine:
         file: str | None = None,
         report: str | Collection[str] = (),
         every_ms: int | None = None,
-        limit_seconds: float | None = None,
+        limits: QueryLimits | None = None,
         measurements: Measurements | None = None,
         constraints: Constraints | None = None,
     ) -> Plan:
@@ -127,8 +128,8 @@ class Engine:
         Either `on_report` gets its reports, or `on_answers` gets them in batches.
 
         `report` names conditions for a moment to count: close, change, non-empty. `every_ms` has it computed at
-        multiples of a period, as COMPUTED EVERY does. A query that takes longer than `limit_seconds` over one step is
-        removed. What its operators do is written to `measurements`.
+        multiples of a period, as COMPUTED EVERY does. A query that takes more than `limits` over one step is removed.
+        What its operators do is written to `measurements`.
         """
         with self._lock:
             plan = lower(self._router.beginning_now(query), streams=list(self.streams), file=file)
@@ -148,7 +149,7 @@ class Engine:
             deliver = taker
             if plan.template is not None:
                 deliver = self._constructing(name, taker, one_by_one=on_answers is None)
-            asked = QueryRegistration(name, plan, timing, deliver, limit_seconds, measurements, constraints)
+            asked = QueryRegistration(name, plan, timing, deliver, limits, measurements, constraints)
             try:
                 group, plan = self._placement.place(asked)
                 self._queries[name], self._timings[name] = group, timing

@@ -31,6 +31,7 @@ from freshet.native.s2r.window_view import WindowView
 from freshet.native.schedule import Due, EvaluationSchedule
 from freshet.native.scheduled_query import GroupedQuery, ScheduledQuery
 from freshet.native.timing import Counted, Timing, closes_regularly, counts_in_steps, source_of
+from freshet.rdf.deadline import QueryLimits
 from freshet.rdf.elements import Elements
 from freshet.rdf.triples import DEFAULT_GRAPH
 
@@ -178,7 +179,7 @@ class QueryGroup:
             leaf = self._stored_leaves[graph, pattern] = StoredLeaf(pattern, self._stored, graph)
         return leaf
 
-    def add(self, name: str, query: GroupedQuery, timing: Timing, limit_seconds: float | None = None) -> None:
+    def add(self, name: str, query: GroupedQuery, timing: Timing, limits: QueryLimits | None = None) -> None:
         """Evaluate a query from now on. Its windows and leaves have been asked for just before."""
         contents = tuple(self.window(window) for window in timing.windows)
         begins = tuple(content.begin for content in contents)
@@ -197,7 +198,7 @@ class QueryGroup:
                 for content in contents:
                     content.feed.instants = True
         began_ms = min(self._watermarks.get(stream, BEFORE_ALL_TIME) for stream in timing.streams)
-        scheduled = ScheduledQuery(name, query, timing, schedule, limit_seconds, counted, max(began_ms, self.passed_ms))
+        scheduled = ScheduledQuery(name, query, timing, schedule, limits, counted, max(began_ms, self.passed_ms))
         self._queries[name] = scheduled
         self._schedules[schedule].append(scheduled)
         self._next_due_ms = min(self._next_due_ms, schedule.next_due(self.passed_ms))

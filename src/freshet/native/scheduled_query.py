@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -22,6 +21,7 @@ from freshet.native.s2r.feed import Begin
 from freshet.native.s2r.window_view import WindowView
 from freshet.native.schedule import Due, EvaluationSchedule
 from freshet.native.timing import ReportCondition, Timing
+from freshet.rdf.deadline import QueryLimits
 
 
 class GroupedQuery(Protocol):
@@ -68,7 +68,7 @@ class ScheduledQuery:
         query: GroupedQuery,
         timing: Timing,
         schedule: EvaluationSchedule,
-        limit_seconds: float | None,
+        limits: QueryLimits | None,
         counted: Sequence[int],
         began_ms: int,
     ) -> None:
@@ -76,7 +76,7 @@ class ScheduledQuery:
         self.name = name
         self.query = query
         self.schedule = schedule
-        self.limit_seconds = limit_seconds
+        self.limits = limits
         self.only_changed = ReportCondition.CHANGE in timing.conditions
         self.only_non_empty = ReportCondition.NON_EMPTY in timing.conditions
         # As of when the windows held what they held at the last two evaluations.
@@ -97,7 +97,7 @@ class ScheduledQuery:
             return None
         due = self._counting_ones(due) if self.only_changed or self.only_non_empty else due
         batch = MomentBatch(number, first, last, due.moments)
-        if self.limit_seconds is None:
+        if self.limits is None:
             answers = self.query.evaluate(batch, due.held)
         else:
             with self._within_limit(len(due.moments)):
@@ -110,7 +110,7 @@ class ScheduledQuery:
         """Report what evaluations gave, as long as it is wanted."""
         if self.removed:
             return
-        if self.limit_seconds is None:
+        if self.limits is None:
             self.query.report(moments, answers)
         else:
             with self._within_limit(len(moments)):
@@ -118,15 +118,15 @@ class ScheduledQuery:
 
     @contextmanager
     def _within_limit(self, evaluations: int) -> Iterator[None]:
-        """Raise a TimeoutError where so many evaluations, or reports, take longer than the query is allowed to."""
-        began = time.perf_counter()
-        yield
-        assert self.limit_seconds is not None
-        if self.removed or _UNLIMITED.get():
+        """Raise a QueryStoppedError where so many evaluations, or reports, take more than the query is allowed to."""
+        assert self.limits is not None
+        if _UNLIMITED.get():
+            yield
             return
-        took = (time.perf_counter() - began) / max(1, evaluations)
-        if took > self.limit_seconds:
-            raise TimeoutError(f"a step took {took:.3g} s, its limit is {self.limit_seconds:g} s")
+        with self.limits.deadline(evaluations).running() as deadline:
+            yield
+            if not self.removed:
+                deadline.check()
 
     def _counting_ones(self, due: Due) -> Due:
         """The evaluations that count by the query's report conditions."""

@@ -14,13 +14,13 @@ from freshet.oneshot import operators as operators  # evaluate knows the operato
 from freshet.oneshot.constants import known_id
 from freshet.oneshot.construct import construct
 from freshet.oneshot.dataset import ANY, DEFAULT_GRAPH, Dataset, GraphReader, Ids
-from freshet.oneshot.deadline import Deadline
 from freshet.oneshot.describe import describe
 from freshet.oneshot.evaluate import evaluate
 from freshet.oneshot.operators.slice import first_solutions
 from freshet.oneshot.scope import NO_SERVICES, Scope, Services
 from freshet.oneshot.table import Table, empty
 from freshet.oneshot.view import DatasetView, WindowedDataset
+from freshet.rdf.deadline import current
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import UnsupportedError
 from freshet.rdf.terms import Iri
@@ -32,14 +32,13 @@ def answer(
     dataset: Dataset,
     dictionary: Dictionary,
     *,
-    deadline: Deadline | None = None,
     services: Services | None = None,
     windows: Mapping[Iri, GraphReader] | None = None,
 ) -> Answer:
     """The answer to a query over a dataset as it is now, and over the endpoints that `services` may ask: none if None.
 
     `windows` have what the query's windows hold.
-    What is not evaluated is an UnsupportedError; a deadline that has passed, or was cancelled, a QueryStoppedError.
+    What is not evaluated is an UnsupportedError; a QueryStoppedError where the current deadline says so.
     """
     if query.windows and windows is None:
         raise UnsupportedError("the query has windows: register it, or replay recorded streams")
@@ -51,16 +50,14 @@ def answer(
         outside = (dataset if query.default_graphs else stored).graph(DEFAULT_GRAPH)
         contents = {dictionary.encode(name): content for name, content in windows.items()}
         dataset = WindowedDataset(dataset, contents, outside, merged=query.merged)
-    deadline = deadline or Deadline()
     scope = Scope(
         dataset=dataset,
         graph=dataset.graph(DEFAULT_GRAPH),
         dictionary=dictionary,
-        deadline=deadline,
-        context=Context(datetime.now(UTC), query.base, check=deadline.check),
+        context=Context(datetime.now(UTC), query.base),
         services=services or NO_SERVICES,
     )
-    deadline.check()
+    current().check()
     # Where all windows are empty so is the answer, independently of the stored graph.
     is_empty = bool(windows) and not any(content.count(ANY, ANY, ANY) for content in (windows or {}).values())
     if query.form is QueryForm.ASK:
@@ -88,6 +85,7 @@ def _selected(root: Node) -> tuple[str, ...]:
 
 
 def _solutions(names: tuple[str, ...], table: Table, dictionary: Dictionary) -> Solutions:
+    current().reserve(8 * table.count * len(names))
     rows = np.empty((table.count, len(names)), np.int64)
     for at, name in enumerate(names):
         rows[:, at] = table.column(name)

@@ -12,6 +12,7 @@ from freshet.oneshot.construct import graph_answer
 from freshet.oneshot.dataset import ANY, Ids, Triples
 from freshet.oneshot.scope import Scope
 from freshet.oneshot.table import Table
+from freshet.rdf.deadline import current
 from freshet.rdf.values import values
 from freshet.results.report import GraphAnswer
 
@@ -22,7 +23,7 @@ def describe(resources: tuple[PatternTerm, ...], table: Table, scope: Scope) -> 
     frontier = seen = nodes[nodes != 0]
     parts: list[Triples] = []
     while len(frontier):
-        scope.deadline.check()
+        current().check()
         _, triples = scope.graph.probe(frontier, ANY, ANY)
         parts.append(triples)
         objects = np.unique(triples.objects)

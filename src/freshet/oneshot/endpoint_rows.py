@@ -34,7 +34,7 @@ def without_endpoint(node: Node, table: Table) -> tuple[Table, Table | None]:
 
 def join_with_empty(node: Node, table: Table, scope: Scope) -> Table:
     """Rows joined with the solution that binds nothing, if the filters in which the SERVICE stands let it pass."""
-    return join(table, evaluate(_empty_services(node), scope.with_hint(None)), scope.deadline)
+    return join(table, evaluate(_empty_services(node), scope.with_hint(None)))
 
 
 def skip_unbound_services(node: Node, names: Collection[str]) -> Node:

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from freshet.kernels.joins import BEGIN, build, equal_pairs, have_equals
+from freshet.kernels.joins import BEGIN, build, build_some, empty_slots, equal_pairs, have_equals
 from freshet.oneshot.dataset import Ids
-from freshet.oneshot.deadline import Deadline
-from freshet.oneshot.table import Rows, Table, keys
+from freshet.oneshot.table import ROWS_AT_ONCE, Rows, Table, empty, keys, stack_tables
+from freshet.rdf.deadline import current
 
 PAIRS_AT_ONCE = 1 << 20
 _FIRST_ROOM = 1 << 10
@@ -23,13 +23,23 @@ _FIRST_ROOM = 1 << 10
 Pairs = tuple[Rows, Rows]
 
 
-def join(left: Table, right: Table, deadline: Deadline) -> Table:
+def join(left: Table, right: Table) -> Table:
     """Every compatible pair of solutions as one."""
     if not left.columns and left.count == 1:
         return right
     if not right.columns and right.count == 1:
         return left
-    return merge_rows(left, right, *_together(list(pairs(left, right, shared_variables(left, right), deadline))))
+    names = shared_variables(left, right)
+    if not names:
+        _reserve_product(left, right)
+    merged = [merge_rows(left, right, *rows) for rows in pairs(left, right, names)]
+    return stack_tables(merged) if merged else empty(dict.fromkeys([*left.columns, *right.columns]))
+
+
+def _reserve_product(left: Table, right: Table) -> None:
+    """See that there is room for all pairs before the first is made."""
+    with current().step():
+        current().reserve(8 * left.count * right.count * (len(left.columns) + len(right.columns)))
 
 
 def shared_variables(left: Table, right: Table) -> tuple[str, ...]:
@@ -40,6 +50,7 @@ def shared_variables(left: Table, right: Table) -> tuple[str, ...]:
 def merge_rows(left: Table, right: Table, left_rows: Rows, right_rows: Rows) -> Table:
     """Pairs of compatible rows as one row each."""
     columns = {name: ids[left_rows] for name, ids in left.columns.items()}
+    current().reserve(8 * len(left_rows) * (len(left.columns) + len(right.columns)))
     for name, ids in right.columns.items():
         if name not in columns:
             columns[name] = ids[right_rows]
@@ -48,14 +59,14 @@ def merge_rows(left: Table, right: Table, left_rows: Rows, right_rows: Rows) -> 
     return Table(columns, len(left_rows))
 
 
-def pairs(left: Table, right: Table, names: Sequence[str], deadline: Deadline) -> Iterator[Pairs]:
+def pairs(left: Table, right: Table, names: Sequence[str]) -> Iterator[Pairs]:
     """The numbers of the rows that are compatible on some variables, some pairs at a time."""
     if left.count == 0 or right.count == 0:
         return
     for left_rows, right_rows, bound in _classes(left, right, names):
         some_left = left if left_rows is None else left.select(bound).take(left_rows)
         some_right = right if right_rows is None else right.select(bound).take(right_rows)
-        for left_found, right_found in _equal(some_left, some_right, bound, deadline):
+        for left_found, right_found in _equal(some_left, some_right, bound):
             yield (
                 left_found if left_rows is None else left_rows[left_found],
                 right_found if right_rows is None else right_rows[right_found],
@@ -78,8 +89,13 @@ def have_compatible(left: Table, right: Table, names: Sequence[str], least: Sequ
         found: NDArray[np.bool_] | np.bool_ = np.True_
         if bound:
             right_keys = keys(some_right, bound)
-            heads, following = build(right_keys)
-            found = have_equals(right_keys, heads, following, keys(some_left, bound))
+            heads, following = _build(right_keys)
+            left_keys = keys(some_left, bound)
+            parts = []
+            for first in range(0, len(left_keys), ROWS_AT_ONCE):
+                current().check()
+                parts.append(have_equals(right_keys, heads, following, left_keys[first : first + ROWS_AT_ONCE]))
+            found = parts[0] if len(parts) == 1 else np.concatenate(parts)
         if left_rows is None:
             result |= found
         else:
@@ -122,40 +138,51 @@ def _rows_by_mask(masks: Ids | None, everything: int) -> Iterator[tuple[int, Row
             yield int(mask), np.flatnonzero(masks == mask)
 
 
-def _equal(left: Table, right: Table, names: Sequence[str], deadline: Deadline) -> Iterator[Pairs]:
+def _equal(left: Table, right: Table, names: Sequence[str]) -> Iterator[Pairs]:
     if not names:
-        yield from _all_pairs(left.count, right.count, deadline)
+        yield from _all_pairs(left.count, right.count)
     elif left.count <= right.count:
-        yield from _probe(keys(left, names), keys(right, names), deadline)
+        yield from _probe(keys(left, names), keys(right, names))
     else:
-        for right_rows, left_rows in _probe(keys(right, names), keys(left, names), deadline):
+        for right_rows, left_rows in _probe(keys(right, names), keys(left, names)):
             yield left_rows, right_rows
 
 
-def _probe(built: Ids, probing: Ids, deadline: Deadline) -> Iterator[Pairs]:
+def _build(rows: Ids) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """A hash table of rows, with looks at the deadline."""
+    if len(rows) <= ROWS_AT_ONCE:
+        heads, following = build(rows)
+        return heads, following
+    current().reserve(20 * len(rows))
+    heads, following = empty_slots(len(rows)), np.empty(len(rows), np.int32)
+    for end in range(len(rows), 0, -ROWS_AT_ONCE):
+        current().check()
+        build_some(rows, max(0, end - ROWS_AT_ONCE), end, heads, following)
+    return heads, following
+
+
+def _probe(built: Ids, probing: Ids) -> Iterator[Pairs]:
     """Pairs of equal rows; the table is built on the first."""
-    heads, following = build(built)
+    heads, following = _build(built)
     room = min(PAIRS_AT_ONCE, max(_FIRST_ROOM, 2 * len(probing)))
-    row, place = 0, BEGIN
-    while row < len(probing):
-        deadline.check()
-        found, rows = np.empty(room, np.int64), np.empty(room, np.int64)
-        filled, row, place = equal_pairs(built, heads, following, probing, row, place, found, rows)
-        yield found[:filled], rows[:filled]
-        room = PAIRS_AT_ONCE
+    for first in range(0, len(probing), ROWS_AT_ONCE):
+        some = probing[first : first + ROWS_AT_ONCE]
+        row, place = 0, BEGIN
+        while row < len(some):
+            current().check()
+            found, rows = np.empty(room, np.int64), np.empty(room, np.int64)
+            filled, row, place = equal_pairs(built, heads, following, some, row, place, found, rows)
+            yield found[:filled], rows[:filled] + first
+            room = PAIRS_AT_ONCE
 
 
-def _all_pairs(left_count: int, right_count: int, deadline: Deadline) -> Iterator[Pairs]:
-    step = max(1, PAIRS_AT_ONCE // right_count)
+def _all_pairs(left_count: int, right_count: int) -> Iterator[Pairs]:
+    """Every row with every row; a side of very many rows is gone through in parts."""
+    across = min(right_count, PAIRS_AT_ONCE)
+    step = max(1, PAIRS_AT_ONCE // across)
     for first in range(0, left_count, step):
-        deadline.check()
         some = np.arange(first, min(first + step, left_count))
-        yield np.repeat(some, right_count), np.tile(np.arange(right_count), len(some))
-
-
-def _together(chunks: Sequence[Pairs]) -> Pairs:
-    if len(chunks) == 1:
-        return chunks[0]
-    if not chunks:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    return np.concatenate([chunk[0] for chunk in chunks]), np.concatenate([chunk[1] for chunk in chunks])
+        for start in range(0, right_count, across):
+            current().check()
+            others = np.arange(start, min(start + across, right_count))
+            yield np.repeat(some, len(others)), np.tile(others, len(some))

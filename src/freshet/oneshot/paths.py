@@ -15,9 +15,9 @@ from freshet.algebra.nodes import Alternative, Inverse, Link, NegatedPropertySet
 from freshet.kernels.joins import reach
 from freshet.oneshot.constants import known_id
 from freshet.oneshot.dataset import ANY, GraphReader, Ids, Triples
-from freshet.oneshot.deadline import Deadline
 from freshet.oneshot.joining import PAIRS_AT_ONCE
-from freshet.oneshot.table import Rows, Table
+from freshet.oneshot.table import ROWS_AT_ONCE, Rows, Table
+from freshet.rdf.deadline import current
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import Iri
 
@@ -25,6 +25,7 @@ Steps = tuple[Rows, Ids]  # numbers of the nodes walked from, and the nodes walk
 Ends = tuple[Ids, Ids]
 
 _FEW_NODES = 1 << 10
+_EDGES_AT_ONCE = 1 << 26  # that are walked over between two looks at the deadline
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,11 +34,10 @@ class Walker:
 
     graph: GraphReader
     dictionary: Dictionary
-    deadline: Deadline
 
     def walk(self, path: Path, nodes: Ids, backward: bool = False) -> Steps:
         """Where a path leads from each of some nodes, or, backward, from where it leads to them."""
-        self.deadline.check()
+        current().check()
         match path:
             case Link(predicate):
                 return self._follow(nodes, known_id(predicate, self.dictionary), backward)
@@ -99,7 +99,19 @@ class Walker:
     def _probe(self, nodes: Ids, predicate: int, backward: bool) -> tuple[Rows, Triples]:
         if len(nodes) == 0:
             return np.empty(0, np.int64), _nothing()
-        return self.graph.probe(ANY, predicate, nodes) if backward else self.graph.probe(nodes, predicate, ANY)
+        parts = []
+        for first in range(0, len(nodes), ROWS_AT_ONCE):
+            some = nodes[first : first + ROWS_AT_ONCE]
+            asked = (ANY, predicate, some) if backward else (some, predicate, ANY)
+            rows, triples = self.graph.probe(*asked)
+            current().reserve(4 * rows.nbytes)
+            parts.append((rows + first if first else rows, triples))
+        if len(parts) == 1:
+            return parts[0]
+        current().reserve(sum(4 * rows.nbytes for rows, _ in parts))
+        columns = zip(*((rows, *triples) for rows, triples in parts), strict=True)
+        rows, *ends = (np.concatenate(column) for column in columns)
+        return rows, Triples(*ends)
 
     def _follow(self, nodes: Ids, predicate: int, backward: bool) -> Steps:
         if not predicate:
@@ -153,11 +165,12 @@ class Walker:
         size = len(offsets) - 1
         stamps, queue = np.zeros(size, np.int64), np.empty(size, np.int64)
         chunks: list[tuple[Rows, Rows]] = []
-        first = 0
+        first, step = 0, max(1, _EDGES_AT_ONCE // (len(targets) + 1))
+        numbers, nodes = np.empty(max(PAIRS_AT_ONCE, size), np.int64), np.empty(max(PAIRS_AT_ONCE, size), np.int64)
         while first < len(starts):
-            self.deadline.check()
-            numbers, nodes = np.empty(max(PAIRS_AT_ONCE, size), np.int64), np.empty(max(PAIRS_AT_ONCE, size), np.int64)
-            filled, first = reach(offsets, targets, starts, first, with_start, stamps, queue, numbers, nodes)
+            some = starts[: first + step]
+            filled, first = reach(offsets, targets, some, first, with_start, stamps, queue, numbers, nodes)
+            current().reserve(2 * 16 * filled)  # once here, and once where they are put together
             chunks.append((numbers[:filled].copy(), nodes[:filled].copy()))
         if not chunks:
             return np.empty(0, np.int64), np.empty(0, np.int64)

@@ -17,7 +17,6 @@ from freshet.expressions.context import Context
 from freshet.federation.client import Bindings, Columns, ServiceClient
 from freshet.federation.service_query import ServiceQuery
 from freshet.oneshot.dataset import Dataset, GraphReader
-from freshet.oneshot.deadline import Deadline
 from freshet.oneshot.joining import join
 from freshet.oneshot.table import Table
 from freshet.rdf.dictionary import Dictionary
@@ -55,7 +54,6 @@ class Scope:
     dataset: Dataset
     graph: GraphReader
     dictionary: Dictionary
-    deadline: Deadline
     context: Context
     outer: Table | None = None
     hint: Table | None = None
@@ -84,7 +82,7 @@ class Scope:
         if not missing:
             return table
         outer = self.outer.select([*self.outer_names(table), *missing]).distinct()
-        return join(table, outer, self.deadline)
+        return join(table, outer)
 
 
 def _select_columns(table: Table | None, names: Collection[str]) -> Table | None:

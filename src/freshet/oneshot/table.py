@@ -8,11 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from freshet.kernels.joins import number_rows
+from freshet.kernels.joins import empty_slots, number_rows, number_some
 from freshet.oneshot.dataset import Ids
 from freshet.rdf.arrow import read_only
+from freshet.rdf.deadline import current
 
 Rows = NDArray[np.int64]  # numbers of rows
+
+ROWS_AT_ONCE = 1 << 20  # between two looks at the deadline
 
 
 @dataclass(slots=True, eq=False)  # a frozen one takes three times as long to make
@@ -25,6 +28,11 @@ class Table:
     columns: Mapping[str, Ids]
     count: int
 
+    @property
+    def nbytes(self) -> int:
+        """The memory that the columns take."""
+        return 8 * self.count * len(self.columns)
+
     def column(self, name: str) -> Ids:
         """The ids of a variable."""
         found = self.columns.get(name)
@@ -32,7 +40,12 @@ class Table:
 
     def take(self, rows: Rows) -> Table:
         """Some rows, by their numbers."""
-        return Table({name: ids[rows] for name, ids in self.columns.items()}, len(rows))
+        deadline = current()
+        columns = {}
+        for name, ids in self.columns.items():
+            deadline.reserve(8 * len(rows))
+            columns[name] = ids[rows]
+        return Table(columns, len(rows))
 
     def where(self, mask: NDArray[np.bool_]) -> Table:
         """The rows for which the mask is true."""
@@ -73,8 +86,22 @@ def number_groups(table: Table, names: Sequence[str]) -> tuple[Rows, Rows]:
     """A number for each row, equal where the columns are, in order of appearance; and the first row of each number."""
     if not names:
         return np.zeros(table.count, np.int64), np.zeros(min(table.count, 1), np.int64)
-    numbers, firsts = number_rows(keys(table, names))
-    return numbers, firsts
+    if table.count <= ROWS_AT_ONCE:
+        numbers, firsts = number_rows(keys(table, names))
+        return numbers, firsts
+    current().reserve(table.count * (8 * len(names) + 24))
+    return _number_in_blocks(keys(table, names))
+
+
+def _number_in_blocks(rows: Ids) -> tuple[Rows, Rows]:
+    """As the kernel does, with looks at the deadline."""
+    slots, count = empty_slots(len(rows)), 0
+    numbers, firsts = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
+    for first in range(0, len(rows), ROWS_AT_ONCE):
+        current().check()
+        end = min(first + ROWS_AT_ONCE, len(rows))
+        count = number_some(rows, first, end, slots, numbers, firsts, count)
+    return numbers, firsts[:count].copy()
 
 
 def stack_tables(tables: Sequence[Table]) -> Table:
@@ -82,5 +109,9 @@ def stack_tables(tables: Sequence[Table]) -> Table:
     if len(tables) == 1:
         return tables[0]
     names = dict.fromkeys(name for table in tables for name in table.columns)
-    columns = {name: np.concatenate([table.column(name) for table in tables]) for name in names}
-    return Table(columns, sum(table.count for table in tables))
+    count = sum(table.count for table in tables)
+    columns = {}
+    for name in names:
+        current().reserve(8 * count)
+        columns[name] = np.concatenate([table.column(name) for table in tables])
+    return Table(columns, count)

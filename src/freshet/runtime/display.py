@@ -41,18 +41,6 @@ def show_seconds(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < 60 else f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
 
 
-def show_bytes(count: int) -> str:
-    """An amount of memory with a unit that suits it.
-
-    >>> show_bytes(512), show_bytes(1536), show_bytes(8 << 30)
-    ('512 B', '1.5 KiB', '8.0 GiB')
-    """
-    if count < 1024:
-        return f"{count} B"
-    power = min(4, (count.bit_length() - 1) // 10)
-    return f"{count / (1 << 10 * power):.1f} {' KMGT'[power]}iB"
-
-
 def show_dropped(state: StreamState) -> Iterator[str]:
     """What windows over the time of a predicate did not get of a stream."""
     for predicate, counts in state.derived.items():

@@ -12,6 +12,7 @@ from freshet.algebra.nodes import Query
 from freshet.algebra.parameters import bind_parameters
 from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.native.streams.stream import StreamState
+from freshet.rdf.deadline import QueryLimits
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.reading import Quads
 from freshet.rdf.terms import Iri, term_from_key
@@ -64,6 +65,13 @@ class DurableRegistration:
     latency_ms: float | None = None
     bindings: tuple[tuple[str, str], ...] = ()  # the keys of terms, by the names of variables
     measured: bool = False
+    limit_bytes: int | None = None
+
+    @property
+    def limits(self) -> QueryLimits | None:
+        """What one step may take, if that is limited."""
+        given = QueryLimits(self.limit_seconds, self.limit_bytes)
+        return None if given == QueryLimits() else given
 
     def parse(self) -> Query:
         """The query, with its parameters bound."""

@@ -48,7 +48,7 @@ class DurableReports:
             file=one.file,
             report=one.report,
             every_ms=one.every_ms,
-            limit_seconds=one.limit_seconds,
+            limits=one.limits,
             measurements=measured,
             constraints=Constraints(one.accuracy, one.latency_ms),
         )

@@ -14,8 +14,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from freshet.rdf.wording import show_count
-from freshet.runtime.display import show_bytes, show_seconds, show_time
+from freshet.rdf.wording import show_bytes, show_count
+from freshet.runtime.display import show_seconds, show_time
 from freshet.runtime.join_notes import join_line
 from freshet.runtime.metrics import Metrics, QueryCounts, Snapshot, StreamCounts, percentiles
 

@@ -37,13 +37,18 @@ def duration(value: object) -> object:
     return value
 
 
-def memory(value: object) -> object:
+def memory_text(text: str) -> int:
     """Bytes of what is written as `512m` or `2g`, as Spark writes them too."""
+    written = _MEMORY.fullmatch(text.strip().lower())
+    if written is None:
+        raise ValueError(f"'{text}' is no amount of memory: write 512m or 2g")
+    return int(written[1]) << _SHIFTS[written[2]]
+
+
+def memory(value: object) -> object:
+    """Bytes of an amount of memory with its unit."""
     if isinstance(value, str):
-        written = _MEMORY.fullmatch(value.strip().lower())
-        if written is None:
-            raise ValueError(f"'{value}' is no amount of memory: write 512m or 2g")
-        return int(written[1]) << _SHIFTS[written[2]]
+        return memory_text(value)
     if isinstance(value, bool):
         raise ValueError(f"'{str(value).lower()}' is no amount of memory: write 512m or 2g")
     if isinstance(value, int | float):

@@ -25,7 +25,7 @@ from freshet.federation.evaluation import Constraints
 from freshet.federation.settings import ServiceSettings
 from freshet.native.memory.term_collector import TermCollector
 from freshet.oneshot.answer import answer
-from freshet.oneshot.deadline import Deadline
+from freshet.rdf.deadline import Deadline, QueryStoppedError
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import InputError, UnsupportedError
@@ -383,6 +383,7 @@ class Session:
         report: str | Collection[str] = (),
         every_ms: int | None = None,
         limit_seconds: float | None = None,
+        limit_bytes: int | None = None,
         accuracy: float | None = None,
         latency_ms: float | None = None,
         bindings: Mapping[str, Term] | None = None,
@@ -410,7 +411,9 @@ class Session:
             report: Conditions for an evaluation to count: `change` (an element arrived or expired), `non-empty` (a
                 window holds something), `close` (always, the default).
             every_ms: The period of evaluation in milliseconds, as COMPUTED EVERY of C-SPARQL.
-            limit_seconds: The longest time that one step may take. A query that takes longer is removed.
+            limit_seconds: The longest time that one step may take. A query that takes longer is stopped and removed.
+            limit_bytes: The most that the intermediate results of one step may take. A query that takes more is
+                stopped and removed.
             accuracy: The share of an answer that is to be right, where the query has SERVICE.
             latency_ms: How long an evaluation may take, where the query has SERVICE.
             bindings: Values for variables of the query, by their names without the question mark. Only solutions with
@@ -453,7 +456,19 @@ class Session:
         check_parameters(query, tuple(bindings or ()))
         query = bind_parameters(query, bindings or {})
         asked = DurableRegistration(
-            chosen, text, file, dialect, conditions, every_ms, limit_seconds, 0, accuracy, latency_ms, bound, measure
+            chosen,
+            text,
+            file,
+            dialect,
+            conditions,
+            every_ms,
+            limit_seconds,
+            0,
+            accuracy,
+            latency_ms,
+            bound,
+            measure,
+            limit_bytes,
         )
         asked = check_registration(asked)
         log = self.report_log
@@ -489,7 +504,7 @@ class Session:
             file=asked.file,
             report=asked.report,
             every_ms=asked.every_ms,
-            limit_seconds=asked.limit_seconds,
+            limits=asked.limits,
             measurements=measured,
             constraints=Constraints(asked.accuracy, asked.latency_ms),
         )
@@ -972,6 +987,7 @@ class Session:
         file: str | None = None,
         dialect: str | None = None,
         timeout_seconds: float | None = None,
+        memory_bytes: int | None = None,
         deadline: Deadline | None = None,
     ) -> Answer:
         """Answer a query once, over the stored data as they are now.
@@ -983,8 +999,9 @@ class Session:
             query: The text, or what `prepare` gave.
             file: The file of the text, for error messages.
             dialect: `sparql`, `rspql`, `csparql` or `cqels`. Recognised if not given.
-            timeout_seconds: The longest time that the query may take.
-            deadline: A deadline that another thread can cancel, in place of `timeout_seconds`.
+            timeout_seconds: The longest time that the query may take, from its text to its answer.
+            memory_bytes: The most that the query's intermediate results and its answer may take at a time.
+            deadline: A deadline that another thread can cancel, in place of `timeout_seconds` and `memory_bytes`.
 
         Returns:
             Solutions for SELECT, a BooleanAnswer for ASK, a GraphAnswer for CONSTRUCT and DESCRIBE.
@@ -992,7 +1009,7 @@ class Session:
         Raises:
             QuerySyntaxError: The text is not a query. The message has line and column.
             UnsupportedError: The query has something that is not supported.
-            QueryStoppedError: The time is over, or the deadline was cancelled.
+            QueryStoppedError: The time is over, there is no more memory, or the deadline was cancelled.
             ServiceError: An endpoint gave no answer, and the SERVICE is not SILENT.
 
         Example:
@@ -1001,15 +1018,14 @@ class Session:
             >>> answer.to_arrow().to_pydict()
             {'sum': [3]}
         """
-        prepared = self.prepare(query, file=file, dialect=dialect) if isinstance(query, str) else query
         try:
-            with self.dictionary.pins:
+            with (deadline or Deadline(timeout_seconds, memory_bytes)).running(), self.dictionary.pins:
+                prepared = self.prepare(query, file=file, dialect=dialect) if isinstance(query, str) else query
                 snapshot = self.dataset()
                 found = answer(
                     prepared,
                     snapshot,
                     self.dictionary,
-                    deadline=deadline or Deadline(timeout_seconds),
                     services=self.services,
                     windows=window_contents(prepared, self.engine.streams, snapshot) if prepared.windows else None,
                 )
@@ -1017,8 +1033,10 @@ class Session:
                     collector = self._collector if self._engine is None else self._engine.collector
                     collector.keep(found)
                 return found
+        except MemoryError:  # also Arrow's
+            raise QueryStoppedError("the query needs more memory than there is") from None
         except UnsupportedError as error:
-            raise UnsupportedError(error.message, file=file) from None
+            raise error if error.file or not file else UnsupportedError(error.message, file=file) from None
 
     def explain(self, text: str, *, file: str | None = None, dialect: str | None = None) -> Explanation:
         """Explain how a query is understood, and by which operators it is answered. Nothing is run.

@@ -25,6 +25,7 @@ from freshet.rdf.terms import is_absolute_iri
 from freshet.runtime.durable_records import DurableRegistration, StreamOptions
 from freshet.runtime.durations import setting_ms
 
+_MOST_BYTES = "the memory of a query in bytes"
 _LIMIT = "the limit of a query must be a number of seconds"
 _INT64 = np.dtype(np.int64)
 _ROLES = ("subject", "predicate", "object")
@@ -125,6 +126,7 @@ def check_registration(registration: DurableRegistration) -> DurableRegistration
         every_ms=None if one.every_ms is None else check_whole_number(one.every_ms, "a period in milliseconds"),
         limit_seconds=_number(one.limit_seconds, _LIMIT),
         accuracy=_number(one.accuracy, "the accuracy of a query must be a number"),
+        limit_bytes=None if one.limit_bytes is None else check_whole_number(one.limit_bytes, _MOST_BYTES),
         latency_ms=_number(one.latency_ms, "the latency of a query must be a number of milliseconds"),
     )
 

@@ -11,7 +11,7 @@ import orjson
 from starlette.responses import Response
 
 from freshet.federation.errors import ServiceError
-from freshet.oneshot.deadline import QueryStoppedError
+from freshet.rdf.deadline import QueryStoppedError
 from freshet.rdf.errors import BudgetError, FreshetError, QuerySyntaxError, UnsupportedError
 from freshet.runtime.durable_files import CheckpointError
 from freshet.store.slices import BufferFullError

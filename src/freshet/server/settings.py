@@ -22,6 +22,7 @@ class Limits:
     header_bytes: int = 64 << 10
     header_seconds: float = 10.0
     query_seconds: float = 60.0
+    query_bytes: int = 1024 * _MB  # of the intermediate results of a query
     answer_bytes: int = 1024 * _MB
     queries: int = 10_000
     subscribers: int = 20_000

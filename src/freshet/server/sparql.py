@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from freshet.algebra.nodes import QueryForm
-from freshet.oneshot.deadline import Deadline
+from freshet.rdf.deadline import Deadline
 from freshet.rdf.terms import is_absolute_iri
 from freshet.results.report import Answer, BooleanAnswer, Solutions
 from freshet.results.rows import PIECE_ROWS
@@ -59,7 +59,7 @@ async def sparql(request: Request) -> Response:
         return Response(description, headers={"Content-Type": with_charset(media), "Vary": "Accept"})
     operation = await read_operation(request, limits)
     seconds = min(operation.timeout or math.inf, limits.query_seconds)
-    deadline = Deadline(seconds)
+    deadline = Deadline(seconds, limits.query_bytes)
     future = shared.asking.submit(_answer, shared, operation, request.headers.get("accept"), deadline)
     try:
         written = await _unless_gone(request, future)
@@ -145,7 +145,8 @@ def _timeout(parameters: Parameters) -> float | None:
 def _answer(shared: Served, operation: Operation, accept: str | None, deadline: Deadline) -> Written:
     """In a thread: the answer, written as the client wants it."""
     session = shared.session
-    query = shared.prepare(operation.text, operation.default_graphs, operation.named_graphs)
+    with deadline.running():
+        query = shared.prepare(operation.text, operation.default_graphs, operation.named_graphs)
     media = choose(accept, media_types(query.form))
     formats = GRAPHS if query.form in (QueryForm.CONSTRUCT, QueryForm.DESCRIBE) else SOLUTIONS
     answer = session.query(query, deadline=deadline)

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from expression_rows import agree, freshet_values, value
-from freshet.expressions.context import go_on
 from freshet.expressions.patterns import compile_regex
 from freshet.expressions.timed_regex import TimedRegex
 from freshet.rdf.terms import RDF_LANG_STRING, Literal, Term
@@ -80,7 +79,7 @@ def test_replace_as_oxigraph(rows: list[tuple[Literal]], pattern: str, replaceme
 def test_patterns_of_xpath(pattern: str, flags: str, text: str, matches: bool) -> None:
     regex = compile_regex(pattern, flags)
     assert regex is not None
-    assert regex.found_in(text, go_on) == matches
+    assert regex.found_in(text) == matches
 
 
 @pytest.mark.parametrize(

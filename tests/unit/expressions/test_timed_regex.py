@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from expression_rows import freshet_values
 from freshet.expressions import timed_regex
-from freshet.expressions.context import go_on
 from freshet.expressions.regex_steps import Steps, steps_of
 from freshet.expressions.timed_regex import RegexLimitError, TimedRegex
 from freshet.expressions.xpath_regex import RegexError, pieces
+from freshet.rdf.deadline import Deadline, QueryStoppedError
 from freshet.rdf.terms import Literal
 
 _ATOMS = (
@@ -55,7 +55,7 @@ def both(pattern: str, flags: str) -> tuple[TimedRegex, TimedRegex]:
 def spans(regex: TimedRegex, text: str) -> list[list[tuple[int, int]]]:
     """The places of all matches, and of their groups where REPLACE may ask for them."""
     groups = range(1 if regex.takes_nothing else regex.groups + 1)
-    return [[match.span(group) for group in groups] for match in regex.matches(text, go_on)]
+    return [[match.span(group) for group in groups] for match in regex.matches(text)]
 
 
 @settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
@@ -65,7 +65,7 @@ def test_both_give_the_same_matches(pattern: str, flags: str, texts: list[str]) 
     if "i" in flags and r"\1" in pattern:  # which letters are the same differs for references
         texts = [re.sub("[ıİſ]", "", text) for text in texts]
     for text in ["", *texts]:
-        assert slow.found_in(text, go_on) == quick.found_in(text, go_on)
+        assert slow.found_in(text) == quick.found_in(text)
         assert spans(slow, text) == spans(quick, text)
     assert slow.takes_nothing == quick.takes_nothing
 
@@ -84,21 +84,21 @@ def test_a_value_that_takes_too_long_is_no_error_of_sparql(call: str) -> None:
 )
 def test_a_pattern_that_would_be_written_out_for_long_is_refused(pattern: str) -> None:
     with pytest.raises(RegexLimitError, match="more than 100,000 parts"):
-        TimedRegex(pattern, "").found_in("a", go_on)
+        TimedRegex(pattern, "").found_in("a")
 
 
 def test_many_times_one_character_is_no_large_pattern() -> None:
-    assert TimedRegex("^.{0,100000}$", "").found_in("abc", go_on)
-    assert TimedRegex("^(.{0,100000}b|c)+$", "").found_in("a" * 90 + "b", go_on)
+    assert TimedRegex("^.{0,100000}$", "").found_in("abc")
+    assert TimedRegex("^(.{0,100000}b|c)+$", "").found_in("a" * 90 + "b")
 
 
 def test_what_may_take_long_looks_whether_it_has_to_stop() -> None:
-    def stop() -> None:
-        raise KeyError("stop")
-
-    with pytest.raises(KeyError):
-        TimedRegex(EVIL, "").found_in("a", stop)
-    assert TimedRegex("^a+$", "").found_in("a", stop)
+    deadline = Deadline()
+    deadline.cancel()
+    with deadline.running():
+        with pytest.raises(QueryStoppedError):
+            TimedRegex(EVIL, "").found_in("a")
+        assert TimedRegex("^a+$", "").found_in("a")
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,7 @@ def test_a_slow_query_is_removed() -> None:
     session.finish()
     assert seen == [5000, 5000, 10_000, 15_000]
     assert [failure.query for failure in session.failures] == ["http://example.org/slow"]
-    assert "its limit is 0.01 s" in session.failures[0].reason
+    assert "its time limit of 0.01 s" in session.failures[0].reason
 
 
 def test_a_query_may_remove_itself_and_others() -> None:

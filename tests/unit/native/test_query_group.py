@@ -88,7 +88,7 @@ class RecordingEngine(Engine):
         with group.registering(asked.timing):
             windows = [group.window(window) for window in plan.windows]
             self.recorder = Recorder(plan, windows, [window.leaf(ANY_TRIPLE) for window in windows])
-            group.add(asked.name, self.recorder, asked.timing, asked.limit_seconds)
+            group.add(asked.name, self.recorder, asked.timing, asked.limits)
         return group, plan
 
 

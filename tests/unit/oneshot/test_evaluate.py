@@ -6,7 +6,7 @@ from freshet.algebra import nodes
 from freshet.algebra.expressions import Variable
 from freshet.federation.errors import RefusedError
 from freshet.oneshot import operators as operators
-from freshet.oneshot.evaluate import evaluate
+from freshet.oneshot.evaluate import evaluate, operator
 from freshet.rdf.errors import UnsupportedError
 from freshet.rdf.terms import Iri
 from naive_solutions import scope_of
@@ -17,7 +17,7 @@ NODES = {node for node in vars(nodes).values() if isinstance(node, type) and iss
 
 
 def test_every_node_is_evaluated() -> None:
-    assert set(evaluate.registry) - {object} == NODES
+    assert set(operator.registry) - {object} == NODES
 
 
 def test_what_is_refused_is_named() -> None:

@@ -37,10 +37,13 @@ from freshet.native.operators.parameters import QueryBegins
 from freshet.native.plan.plan import PlanCondition
 from freshet.native.streams.stream import is_in_order
 from freshet.oneshot.table import Table
+from freshet.rdf.deadline import current
 from freshet.rdf.dictionary import Dictionary
 
 _NO_MOMENTS = np.empty(0, np.int64)
 _FIRST_ROOM = 256
+_FEW_ROWS = 64
+_ROWS_AT_ONCE = 1 << 22  # that are found between two looks at the deadline
 
 
 class Results(NamedTuple):
@@ -262,6 +265,8 @@ class MultiwayJoinOp:
                         return _merge_in_order(extended, self._nothing)
                     step = parts[0][0]
             first = None
+            if len(moments) > _FEW_ROWS and len(blocks := self._blocks(step, pointers)) > 1:
+                return self._extend_in_blocks(start, pointers, joined, moments, ties, step, blocks)
             pointers, moments = self._look_up(step, pointers, moments, int(step.at < start) if ties is None else ties)
             joined |= 1 << step.at
             for column, home in step.compared:
@@ -275,6 +280,35 @@ class MultiwayJoinOp:
         if len(moments) == 0:
             return self._nothing, _NO_MOMENTS
         return pointers.copy(), moments.copy()  # they may be where the next ones are written
+
+    def _extend_in_blocks(
+        self,
+        start: int,
+        pointers: Pointers,
+        joined: int,
+        moments: Ids,
+        ties: int | None,
+        step: _Step,
+        blocks: list[Ids],
+    ) -> tuple[Pointers, Ids]:
+        """As `_extend`, for some partial results after others, with looks at the deadline between."""
+        pointers, moments = pointers.copy(), moments.copy()
+        extended = []
+        for rows in blocks:
+            extended.append(self._extend(start, pointers[rows], joined, moments[rows], ties, step))
+            current().reserve(extended[-1][0].nbytes)
+        return _merge_in_order(extended, self._nothing)
+
+    def _blocks(self, step: _Step, pointers: Pointers) -> list[Ids]:
+        """Partial results in blocks, of which each finds a few million rows; nothing where they find no more."""
+        index = self.inputs[step.at].buffer.index_on(step.columns)
+        if not index.is_skewed and len(pointers) * self._cost(step) <= _ROWS_AT_ONCE:
+            return []
+        ends = np.cumsum(index.counts(self._keys(step, pointers)))
+        with current().step():
+            current().reserve(int(ends[-1]) * (4 * len(self.inputs) + 8))
+        cuts = np.unique(np.searchsorted(ends, np.arange(_ROWS_AT_ONCE, ends[-1], _ROWS_AT_ONCE)))
+        return [rows for rows in np.split(np.arange(len(pointers)), cuts) if len(rows)]
 
     def _look_up(self, step: _Step, pointers: Pointers, moments: Ids, ties: int) -> tuple[Pointers, Ids]:
         """Partial results with the rows of one more input; they are good until the look-up after the next."""

@@ -21,7 +21,6 @@ from freshet.native.plan.plan import PlanReevaluate
 from freshet.native.r2s.bags import replacement
 from freshet.oneshot import operators as operators  # evaluate knows the operators once they are imported
 from freshet.oneshot.dataset import DEFAULT_GRAPH, Dataset, GraphReader
-from freshet.oneshot.deadline import Deadline
 from freshet.oneshot.evaluate import evaluate
 from freshet.oneshot.scope import NO_SERVICES, Scope, Services
 from freshet.oneshot.table import Table
@@ -134,7 +133,6 @@ class ReevaluateOp:
             dataset=dataset,
             graph=dataset.graph(DEFAULT_GRAPH),
             dictionary=self._dictionary,
-            deadline=Deadline(),
             context=Context(datetime.now(UTC), None),
             services=self._services,
         )

@@ -20,6 +20,7 @@ from freshet.native.service.service_thread import ServiceQueryThread
 from freshet.native.service.service_threads import ServiceQueryThreads
 from freshet.native.streams.stream_router import AnyGroup, StreamRouter
 from freshet.native.timing import Timing, counts_in_steps
+from freshet.rdf.deadline import QueryLimits
 from freshet.results.answers import AnswerBatch
 
 
@@ -31,7 +32,7 @@ class QueryRegistration:
     plan: Plan
     timing: Timing
     on_answers: Callable[[AnswerBatch], None]
-    limit_seconds: float | None = None
+    limits: QueryLimits | None = None
     measurements: Measurements | None = None
     constraints: Constraints | None = None
 
@@ -71,7 +72,7 @@ class Placement:
         """The group that a query is in from now on, and the plan that it has there."""
         if asks_services(asked.plan):
             return self._with_thread(asked)
-        shape = None if asked.measurements is not None or asked.limit_seconds is not None else shape_of(asked.plan)
+        shape = None if asked.measurements is not None or asked.limits is not None else shape_of(asked.plan)
         if shape is not None:
             key = self._key(shape, asked.timing)
             self.plans.forget_before(key)
@@ -95,7 +96,7 @@ class Placement:
         try:
             with group.registering(timing):
                 query = self._factory.own_query(name, asked.plan, group, timing, on_answers, asked.measurements)
-                group.add(name, query, timing, asked.limit_seconds)
+                group.add(name, query, timing, asked.limits)
         except BaseException:
             group.free()  # others may have it, and keep what is theirs
             raise
@@ -123,7 +124,7 @@ class Placement:
             )
             if query.evaluation is not None:
                 query.evaluation.released_at, query.evaluation.resting = thread.released_at, thread.resting
-            group.add(name, query, timing, asked.limit_seconds)
+            group.add(name, query, timing, asked.limits)
         self._service_threads.add(name, thread)
         return thread, query.plan
 

@@ -16,16 +16,17 @@ import numpy as np
 
 from freshet.algebra.nodes import BGP
 from freshet.oneshot.dataset import ANY, Ids, Triples
-from freshet.oneshot.evaluate import evaluate
+from freshet.oneshot.evaluate import operator
 from freshet.oneshot.joining import PAIRS_AT_ONCE, join
 from freshet.oneshot.patterns import Pattern, Place
 from freshet.oneshot.scope import Scope
 from freshet.oneshot.table import UNIT, Table, empty, stack_tables
+from freshet.rdf.deadline import current
 
 _SLICE = 1 << 10  # rows at a time at least
 
 
-@evaluate.register
+@operator.register
 def _(node: BGP, scope: Scope) -> Table:
     return match(node, scope)
 
@@ -47,12 +48,14 @@ def _extend(table: Table, patterns: list[Pattern], names: dict[str, None], scope
     """The table joined with patterns."""
     remaining = list(patterns)
     while remaining:
-        scope.deadline.check()
+        current().check()
         if limit is not None and table.count > max(_SLICE, limit):
             return stack_tables(list(_extend_in_slices(table, remaining, names, scope, limit)))
         pattern = _next(remaining, table, scope)
         remaining.remove(pattern)
-        table = _with_pattern(table, pattern, scope)
+        with current().step():
+            table = _with_pattern(table, pattern, scope)
+        current().reserve(table.nbytes)
         if table.count == 0:
             return empty(names)
     return table
@@ -92,16 +95,17 @@ def _next(patterns: list[Pattern], table: Table, scope: Scope) -> Pattern:
 def _with_pattern(table: Table, pattern: Pattern, scope: Scope) -> Table:
     # a scan where nothing is bound, and where it is less work than as many look-ups
     if not pattern.is_connected(table.columns) or table.count > pattern.count_matches(scope.graph):
-        return join(table, _bind(scope.graph.match(*pattern.scan), pattern), scope.deadline)
+        return join(table, _bind(scope.graph.match(*pattern.scan), pattern))
     if table.count <= _SLICE:
         return _probe(table, pattern, scope)
-    step = max(_SLICE, int(PAIRS_AT_ONCE / max(1.0, pattern.growth(table.columns, scope.graph))))
-    if table.count <= step:
-        return _probe(table, pattern, scope)
-    parts = []
-    for first in range(0, table.count, step):
-        scope.deadline.check()
+    parts, first, step = [], 0, _SLICE
+    while first < table.count:
+        current().check()
         parts.append(_probe(_slice(table, first, step), pattern, scope))
+        current().reserve(parts[-1].nbytes)
+        first += step
+        growth = sum(part.count for part in parts) / first  # what is found so far says how many can be taken at once
+        step = max(1, min(PAIRS_AT_ONCE, int(PAIRS_AT_ONCE / max(1.0, growth))))
     return stack_tables(parts)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from freshet.algebra.nodes import Distinct, Reduced
-from freshet.oneshot.evaluate import evaluate
+from freshet.oneshot.evaluate import evaluate, operator
 from freshet.oneshot.scope import Scope
 from freshet.oneshot.table import Table
 
 
-@evaluate.register(Distinct)
-@evaluate.register(Reduced)
+@operator.register(Distinct)
+@operator.register(Reduced)
 def _(node: Distinct | Reduced, scope: Scope) -> Table:
     return evaluate(node.child, scope).distinct()

@@ -7,12 +7,12 @@ import numpy as np
 from freshet.algebra.free_variables import variables_of
 from freshet.algebra.nodes import Extend
 from freshet.oneshot.conditions import value
-from freshet.oneshot.evaluate import evaluate
+from freshet.oneshot.evaluate import evaluate, operator
 from freshet.oneshot.scope import Scope
 from freshet.oneshot.table import Table
 
 
-@evaluate.register
+@operator.register
 def _(node: Extend, scope: Scope) -> Table:
     hint = scope.hint
     if hint is not None and node.variable.name in hint.columns:

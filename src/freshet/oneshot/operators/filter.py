@@ -5,12 +5,12 @@ from __future__ import annotations
 from freshet.algebra.free_variables import variables_of
 from freshet.algebra.nodes import Filter
 from freshet.oneshot.conditions import holds
-from freshet.oneshot.evaluate import evaluate
+from freshet.oneshot.evaluate import evaluate, operator
 from freshet.oneshot.scope import Scope
 from freshet.oneshot.table import Table
 
 
-@evaluate.register
+@operator.register
 def _(node: Filter, scope: Scope) -> Table:
     return filter_table(evaluate(node.child, scope), node, scope)
 

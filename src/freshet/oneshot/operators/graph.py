@@ -10,13 +10,14 @@ from freshet.algebra.expressions import Variable
 from freshet.algebra.nodes import Graph
 from freshet.algebra.scope import variables_in_scope
 from freshet.oneshot.constants import known_id
-from freshet.oneshot.evaluate import evaluate
+from freshet.oneshot.evaluate import evaluate, operator
 from freshet.oneshot.joining import join
 from freshet.oneshot.scope import Scope
 from freshet.oneshot.table import Table, empty, stack_tables
+from freshet.rdf.deadline import current
 
 
-@evaluate.register
+@operator.register
 def _(node: Graph, scope: Scope) -> Table:
     names = scope.dataset.names()
     in_scope = [variable.name for variable in variables_in_scope(node)]
@@ -30,9 +31,9 @@ def _(node: Graph, scope: Scope) -> Table:
         names = np.intersect1d(names, scope.hint.columns[variable])
     parts = []
     for name in names.tolist():
-        scope.deadline.check()
+        current().check()
         found = evaluate(node.child, replace(scope, graph=scope.dataset.graph(name)))
-        parts.append(join(found, Table({variable: np.array([name], np.int64)}, 1), scope.deadline))
+        parts.append(join(found, Table({variable: np.array([name], np.int64)}, 1)))
     return stack_tables(_alike(parts, scope)) if parts else empty(in_scope)
 
 

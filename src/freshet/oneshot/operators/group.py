@@ -15,13 +15,13 @@ from freshet.algebra.nodes import Group
 from freshet.expressions.aggregates import aggregate
 from freshet.oneshot.conditions import value
 from freshet.oneshot.dataset import Ids
-from freshet.oneshot.evaluate import evaluate
+from freshet.oneshot.evaluate import evaluate, operator
 from freshet.oneshot.joining import have_compatible
 from freshet.oneshot.scope import Scope
 from freshet.oneshot.table import Rows, Table, number_groups, stack_tables
 
 
-@evaluate.register
+@operator.register
 def _(node: Group, scope: Scope) -> Table:
     key_names = [key.name for key in node.keys]
     inner = scope.with_hint(None) if scope.hint is None else scope.with_hint(_hint(scope, key_names))

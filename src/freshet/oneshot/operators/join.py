@@ -14,13 +14,14 @@ from freshet.algebra.nodes import BGP, Join, Node
 from freshet.algebra.scope import variables_in_scope
 from freshet.oneshot.endpoint_rows import join_with_empty, without_endpoint
 from freshet.oneshot.estimates import estimate
-from freshet.oneshot.evaluate import evaluate
+from freshet.oneshot.evaluate import evaluate, operator
 from freshet.oneshot.joining import join
 from freshet.oneshot.scope import Scope
 from freshet.oneshot.table import UNIT, Table, empty, stack_tables
+from freshet.rdf.deadline import current
 
 
-@evaluate.register
+@operator.register
 def _(node: Join, scope: Scope) -> Table:
     operands = _operands(node)
     if len(operands) == 1:
@@ -33,11 +34,11 @@ def _(node: Join, scope: Scope) -> Table:
         connected = [at for at in remaining if not names[at].isdisjoint(table.columns)]
         at = min(connected or remaining, key=sizes.__getitem__)
         remaining.remove(at)
-        scope.deadline.check()
+        current().check()
         table, alone = without_endpoint(operands[at], table)
         hint = table.select(names[at]).bound_columns()
         found = evaluate(operands[at], scope.with_hint(hint if hint.columns else scope.hint))
-        table = join(table, found, scope.deadline)
+        table = join(table, found)
         if alone is not None:
             table = stack_tables([table, join_with_empty(operands[at], alone, scope)])
         if table.count == 0:

@@ -13,13 +13,14 @@ from freshet.algebra.free_variables import variables_of
 from freshet.algebra.nodes import LeftJoin
 from freshet.oneshot.conditions import holds
 from freshet.oneshot.endpoint_rows import without_endpoint
-from freshet.oneshot.evaluate import evaluate
+from freshet.oneshot.evaluate import evaluate, operator
 from freshet.oneshot.joining import merge_rows, pairs, shared_variables
 from freshet.oneshot.scope import Scope
 from freshet.oneshot.table import Table, stack_tables
+from freshet.rdf.deadline import current
 
 
-@evaluate.register
+@operator.register
 def _(node: LeftJoin, scope: Scope) -> Table:
     return left_join_table(evaluate(node.left, scope), node, scope)
 
@@ -32,11 +33,13 @@ def left_join_table(left: Table, node: LeftJoin, scope: Scope) -> Table:
     left = scope.correlate(left, [*right.columns, *(variables_of(node.condition) if node.condition else ())])
     parts: list[Table] = []
     alone = np.ones(left.count, np.bool_)
-    for left_rows, right_rows in pairs(left, right, shared_variables(left, right), scope.deadline):
-        joined = merge_rows(left, right, left_rows, right_rows)
-        if node.condition is not None:
-            passed = holds(node.condition, joined, scope)
-            joined, left_rows = joined.where(passed), left_rows[passed]
+    for left_rows, right_rows in pairs(left, right, shared_variables(left, right)):
+        with current().step():
+            joined = merge_rows(left, right, left_rows, right_rows)
+            if node.condition is not None:
+                passed = holds(node.condition, joined, scope)
+                joined, left_rows = joined.where(passed), left_rows[passed]
+        current().reserve(joined.nbytes)
         alone[left_rows] = False
         parts.append(joined)
     rest = left.where(alone)

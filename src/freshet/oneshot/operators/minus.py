@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from freshet.algebra.nodes import Minus
 from freshet.oneshot.endpoint_rows import without_endpoint
-from freshet.oneshot.evaluate import evaluate
+from freshet.oneshot.evaluate import evaluate, operator
 from freshet.oneshot.joining import have_compatible, shared_variables
 from freshet.oneshot.scope import Scope
 from freshet.oneshot.table import Table, stack_tables
 
 
-@evaluate.register
+@operator.register
 def _(node: Minus, scope: Scope) -> Table:
     left = evaluate(node.left, scope)
     left, unasked = without_endpoint(node.right, left)

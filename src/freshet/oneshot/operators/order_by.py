@@ -6,16 +6,17 @@ from freshet.algebra.free_variables import variables_of
 from freshet.algebra.nodes import OrderBy
 from freshet.expressions.order import order
 from freshet.oneshot.conditions import value
-from freshet.oneshot.evaluate import evaluate
+from freshet.oneshot.evaluate import evaluate, operator
 from freshet.oneshot.scope import Scope
 from freshet.oneshot.table import Table
+from freshet.rdf.deadline import current
 
 
-@evaluate.register
+@operator.register
 def _(node: OrderBy, scope: Scope) -> Table:
     table = evaluate(node.child, scope)
     if scope.outer is not None:
         table = scope.correlate(table, variables_of(node.conditions))
-    scope.deadline.check()
+    current().check()
     keys = [(value(each.expression, table, scope), each.descending) for each in node.conditions]
     return table.take(order(keys, scope.dictionary))

@@ -17,15 +17,15 @@ from freshet.algebra.expressions import Variable
 from freshet.algebra.nodes import Path, PathPattern, PatternTerm
 from freshet.oneshot.constants import given_id
 from freshet.oneshot.dataset import Ids
-from freshet.oneshot.evaluate import evaluate
+from freshet.oneshot.evaluate import operator
 from freshet.oneshot.paths import Walker, can_be_empty
 from freshet.oneshot.scope import Scope
 from freshet.oneshot.table import Table
 
 
-@evaluate.register
+@operator.register
 def _(node: PathPattern, scope: Scope) -> Table:
-    walker = Walker(scope.graph, scope.dictionary, scope.deadline)
+    walker = Walker(scope.graph, scope.dictionary)
     starts, ends = _known(node.subject, node.path, walker, scope), _known(node.object, node.path, walker, scope)
     if starts is None and ends is None:
         found = walker.ends(node.path)

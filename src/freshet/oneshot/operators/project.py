@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from freshet.algebra.nodes import Project
-from freshet.oneshot.evaluate import evaluate
+from freshet.oneshot.evaluate import evaluate, operator
 from freshet.oneshot.scope import Scope
 from freshet.oneshot.table import Table
 
 
-@evaluate.register
+@operator.register
 def _(node: Project, scope: Scope) -> Table:
     names = [variable.name for variable in node.variables]
     return project_table(evaluate(node.child, scope.select(names)), names)

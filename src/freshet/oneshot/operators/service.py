@@ -17,17 +17,18 @@ from freshet.algebra.scope import variables_in_scope
 from freshet.federation.client import Bindings
 from freshet.federation.errors import ServiceError
 from freshet.federation.service_query import ServiceQuery
-from freshet.oneshot.evaluate import evaluate
+from freshet.oneshot.evaluate import operator
 from freshet.oneshot.joining import join
 from freshet.oneshot.scope import Scope
 from freshet.oneshot.table import UNIT, Table, empty, keys, stack_tables
+from freshet.rdf.deadline import current
 from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.rdf.terms import Iri
 
 _log = logging.getLogger(__name__)
 
 
-@evaluate.register
+@operator.register
 def _(node: Service, scope: Scope) -> Table:
     query = ServiceQuery(node.child)
     _check_outer(node, query, scope)
@@ -48,7 +49,7 @@ def _(node: Service, scope: Scope) -> Table:
             found = UNIT
         else:
             raise ServiceError(f"SERVICE {variable} is {term}, which is no endpoint")
-        parts.append(join(found, Table({variable.name: np.array([endpoint])}, 1), scope.deadline))
+        parts.append(join(found, Table({variable.name: np.array([endpoint])}, 1)))
     return stack_tables(parts) if parts else empty(each.name for each in variables_in_scope(node))
 
 
@@ -57,7 +58,7 @@ def _ask(node: Service, endpoint: str, query: ServiceQuery, hint: Table | None, 
     if bindings is not None and len(bindings.rows) == 0:
         return empty(query.variables)
     try:
-        deadline = scope.deadline
+        deadline = current()
         found = scope.services.solutions(
             endpoint,
             query,

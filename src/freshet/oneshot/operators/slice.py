@@ -8,7 +8,7 @@ from functools import singledispatch
 import numpy as np
 
 from freshet.algebra.nodes import BGP, Extend, Filter, LeftJoin, Node, Project, Slice, Union
-from freshet.oneshot.evaluate import evaluate
+from freshet.oneshot.evaluate import evaluate, operator
 from freshet.oneshot.operators.bgp import match
 from freshet.oneshot.operators.extend import extend_table
 from freshet.oneshot.operators.filter import filter_table
@@ -21,7 +21,7 @@ _FIRST_TRY = 1 << 10  # solutions of what a filter stands on
 _MORE = 16  # times as many, where they were not enough
 
 
-@evaluate.register
+@operator.register
 def _(node: Slice, scope: Scope) -> Table:
     whole = replace(scope, hint=None)
     end = None if node.limit is None else node.offset + node.limit

@@ -6,13 +6,13 @@ import numpy as np
 
 from freshet.algebra.nodes import Values
 from freshet.oneshot.constants import given_id
-from freshet.oneshot.evaluate import evaluate
+from freshet.oneshot.evaluate import operator
 from freshet.oneshot.joining import join
 from freshet.oneshot.scope import Scope
 from freshet.oneshot.table import Table
 
 
-@evaluate.register
+@operator.register
 def _(node: Values, scope: Scope) -> Table:
     columns = {
         variable.name: np.array(
@@ -25,4 +25,4 @@ def _(node: Values, scope: Scope) -> Table:
     if not names:
         return table
     assert scope.outer is not None  # an outer variable is bound wherever it has a column, UNDEF or not
-    return join(table, scope.outer.select(names).distinct(), scope.deadline)
+    return join(table, scope.outer.select(names).distinct())

@@ -7,13 +7,13 @@ from dataclasses import replace
 from freshet.algebra.expressions import Variable
 from freshet.algebra.nodes import Window
 from freshet.oneshot.constants import given_id
-from freshet.oneshot.evaluate import evaluate
+from freshet.oneshot.evaluate import evaluate, operator
 from freshet.oneshot.scope import Scope
 from freshet.oneshot.table import Table
 from freshet.rdf.errors import UnsupportedError
 
 
-@evaluate.register
+@operator.register
 def _(node: Window, scope: Scope) -> Table:
     if isinstance(node.name, Variable):
         raise UnsupportedError("WINDOW with a variable is not supported yet in one-shot queries")

@@ -1,0 +1,115 @@
+"""When a query has to stop: its time is over, it needs too much memory, or a caller cancelled it.
+
+A deadline belongs to a call, not to an operator: whatever the call does, in whatever layer, looks at `current()`. What
+may take long calls `check` between pieces of well under a second; what may become large calls `reserve` before it is
+made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from time import monotonic
+from typing import NamedTuple
+
+from freshet.rdf.errors import FreshetError
+from freshet.rdf.wording import show_bytes
+
+
+class QueryStoppedError(FreshetError):
+    """A query was cancelled, or exceeded its time or memory limit."""
+
+    exit_status = 1
+
+
+class Deadline:
+    """When a one-shot query has to stop. Operators look at it between steps, and within long ones.
+
+    It starts to run when it is made.
+
+    Args:
+        seconds: The time limit, None for no limit.
+        memory_bytes: The most that intermediate results may take at a time, None for no limit.
+
+    Example:
+        >>> import freshet
+        >>> deadline = freshet.Deadline()
+        >>> deadline.cancel()
+        >>> freshet.Session().query("SELECT * {}", deadline=deadline)
+        Traceback (most recent call last):
+        freshet.rdf.deadline.QueryStoppedError: the query was cancelled
+    """
+
+    def __init__(self, seconds: float | None = None, memory_bytes: int | None = None) -> None:
+        self._seconds = seconds
+        self._end = None if seconds is None else monotonic() + seconds
+        self._memory_bytes = memory_bytes
+        self._cancelled = False
+        self._held = 0
+
+    def cancel(self) -> None:
+        """Stop the query at its next look. Any thread may call this."""
+        self._cancelled = True
+
+    def left(self) -> float | None:
+        """The seconds that are left.
+
+        Returns:
+            The seconds, or None where there is no limit.
+        """
+        return None if self._end is None else max(0.0, self._end - monotonic())
+
+    def check(self) -> None:
+        """Go on, or QueryStoppedError."""
+        if self._cancelled:
+            raise QueryStoppedError("the query was cancelled")
+        if self._end is not None and monotonic() > self._end:
+            raise QueryStoppedError(f"the query took longer than its time limit of {self._seconds:g} s")
+
+    def reserve(self, size: int) -> None:
+        """Ask for room for so many bytes: go on, or QueryStoppedError. They count until the step that made them ends.
+
+        What the step gives back is counted in its place (`step`).
+        """
+        self.check()
+        self._held += size
+        if self._memory_bytes is not None and self._held > self._memory_bytes:
+            raise QueryStoppedError(f"the query needs more memory than its limit of {show_bytes(self._memory_bytes)}")
+
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        """What is reserved within is given back at the end."""
+        before = self._held
+        try:
+            yield
+        finally:
+            self._held = before
+
+    @contextmanager
+    def running(self) -> Iterator[Deadline]:
+        """Within, this is the current deadline."""
+        token = _CURRENT.set(self)
+        try:
+            yield self
+        finally:
+            _CURRENT.reset(token)
+
+
+class QueryLimits(NamedTuple):
+    """What one step of a continuous query may take; None for no limit."""
+
+    seconds: float | None = None
+    memory_bytes: int | None = None
+
+    def deadline(self, steps: int) -> Deadline:
+        """The deadline of so many steps that are taken together."""
+        return Deadline(None if self.seconds is None else self.seconds * max(1, steps), self.memory_bytes)
+
+
+_CURRENT: ContextVar[Deadline] = ContextVar("deadline", default=Deadline())  # noqa: B039 (never cancelled)
+
+
+def current() -> Deadline:
+    """The deadline of the call that this is part of; one that never comes where there is none."""
+    return _CURRENT.get()
