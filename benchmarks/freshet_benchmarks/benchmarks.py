@@ -94,6 +94,12 @@ def _federation() -> Sequence[Figure]:
     return federation_figures()
 
 
+def _serve(triples: int | None, rate: int | None) -> Sequence[Figure]:
+    from freshet_benchmarks.serve import serve_figures
+
+    return serve_figures(triples)
+
+
 BENCHMARKS: dict[str, Callable[[], Sequence[Figure]]] = {
     "pipeline": _pipeline,
     "oneshot": _oneshot,
@@ -120,6 +126,7 @@ SIZED = {
     "table1": Sized(_table1, ("--triples",)),  # stored
     "sizes": Sized(_sizes, ("--triples",)),  # of the largest window and stored graph
     "closes": Sized(_closes, ("--triples", "--rate")),
+    "serve": Sized(_serve, ("--triples",)),  # stored
 }
 
 _SUFFIXES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}

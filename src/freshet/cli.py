@@ -59,7 +59,9 @@ def run(pipeline: Path, until_done: bool) -> None:
 
 @app.command()
 @click.argument("pipeline", type=FILE, required=False)
-@click.option("--listen", metavar="HOST:PORT", default="127.0.0.1:7022", help="Where to listen; port 0 is any.")
+@click.option(
+    "--listen", metavar="HOST:PORT", show_default="127.0.0.1:7022", help="Where to listen; port 0 is any that is free."
+)
 @click.option("--checkpoint", type=FILE, metavar="FOLDER", help="Folder in which everything survives a crash.")
 @data_option
 @service_option
@@ -71,9 +73,9 @@ def run(pipeline: Path, until_done: bool) -> None:
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text", help="How logs are written.")
 def serve(pipeline: Path | None, **options: Any) -> None:
     """Serve SPARQL, continuous queries and streams over HTTP, alone or for the pipeline file PIPELINE."""
-    from freshet.server.command import run_server
+    from freshet.server.command import ServeOptions, run_server
 
-    run_server(pipeline, **options)
+    run_server(pipeline, ServeOptions(**options))
 
 
 @app.command(name="map")

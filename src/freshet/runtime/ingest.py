@@ -59,6 +59,10 @@ class Ingest:
         """Say where a query's reports go."""
         self._sinks[query] = sinks
 
+    def add_sink(self, query: str, sink: Sink) -> None:
+        """Another place where a query's reports go."""
+        self._sinks.setdefault(query, []).append(sink)
+
     def changed_queries(self) -> list[str]:
         """The queries that the checkpoint did not have, or had with another definition."""
         return [] if self._durable is None else self._durable.changed_queries

@@ -172,6 +172,17 @@ class CheckpointSection(Section):
     every_ms: Annotated[int, BeforeValidator(duration)] = Field(default=10_000, alias="every", gt=0)
 
 
+class ServerSection(Section):
+    """What `freshet serve` is told: where to listen, a file of tokens, TLS, names of the host, and sites of pages."""
+
+    listen: str | None = None
+    tokens: FilePath | None = None
+    certificate: FilePath | None = None
+    key: FilePath | None = None
+    hosts: Annotated[tuple[str, ...], BeforeValidator(one_or_more)] = ()
+    origins: Annotated[tuple[str, ...], BeforeValidator(one_or_more)] = ()
+
+
 class Pipeline(Section):
     """A whole pipeline. Without `checkpoint` every run starts afresh. `services` says which hosts SERVICE may ask.
     `window_memory` is what windows of all queries may hold, half of the machine's memory where it is not given."""
@@ -184,6 +195,7 @@ class Pipeline(Section):
     services: Annotated[Services, BeforeValidator(only_hosts)] = Services()
     window_bytes: Annotated[int | None, BeforeValidator(memory)] = Field(default=None, alias="window_memory", gt=0)
     spark: SparkSettings = SparkSettings()
+    server: ServerSection = ServerSection()
 
 
 SECTIONS: dict[tuple[str, ...], type[Section]] = {
@@ -199,6 +211,7 @@ SECTIONS: dict[tuple[str, ...], type[Section]] = {
     ("checkpoint",): CheckpointSection,
     ("services",): Services,
     ("spark",): SparkSettings,
+    ("server",): ServerSection,
 }
 """Which model stands at which path of the file; `*` is any name or number."""
 

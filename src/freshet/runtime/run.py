@@ -39,6 +39,7 @@ from freshet.runtime.warming import warm_kernels
 from freshet.spark.live.topics import TopicToWrite
 
 if TYPE_CHECKING:
+    from freshet.runtime.report_log import ReportLog
     from freshet.spark.running import RunningStream
     from freshet.spark.session import SparkSession
     from freshet.spark.stream import EncodedStream
@@ -70,8 +71,10 @@ class PipelineRun:
     """One run of a pipeline: the graph is loaded and the queries registered at once, without Spark; then it is started,
     waited for, and closed."""
 
-    def __init__(self, pipeline: Pipeline, metrics: Metrics, view: Progress) -> None:
+    def __init__(self, pipeline: Pipeline, metrics: Metrics, view: Progress, *, is_served: bool = False) -> None:
+        """If it `is_served`, queries can come while it runs: so all triples are made, whoever asks for them."""
         self._pipeline = pipeline
+        self._is_served = is_served
         self._view = view
         self._metrics = metrics
         self._closing = ExitStack()
@@ -123,6 +126,13 @@ class PipelineRun:
             self.ingest.connect(registered.name, self._sinks(registered.name, query, resume))
             if checkpoint is not None and session.engine.keeps_everything(registered.name):
                 view.note(needs_everything(registered.name))
+
+    def keep_reports(self, most_bytes: int) -> None:
+        """Keep the newest reports of all queries, for subscribers: before the start, so that nothing is missed."""
+        folder = None if self._folder is None else self._folder / "reports"
+        log = self.session.keep_reports(most_bytes, folder=folder)
+        for query in self.session.queries():
+            self.ingest.add_sink(query.name, LogSink(log))
 
     def start(self, spark: SparkSession | Future[SparkSession], *, until_done: bool) -> None:
         """Take up an earlier run if there is one, and start the streams."""
@@ -274,7 +284,7 @@ class PipelineRun:
                     inputs=sub_stream.inputs,
                     mapping_slice=sub_stream.mapping_slice,
                     blank_scope=self.session.blank_scope(stream.iri),
-                    wanted=self.session.engine.wanted_predicates(stream.iri),
+                    wanted=None if self._is_served else self.session.engine.wanted_predicates(stream.iri),
                     lateness_ms=stream.lateness_ms,
                     window=sub_stream.window,
                     functions=user_functions(stream),
@@ -306,6 +316,28 @@ class PipelineRun:
             else:
                 made.append(ViewSink(self._view))
         return made
+
+
+class LogSink:
+    """Reports in a log, which leaves out those that it has already."""
+
+    def __init__(self, log: ReportLog) -> None:
+        self._log = log
+
+    def deliver(self, batch: AnswerBatch) -> None:
+        self._log.add(batch)
+
+    def skip(self, batch: AnswerBatch) -> None:
+        """The log has them."""
+
+    def flush(self) -> None:
+        """Subscribers have been told."""
+
+    def sync(self) -> None:
+        self._log.sync()
+
+    def close(self) -> None:
+        self._log.sync()
 
 
 class ViewSink:

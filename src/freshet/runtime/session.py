@@ -647,7 +647,7 @@ class Session:
             raise InputError(f"there is no query with parameters named {name}")
         return self.definitions[name]
 
-    def keep_reports(self, most_bytes: int | None = None) -> ReportLog:
+    def keep_reports(self, most_bytes: int | None = None, *, folder: Path | None = None) -> ReportLog:
         """Keep the newest reports of all queries, with ids, so that several can take them and go on after a break.
 
         From now on reports go to the log where no callback is given, and do not wait to be taken. With a checkpoint the
@@ -655,19 +655,21 @@ class Session:
 
         Args:
             most_bytes: What the reports may take, as JSON. 64 MB if not given.
+            folder: The folder of the log, where it is not in that of the session's checkpoint: for pipelines.
 
         Returns:
             The log.
         """
         from freshet.runtime.report_log import MOST_BYTES, ReportLog
 
-        folder = None if self._folder is None else self._folder / "reports"
+        is_run = folder is not None or self._folder is None
+        folder = folder or (None if self._folder is None else self._folder / "reports")
         log = self.report_log = ReportLog(folder, most_bytes=most_bytes or MOST_BYTES)
         if log.problem:
             warnings.warn(log.problem, stacklevel=2)
         names = [query.name for query in self.queries()]
         log.go_on(names)
-        if self._durable is not None:
+        if self._durable is not None and not is_run:
             self._durable.keep_reports(log.sync)
             for name in names:
                 self._durable.registered(name, None, log.add)

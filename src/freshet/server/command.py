@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from freshet.rdf.errors import InputError
@@ -18,38 +19,76 @@ from freshet.server.settings import ServerSettings, Token, make_token, parse_lis
 _LOG = logging.getLogger("freshet.server")
 
 
-def run_server(
-    pipeline: Path | None,
-    *,
-    listen: str,
-    checkpoint: Path | None,
-    data: tuple[Path, ...],
-    service: tuple[str, ...],
-    tokens: Path | None,
-    certificate: Path | None,
-    key: Path | None,
-    host: tuple[str, ...],
-    origin: tuple[str, ...],
-    log_format: str,
-) -> None:
-    """Serve a session until the process is told to stop."""
-    address, port = parse_listen(listen)
-    settings = ServerSettings(address, port, _tokens(tokens), certificate, key, host, origin)
-    settings.check()
-    start_logs(log_format)
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """What the command line says; a pipeline file may say the same."""
+
+    listen: str | None = None
+    checkpoint: Path | None = None
+    data: tuple[Path, ...] = ()
+    service: tuple[str, ...] = ()
+    tokens: Path | None = None
+    certificate: Path | None = None
+    key: Path | None = None
+    host: tuple[str, ...] = ()
+    origin: tuple[str, ...] = ()
+    log_format: str = "text"
+
+    def settings(self) -> ServerSettings:
+        """Where to listen, and who may do what."""
+        address, port = parse_listen(self.listen or "127.0.0.1")
+        tokens = _tokens(self.tokens)
+        settings = ServerSettings(address, port, tokens, self.certificate, self.key, self.host, self.origin)
+        settings.check()
+        return settings
+
+
+def run_server(pipeline: Path | None, options: ServeOptions) -> None:
+    """Serve a session, or a pipeline, until the process is told to stop."""
     if pipeline is not None:
-        raise InputError("a pipeline file cannot be served yet")
-    with Session(services=service, checkpoint=checkpoint, on_failure=_log_failure) as session:
-        if session.is_restored and data:
+        _run_pipeline(pipeline, options)
+        return
+    settings = options.settings()
+    start_logs(options.log_format)
+    with Session(services=options.service, checkpoint=options.checkpoint, on_failure=_log_failure) as session:
+        if session.is_restored and options.data:
             _LOG.info("the checkpoint has the stored graph: the files of -d are not loaded again")
-        elif data:
-            session.load(*data)
+        elif options.data:
+            session.load(*options.data)
         shared = serve_session(session, settings)
         try:
-            serve(shared, lambda url: _LOG.info("listening on %s", url))
+            serve(shared, _log_start)
         finally:
             shared.close()
         _LOG.info("stopped")
+
+
+def _run_pipeline(path: Path, options: ServeOptions) -> None:
+    from freshet.runtime.pipeline_file import read_pipeline
+    from freshet.server.pipeline import served_pipeline
+
+    for name, given in (("--checkpoint", options.checkpoint), ("-d", options.data), ("--service", options.service)):
+        if given:
+            raise InputError(f"{name}: the pipeline file says that")
+    pipeline = read_pipeline(path)
+    section = pipeline.server
+    settings = replace(
+        options,
+        listen=options.listen or section.listen,
+        tokens=options.tokens or section.tokens,
+        certificate=options.certificate or section.certificate,
+        key=options.key or section.key,
+        host=options.host or section.hosts,
+        origin=options.origin or section.origins,
+    ).settings()
+    start_logs(options.log_format)
+    with served_pipeline(pipeline, settings) as shared:
+        serve(shared, _log_start)
+    _LOG.info("stopped")
+
+
+def _log_start(url: str) -> None:
+    _LOG.info("listening on %s", url)
 
 
 def _log_failure(failure: QueryFailure) -> None:

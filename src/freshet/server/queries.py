@@ -41,7 +41,7 @@ class StandingQueries:
     def __init__(self, shared: Served) -> None:
         self._shared = shared
         self.session = shared.session
-        self.log = self.session.keep_reports(shared.settings.limits.kept_bytes)
+        self.log = self.session.report_log or self.session.keep_reports(shared.settings.limits.kept_bytes)
         self.subscribers = Subscribers(self.log, shared.settings.limits, self._left)
         self._changing = asyncio.Lock()  # of bound queries
         self._loop: asyncio.AbstractEventLoop | None = None

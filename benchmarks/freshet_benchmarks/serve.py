@@ -1,0 +1,250 @@
+"""`freshet bench serve`: the server from outside, on this machine, beside the same in process and beside Oxigraph.
+
+One-shot queries are sent as SPARQL Protocol over connections that are kept, to `freshet serve` and to `oxigraph serve`
+with the same data, and answered as SPARQL JSON. Events go from a POST of one triple to a subscriber of a query that
+answers every element. The client is another process: on two cores it takes its share of the time.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from urllib.parse import urlencode
+
+from freshet.results.write import write_answer
+from freshet.runtime.session import Session
+from freshet_benchmarks.figures import Baseline, Figure
+from freshet_benchmarks.http_load import Connection, Listeners, latencies, message, rate
+from freshet_benchmarks.peers import peer_python
+from freshet_benchmarks.social_queries import QUERIES
+from freshet_benchmarks.social_triples import write_social
+
+TRIPLES = 1_000_000
+SUBSCRIBERS = (1, 100, 10_000)
+_OXIGRAPH = "oxigraph==0.5.13"
+_ASKED = ("S1", "S3", "S5")
+_TIMES = 300
+_EVENTS = 300
+_FAN_OUTS = 20
+_RATE_SECONDS = 3.0
+_CONNECTIONS = 8
+_STREAM = "http://example.org/s"
+_EVERY_ELEMENT = f"SELECT ?s ?o WHERE {{ STREAM <{_STREAM}> [NOW] {{ ?s <http://example.org/p> ?o }} }}"
+
+
+def serve_figures(triples: int | None = None, subscribers: Sequence[int] = SUBSCRIBERS) -> list[Figure]:
+    """All figures; a smaller graph and fewer subscribers for tests."""
+    with tempfile.TemporaryDirectory(prefix="freshet-serve-") as folder:
+        home = Path(folder)
+        figures = _oneshot_figures(home, triples or TRIPLES)
+        figures += _event_figures(home, subscribers)
+    return figures
+
+
+# ---- one-shot queries
+
+
+def _oneshot_figures(home: Path, triples: int) -> list[Figure]:
+    data = home / "social.nt"
+    write_social(data, triples=triples)
+    figures = []
+    inside = _in_process(data)
+    with _freshet("-d", str(data)) as port, _oxigraph(home, data) as other:
+        for name in _ASKED:
+            request, same = _ask("/sparql", QUERIES[name]), _ask("/query", QUERIES[name])
+            ours = _percentiles(latencies(port, request, _TIMES)[_TIMES // 6 :])
+            figures.append(Figure(f"{name}_p50", ours[0], "ms", Baseline("in process", inside[name])))
+            theirs = None if other is None else _percentiles(latencies(other, same, _TIMES)[_TIMES // 6 :])
+            for at, quantile in enumerate(("p50", "p99")):
+                peer = None if theirs is None else Baseline("oxigraph serve", theirs[at])
+                figures.append(Figure(f"{name}_http_{quantile}", ours[at], "ms", peer))
+            found = rate(port, request, _RATE_SECONDS, _CONNECTIONS)
+            peer = None
+            if other is not None:
+                peer = Baseline("oxigraph serve", rate(other, same, _RATE_SECONDS, _CONNECTIONS))
+            figures.append(Figure(f"{name}_requests_per_second", found, "requests/s", peer))
+    return figures
+
+
+def _in_process(data: Path) -> dict[str, float]:
+    """Milliseconds from the text to SPARQL JSON."""
+    session = Session()
+    session.load(data)
+    found = {}
+    for name in _ASKED:
+        seconds = []
+        for _ in range(_TIMES):
+            began = time.perf_counter()
+            write_answer(session.query(QUERIES[name]), session.dictionary, "json")
+            seconds.append(time.perf_counter() - began)
+        found[name] = _percentiles(seconds[_TIMES // 6 :])[0]
+    return found
+
+
+def _ask(path: str, query: str) -> bytes:
+    return message("GET", f"{path}?{urlencode({'query': query})}", Accept="application/sparql-results+json")
+
+
+# ---- events
+
+
+def _event_figures(home: Path, subscribers: Sequence[int]) -> list[Figure]:
+    figures = []
+    for kept in (False, True):
+        with _freshet(*(["--checkpoint", str(home / "checkpoint")] if kept else [])) as port:
+            _prepare(port)
+            seconds = _post_to_subscriber(port)
+            name = "event_with_checkpoint" if kept else "event"
+            figures += [
+                Figure(f"{name}_{quantile}", value, "ms")
+                for quantile, value in zip(("p50", "p99"), _percentiles(seconds), strict=True)
+            ]
+    for count in subscribers:
+        with _freshet() as port:
+            _prepare(port)
+            figures += _fan_out(port, count)
+    return figures
+
+
+def _prepare(port: int) -> None:
+    connection = Connection(port)
+    for request in (
+        message("PUT", f"/streams/s?iri={_STREAM}"),
+        message("PUT", "/queries/every?dialect=cqels", _EVERY_ELEMENT.encode()),
+    ):
+        status, body = connection.request(request)
+        assert status == 201, body
+    connection.close()
+
+
+def _post(number: int) -> bytes:
+    body = f'{number}\t<http://example.org/{number}> <http://example.org/p> "{number}" .\n'.encode()
+    return message("POST", "/streams/s", body, Content_Type="text/plain")
+
+
+def _post_to_subscriber(port: int) -> list[float]:
+    """Seconds from a POST to its event at one subscriber."""
+    listeners, feeding = Listeners(port, "/queries/every/answers", 1), Connection(port)
+    found = []
+    for number in range(1, _EVENTS + 51):
+        began = time.perf_counter()
+        feeding.socket.sendall(_post(number))
+        [seconds] = listeners.next_event(began)
+        assert feeding.answer()[0] == 200
+        found.append(seconds)
+    listeners.close()
+    feeding.close()
+    return found[50:]
+
+
+def _fan_out(port: int, count: int) -> list[Figure]:
+    """How long an event takes to reach all subscribers, and what each costs the server."""
+    listeners, feeding = Listeners(port, "/queries/every/answers", count), Connection(port)
+    process = _FRESHET_PROCESSES[port]
+    firsts, lasts = [], []
+    cpu = 0.0
+    for number in range(1, _FAN_OUTS + 4):
+        if number == 4:
+            cpu = _cpu_seconds(process)
+        began = time.perf_counter()
+        feeding.socket.sendall(_post(number))
+        seconds = listeners.next_event(began)
+        assert feeding.answer()[0] == 200
+        if number >= 4:
+            firsts.append(median(seconds))
+            lasts.append(max(seconds))
+    cost = (_cpu_seconds(process) - cpu) / _FAN_OUTS / count
+    listeners.close()
+    feeding.close()
+    return [
+        Figure(f"subscribers_{count}_median", median(firsts) * 1000, "ms"),
+        Figure(f"subscribers_{count}_last", median(lasts) * 1000, "ms"),
+        Figure(f"subscribers_{count}_server_cpu", cost * 1e6, "us per event and subscriber"),
+    ]
+
+
+# ---- servers
+
+_FRESHET_PROCESSES: dict[int, int] = {}  # process ids by port
+
+
+@contextmanager
+def _freshet(*arguments: str) -> Iterator[int]:
+    """`freshet serve` on a free port."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    command = [sys.executable, "-m", "freshet", "serve", "--listen", "127.0.0.1:0", *arguments]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        try:
+            lines = []
+            for line in process.stderr:
+                lines.append(line)
+                if found := re.search(r"listening on http://127\.0\.0\.1:([0-9]+)", line):
+                    break
+            else:
+                raise RuntimeError("".join(lines))
+            port = int(found[1])
+            _FRESHET_PROCESSES[port] = process.pid
+            yield port
+        finally:
+            process.terminate()
+            process.wait(20)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@contextmanager
+def _oxigraph(home: Path, data: Path) -> Iterator[int | None]:
+    """`oxigraph serve` on a free port with the same data; None where it cannot be had."""
+    python = peer_python(_OXIGRAPH)
+    if python is None:
+        yield None
+        return
+    program, store = python.with_name("oxigraph"), str(home / "oxigraph")
+    subprocess.run([program, "load", "--location", store, "--file", data], check=True, capture_output=True)
+    port = _free_port()
+    command = [str(program), "serve-read-only", "--location", store, "--bind", f"127.0.0.1:{port}"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            _wait_for(port)
+            yield port
+        finally:
+            process.terminate()
+
+
+def _free_port() -> int:
+    import socket
+
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def _wait_for(port: int) -> None:
+    for _ in range(200):
+        try:
+            Connection(port).close()
+            return
+        except OSError:
+            time.sleep(0.05)
+    raise RuntimeError(f"nothing listens on {port}")
+
+
+def _cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _percentiles(seconds: Sequence[float]) -> tuple[float, float]:
+    """The median and the 99th percentile, in milliseconds."""
+    ordered = sorted(seconds)
+    return median(ordered) * 1000, ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))] * 1000

@@ -1,0 +1,100 @@
+"""A pipeline behind HTTP: Spark feeds its streams in the background, and its queries can be subscribed to."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Self
+
+from freshet.runtime.metrics import Metrics
+from freshet.runtime.pipeline_model import Pipeline
+from freshet.runtime.run import PipelineRun
+from freshet.runtime.spark_start import starting_spark
+from freshet.server.logs import log_fields
+from freshet.server.served import Served, serve_session
+from freshet.server.settings import ServerSettings
+
+_LOG = logging.getLogger("freshet.server.pipeline")
+
+
+class LogView:
+    """What a pipeline shows while it runs, as lines of the log."""
+
+    def report(
+        self,
+        query: str,
+        time_ms: int,
+        variables: Sequence[str],
+        rows: int,
+        first_rows: Sequence[Sequence[str]],
+        freshness: str = "",
+    ) -> None:
+        _LOG.debug("report", extra=log_fields(query=query, time=time_ms, rows=rows))
+
+    def note(self, message: str) -> None:
+        _LOG.info("%s", message)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Lines are out as soon as they are written."""
+
+
+@contextmanager
+def served_pipeline(pipeline: Pipeline, settings: ServerSettings) -> Iterator[Served]:
+    """What serves a pipeline that runs until the end of the block. What goes wrong with it ends the server, and is
+    raised at the end."""
+    with starting_spark(pipeline) as spark:
+        view = LogView()
+        with PipelineRun(pipeline, Metrics(pipeline.streams), view, is_served=True) as run:
+            run.keep_reports(settings.limits.kept_bytes)
+            shared = serve_session(run.session, settings)
+            shared.fed_elsewhere = frozenset(stream.iri for stream in pipeline.streams.values())
+            stopped = threading.Event()
+
+            def work() -> None:
+                view.note("starting Spark")
+                run.start(spark, until_done=False)
+                view.note("the pipeline runs")
+                run.wait(stopped)
+
+            background = _Background(work, lambda: shared.end())
+            try:
+                yield shared
+            finally:
+                stopped.set()
+                background.join()
+                shared.close()
+            background.check()
+
+
+class _Background:
+    """A thread whose failure is kept."""
+
+    def __init__(self, work: Callable[[], None], on_failure: Callable[[], None]) -> None:
+        self._work = work
+        self._on_failure = on_failure
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="freshet-pipeline", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._work()
+        except BaseException as error:
+            self._error = error
+            self._on_failure()
+
+    def join(self) -> None:
+        self._thread.join()
+
+    def check(self) -> None:
+        """Raise what went wrong."""
+        if self._error is not None:
+            raise self._error
