@@ -13,7 +13,8 @@ A block's info string says what it is, and so what the test does with it:
 | `turtle` | reads it; where it has a logical source, as a mapping |
 | `json`, `csv`, `tnt` | reads it |
 
-In expected output `...` stands for anything, and on a line of its own for any number of lines.
+In expected output `...` stands for anything, and on a line of its own for any number of lines. The rows of a report may
+come in another order: a query without ORDER BY leaves it open.
 
 Marks are HTML comments on the lines before a block, which readers of the page do not see:
 
@@ -25,18 +26,20 @@ Marks are HTML comments on the lines before a block, which readers of the page d
 | `not run: REASON` | the block cannot be run here |
 | `run: COMMAND` | set up something first |
 | `files of: PAGE` | first save the files of another page of `docs/` |
+| `lines printed` | each line of the block, `...` aside, is among those that the last command printed |
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 
 from markdown_it import MarkdownIt
 
 _COMMENT = re.compile(r"<!--\s*(.*?)\s*-->", re.DOTALL)
-_MARKS = ("file", "part of", "spark", "not run", "run", "files of")
+_MARKS = ("file", "part of", "spark", "not run", "run", "files of", "lines printed")
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,20 @@ def _marks(comment: str) -> dict[str, str]:
         if name.strip() in _MARKS:
             found[name.strip()] = value.strip()
     return found
+
+
+_ROW = re.compile(r"  (?=\?)|\s*\d+ (?:m?s\b)?")
+
+
+def with_sorted_rows(text: str) -> str:
+    """The text with the rows of each report in one order, as solutions have none: lines that begin with two spaces and
+    a variable, or with the same time.
+
+    >>> with_sorted_rows("q at 1 ms\\n  ?a=2\\n  ?a=1\\n20 s b\\n20 s a\\n30 s a\\n").split("\\n")
+    ['q at 1 ms', '  ?a=1', '  ?a=2', '20 s a', '20 s b', '30 s a', '']
+    """
+    groups = groupby(text.splitlines(keepends=True), lambda line: found[0] if (found := _ROW.match(line)) else "")
+    return "".join(line for key, lines in groups for line in (sorted(lines) if key else lines))
 
 
 def output_pattern(expected: str) -> re.Pattern[str]:

@@ -11,9 +11,10 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 WRITTEN = ("checkpoint", "out", "rejects", "__pycache__")  # by those who tried the examples
 
 
-def copy_of(name: str, folder: Path) -> Path:
-    """A copy of an example, to run it in."""
-    return Path(shutil.copytree(EXAMPLES / name, folder / name, ignore=shutil.ignore_patterns(*WRITTEN)))
+def copy_of(name: str, folder: Path, *, here: bool = False) -> Path:
+    """A copy of an example, to run it in: in a folder of the folder, or `here` in the folder itself."""
+    ignored = shutil.ignore_patterns(*WRITTEN)
+    return Path(shutil.copytree(EXAMPLES / name, folder if here else folder / name, ignore=ignored, dirs_exist_ok=here))
 
 
 def readme_blocks(name: str) -> list[str]:

@@ -16,7 +16,7 @@ def main() -> None:
     session.push(EX + "temperature", (HERE / "readings.tnt").read_text())
     session.finish()
     for report in query.take():
-        for row in report.bindings():
+        for row in sorted(report.bindings(), key=lambda row: row["floor"].value):
             floor = row["floor"].value.removeprefix(EX)
             average, readings = float(row["average"].lexical), row["readings"].lexical
             print(f"{report.time_ms // 1000:>3} s  {floor}  {average:.2f} degrees  {readings} readings")

@@ -1,8 +1,8 @@
-"""Every code block of README.md and docs/ runs as printed. `document_blocks` has the conventions.
+"""Every code block of README.md, docs/ and examples/ runs as printed. `document_blocks` has the conventions.
 
-The blocks of a page run in order in one folder, which starts with the files of `examples/house`. Commands of Freshet
-run in this process, those on Spark in processes of their own. Blocks that need Spark run only in the test marked
-`spark`.
+The blocks of a page run in order in one folder, which starts with the files of its example, or of `examples/house`
+where the page is in no example. Commands of Freshet run in this process, those on Spark in processes of their own.
+Blocks that need Spark run only in the test marked `spark`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from command_line import CommandLine
-from document_blocks import Block, output_pattern, page_blocks
+from document_blocks import Block, output_pattern, page_blocks, with_sorted_rows
+from example_folders import EXAMPLES, copy_of
 from freshet.cli import app
 from freshet.rml.reader import read_mapping
 from freshet.runtime.explaining import explain
@@ -35,7 +36,7 @@ from freshet.runtime.pipeline_model import SECTIONS, known_keys
 from freshet.runtime.session import Session
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "examples").rglob("*.md"))]
 DOCUMENTS = [*PAGES, ROOT / "ARCHITECTURE.md"]
 HOUSE = ("house.ttl", "readings.tnt", "warmFloors.rq")
 ON_SPARK = ("run", "map", "load")
@@ -58,6 +59,7 @@ class Reader:
         self.page, self.folder, self.cli, self.spark = page, folder, cli, spark
         self.names: dict[str, Any] = {}
         self.printed: str | None = None  # by the Python block just before
+        self.last_output = ""  # of the last command
         self.kinds: dict[str, Callable[[Block], None]] = {
             "console": self.console,
             "sh": self.sh,
@@ -70,15 +72,19 @@ class Reader:
             "csv": lambda block: list(csv.reader(io.StringIO(block.text), strict=True)),
             "tnt": self.timed,
         }
-        (folder / "examples" / "house").mkdir(parents=True)  # for pages that start in a clone
-        for file in HOUSE:
-            for copy in (folder, folder / "examples" / "house"):
-                shutil.copy(ROOT / "examples" / "house" / file, copy)
-        shim = folder / ".bin" / "freshet"  # for lines with pipes
-        shim.parent.mkdir()
-        shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m freshet "$@"\n')
-        shim.chmod(0o755)
-        self.environment = os.environ | {"PATH": f"{shim.parent}:{os.environ['PATH']}"}
+        if page.parent.parent == EXAMPLES:
+            copy_of(page.parent.name, folder, here=True)
+        else:
+            (folder / "examples" / "house").mkdir(parents=True)  # for pages that start in a clone
+            for file in HOUSE:
+                for copy in (folder, folder / "examples" / "house"):
+                    shutil.copy(EXAMPLES / "house" / file, copy)
+        shims = folder / ".bin"  # for lines with pipes
+        shims.mkdir()
+        for name, command in (("freshet", f'"{sys.executable}" -m freshet'), ("python", f'"{sys.executable}"')):
+            (shims / name).write_text(f'#!/bin/sh\nexec {command} "$@"\n')
+            (shims / name).chmod(0o755)
+        self.environment = os.environ | {"PATH": f"{shims}:{os.environ['PATH']}"}
 
     def read(self) -> None:
         for block in page_blocks(self.page):
@@ -118,8 +124,10 @@ class Reader:
             command, expected = "".join(lines[:end]), "".join(lines[end:])
             printed = self.run(command.replace("\\\n", " ").strip())
             if expected.strip():
-                wanted = output_pattern(expected)
-                assert wanted.fullmatch(printed), f"$ {command}printed\n{printed}\ninstead of\n{expected}"
+                wanted = output_pattern(with_sorted_rows(expected))
+                assert wanted.fullmatch(with_sorted_rows(printed)), (
+                    f"$ {command}printed\n{printed}\ninstead of\n{expected}"
+                )
 
     def sh(self, block: Block) -> None:
         for line in block.text.replace("\\\n", " ").splitlines():
@@ -128,6 +136,10 @@ class Reader:
 
     def run(self, command: str) -> str:
         """What a command prints."""
+        self.last_output = self.run_command(command)
+        return self.last_output
+
+    def run_command(self, command: str) -> str:
         words = shlex.split(command, comments=True)
         if words[:1] == ["cd"]:
             self.folder = self.folder / words[1]
@@ -163,9 +175,15 @@ class Reader:
         self.printed = printed.getvalue()
 
     def output(self, block: Block) -> None:
+        if "lines printed" in block.marks:
+            printed = {rows_of_line(line) for line in self.last_output.splitlines()}
+            missing = [line for line in block.text.splitlines() if line != "..." and rows_of_line(line) not in printed]
+            assert not missing, f"{missing} is not in\n{self.last_output}"
         if self.printed is not None:
-            wanted = output_pattern(block.text)
-            assert wanted.fullmatch(self.printed), f"printed\n{self.printed}\ninstead of\n{block.text}"
+            wanted = output_pattern(with_sorted_rows(block.text))
+            assert wanted.fullmatch(with_sorted_rows(self.printed)), (
+                f"printed\n{self.printed}\ninstead of\n{block.text}"
+            )
 
     def sparql(self, block: Block) -> None:
         explained = explain(block.text, file=None, dialect=None, optimized=None)
@@ -193,6 +211,12 @@ class Reader:
         session = Session()
         session.stream("http://example.org/stream")
         session.push("http://example.org/stream", block.text)
+
+
+def rows_of_line(line: str) -> tuple[str, ...]:
+    """A report on one line: what comes before its rows, and its rows in one order."""
+    before, _, rows = line.rstrip().partition(": ")
+    return before, *sorted(rows.split("; "))
 
 
 def for_the_shell(command: str) -> bool:
