@@ -78,7 +78,7 @@ class Block(NamedTuple):
 
 
 @leaf
-def _is_known(heap, record, data, start, end):
+def holds_checked(heap, record, data, start, end):
     """Whether the record holds these very bytes, checked."""
     length = np.uint64(end - start)
     if word_32(heap, np.uint64(record)) != length | CHECKED:
@@ -139,7 +139,7 @@ def _recall(heap, data, terms, asked, found, count, memo):
         left += not same
     for at in range(hits):
         term = found[at]
-        if _is_known(heap, terms[term + RECORD], data, terms[term + START], terms[term + END]):
+        if holds_checked(heap, terms[term + RECORD], data, terms[term + START], terms[term + END]):
             terms[term + RECORD] = RECALLED
         else:
             asked[left] = term
@@ -156,7 +156,7 @@ def _recall_again(heap, data, terms, term, memo):
     record = word & _RECORD_MASK
     if word >> _RECORD_BITS != quick & _TAG_MASK:
         return ABSENT
-    if not _is_known(heap, record, data, terms[term + START], terms[term + END]):
+    if not holds_checked(heap, record, data, terms[term + START], terms[term + END]):
         return ABSENT
     terms[term + ID] = memo[place]
     return record
@@ -262,7 +262,7 @@ def _resolve(arrays, data, line_terms, terms, lines, memo, guesses, scope, hash_
             start, end = terms[term + START], terms[term + END]
             if record == UNFOUND:  # what came first within this block comes again as a rule
                 record = _recall_again(heap, data, terms, term, memo)
-            elif record >= 0 and not _is_known(heap, record, data, start, end):
+            elif record >= 0 and not holds_checked(heap, record, data, start, end):
                 record = UNFOUND
             if record == UNFOUND:
                 term_id, record = _check_and_enter(arrays, data, start, end, terms[term + ID], scope, hash_mask)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from freshet.kernels import dictionary as kernels
 from freshet.kernels.hashing import hash_id
+from freshet.kernels.pushed_columns import find_known
 from freshet.rdf import ids
 from freshet.rdf.arrow import key_ranges, large_strings, read_only
 from freshet.rdf.pins import BegunSweep, Pin, Pins
@@ -134,6 +135,12 @@ class Dictionary:
     def intern_arrow(self, keys: pa.Array, hashes: Ids | None = None) -> Ids:
         """Ids of keys in an Arrow array of strings, new terms included; 0 for null."""
         return self.intern_keys(*key_ranges(keys), hashes)
+
+    def find_known(self, data: NDArray[np.uint8], starts: Ids, ends: Ids, ids: Ids) -> int:
+        """Put in the ids of terms as N-Triples writes them, as far as they are known by these very bytes; 0 for others,
+        and for blank nodes. Gives how many these are.
+        """
+        return int(find_known(self._arrays, self._hash_mask, data, starts, ends, ids))
 
     def intern_texts(self, texts: pa.ChunkedArray, before: str, after: str) -> Ids:
         """Ids of the keys that are these texts between `before` and `after`, new terms included; 0 for null.

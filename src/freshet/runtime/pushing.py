@@ -15,7 +15,10 @@ import pyarrow.compute as pc
 import pyoxigraph
 from numpy.typing import NDArray
 
+from freshet.kernels.dictionary import is_known
+from freshet.kernels.pushed_columns import BLANK_NODE, IRI, LITERAL, first_misplaced
 from freshet.native.streams.derived_stream import times_of_terms
+from freshet.rdf.arrow import key_ranges, numbers, read_only, texts, whole_numbers
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import FURTHEST_MS, Elements
 from freshet.rdf.errors import InputError
@@ -44,8 +47,9 @@ _TAKES = (
     "the columns time, subject, predicate and object"
 )
 # What the strings of a column are put into, to be read as one term each and nothing more.
-_BEFORE, _AFTER = "<urn:freshet:s> <urn:freshet:p> ", " <urn:freshet:end> ."
+_BEFORE, _AFTER, _NOTHING = texts(["<urn:freshet:s> <urn:freshet:p> ", " <urn:freshet:end> .\n", ""])
 _END = Iri("urn:freshet:end")
+_KINDS = {"subject": IRI | BLANK_NODE, "predicate": IRI, "object": IRI | BLANK_NODE | LITERAL}
 
 
 class Pushing(NamedTuple):
@@ -190,52 +194,81 @@ class Pushing(NamedTuple):
     def _column(self, column: pa.Array | pa.ChunkedArray, role: str) -> NDArray[np.int64]:
         """The ids of a column of ids, or of terms as N-Triples writes them."""
         if isinstance(column, pa.ChunkedArray):
-            column = column.combine_chunks()
+            column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+        places: NDArray[np.int64] | None = None
+        if pa.types.is_dictionary(column.type):
+            column, places = self._distinct(column)
         if pa.types.is_int64(column.type):
-            ids = column.to_numpy()
-            distinct, places = np.unique(ids, return_inverse=True)
+            ids = whole_numbers(column).copy()
         elif pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-            encoded = pc.dictionary_encode(column)
-            places = encoded.indices.to_numpy()
-            distinct = self._read_terms(encoded.dictionary, places, role)
+            if column.null_count:
+                raise InputError(f"{self.file}: the column {role!r} has nulls")
+            ids = self._read_terms(column, places, role)
         else:
             kinds = "int64 ids or strings of N-Triples terms"
             raise InputError(f"{self.file}: the column {role!r} is {column.type}, not {kinds}")
-        self._check_kinds(distinct, places, role)
-        result: NDArray[np.int64] = distinct[places]
-        return result
+        self._check_kinds(ids, places, role)
+        return ids if places is None else ids[places]
 
-    def _read_terms(self, texts: pa.Array, places: NDArray[np.int64], role: str) -> NDArray[np.int64]:
-        """Every string is the object of a statement with a graph: what is more or less than a term shows by that."""
-        # A string with a line feed would be several lines; no term has one.
+    @staticmethod
+    def _distinct(column: pa.Array) -> tuple[pa.Array, NDArray[np.int64]]:
+        """The values of a dictionary-encoded column that it has, and for each row which of them."""
+        used, places = np.unique(column.indices.to_numpy(), return_inverse=True)
+        return column.dictionary.take(numbers(used.astype(np.int64))), places
+
+    def _read_terms(self, texts: pa.Array, places: NDArray[np.int64] | None, role: str) -> NDArray[np.int64]:
+        """Terms that are known by these very bytes are not read again."""
+        ids = np.empty(len(texts), np.int64)
+        data, starts, ends = key_ranges(texts)
+        others = self.dictionary.find_known(read_only(data), read_only(starts), read_only(ends), ids)
+        if others:
+            rows = np.flatnonzero(ids == 0)
+            encoded = (texts if others == len(texts) else texts.take(numbers(rows))).dictionary_encode()
+            found, bad = self._scan_terms(encoded.dictionary.cast(pa.large_string()))
+            which = encoded.indices.to_numpy()
+            if bad >= 0:
+                row = int(rows[np.argmax(which == bad)])
+                text = encoded.dictionary[bad].as_py()
+                message = f"row {_row_of(row, places)} of the column {role!r} is not one term of N-Triples: {text!r}"
+                raise InputError(f"{self.file}: {message}")
+            ids[rows] = found[which]
+        return ids
+
+    def _scan_terms(self, texts: pa.Array) -> tuple[NDArray[np.int64], int]:
+        """The ids of texts, each of one term, and the first that is none, or -1.
+
+        Every text is the object of a statement with a graph: what is more or less than a term shows by that.
+        """
+        # A text with a line feed would be several lines; no term has one.
         bad = np.flatnonzero(pc.match_substring(texts, "\n").to_numpy(zero_copy_only=False))
         objects = _NONE
-        if not bad.size and len(texts):
-            text = _BEFORE + f"{_AFTER}\n{_BEFORE}".join(texts.to_pylist()) + _AFTER
+        if not bad.size:
+            lines = pc.binary_join_element_wise(_BEFORE, texts, _AFTER, _NOTHING)
+            data, _, ends = key_ranges(lines)
             (_, _, objects, graphs), errors = scan_statements(
-                text.encode(), self.dictionary, self.file, quads=True, blank_scope=self.blank_scope
+                data[: ends[-1]].tobytes(), self.dictionary, self.file, quads=True, blank_scope=self.blank_scope
             )
             bad = np.flatnonzero(graphs != self.dictionary.encode(_END))
             if errors:
                 bad = np.array([error.line - 1 for error in errors if error.line is not None])
-        if bad.size:
-            row, text = int(np.argmax(places == bad[0])) + 1, texts[int(bad[0])].as_py()
-            raise InputError(f"{self.file}: row {row} of the column {role!r} is not one term of N-Triples: {text!r}")
-        return objects
+        return objects, int(bad[0]) if bad.size else -1
 
-    def _check_kinds(self, distinct: NDArray[np.int64], places: NDArray[np.int64], role: str) -> None:
+    def _check_kinds(self, ids: NDArray[np.int64], places: NDArray[np.int64] | None, role: str) -> None:
         """An error where an id has no term, or a term cannot stand in this role."""
-        try:
-            keys = self.dictionary.keys(distinct)
-        except KeyError as error:
-            raise InputError(f"{self.file}: the column {role!r} has the id {error}, which no term has") from None
-        start = pc.utf8_slice_codeunits(keys, 0, 1)
-        allowed = {"subject": ["<", "_"], "predicate": ["<"], "object": ["<", "_", '"']}[role]
-        wrong = np.flatnonzero(~pc.is_in(start, pa.array(allowed, keys.type)).to_numpy(zero_copy_only=False))
-        if wrong.size:
-            row = int(np.argmax(places == wrong[0])) + 1
-            key = keys[int(wrong[0])].as_py()
-            raise InputError(f"{self.file}: row {row} of the column {role!r} cannot be {key or 'unbound'}")
+        arrays = self.dictionary.arrays
+        row = int(first_misplaced(arrays.slots, arrays.heap, ids, _KINDS[role]))
+        if row < 0:
+            return
+        wrong = int(ids[row])
+        if not is_known(arrays.slots, wrong):
+            raise InputError(f"{self.file}: the column {role!r} has the id {wrong}, which no term has")
+        key = self.dictionary.keys(ids[row : row + 1])[0].as_py()
+        raise InputError(f"{self.file}: row {_row_of(row, places)} of the column {role!r} cannot be {key}")
+
+
+def _row_of(row: int, places: NDArray[np.int64] | None) -> int:
+    """The first row of a column that has a value, counted from 1."""
+    return 1 + (row if places is None else int(np.argmax(places == row)))
 
 
 _NONE = np.empty(0, np.int64)

@@ -8,9 +8,11 @@ import pytest
 
 import freshet
 from declaring import register
+from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import InputError
 from freshet.rdf.terms import RDF_LANG_STRING, XSD, BlankNode, Iri, Literal
+from freshet.runtime.pushing import Pushing
 
 S = "http://example.org/s"
 QUERY = """PREFIX : <http://example.org/>
@@ -49,9 +51,16 @@ def table(**columns) -> pa.Table:
     return pa.table(whole | columns)
 
 
+def encoded(strings: list[str]) -> pa.Array:
+    """A dictionary-encoded column, whose dictionary has a value besides that no row has."""
+    values = list(dict.fromkeys(strings))
+    return pa.DictionaryArray.from_arrays([values.index(each) for each in strings], [*values, "no term"])
+
+
 @pytest.mark.parametrize(
     "pushed",
     [
+        [table(subject=encoded([str(A)] * len(TEXTS)), object=encoded(TEXTS))],
         [[(1000, A, P, term) for term in OBJECTS]],
         [(1000, A, P, term) for term in OBJECTS],
         [iter([(np.int64(1000), A, P, term) for term in OBJECTS])],
@@ -77,6 +86,24 @@ def test_text_with_one_time() -> None:
     expected = answers(LINES, time_ms=7)
     assert answers(turtle, time_ms=7) == expected
     assert answers(quads.encode(), time_ms=7) == expected
+
+
+def test_terms_that_are_known_are_found_by_their_texts() -> None:
+    dictionary = Dictionary(hash_bits=5)  # some ask for the same id
+    pushing = Pushing(dictionary, "s0", "pushed data")
+    objects = [
+        *(f"<http://example.org/{number}>" for number in range(20)),
+        *(f'"{number}"' for number in range(20)),
+        "_:b", "_:s0.b", '"x"@EN', '"x"@en', '"a\\tb"', '"\\u0041"', '"A"', '"5"^^<http://www.w3.org/2001/XMLSchema#integer>',
+        '"05"^^<http://www.w3.org/2001/XMLSchema#integer>', "<http://example.org/\\u0041>", "<http://example.org/A>",
+    ]  # fmt: skip
+    lines = "".join(f"1\t{A} {P} {text} .\n" for text in objects)
+    whole = pa.table({"time": [1] * len(objects), "subject": [str(A)] * len(objects),
+                      "predicate": [str(P)] * len(objects), "object": objects})  # fmt: skip
+    first, again = (pushing.elements(whole, None) for _ in range(2))
+    text = pushing.elements(lines, None)
+    for column, other, expected in zip(first, again, text, strict=True):
+        assert column.tolist() == other.tolist() == expected.tolist()
 
 
 def test_ids_in_a_table() -> None:
@@ -133,6 +160,14 @@ def test_ids_in_a_table() -> None:
         (table(subject=[str(A)] * 4 + ['"x"']), "row 5 of the column 'subject' cannot be"),
         (table(predicate=["_:b"] * 5), "row 1 of the column 'predicate' cannot be"),
         (table(object=[*TEXTS[:3], "<http://o> . #", '"x"']), "row 4 of the column 'object' is not one term"),
+        (
+            table(subject=pa.array([str(A), str(A), '"x"', str(A), '"x"']).dictionary_encode()),
+            "row 3 of the column 'subject'",
+        ),
+        (
+            table(object=pa.array([*TEXTS[:2], "x", "y", "x"]).dictionary_encode()),
+            "row 3 of the column 'object' is not",
+        ),
         (table(object=[*TEXTS[:3], "", '"x"']), "row 4 of the column 'object' is not one term"),
         (table(object=[*TEXTS[:3], "<http://o> <http://g>", '"x"']), "row 4 of the column 'object' is not one term"),
         (table(object=[*TEXTS[:4], '"x" <u:g> .\n<u:s> <u:p> "y"']), "row 5 of the column 'object' is not one term"),
