@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from freshet.kernels.dictionary import LENGTH_BYTES, UNKNOWN, find_slot, is_known, narrow
+from freshet.kernels.dictionary import LENGTH_BYTES, UNKNOWN, find_slot, is_known, narrow, same_bytes
 from freshet.kernels.hashing import hash_id
 from freshet.kernels.jit import leaf, njit
 from freshet.kernels.prefetch import fetch
@@ -12,6 +12,7 @@ from freshet.kernels.terms import QUOTE, inline_id
 BLOCK = 64
 IRI, BLANK_NODE, LITERAL = 1, 2, 4  # kinds of terms, to be added up
 _LESS = ord("<")
+_NOWHERE, _AS_BEFORE = np.int64(-1), np.int64(-2)
 
 
 @njit
@@ -29,8 +30,15 @@ def find_known(dictionary, hash_mask, data, starts, ends, ids):
         for at in range(count):
             start, end = starts[first + at], ends[first + at]
             ids[first + at] = UNKNOWN
-            places[at] = -1
-            if end - start >= 2 and (data[start] == QUOTE or data[start] == _LESS):
+            places[at] = _NOWHERE
+            before = max(first + at - 1, 0)
+            if (
+                at > 0
+                and end - start == ends[before] - starts[before]
+                and same_bytes(data, starts[before], data, start, end)
+            ):
+                places[at] = _AS_BEFORE
+            elif end - start >= 2 and (data[start] == QUOTE or data[start] == _LESS):
                 ids[first + at] = inline_id(data, start, end)
                 if ids[first + at] == UNKNOWN:
                     ids[first + at] = narrow(hash_id(data, start, end), hash_mask)
@@ -48,6 +56,8 @@ def find_known(dictionary, hash_mask, data, starts, ends, ids):
                     heap, slots[places[at] + 1], data, starts[first + at], ends[first + at]
                 ):
                     ids[first + at] = UNKNOWN
+            elif places[at] == _AS_BEFORE:
+                ids[first + at] = ids[first + at - 1]
             others += ids[first + at] == UNKNOWN
     return others
 

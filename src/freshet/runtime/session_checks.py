@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from freshet.kernels.dictionary import first_unknown, is_known
 from freshet.native.direct_call import DirectCall
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME
+from freshet.native.streams.stream import is_in_order
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import FURTHEST_MS, Elements
 from freshet.rdf.errors import InputError
@@ -167,8 +168,9 @@ def check_times(times: NDArray[np.int64]) -> None:
     if len(times) == 1:
         check_time(times.item(0))
     elif len(times):
-        check_time(int(times.min()))
-        check_time(int(times.max()))
+        first, last = (times[0], times[-1]) if is_in_order(times) else (times.min(), times.max())
+        check_time(int(first))
+        check_time(int(last))
 
 
 def check_time(time_ms: int) -> None:

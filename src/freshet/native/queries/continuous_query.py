@@ -13,6 +13,7 @@ from freshet.native.buffers.row_log import LogRows
 from freshet.native.buffers.stored_leaf import StoredLeaf
 from freshet.native.change import MomentBatch, Operator
 from freshet.native.plan.plan import Plan
+from freshet.native.r2s.exact import Exactness
 from freshet.native.r2s.relation_to_stream import Answers, relation_to_stream, reports_in
 from freshet.oneshot.construct import construct_each
 from freshet.oneshot.table import Table
@@ -34,7 +35,7 @@ class ContinuousQuery:
         on_answers: Callable[[AnswerBatch], None],
         evaluation: Evaluation | None = None,
         *,
-        exact: bool = False,
+        exact: Exactness = Exactness.NEVER,
     ) -> None:
         self.name = name
         self.plan = plan

@@ -23,7 +23,7 @@ from freshet.native.plan.plan_reads import asks_services
 from freshet.native.queries.continuous_query import ContinuousQuery
 from freshet.native.queries.shared_query import SharedQuery
 from freshet.native.query_group import QueryGroup
-from freshet.native.r2s.exact import is_exact, top_join
+from freshet.native.r2s.exact import Exactness, exactness, top_join
 from freshet.native.streams.kept_windows import WindowStore
 from freshet.native.timing import Timing
 from freshet.oneshot.dataset import GraphReader
@@ -78,9 +78,9 @@ class QueryFactory:
             asked = Evaluation(name, constraints or Constraints(), on_silent_evaluation=self._on_silent_evaluation)
             remote = Remote(self._views, extent_of(plan.windows), asked)
         builder = Builder(leaves, self._graphs, self._dictionary, measurements, remote=remote)
-        exact = is_exact(plan, timing)
+        exact = exactness(plan, timing)
         plan = replace(plan, root=with_caches(plan.root, builder.size_of))
-        builder = replace(builder, endless=top_join(plan) if exact else None)
+        builder = replace(builder, endless=top_join(plan) if exact is Exactness.ALWAYS else None)
         root = builder.build(plan.root, frozenset(plan.variables) & plan.root.names)
         evaluation = None if remote is None else remote.evaluation
         return ContinuousQuery(
@@ -105,8 +105,8 @@ class QueryFactory:
         windows = plan.windows if at_any_time else ()
         parameters = ParametersOp(constants, len(windows))
         leaves = (_SharedLeaves if windows else _Leaves)(group, self._dictionary)
-        exact = is_exact(plan, timing)
-        endless = top_join(plan) if exact else None
+        exact = exactness(plan, timing)
+        endless = top_join(plan) if exact is Exactness.ALWAYS else None
         builder = Builder(leaves, self._graphs, self._dictionary, None, parameters, endless=endless, windows=windows)
         root = builder.build(plan.root, frozenset(plan.variables))
         return SharedQuery(

@@ -12,6 +12,7 @@ from freshet.native.operators.parameters import ParametersOp
 from freshet.native.plan.plan import Plan
 from freshet.native.queries.plan_members import PlanMembers
 from freshet.native.r2s.bags import dealt_out
+from freshet.native.r2s.exact import Exactness
 from freshet.native.r2s.relation_to_stream import Answers, relation_to_stream
 from freshet.native.s2r.content import WindowContent
 from freshet.rdf.dictionary import Dictionary
@@ -33,7 +34,7 @@ class SharedQuery:
         on_failure: Callable[[str, Exception], None],
         dictionary: Dictionary,
         *,
-        exact: bool = False,
+        exact: Exactness = Exactness.NEVER,
     ) -> None:
         """`windows` are those of which each query sees what comes after it was registered; where there are none, all
         of the queries see the same. `keep` keeps the terms of an array as long as somebody has a part of it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import IntEnum
 
 from freshet.algebra.expressions import Variable
 from freshet.algebra.nodes import StreamOperator
@@ -27,25 +28,36 @@ from freshet.native.plan.sharing import parameter_number
 from freshet.native.timing import Timing
 
 
-def is_exact(plan: Plan, timing: Timing) -> bool:
-    """Whether what comes and goes at an evaluation is what ISTREAM and DSTREAM report, without a comparison.
+class Exactness(IntEnum):
+    """When what comes and goes at an evaluation is what ISTREAM and DSTREAM report, without a comparison."""
 
-    That holds where every move of a window is an evaluation, and all variables are in the answer, for
+    NEVER = 0
+    AT_EVALUATIONS = 1  # where all of it comes and goes at an evaluation, and nothing between two
+    ALWAYS = 2
 
-    - joins of patterns in windows: a pattern has a row once, and a row that comes again before it goes stays;
-    - DISTINCT and GROUP BY over windows: a row appears, or vanishes, once at a moment, and a group has one row.
+
+def exactness(plan: Plan, timing: Timing) -> Exactness:
+    """How exact a query is. It is where all variables are in the answer, for
+
+    - joins of patterns: a pattern has a row once, and a row that comes again before it goes stays;
+    - DISTINCT and GROUP BY: a row appears, or vanishes, once at a moment, and a group has one row.
+
+    Over windows everything comes and goes at evaluations, where every move of a window is one.
     """
     if not timing.is_plain:
-        return False
+        return Exactness.NEVER
     base, answered = _below(plan.root), _answer(plan)
     if isinstance(base, PlanDistinct | PlanGroup):
-        return _answered(base.names) <= answered and all(map(_is_of_window, _sources(base)))
-    leaves = base.inputs if isinstance(base, PlanJoin) else (base,)
-    return all(
-        isinstance(each, PlanParameters)
-        or (isinstance(each, PlanLeaf) and _is_of_window(each) and _answered(each.names) <= answered)
-        for each in leaves
-    )
+        is_exact, sources = _answered(base.names) <= answered, list(_sources(base))
+    else:
+        sources = list(base.inputs if isinstance(base, PlanJoin) else (base,))
+        is_exact = all(
+            isinstance(each, PlanParameters) or (isinstance(each, PlanLeaf) and _answered(each.names) <= answered)
+            for each in sources
+        )
+    if not is_exact or not all(map(_is_of_window_or_stored, sources)):
+        return Exactness.NEVER
+    return Exactness.AT_EVALUATIONS if any(map(_is_stored, sources)) else Exactness.ALWAYS
 
 
 def _answer(plan: Plan) -> set[str]:
@@ -67,14 +79,14 @@ def _sources(node: PlanNode) -> Iterator[PlanNode]:
         yield from _sources(child)
 
 
-def _is_of_window(node: PlanNode) -> bool:
-    """Whether its rows come and go with windows only.
+def _is_of_window_or_stored(node: PlanNode) -> bool:
+    """Whether it has rows that come and go with windows, or some that stay."""
+    return isinstance(node, PlanLeaf | PlanValues | PlanParameters | PlanSharedRead)
 
-    Rows of stored patterns begin between evaluations, so that a result may begin and end where nobody looks.
-    """
-    if isinstance(node, PlanLeaf):
-        return not isinstance(node.source, Stored)
-    return isinstance(node, PlanValues | PlanParameters | PlanSharedRead)
+
+def _is_stored(node: PlanNode) -> bool:
+    """Rows of stored patterns begin between evaluations, so that a result may begin and end where nobody looks."""
+    return isinstance(node, PlanLeaf) and isinstance(node.source, Stored)
 
 
 def _answered(names: Names) -> Names:

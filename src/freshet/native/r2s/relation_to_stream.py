@@ -13,6 +13,7 @@ from freshet.native.change import NOTHING, OPEN, Change, MomentBatch, Operator, 
 from freshet.native.operators.ordered import OrderedOp
 from freshet.native.plan.plan import Plan, PlanOrdered
 from freshet.native.r2s.bags import as_rows, bag_difference
+from freshet.native.r2s.exact import Exactness
 from freshet.native.r2s.grounded import is_grounded
 from freshet.oneshot.table import Table
 
@@ -54,7 +55,7 @@ def reports_in(places: Ids) -> tuple[Ids, Ids]:
     return places[offsets[:-1]], offsets
 
 
-def relation_to_stream(root: Operator, plan: Plan, *, exact: bool) -> IncrementalR2S | SequenceR2S:
+def relation_to_stream(root: Operator, plan: Plan, *, exact: Exactness) -> IncrementalR2S | SequenceR2S:
     """The R2S operator of a query. With `exact` no row comes that is equal to one that goes at the same evaluation."""
     if isinstance(plan.root, PlanOrdered) and (plan.output is StreamOperator.RSTREAM or not is_grounded(plan.root)):
         return SequenceR2S(cast(OrderedOp, root), plan)
@@ -70,11 +71,11 @@ class IncrementalR2S:
     hold are kept.
     """
 
-    def __init__(self, root: Operator, plan: Plan, *, exact: bool) -> None:
+    def __init__(self, root: Operator, plan: Plan, *, exact: Exactness) -> None:
         self._root = root
         self._variables = plan.variables
         self._output = plan.output
-        self._is_exact = exact
+        self._exactness = exact
         self._is_grounded = is_grounded(plan.root)
         needs_all = plan.output is StreamOperator.RSTREAM or not self._is_grounded
         self._all = RowLog(plan.variables) if needs_all else None
@@ -109,12 +110,20 @@ class IncrementalR2S:
             return self._nothing
         places = batch.due.searchsorted(came[1])
         rows = as_rows(came[0], self._variables)
-        if self._is_exact or not len(went[1]):
+        if self._is_exact(batch.due, places, came[1], went[1]):
             return Answers(places, rows)
         placed = np.column_stack((places, rows))
         others = np.column_stack((batch.due.searchsorted(went[1]), as_rows(went[0], self._variables)))
         left = bag_difference(placed, others)
         return Answers(left[:, 0], left[:, 1:])
+
+    def _is_exact(self, due: Ids, places: Ids, came_at: Ids, went_at: Ids) -> bool:
+        """Whether none of what came is equal to any that went at the same evaluation."""
+        if self._exactness is Exactness.ALWAYS or not len(went_at):
+            return True
+        if self._exactness is Exactness.NEVER or (due[places] != came_at).any():
+            return False
+        return bool((due[due.searchsorted(went_at)] == went_at).all())
 
     def _with_empty_windows(self, batch: MomentBatch, holds: Mask, came: _Timed, went: _Timed) -> Answers:
         """The same, where the answer begins anew when windows are no longer empty, and ends when they are."""
