@@ -25,7 +25,7 @@ from hypothesis.internal.conjecture import providers
 from xdist.scheduler import LoadScopeScheduling
 
 TESTS = Path(__file__).parent
-FOLDERS = {"conformance", "live", "recovery", "soak"}  # whose tests have the marker of that name
+FOLDERS = {"browser", "conformance", "live", "recovery", "soak"}  # whose tests have the marker of that name
 LEFT_OUT = {*FOLDERS, "slow"}  # by --quick
 BROKERS = {"kafka", "mosquitto", "own_kafka", "own_mosquitto"}  # fixtures
 QUICK_SHARE, QUICK_LEAST = 5, 20  # of Hypothesis's examples

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import random
 import shutil
@@ -22,6 +21,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from paho.mqtt.client import Client
 from paho.mqtt.enums import CallbackAPIVersion
 
+from debian_packages import program
 from freshet.rdf.errors import InputError
 from freshet.spark.live.packages import Package, fetch, jars_folder
 from required import lacking
@@ -178,7 +178,7 @@ class Mosquitto:
     """A broker of Debian's package, with its sessions on disk so that they outlive a restart."""
 
     def __init__(self, folder: Path) -> None:
-        self._program = _mosquitto()
+        self._program = program("mosquitto", "mqtt")
         self._folder = folder
         (self.port,) = free_ports(1)
         self._settings = folder / "mosquitto.conf"
@@ -215,35 +215,6 @@ class Mosquitto:
             assert sent.is_published()
         client.disconnect()
         client.loop_stop()
-
-
-def _mosquitto() -> str:
-    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"])
-    if (found := shutil.which("mosquitto", path=path)) is not None:
-        return found
-    if os.geteuid() != 0 or shutil.which("apt-get") is None:
-        lacking("mqtt", "mosquitto is not installed, and this user cannot install it")
-    jars_folder().mkdir(parents=True, exist_ok=True)
-    with (jars_folder() / "mosquitto.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # other tests, in another process, may install it now
-        for pause in (0, 5, 20):  # the network may fail and be well again
-            time.sleep(pause)
-            if (found := shutil.which("mosquitto", path=path)) is not None:
-                return found
-            _install("mosquitto")
-    if (found := shutil.which("mosquitto", path=path)) is None:
-        lacking("mqtt", "mosquitto cannot be installed")
-    return found
-
-
-def _install(package: str) -> None:
-    for command in (["update"], ["install", "-y", "--no-install-recommends", package]):
-        subprocess.run(
-            ["apt-get", "-o", "DPkg::Lock::Timeout=300", *command],
-            capture_output=True,
-            check=False,
-            env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
-        )
 
 
 def _listener() -> socket.socket:

@@ -68,6 +68,12 @@ class LoggedReports:
         """The first reports."""
         return LoggedReports(self.sequence, self.query, self.registration, self.moments[:count], self.lines[:count])
 
+    def last(self, count: int) -> LoggedReports:
+        """The last reports."""
+        if count >= len(self.lines):
+            return self
+        return LoggedReports(self.sequence, self.query, self.registration, self.moments[-count:], self.lines[-count:])
+
     def after(self, moment: int) -> LoggedReports:
         """The reports that are later than a moment."""
         first = bisect_right(self.moments, moment)
@@ -218,6 +224,19 @@ class ReportLog:
             if moment < kept.dropped:
                 raise ReportsGoneError(f"reports of {query} after {report_id} were dropped to make room")
             return [reports.after(moment) for reports in kept.reports if reports.moments[-1] > moment]
+
+    def newest(self, query: str, count: int) -> list[LoggedReports]:
+        """The newest reports of a query, as many as are asked for and there, in order."""
+        with self._lock:
+            kept = self._queries.get(query)
+            found: deque[LoggedReports] = deque()
+            left = count
+            for reports in reversed(kept.reports if kept is not None else ()):
+                if left <= 0:
+                    break
+                found.appendleft(reports.last(left))
+                left -= len(reports.lines)
+            return list(found)
 
     # ---- keeping
 

@@ -11,14 +11,16 @@ from starlette.responses import Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from freshet.server.editing import explain, vocabulary
 from freshet.server.metrics import health, metrics
+from freshet.server.page import page
 from freshet.server.problems import Problem
 from freshet.server.queries import answers, delete_query, get_query, list_queries, plan, put_query
 from freshet.server.requests import Requests
 from freshet.server.security import Security, check_right
 from freshet.server.served import Served
 from freshet.server.sparql import sparql
-from freshet.server.streams import get_stream, list_streams, post_stream, put_stream
+from freshet.server.streams import get_stream, list_rejects, list_streams, post_stream, put_stream
 
 Handler = Callable[[Request], Awaitable[ASGIApp]]
 _GZIP = [Middleware(GZipMiddleware, minimum_size=1024, compresslevel=1)]
@@ -43,6 +45,11 @@ def make_app(shared: Served) -> ASGIApp:
         *_resource("/health", {"GET": (None, health)}),
         *_resource("/metrics", {"GET": ("admin", metrics)}),
         *_resource("/sparql/", {"GET": ("ask", sparql), "POST": ("ask", sparql), "QUERY": ("ask", sparql)}, gzip=True),
+        *_resource("/rejects", {"GET": ("ask", list_rejects)}),
+        *_resource("/explain", {"POST": ("ask", explain)}),
+        *_resource("/vocabulary", {"GET": ("ask", vocabulary)}),
+        *_resource("/", {"GET": (None, page)}, gzip=True),
+        *_resource("/page/{file}", {"GET": (None, page)}, gzip=True),
     ]
     router = Router(routes, redirect_slashes=False, default=_no_such_path)
 

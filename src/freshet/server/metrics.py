@@ -87,7 +87,11 @@ class _SessionCollector(Collector):
         lag = GaugeMetricFamily("freshet_stream_lag_seconds", "Wall clock less the watermark", labels=["stream"])
         now = time.time()
         for state in self._shared.session.streams():
-            values = {"elements": state.elements, "late": state.late, "rejected": self._shared.rejected[state.iri]}
+            values = {
+                "elements": state.elements,
+                "late": state.late,
+                "rejected": self._shared.rejects.counts[state.iri],
+            }
             for name, family in counts.items():
                 family.add_metric([state.iri], values[name])
             if state.watermark_ms > BEFORE_ALL_TIME:

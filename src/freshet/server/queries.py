@@ -18,7 +18,7 @@ from freshet.rdf.oxigraph import parsed_key
 from freshet.rdf.terms import Iri, Term, is_absolute_iri, term_from_key
 from freshet.runtime.durations import setting_ms
 from freshet.runtime.registered_query import RegisteredQuery
-from freshet.runtime.report_log import ReportsGoneError
+from freshet.runtime.report_log import ReportLog, ReportsGoneError
 from freshet.runtime.session import Session
 from freshet.server.bodies import media_type, read_body, text_of
 from freshet.server.logs import log_fields
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from freshet.runtime.definitions import QueryDefinition
 
 _LOG = logging.getLogger("freshet.server.queries")
-_OWN = {"after", "limit", "access_token"}  # parameters of `answers` that are not those of a query
+_LONGEST_NEWEST = 20_000  # bytes
+_OWN = {"after", "limit", "newest", "access_token"}  # parameters of `answers` that are not those of a query
 
 
 class StandingQueries:
@@ -215,9 +216,7 @@ async def answers(request: Request) -> Subscription:
     media = choose(request.headers.get("accept"), [EVENTS, LINES])
     given = request.query_params
     after = given.get("after") or request.headers.get("last-event-id")
-    limit = given.get("limit")
-    if limit is not None and not (limit.isascii() and limit.isdigit() and int(limit) > 0):
-        raise Problem(400, f"limit is a number of reports above 0, not '{limit}'")
+    limit, newest = _count(given, "limit"), _count(given, "newest")
     standing = shared.standing
     if name in shared.session.definitions:
         bindings = {key: parse_term(value) for key, value in given.items() if key not in _OWN}
@@ -225,10 +224,20 @@ async def answers(request: Request) -> Subscription:
     else:
         _find(shared.session, name)
     try:
-        subscriber = standing.subscribers.add(name, media, after, None if limit is None else int(limit))
+        subscriber = standing.subscribers.add(name, media, after, limit, newest or 0)
     except ReportsGoneError as error:
         raise Problem(410, str(error)) from None
     return Subscription(standing.subscribers, subscriber)
+
+
+def _count(given: Mapping[str, str], name: str) -> int | None:
+    """A number of reports that a URL gives."""
+    text = given.get(name)
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise Problem(400, f"{name} is a number of reports above 0, not '{text}'")
+    return int(text)
 
 
 def parse_term(text: str) -> Term:
@@ -259,10 +268,17 @@ def describe_query(shared: Served, query: RegisteredQuery) -> dict[str, Any]:
         "text": query.text,
         "variables": query.variables,
         "last": standing.log.last_id(query.name),
+        "newest": _newest(standing.log, query.name),
         "subscribers": standing.subscribers.of(query.name),
         "answers": f"{path}/answers",
         "plan": f"{path}/plan",
     }
+
+
+def _newest(log: ReportLog, name: str) -> orjson.Fragment | None:
+    """The newest report, where it is short enough for a list."""
+    lines = [line for reports in log.newest(name, 1) for line in reports.lines]
+    return orjson.Fragment(lines[0]) if lines and len(lines[0]) <= _LONGEST_NEWEST else None
 
 
 def describe_definition(shared: Served, definition: QueryDefinition) -> dict[str, Any]:

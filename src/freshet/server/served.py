@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -13,6 +12,7 @@ from starlette.requests import Request
 
 from freshet.algebra.nodes import Query
 from freshet.runtime.session import Session
+from freshet.server.rejects import Rejects
 from freshet.server.settings import ServerSettings
 from freshet.server.workers import Workers
 
@@ -35,7 +35,7 @@ class Served:
     prepare: Callable[[str, tuple[str, ...], tuple[str, ...]], Query]  # a query with its default and named graphs
 
     fed_elsewhere: frozenset[str] = frozenset()  # streams of a pipeline
-    rejected: Counter[str] = field(default_factory=Counter)  # posts that could not be read, by stream
+    rejects: Rejects = field(default_factory=Rejects)
     standing: StandingQueries = field(init=False)
     metrics: Metrics = field(init=False)
     end: Callable[[], None] = lambda: None  # stops the server, from any thread

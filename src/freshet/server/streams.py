@@ -52,6 +52,11 @@ async def get_stream(request: Request) -> Response:
     return json_response(describe_stream(shared, find_stream(shared.session, request.path_params["name"])))
 
 
+async def list_rejects(request: Request) -> Response:
+    """The newest posts that could not be read."""
+    return json_response(served(request).rejects.json())
+
+
 async def put_stream(request: Request) -> Response:
     """Declare a stream. The same again changes nothing; another one of this name is refused."""
     shared, given = served(request), request.query_params
@@ -122,7 +127,7 @@ async def post_stream(request: Request) -> Response:
     except (BudgetError, CheckpointError):
         raise
     except InputError as error:
-        shared.rejected[state.iri] += 1
+        shared.rejects.add(state.iri, error, body)
         raise error
     return json_response({"stream": state.iri, "elements": count, "repeated": key is not None and count == 0})
 
@@ -195,7 +200,7 @@ def describe_stream(shared: Served, state: StreamState) -> dict[str, Any]:
         "name": short_name(state.iri),
         "elements": state.elements,
         "late": state.late,
-        "rejected": shared.rejected[state.iri],
+        "rejected": shared.rejects.counts[state.iri],
         "watermark": state.watermark_ms if is_begun else None,
         "lateness": options.lateness_ms,
         "idle": options.idle_ms,

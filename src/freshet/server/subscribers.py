@@ -138,8 +138,8 @@ class Subscribers:
         """How many subscribers a query has."""
         return len(self._by_query.get(query, ()))
 
-    def add(self, query: str, media: str, after: str | None, limit: int | None) -> Subscriber:
-        """A new subscriber, with the reports after an id, if one is given, in its queue."""
+    def add(self, query: str, media: str, after: str | None, limit: int | None, newest: int = 0) -> Subscriber:
+        """A new subscriber, with the reports after an id, or the newest ones, in its queue."""
         if self._is_stopped:
             raise Problem(503, "the server stops")
         if self._count >= self._limits.subscribers:
@@ -150,7 +150,7 @@ class Subscribers:
         self._count += 1
         try:
             since = self._log.sequence
-            backlog = [] if after is None else self._log.after(query, after)
+            backlog = self._log.newest(query, newest) if after is None else self._log.after(query, after)
             for reports in backlog:
                 subscriber.put(reports, is_bounded=False)
             subscriber.since = backlog[-1].sequence + 1 if backlog else since

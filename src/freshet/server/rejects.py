@@ -1,0 +1,40 @@
+"""What could not be read: counted by stream, and the newest kept with the reason and the record."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from typing import Any
+
+from freshet.rdf.errors import FreshetError
+
+_NEWEST = 200
+_LONGEST = 500  # characters of a record
+
+
+class Rejects:
+    """Posts to streams that were refused because they could not be read."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self._newest: deque[dict[str, Any]] = deque(maxlen=_NEWEST)
+
+    def add(self, stream: str, error: FreshetError, body: bytes) -> None:
+        """Note a post, with the line of it that the error names, or its beginning."""
+        lines = body.split(b"\n") if error.line is not None else [body]
+        at = min((error.line or 1) - 1, len(lines) - 1)
+        column = f", column {error.column}" if error.column else ""
+        self.counts[stream] += 1
+        self._newest.append(
+            {
+                "time_ms": time.time_ns() // 1_000_000,
+                "stream": stream,
+                "reason": error.message,
+                "source": f"line {error.line}{column}" if error.line else "",
+                "record": lines[at][:_LONGEST].decode(errors="replace"),
+            }
+        )
+
+    def json(self) -> dict[str, Any]:
+        """How many there were, and the newest, last come first."""
+        return {"total": self.counts.total(), "rejects": [*reversed(self._newest)]}
