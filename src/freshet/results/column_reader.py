@@ -33,7 +33,7 @@ Numbers = NDArray[np.int32]
 EMPTY = pa.field("", pa.null())
 TEXT = pa.dictionary(pa.int32(), pa.large_string())
 _FIRST_TERMS = 256
-_FEW_TERMS = 4096  # are kept however few rows there are
+_FEW_TERMS = 2048  # are kept however few rows there are
 _DECIMAL_TAIL = f'"^^<{XSD}decimal>'
 _IRI, _LITERAL = ord("<"), ord('"')
 _INTEGERS = pa.field("", pa.int64(), metadata={"type": "literal", "datatype": XSD + "integer"})
@@ -137,7 +137,7 @@ class _Texts:
         self._tail = tail
         self._tail_bytes = read_only(np.frombuffer(tail.encode(), np.uint8))
         self._generation = generation
-        self._table = np.zeros(8 * _FIRST_TERMS, np.int64)
+        self._table = np.zeros(4 * _FIRST_TERMS, np.int64)
         self._sizes = np.zeros(1, np.int64)
         self._distinct = np.empty(_FIRST_TERMS, np.int64)
         self._texts = pa.nulls(0, pa.large_string())
