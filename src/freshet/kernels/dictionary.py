@@ -19,6 +19,7 @@ from freshet.kernels.jit import leaf, njit
 from freshet.kernels.layout import DATETIME, HASH_MASK, INTEGER, TYPE_MASK, TYPE_SHIFT
 from freshet.kernels.lexical import LONGEST_KEY, write_inline
 from freshet.kernels.pieces import copy_bytes
+from freshet.kernels.prefetch import fetch
 from freshet.kernels.terms import inline_id
 
 LENGTH_BYTES = 4
@@ -319,23 +320,32 @@ def mark(arrays, ids, hash_mask, keep):
 
     If one of those went, the key would be looked for in vain, and get a second id.
     """
-    for i in range(ids.size):
-        term_id = ids[i]
-        if term_id <= 0:
-            continue
-        at = find_slot(arrays.slots, term_id)
-        if arrays.slots[at] == 0 or keep[at >> 1] == HELD:
-            continue
-        keep[at >> 1] = HELD
-        record = arrays.slots[at + 1]
-        first = record + LENGTH_BYTES
-        end = first + _record_length(arrays.heap, record)
-        wanted = narrow(hash_id(arrays.heap, first, end), hash_mask)
-        while wanted != term_id:
-            passed = find_slot(arrays.slots, wanted)
-            if keep[passed >> 1] == 0:
-                keep[passed >> 1] = PASSED
-            wanted = next_id(wanted)
+    slots = arrays.slots
+    mask = np.int64(slots.size - 2)
+    for start in range(0, ids.size, BLOCK):
+        stop = min(start + BLOCK, ids.size)
+        for i in range(start, stop):
+            fetch(slots, (ids[i] << 1) & mask)
+        for i in range(start, stop):
+            if ids[i] > 0:
+                _mark_id(arrays, ids[i], hash_mask, keep)
+
+
+@leaf
+def _mark_id(arrays, term_id, hash_mask, keep):
+    at = find_slot(arrays.slots, term_id)
+    if arrays.slots[at] == 0 or keep[at >> 1] == HELD:
+        return
+    keep[at >> 1] = HELD
+    record = arrays.slots[at + 1]
+    first = record + LENGTH_BYTES
+    end = first + _record_length(arrays.heap, record)
+    wanted = narrow(hash_id(arrays.heap, first, end), hash_mask)
+    while wanted != term_id:
+        passed = find_slot(arrays.slots, wanted)
+        if keep[passed >> 1] == 0:
+            keep[passed >> 1] = PASSED
+        wanted = next_id(wanted)
 
 
 @leaf

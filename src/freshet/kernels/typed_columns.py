@@ -6,11 +6,11 @@ Columns are read from one row on up to another, so that of a column that grows o
 import numpy as np
 
 from freshet.kernels import layout, wide
-from freshet.kernels.dictionary import BLOCK, LENGTH_BYTES, _record_length, find_slot, key_range, same_bytes
+from freshet.kernels.dictionary import BLOCK, LENGTH_BYTES, _record_length, find_slot, same_bytes
 from freshet.kernels.jit import leaf, njit
 from freshet.kernels.pieces import copy_bytes
 from freshet.kernels.prefetch import fetch
-from freshet.kernels.terms import DECIMAL_SUFFIX, MINUS, NINE, POINT, QUOTE, ZERO, ends_with
+from freshet.kernels.terms import DECIMAL_SUFFIX, MINUS, NINE, POINT, QUOTE, ZERO
 
 MOST_DIGITS = 18  # before the point, and after it, of decimals that are read here
 NO_DECIMALS = -1
@@ -104,9 +104,9 @@ def write_texts(heap, records, tail_size, data, offsets):
 @leaf
 def _read_decimal(heap, start, end, row, parts):
     """Sign, digits before the point and, as if there were 18, after it; gives how many there are, or `NO_DECIMALS`."""
-    if heap[start] != QUOTE or not ends_with(heap, start + 1, end, DECIMAL_SUFFIX):
-        return NO_DECIMALS
     at, stop = start + 1, end - DECIMAL_SUFFIX.size
+    if stop < at or heap[start] != QUOTE or not same_bytes(heap, stop, DECIMAL_SUFFIX, 0, DECIMAL_SUFFIX.size):
+        return NO_DECIMALS
     negative = at < stop and heap[at] == MINUS
     at += at < stop and (heap[at] == MINUS or heap[at] == _PLUS)
     whole, fraction = np.uint64(0), np.uint64(0)
@@ -143,25 +143,39 @@ def _inline_decimal(term_id, row, parts):
     return scale
 
 
+@leaf
+def _read_block(dictionary, ids, first, stop, parts):
+    """The same of some rows; gives the most digits after a point. Slots are asked for ahead."""
+    slots, heap = dictionary.slots, dictionary.heap
+    mask = np.int64(slots.size - 2)
+    for row in range(first, stop):
+        fetch(slots, (ids[row] << 1) & mask)
+    most = 0
+    for row in range(first, stop):
+        digits = 0
+        if ids[row] < 0:
+            digits = _inline_decimal(ids[row], row, parts)
+        elif ids[row] > 0:
+            at = find_slot(slots, ids[row])
+            if slots[at] == 0:
+                return NO_DECIMALS
+            start = slots[at + 1] + LENGTH_BYTES
+            digits = _read_decimal(heap, start, start + _record_length(heap, slots[at + 1]), row, parts)
+        if digits < 0:
+            return NO_DECIMALS
+        most = max(most, digits)
+    return most
+
+
 @njit
 def read_decimals(dictionary, ids, words):
     """Decimals, and zeros for the id 0, as words of 128 bits, the lower first; gives how many digits they have after
     the point, or `NO_DECIMALS` where there is anything else, or one with many digits.
     """
-    slots, heap = dictionary.slots, dictionary.heap
     parts = np.zeros((ids.size, 3), np.uint64)
     most = 0
-    for row in range(ids.size):
-        term_id = ids[row]
-        if term_id < 0:
-            digits = _inline_decimal(term_id, row, parts)
-        elif term_id > 0:
-            if slots[find_slot(slots, term_id)] == 0:
-                return NO_DECIMALS
-            start, end = key_range(dictionary, term_id)
-            digits = _read_decimal(heap, start, end, row, parts)
-        else:
-            continue
+    for first in range(0, ids.size, BLOCK):
+        digits = _read_block(dictionary, ids, first, min(first + BLOCK, ids.size), parts)
         if digits < 0:
             return NO_DECIMALS
         most = max(most, digits)
