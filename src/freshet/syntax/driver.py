@@ -15,10 +15,15 @@ from lark import Lark
 from lark.grammar import Rule, Terminal
 from lark.lexer import PatternStr, TerminalDef
 
+from freshet.rdf.deadline import current
 from freshet.syntax.tables import parser
-from freshet.syntax.tree import Token, Tree
+from freshet.syntax.tree import Cells, Token, Tree
 
-_BLANK, _END, _WORD = "BLANK", "END", "WORD"
+_BLANK, _END, _WORD, _BRACE = "BLANK", "END", "WORD", "LBRACE"
+_TOKENS_AT_ONCE = (1 << 12) - 1  # between two looks at the deadline
+_LONG_DATA = 1 << 12  # characters of VALUES from which on its cells are read all at once
+_ALONE = frozenset("(){}[],;")
+_NUMBERS = ("SIGNED_DOUBLE", "DOUBLE", "SIGNED_DECIMAL", "DECIMAL", "SIGNED_INTEGER", "INTEGER")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +79,18 @@ class Driver:
         self._keywords = {each.pattern.value.upper(): each.name for each in keywords if each.pattern.flags}
         self._exact_keywords = {each.pattern.value: each.name for each in keywords if not each.pattern.flags}
         self._scanner = _scanner(lark, {each.name for each in keywords})
+        self._data = {name: re.compile(pattern, re.DOTALL) for name, pattern in _data_patterns(lark).items()}
 
     def parse(self, text: str) -> Tree | None:
         """The tree of a text; None where it has none."""
         table, keywords, exact_keywords, last = self._states, self._keywords, self._exact_keywords, self._last
         states, values, starts = [self._first], list[Any](), list[int]()
         row, end = table[self._first], 0
+        deadline, looks = current(), 0
         while (match := self._scanner.match(text, end)) is not None:
+            looks += 1
+            if not looks & _TOKENS_AT_ONCE:
+                deadline.check()
             end, group = match.end(), match.lastindex or 0
             word, kind, start = match[group], str(match.lastgroup), match.start(group)
             if kind == _WORD:
@@ -108,7 +118,25 @@ class Driver:
             values.append(token)
             starts.append(start)
             row = table[action]
+            if kind == _BRACE and _declares_data(values) and text.find("}", end) - end > _LONG_DATA:
+                rule = "one_variable" if values[-2].__class__ is Token else "many_variables"
+                data = self._data[rule].match(text, end)
+                if data is not None:  # the rule is reduced with all cells as one child; else, it is read on
+                    value, at, end = Tree(rule, [values[-2], self._cells(data)], starts[-2]), starts[-2], data.end()
+                    del values[-2:], starts[-2:], states[-2:]
+                    state = table[states[-1]][rule]
+                    states.append(state)
+                    values.append(value)
+                    starts.append(at)
+                    row = table[state]
         return None
+
+    def _cells(self, data: re.Match[str]) -> Cells:
+        """What stands in the braces of VALUES."""
+        cells = Cells(data[1])
+        cells.type, cells.start = "CELLS", data.start()
+        cells.pattern, cells.text, cells.texts = self._data["cell"], data.string, self._data["cell"].findall(data[1])
+        return cells
 
 
 @cache
@@ -151,10 +179,34 @@ def _is_keyword(terminal: TerminalDef) -> bool:
     return isinstance(terminal.pattern, PatternStr) and re.fullmatch(r"[A-Za-z_]+", terminal.pattern.value) is not None
 
 
+def _declares_data(values: list[Any]) -> bool:
+    """Whether the last of some values is the brace in VALUES."""
+    return len(values) > 2 and values[-3].__class__ is Token and values[-3].type == "VALUES"
+
+
+def _data_patterns(lark: Lark) -> dict[str, str]:
+    """Patterns for the data of VALUES, of the grammar's own terminals: a cell, and all up to the brace.
+
+    The language of such data is regular. The terminals stand in the order in which they are tried elsewhere.
+    """
+    named = {each.name: f"(?:{each.pattern.to_regexp()})" for each in lark.terminals}
+    blank, iri = f"(?:{named[_BLANK]})?+", f"(?:{named['IRIREF']}|{named['PNAME']})"
+    string = rf'(?:(?="){named["STRING"]}(?:{named["LANGTAG"]}|\^\^{iri})?)'
+    word = "(?ai:(?:TRUE|FALSE|UNDEF)(?![A-Z0-9_]))"
+    numbers = "|".join(named[name] for name in _NUMBERS)
+    cell = f"(?:{named['IRIREF']}|{string}|{named['PNAME']}|{numbers}|{word})"
+    return {
+        "cell": rf"{blank}({cell}|[()])",
+        "one_variable": rf"((?:{blank}{cell})*+){blank}\}}",
+        "many_variables": rf"((?:{blank}\((?:{blank}{cell})*+{blank}\))*+){blank}\}}",
+    }
+
+
 def _scanner(lark: Lark, keywords: set[str]) -> re.Pattern[str]:
     """One pattern for what is ignored and the token after it, with terminals in the order in which Lark tries them."""
     blank = lark.get_terminal(_BLANK).pattern.to_regexp()
     known = [each for each in lark.terminals if each.name not in keywords and each.name != _BLANK]
     known.sort(key=lambda each: (-each.priority, -each.pattern.max_width, -len(each.pattern.value), each.name))
+    known.sort(key=lambda each: each.pattern.value not in _ALONE)  # what no other terminal begins with, first
     groups = "|".join(f"(?P<{each.name}>{each.pattern.to_regexp()})" for each in known)
     return re.compile(rf"(?:{blank})?(?:{groups}|(?P<{_END}>\Z))")

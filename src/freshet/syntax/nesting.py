@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 
 from freshet.algebra.expressions import Variable
-from freshet.algebra.nodes import Node, TriplePattern
+from freshet.algebra.nodes import Node, TriplePattern, Values
 from freshet.rdf.terms import BlankNode, Iri, Literal
 from freshet.syntax.tree import Tree
 
@@ -41,7 +41,11 @@ def depth(root: Node) -> int:
 
 def _parts(value: object) -> list[object]:
     found: list[object] = []
-    waiting = [getattr(value, field.name) for field in fields(value)] if is_dataclass(value) else []
+    waiting = (
+        [getattr(value, field.name) for field in fields(value)]
+        if is_dataclass(value) and not isinstance(value, Values)
+        else []
+    )
     while waiting:
         part = waiting.pop()
         if isinstance(part, tuple):

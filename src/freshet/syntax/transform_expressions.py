@@ -23,6 +23,7 @@ from freshet.algebra.expressions import (
     Variable,
 )
 from freshet.algebra.nodes import Node
+from freshet.rdf.deadline import current
 from freshet.rdf.terms import Literal
 from freshet.syntax.functions import SYNONYMS, similar, wrong_count
 from freshet.syntax.source import Source
@@ -72,6 +73,7 @@ class ExpressionTransformer(TermTransformer, ABC):
 
     def expression(self, child: Child) -> Expression:
         """Any expression."""
+        current().check()
         if isinstance(child, Token):
             return self._operand(child)
         match child.data:

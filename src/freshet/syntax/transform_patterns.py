@@ -23,13 +23,14 @@ from freshet.algebra.nodes import (
     Window,
 )
 from freshet.algebra.scope import variables_in_scope
+from freshet.rdf.errors import QuerySyntaxError
 from freshet.rdf.terms import Iri, Term
 from freshet.syntax.dialects import Dialect
 from freshet.syntax.source import Source
 from freshet.syntax.transform_expressions import chain
 from freshet.syntax.transform_triples import Step
 from freshet.syntax.transform_windows import WindowTransformer
-from freshet.syntax.tree import Child, Token, Tree, offset, tokens, trees
+from freshet.syntax.tree import Cells, Child, Token, Tree, offset, tokens, trees
 
 EMPTY = BGP(())
 
@@ -145,14 +146,47 @@ class PatternTransformer(WindowTransformer, ABC):
         if data.data == "one_variable":
             name, *cells = data.children
             assert isinstance(name, Token)
+            if cells and isinstance(cells[0], Cells):
+                return Values((self.variable(name),), tuple(zip(self._terms(cells[0]), strict=True)))
             return Values((self.variable(name),), tuple((self._cell(cell),) for cell in cells))
         names, *rows = trees(data)
         variables = self._distinct_variables(names)
+        if isinstance(data.children[-1], Cells):
+            return Values(variables, self._rows(data.children[-1], len(variables)))
         for row in rows:
             if len(row.children) != len(variables):
                 message = f"values in this row: {len(row.children)}, variables: {len(variables)}"
                 raise self.source.error(message, offset(row))
         return Values(variables, tuple(tuple(self._cell(cell) for cell in row.children) for row in rows))
+
+    def _rows(self, cells: Cells, width: int) -> tuple[tuple[Term | None, ...], ...]:
+        """The rows of a long VALUES."""
+        step, texts = width + 2, cells.texts
+        if len(texts) % step or {*texts[::step]} - {"("} or {*texts[width + 1 :: step]} - {")"}:
+            ends = [at for at, text in enumerate(texts) if text == ")"]
+            first = 0
+            for end in ends:
+                if end - first != width + 1:
+                    message = f"values in this row: {end - first - 1}, variables: {width}"
+                    raise self.source.error(message, cells.offset(first))
+                first = end + 1
+        terms = self._terms(cells)
+        columns = [terms[at + 1 :: step] for at in range(width)]
+        return tuple(zip(*columns, strict=True)) if width else ((),) * (len(texts) // step)
+
+    def _terms(self, cells: Cells) -> list[Term | None]:
+        """What cells are, each different text read once; a bracket is nothing."""
+        known: dict[str, Term | None] = {"(": None, ")": None}
+        for number, text in enumerate(cells.texts):
+            if text not in known:
+                known[text] = self._cell_text(text, cells, number)
+        return [known[text] for text in cells.texts]
+
+    def _cell_text(self, text: str, cells: Cells, number: int) -> Term | None:
+        try:
+            return self.cell(text, 0)
+        except QuerySyntaxError:  # once more, with its place, which takes long to find
+            return self.cell(text, cells.offset(number))
 
     def _distinct_variables(self, branch: Tree) -> tuple[Variable, ...]:
         variables: dict[Variable, None] = {}

@@ -8,7 +8,7 @@ from freshet.algebra.expressions import Variable
 from freshet.rdf.terms import RDF, RDF_LANG_STRING, RDF_TYPE, XSD, Iri, Literal
 from freshet.syntax.iris import resolve
 from freshet.syntax.source import Source, codepoint
-from freshet.syntax.tree import Child, Token, Tree, offset, tokens, trees
+from freshet.syntax.tree import Child, Token, Tree, make_token, offset, tokens, trees
 
 RDF_FIRST, RDF_REST, RDF_NIL = Iri(RDF + "first"), Iri(RDF + "rest"), Iri(RDF + "nil")
 
@@ -98,6 +98,27 @@ class TermTransformer:
             return self.iri(child)
         return self.literal(child)
 
+    def cell(self, text: str, start: int) -> Iri | Literal | None:
+        """A value of VALUES as it is written; None for UNDEF."""
+        match text[0]:
+            case "<":
+                return self.iri(make_token("IRIREF", text, start))
+            case '"':
+                end = text.rindex('"') + 1  # what follows has none
+                string = make_token("STRING", text[:end], start)
+                if end == len(text):
+                    return Literal(self.string(string))
+                if text[end] == "@":
+                    return Literal(self.string(string), RDF_LANG_STRING, text[end + 1 :].lower())
+                kind = "IRIREF" if text[end + 2] == "<" else "PNAME"
+                return Literal(self.string(string), self.iri(make_token(kind, text[end + 2 :], start + end + 2)))
+            case first if first in "+-.0123456789":
+                kind = "DOUBLE" if "e" in text or "E" in text else "DECIMAL" if "." in text else "INTEGER"
+                return Literal(text, _DATATYPES[kind])
+        if text.upper() in ("TRUE", "FALSE"):
+            return Literal(text.lower(), _DATATYPES["TRUE"])
+        return None if text.upper() == "UNDEF" else self.iri(make_token("PNAME", text, start))
+
     def string(self, token: Token) -> str:
         """The characters of a quoted string."""
         width = 3 if token[:3] in ('"""', "'''") else 1
@@ -109,7 +130,7 @@ class TermTransformer:
                 raise self.source.error(_bad_escape(match[0]), offset(token) + width + match.start())
             return found
 
-        return _STRING_ESCAPE.sub(character, token[width:-width])
+        return _STRING_ESCAPE.sub(character, token[width:-width]) if "\\" in token else token[width:-width]
 
     def _iri_characters(self, token: Token) -> str:
         def character(match: re.Match[str]) -> str:
@@ -118,4 +139,4 @@ class TermTransformer:
                 raise self.source.error(f"{match[0]} cannot stand in an IRI", offset(token) + 1 + match.start())
             return found
 
-        return _IRI_ESCAPE.sub(character, token[1:-1])
+        return _IRI_ESCAPE.sub(character, token[1:-1]) if "\\" in token else token[1:-1]

@@ -17,6 +17,7 @@ from freshet.algebra.nodes import (
     Sequence,
     TriplePattern,
 )
+from freshet.rdf.deadline import current
 from freshet.rdf.terms import BlankNode
 from freshet.syntax.source import Source
 from freshet.syntax.transform_expressions import ExpressionTransformer, chain
@@ -52,6 +53,7 @@ class TripleTransformer(ExpressionTransformer, ABC):
         return tuple(step for step in steps if isinstance(step, TriplePattern))
 
     def _triples(self, branch: Tree) -> list[Step]:
+        current().check()  # there may be a million of them
         head, *lists = branch.children
         subject, steps = self._node(head)
         for properties in lists:

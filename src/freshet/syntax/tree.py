@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from itertools import islice
+
 
 class Token(str):
     """A word of the query: the name of its terminal, and where it starts."""
@@ -10,6 +13,20 @@ class Token(str):
 
     type: str
     start: int
+
+
+class Cells(Token):
+    """The data of a long VALUES: what stands in its braces, as it is written. Brackets of rows are cells too."""
+
+    __slots__ = ("pattern", "text", "texts")
+
+    pattern: re.Pattern[str]
+    text: str
+    texts: list[str]
+
+    def offset(self, number: int) -> int:
+        """Where a cell starts."""
+        return next(islice(self.pattern.finditer(self.text, self.start), number, None)).start(1)
 
 
 class Tree:

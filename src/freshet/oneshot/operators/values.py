@@ -6,23 +6,32 @@ import numpy as np
 
 from freshet.algebra.nodes import Values
 from freshet.oneshot.constants import given_id
+from freshet.oneshot.dataset import Ids
 from freshet.oneshot.evaluate import operator
 from freshet.oneshot.joining import join
 from freshet.oneshot.scope import Scope
 from freshet.oneshot.table import Table
+from freshet.rdf.deadline import current
+from freshet.rdf.terms import Term
+
+_FEW = 64
 
 
 @operator.register
 def _(node: Values, scope: Scope) -> Table:
-    columns = {
-        variable.name: np.array(
-            [0 if (term := row[at]) is None else given_id(term, scope.dictionary) for row in node.rows], np.int64
-        )
-        for at, variable in enumerate(node.variables)
-    }
+    columns = {variable.name: _ids([row[at] for row in node.rows], scope) for at, variable in enumerate(node.variables)}
     table = Table(columns, len(node.rows))
     names = scope.outer_names(table)
     if not names:
         return table
     assert scope.outer is not None  # an outer variable is bound wherever it has a column, UNDEF or not
     return join(table, scope.outer.select(names).distinct())
+
+
+def _ids(terms: list[Term | None], scope: Scope) -> Ids:
+    if len(terms) <= _FEW:
+        return np.array([0 if term is None else given_id(term, scope.dictionary) for term in terms], np.int64)
+    current().check()
+    places = {term: at for at, term in enumerate(dict.fromkeys(term for term in terms if term is not None), 1)}
+    found = np.concatenate([[0], scope.dictionary.encode_many(list(places))])
+    return found[np.array([0 if term is None else places[term] for term in terms], np.int64)]
