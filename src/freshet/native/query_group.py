@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 
 import numpy as np
 
@@ -50,6 +51,9 @@ class WindowSet:
     windows: dict[_WindowKey, WindowContent] = field(default_factory=dict)
 
 
+_order = attrgetter("order")
+
+
 class QueryGroup:
     """The windows, stored leaves and queries that depend on one set of streams.
 
@@ -79,7 +83,10 @@ class QueryGroup:
         self._on_failure = on_failure
         self._one_by_one = one_by_one
         self._queries: dict[str, ScheduledQuery] = {}
+        # The queries of each schedule: all, and those that must be asked in every batch.
         self._schedules: dict[EvaluationSchedule, list[ScheduledQuery]] = {}
+        self._restless: dict[EvaluationSchedule, dict[ScheduledQuery, None]] = {}
+        self._readers: dict[int, list[ScheduledQuery]] = {}  # by the identities of leaf buffers
         self._schedule_of: dict[_ScheduleKey, EvaluationSchedule] = {}
         self._feeds: dict[str, list[Feed]] = {}
         self._all_feeds: list[Feed] = []
@@ -91,6 +98,7 @@ class QueryGroup:
         self._sources: tuple[str, ...] = ()  # its streams
         self._watermarks: dict[str, int] = {}  # how far streams had come with their last elements
         self._stored_leaves: dict[tuple[int, LeafPattern], StoredLeaf] = {}
+        self._added = 0  # queries so far
         self._number = 0  # of the last batch
         self._next_moment = FIRST_MOMENT  # the first of the next batch
         self._loaded = False  # whether a stored graph has changed that no leaf reads
@@ -193,15 +201,26 @@ class QueryGroup:
         schedule = self._schedule_of.get((timing.period_ms, windows))
         if schedule is None:
             schedule = self._schedule_of[timing.period_ms, windows] = EvaluationSchedule(windows, timing.period_ms)
-            self._schedules[schedule] = []
+            self._schedules[schedule], self._restless[schedule] = [], {}
             if schedule.arriving and timing.period_ms is None:
                 for content in contents:
                     content.feed.instants = True
         began_ms = min(self._watermarks.get(stream, BEFORE_ALL_TIME) for stream in timing.streams)
         scheduled = ScheduledQuery(name, query, timing, schedule, limits, counted, max(began_ms, self.passed_ms))
+        self._added += 1
+        scheduled.order = self._added
         self._queries[name] = scheduled
         self._schedules[schedule].append(scheduled)
+        self._restless[schedule][scheduled] = None
+        for leaf in query.leaves:
+            if isinstance(leaf, LeafBuffer):
+                self._readers.setdefault(id(leaf), []).append(scheduled)
         self._next_due_ms = min(self._next_due_ms, schedule.next_due(self.passed_ms))
+
+    def wake(self, name: str) -> None:
+        """A query must be asked in the next batch, also where its leaves do not change."""
+        query = self._queries[name]
+        self._restless[query.schedule][query] = None
 
     def remove(self, name: str) -> None:
         """Forget a query, and the windows and leaves that nobody else reads."""
@@ -209,7 +228,14 @@ class QueryGroup:
         query.removed = True
         others = self._schedules[query.schedule]
         others.remove(query)
+        self._restless[query.schedule].pop(query, None)
+        for leaf in query.query.leaves:
+            if id(leaf) in self._readers:
+                readers = self._readers[id(leaf)] = [each for each in self._readers[id(leaf)] if each is not query]
+                if not readers:
+                    del self._readers[id(leaf)]
         if not others:
+            del self._restless[query.schedule]
             del self._schedules[query.schedule], self._schedule_of[query.schedule.period_ms, query.schedule.windows]
         self.free()
 
@@ -218,12 +244,13 @@ class QueryGroup:
         leaves = {id(leaf) for query in self._queries.values() for leaf in query.query.leaves}
         windows = {window.content for schedule in self._schedules for window in schedule.windows}
         for window in windows:
-            window.leaves = {pattern: leaf for pattern, leaf in window.leaves.items() if id(leaf) in leaves}
+            window.keep_leaves(leaves)
         self._all_windows = [window for window in self._all_windows if window in windows]
         self._stored_leaves = {key: leaf for key, leaf in self._stored_leaves.items() if id(leaf) in leaves}
         for stream, feeds in list(self._feeds.items()):
             for feed in feeds:
                 feed.readers = [window for window in feed.readers if window in windows]
+                feed.routes = None
             self._feeds[stream] = [feed for feed in feeds if feed.readers]
         self._all_feeds = [feed for feed in self._all_feeds if feed.readers]
         for each in (self._shared, self._apart):
@@ -281,7 +308,7 @@ class QueryGroup:
             return BEFORE_ALL_TIME  # a derived stream's times say nothing about those of its base
         known_ms = query.schedule.held_since(self.passed_ms)
         if query.only_non_empty or not query.schedule.rests:  # its answers are compared with those before
-            known_ms = min(known_ms, query.known_before_ms)
+            known_ms = min(known_ms, query.last_known_ms)
         begins = (begin.time_ms for begin in self._needed_begins(query))
         return min([*(window.needed_from(known_ms) for window in query.schedule.windows), *begins])
 
@@ -352,9 +379,12 @@ class QueryGroup:
             return
         first, self._next_moment = self._next_moment, last + 1
         self._number = number = self._number + 1
+        touched: dict[EvaluationSchedule, dict[ScheduledQuery, None]] = {}
         for window in self._all_windows:
             window.advance(last)
-            window.step_leaves(number, first)
+            for changed_leaf in window.step_leaves(number, first):
+                for query in self._readers.get(id(changed_leaf), ()):
+                    touched.setdefault(query.schedule, {})[query] = None
         loaded, self._loaded = self._loaded, False
         batch = MomentBatch(number, first, last, _NO_MOMENTS)
         for leaf in self._stored_leaves.values():
@@ -364,7 +394,7 @@ class QueryGroup:
             due = schedule.due(last)
             changed = any(len(window.entering) or len(window.leaving) for window in schedule.windows)
             if changed or loaded or len(due.moments):
-                for query in tuple(queries):  # one that fails is removed
+                for query in tuple(queries) if loaded else self._asked(schedule, touched.get(schedule, {})):
                     if (given := self._evaluate(query, number, first, last, due)) is not None:
                         found.append((query, *given))
         for query, moments, answers in found:  # whoever gets a report may add and remove queries
@@ -372,11 +402,23 @@ class QueryGroup:
         if self.on_visited is not None:
             self.on_visited()
 
+    def _asked(self, schedule: EvaluationSchedule, touched: dict[ScheduledQuery, None]) -> Sequence[ScheduledQuery]:
+        """The queries of a schedule to which a batch makes a difference, in the order in which they came."""
+        asked = {**self._restless.get(schedule, {}), **touched}
+        return sorted(asked, key=_order) if len(asked) > 1 else tuple(asked)
+
     def _evaluate(
         self, query: ScheduledQuery, number: int, first: int, last: int, due: Due
     ) -> tuple[Ids, Answers] | None:
         try:
-            return query.evaluate(number, first, last, due)
+            given = query.evaluate(number, first, last, due)
+            if query.removed:
+                return None
+            if query.rests:
+                self._restless[query.schedule].pop(query, None)
+            else:
+                self._restless[query.schedule][query] = None
+            return given
         except BrokenPipeError:  # nobody reads anything any more
             raise
         except Exception as error:  # whatever goes wrong in one query must not stop the others

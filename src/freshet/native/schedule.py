@@ -10,7 +10,7 @@ import numpy as np
 from freshet.kernels.schedule import CHANGED, EMPTY, ENDED, LAST, LATEST, NEVER, RESTS, due_moments
 from freshet.native.buffers.one_way_index import Ids, Mask
 from freshet.native.direct_call import DirectCall
-from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, FIRST_MOMENT
+from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, FIRST_MOMENT, time_of
 from freshet.native.s2r.content import WindowContent
 from freshet.native.s2r.window_view import WindowView
 
@@ -48,6 +48,7 @@ class EvaluationSchedule:
         self._slides = np.array([window.closes or (0, 0) for window in windows], np.int64)
         self.has_closes = period_ms is not None or bool(self._slides[:, 0].any())
         self.arriving = tuple(window for window in windows if window.closes is None)
+        self._last_ms = self.before_last_ms = AFTER_ALL_TIME  # of the last two evaluations
         self._held = np.zeros(len(windows), np.int64)
         self._state = np.zeros(6, np.int64)
         self._state[[LAST, RESTS, ENDED, CHANGED]] = FIRST_MOMENT, 1, NEVER, 0
@@ -67,7 +68,15 @@ class EvaluationSchedule:
     def due(self, last: int) -> Due:
         """The evaluations of the present batch, up to its last moment."""
         due = self._next(last, self._held, self._state)
-        return Due(due[0], due[1], due[2]) if due.size else NOT_DUE
+        if not due.size:
+            return NOT_DUE
+        moments = due[0]
+        if len(moments) > 1:
+            self._last_ms = time_of(moments.item(-2))
+        last_ms = time_of(moments.item(-1))
+        self.before_last_ms = min(self._last_ms, last_ms)
+        self._last_ms = last_ms
+        return Due(moments, due[1], due[2])
 
     def foresee(self, last: int) -> Ids:
         """The moments of the evaluations of the present batch, which is not begun."""

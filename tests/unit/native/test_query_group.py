@@ -50,6 +50,7 @@ class Recorder:
 
     def __init__(self, plan, windows, leaves) -> None:
         self.plan, self.windows, self.leaves = plan, windows, leaves
+        self.rests = False
         self.held = [set() for _ in leaves]
         self.reports = []
         self.compared = []  # each report with the one before it, as R2S compares them

@@ -102,6 +102,11 @@ class LeafBuffer:
         return self._rows.live + len(self._dead)
 
     @property
+    def is_empty(self) -> bool:
+        """Whether nothing waits to enter, and nothing that is inside will leave."""
+        return not len(self._waiting) and not len(self._inside)
+
+    @property
     def row_bytes(self) -> int:
         """What an arrival takes at most while it is inside, one whose row nobody else brought."""
         rings = sum(index.row_bytes for index in list(self._indexes.values()))  # its thread may add one
@@ -156,24 +161,26 @@ class LeafBuffer:
         rows = np.concatenate((self.values[self.live_rows()], self._waiting.values))
         return len(rows), [len(np.unique(column)) for column in rows.T]
 
-    def receive(self, elements: Elements) -> None:
-        """Elements in order; those that match wait until a step lets them in."""
+    def receive(self, elements: Elements) -> bool:
+        """Elements in order; those that match wait until a step lets them in. Says whether there are any."""
         chosen, values = self.pattern.match(elements)
         if len(values):
             self._waiting.append(elements.times[chosen], values)
+        return len(values) > 0
 
-    def receive_one(self, position: int, triple: tuple[int, int, int]) -> None:
-        """One element, not before those that have come."""
+    def receive_one(self, position: int, triple: tuple[int, int, int]) -> bool:
+        """One element, not before those that have come. Says whether it matches."""
         for place, constant in self._fixed:
             if triple[place] != constant:
-                return
+                return False
         for place, constant_filter in self.pattern.filters:
             if triple[place] not in constant_filter:
-                return
+                return False
         for place, other in self._equal:
             if triple[place] != triple[other]:
-                return
+                return False
         self._waiting.append_one(position, self._values_of(triple))
+        return True
 
     def step(
         self,

@@ -36,6 +36,7 @@ class ContinuousQuery:
         evaluation: Evaluation | None = None,
         *,
         exact: Exactness = Exactness.NEVER,
+        is_measured: bool = False,
     ) -> None:
         self.name = name
         self.plan = plan
@@ -44,8 +45,14 @@ class ContinuousQuery:
         self.evaluation = evaluation  # where it has SERVICE
         self._freshness: Freshness | None = None  # of the last evaluation
         self._dictionary = dictionary
+        self._is_measured = is_measured
         self._memory = ArrowMemory()
         self._r2s = relation_to_stream(root, plan, exact=exact)
+
+    @property
+    def rests(self) -> bool:
+        """Whether a batch in which no row of its leaves comes or goes would make no difference."""
+        return self.evaluation is None and not self._is_measured and self._r2s.rests
 
     def evaluate(self, batch: MomentBatch, held: Ids) -> Answers:
         """Take a batch in, and give what its evaluations report."""

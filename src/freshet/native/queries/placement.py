@@ -137,6 +137,8 @@ class Placement:
             group = self.plans.group(shared)
         constants = [self._router.dictionary.encode(term) for term in shape.constants]
         shared.add(asked.name, constants, asked.on_answers)  # what is reported to all is kept in one
+        assert isinstance(group, QueryGroup), "queries with threads share no plan"
+        group.wake(shared.name)
         self.plans.enter(asked.name, sharers, shared, group)
         return group
 

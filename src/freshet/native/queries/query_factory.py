@@ -84,7 +84,15 @@ class QueryFactory:
         root = builder.build(plan.root, frozenset(plan.variables) & plan.root.names)
         evaluation = None if remote is None else remote.evaluation
         return ContinuousQuery(
-            name, plan, leaves.requested, root, self._dictionary, on_answers, evaluation, exact=exact
+            name,
+            plan,
+            leaves.requested,
+            root,
+            self._dictionary,
+            on_answers,
+            evaluation,
+            exact=exact,
+            is_measured=measurements is not None,
         )
 
     def shared_query(

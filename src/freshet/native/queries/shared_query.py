@@ -70,6 +70,11 @@ class SharedQuery:
         assert number is not None, "only who shares the plan leaves it"
         self._parameters.remove(number)
 
+    @property
+    def rests(self) -> bool:
+        """Whether a batch in which no row of its leaves comes or goes would make no difference."""
+        return self._r2s.rests
+
     def evaluate(self, batch: MomentBatch, held: Ids) -> Answers:
         """Take a batch in, and give what its evaluations report."""
         return self._r2s.step(batch, held)

@@ -84,6 +84,11 @@ class IncrementalR2S:
         self._was_empty = True  # then, by the rule of empty windows, or since there was none
         self._nothing = Answers(_NO_MOMENTS, np.empty((0, len(plan.variables)), np.int64))
 
+    @property
+    def rests(self) -> bool:
+        """Whether a batch in which nothing comes or goes would make no difference."""
+        return self._all is None and self._rest.is_empty
+
     def step(self, batch: MomentBatch, held: Ids) -> Answers:
         """Take a batch in. `held` is how many elements the windows have at each evaluation."""
         change = self._root.changes(batch)
@@ -164,6 +169,8 @@ class SequenceR2S:
 
     It is asked for at all of them; the one before is kept to tell what is new.
     """
+
+    rests = False  # its operator is asked for the sequence at every evaluation
 
     def __init__(self, root: OrderedOp, plan: Plan) -> None:
         self._root = root

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Collection
 
 import numpy as np
 
@@ -33,6 +34,7 @@ class WindowContent(ABC):
         self.entered = self.left = feed.count
         self.entering = self.leaving = NO_MOMENTS  # the moments of those that enter and leave in the present batch
         self.leaves: dict[LeafPattern, LeafBuffer] = {}
+        self.filled: dict[LeafBuffer, None] = {}  # those that have rows inside, or rows that wait to enter
 
     @property
     def content(self) -> WindowContent:
@@ -42,7 +44,14 @@ class WindowContent(ABC):
         """The leaf buffer of a pattern, made the first time it is asked for."""
         if pattern not in self.leaves:
             self.leaves[pattern] = LeafBuffer(pattern, expires=self.expires)
+            self.feed.routes = None
         return self.leaves[pattern]
+
+    def keep_leaves(self, wanted: Collection[int]) -> None:
+        """Keep the leaf buffers with these identities."""
+        self.leaves = {pattern: leaf for pattern, leaf in self.leaves.items() if id(leaf) in wanted}
+        self.filled = {leaf: None for leaf in self.filled if id(leaf) in wanted}
+        self.feed.routes = None
 
     @property
     def begin(self) -> int:
@@ -103,16 +112,22 @@ class WindowContent(ABC):
         self.leaving = self.deaths(gone, left) if left > gone else NO_MOMENTS
         self.left = left
 
-    def step_leaves(self, number: int, first_moment: int) -> None:
-        """Take the present batch into the leaf buffers."""
+    def step_leaves(self, number: int, first_moment: int) -> list[LeafBuffer]:
+        """Take the present batch into the leaf buffers; gives those in which anything changes."""
+        changed: list[LeafBuffer] = []
         entering, leaving = len(self.entering), len(self.leaving)
         if entering or leaving:
             entered_before, left_before = self.entered - entering, self.left - leaving
-            for leaf in self.leaves.values():
+            for leaf in tuple(self.filled):
                 leaf.step(
                     number, first_moment, self.entered, entered_before, self.entering, self.left, left_before,
                     self.leaving,
                 )  # fmt: skip
+                if leaf.number == number:
+                    changed.append(leaf)
+                    if leaf.is_empty:
+                        del self.filled[leaf]
+        return changed
 
     def moves(self) -> Ids:
         """The moments of the present batch at which it moves, as far as these are not regular closes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -13,9 +14,13 @@ from freshet.native.streams.stream import split_before
 from freshet.rdf.elements import Elements
 
 if TYPE_CHECKING:
+    from freshet.native.buffers.leaf_buffer import LeafBuffer
     from freshet.native.s2r.content import WindowContent
 
 _FIRST_CAPACITY = 256
+_FEW_PREDICATES = 4
+
+_WindowLeaf = tuple["WindowContent", "LeafBuffer"]
 
 
 class Begin(NamedTuple):
@@ -26,6 +31,39 @@ class Begin(NamedTuple):
 
 
 FROM_THE_FIRST = Begin(BEFORE_ALL_TIME, 0)
+
+
+class Routes:
+    """Which leaf buffers can match an element: those that have its predicate, and those that have any."""
+
+    def __init__(self, leaves: Iterable[_WindowLeaf]) -> None:
+        self._of_any: list[_WindowLeaf] = []
+        self._by_predicate: dict[int, list[_WindowLeaf]] = {}
+        for each in leaves:
+            predicate = each[1].pattern.constants[1]
+            (self._by_predicate.setdefault(predicate, []) if predicate else self._of_any).append(each)
+
+    def to(self, predicate: int) -> list[_WindowLeaf]:
+        """Those that can match an element with a predicate."""
+        found = self._by_predicate.get(predicate)
+        return self._of_any if found is None else found + self._of_any if self._of_any else found
+
+    def split(self, elements: Elements) -> Iterator[tuple[Elements, list[_WindowLeaf]]]:
+        """Elements, at least one, by the leaf buffers that can match them, in order."""
+        if self._of_any:
+            yield elements, self._of_any
+        if len(self._by_predicate) <= _FEW_PREDICATES:  # each leaf buffer selects what is its own as quickly
+            for leaves in self._by_predicate.values():
+                yield elements, leaves
+            return
+        order = np.argsort(elements.predicates, kind="stable")
+        predicates = elements.predicates[order]
+        starts = np.flatnonzero(np.concatenate(([True], predicates[1:] != predicates[:-1])))
+        ends = [*starts[1:].tolist(), len(order)]
+        for start, end, predicate in zip(starts.tolist(), ends, predicates[starts].tolist(), strict=True):
+            if predicate in self._by_predicate:
+                rows = order[start:end]
+                yield Elements(*(column[rows] for column in elements)), self._by_predicate[predicate]
 
 
 class Feed:
@@ -44,6 +82,7 @@ class Feed:
         self.last_ms = BEFORE_ALL_TIME  # the latest time let through
         self.instants = False  # whether any of its elements makes a window move at its own instant
         self.readers: list[WindowContent] = []
+        self.routes: Routes | None = None  # to the leaf buffers of the windows, found anew when these change
         self._use(np.empty(_FIRST_CAPACITY, np.int64))
         self._first = begin.number  # the number of the element at place 0
 
@@ -86,16 +125,22 @@ class Feed:
         if more == 1:
             self._single_times[end] = last_ms
             triple = (subjects.item(), predicates.item(), objects.item())
-            for reader in self.readers:
-                for leaf in reader.leaves.values():
-                    leaf.receive_one(self.count, triple)
+            for content, leaf in self._routes().to(triple[1]):
+                if leaf.receive_one(self.count, triple):
+                    content.filled[leaf] = None
         else:
             self._times[end : end + more] = times
             numbered = elements._replace(times=np.arange(self.count, self.count + more))
-            for reader in self.readers:
-                for leaf in reader.leaves.values():
-                    leaf.receive(numbered)
+            for some, leaves in self._routes().split(numbered):
+                for content, leaf in leaves:
+                    if leaf.receive(some):
+                        content.filled[leaf] = None
         self.count += more
+
+    def _routes(self) -> Routes:
+        if self.routes is None:
+            self.routes = Routes([(reader, leaf) for reader in self.readers for leaf in reader.leaves.values()])
+        return self.routes
 
     def before(self, time_ms: int, known: int) -> int:
         """How many elements have a time before this one, where `known` is known to be at most as many."""
