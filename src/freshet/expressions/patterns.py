@@ -14,6 +14,7 @@ from freshet.expressions.xpath_regex import FLAGS, RegexError
 
 _PARTS = re.compile(r"\\([\\$])|\$([0-9]+)|([^\\$]+)|(.)", re.DOTALL)
 
+_MOST_DIGITS = 9  # of the number of a group
 _PARTS_AT_ONCE = 1 << 12
 
 Template = tuple[str | int, ...]
@@ -26,7 +27,7 @@ def compile_regex(pattern: str, flags: str) -> TimedRegex | None:
         return None
     try:
         return TimedRegex(pattern, flags)
-    except (RegexError, re.error, OverflowError, RecursionError):
+    except (RegexError, re.error, OverflowError, RecursionError, ValueError):
         return None
 
 
@@ -52,7 +53,7 @@ def template(replacement: str, groups: int) -> Template | None:
         if wrong:
             return None
         if digits:
-            length = len(digits)  # as many digits as name a group that there is
+            length = min(len(digits), _MOST_DIGITS)  # as many digits as name a group that there is
             while length > 1 and int(digits[:length]) > groups:
                 length -= 1
             number = int(digits[:length])

@@ -24,6 +24,7 @@ _INTEGERS = (
 _NUMERIC = {f"^^<{XSD}{name}>" for name in (*_INTEGERS.split(), "decimal", "double", "float")}
 _UNRESERVED = "-_.~"  # RFC 3986, besides letters and digits
 _ENCODED_AT_ONCE = 1 << 16  # characters
+_FURTHEST_PLACE = 10**18
 _EMPTY = simple_key("")
 
 
@@ -84,6 +85,8 @@ def _rounded(key: str) -> float | None:
         return None
     if number.is_nan() or number.is_infinite():
         return float(number)
+    if number.adjusted() >= 18:  # past every text; to write it out could take for ever
+        return _FURTHEST_PLACE if number > 0 else -_FURTHEST_PLACE
     return floor(number + Decimal("0.5"))
 
 

@@ -15,6 +15,7 @@ from itertools import groupby
 
 FLAGS = frozenset("smixq")
 
+_MOST_DIGITS = 9  # of the number of a group
 _QUANTIFIER = re.compile(r"[?*+]|\{[0-9]+(?:,[0-9]*)?\}")
 _PROPERTY = re.compile(r"\{([A-Za-z0-9-]+)\}")
 _DIGITS = re.compile(r"[1-9][0-9]*")
@@ -195,7 +196,7 @@ class _Translation:
         return f"[{'^' * negated}{inside}]"
 
     def _reference(self, digits: str) -> str:
-        length = len(digits)
+        length = min(len(digits), _MOST_DIGITS)
         while length > 1 and int(digits[:length]) > self._groups:
             length -= 1
         if int(digits[:length]) > self._groups:

@@ -38,6 +38,7 @@ XSD_DATE_TIME = Iri(XSD + "dateTime")
 _PLAIN_TYPES = {XSD_DECIMAL: layout.DECIMAL, XSD_DOUBLE: layout.DOUBLE, XSD_FLOAT: layout.FLOAT}
 _PLAIN_DATATYPES = {kind: datatype for datatype, kind in _PLAIN_TYPES.items()}
 
+_LONGEST = 64
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 _PLAIN = re.compile(r"(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?")
 _SCIENTIFIC = re.compile(r"(-?)([0-9])\.([0-9]+)E(0|-?[1-9][0-9]*)")
@@ -51,6 +52,8 @@ def inline_id(term: Term) -> int:
     if not isinstance(term, Literal) or term.language is not None:
         return UNBOUND
     lexical, datatype = term.lexical, term.datatype
+    if len(lexical) > _LONGEST:  # what fits into 64 bits is shorter, and Python refuses to read numbers that are long
+        return UNBOUND
     if datatype == XSD_INTEGER:
         return _integer_id(lexical)
     if datatype == XSD_BOOLEAN:

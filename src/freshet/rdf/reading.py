@@ -24,6 +24,7 @@ from freshet.rdf.line_parser import LineParser
 from freshet.rdf.ntriples import scan_statements
 from freshet.rdf.oxigraph import parse_error
 from freshet.rdf.statement_scan import StatementScan
+from freshet.rdf.xml_entities import check_xml
 
 _FORMATS = {
     ".ttl": pyoxigraph.RdfFormat.TURTLE,
@@ -176,6 +177,9 @@ def parse_rdf(
 
 def nquads_pieces(source: bytes | BinaryIO, form: pyoxigraph.RdfFormat, file: str, base: str | None) -> Iterator[bytes]:
     """A document in any format as N-Quads, some thousand at a time."""
+    if form == pyoxigraph.RdfFormat.RDF_XML:
+        source = source if isinstance(source, bytes) else source.read()
+        check_xml(source, file)
     try:
         parser = pyoxigraph.parse(source, form, base_iri=base)
         while text := pyoxigraph.serialize(islice(parser, _BLOCK_QUADS), format=pyoxigraph.RdfFormat.N_QUADS):

@@ -1020,6 +1020,8 @@ class Session:
             >>> answer.to_arrow().to_pydict()
             {'sum': [3]}
         """
+        if not isinstance(query, str | Query):
+            raise InputError(f"a query is a text, or what prepare gave, not {type(query).__name__}")
         try:
             with (deadline or Deadline(timeout_seconds, memory_bytes)).running(), self.dictionary.pins:
                 prepared = self.prepare(query, file=file, dialect=dialect) if isinstance(query, str) else query
