@@ -89,6 +89,9 @@ class Sight:
     begins: Sequence[tuple[int, LeafBuffer, QueryBegins]]
 
 
+_Choice = tuple[_Step, Sequence[_Step]]
+
+
 class MultiwayJoinOp:
     """Probes the other inputs with the new rows of each, in the order that the counters say is cheapest.
 
@@ -121,6 +124,8 @@ class MultiwayJoinOp:
         self._keeps = self._expiring > 0  # results, to know which of them end
         self._starts = [self._step(0, at) for at in range(len(inputs))]
         self._steps: dict[int, list[_Step]] = {}  # by the set of inputs that are joined already
+        self._choices: dict[int, _Choice] = {}  # likewise, in the present batch
+        self._is_vain: bool | None = None  # whether an input has no rows in it, once that is known
         self._wanted = {name: home for name in wanted if (home := self._home(name, self._all)).places}
         self._nothing = np.empty((0, len(inputs)), np.int32)
         self._rooms = [_room(_FIRST_ROOM, len(inputs)), _room(_FIRST_ROOM, len(inputs))]  # by turns
@@ -140,6 +145,8 @@ class MultiwayJoinOp:
         for buffer in self._followed:
             buffer.follow(batch)
         self._number = batch.number
+        self._choices.clear()
+        self._is_vain = None
         if self._sight is not None and any(leaf.begins is not None for _, leaf, _ in self._sight.begins):
             found = self._found_in_sight(self._sight)
         else:
@@ -236,9 +243,10 @@ class MultiwayJoinOp:
 
         Of inputs before it also those that begin then are seen, or, where `ties` says so, of all.
         """
-        for each in self.inputs:
-            if each.buffer.live == 0:
-                return self._nothing, _NO_MOMENTS
+        if self._is_vain is None:
+            self._is_vain = any(each.buffer.live == 0 for each in self.inputs)
+        if self._is_vain:
+            return self._nothing, _NO_MOMENTS
         pointers = np.empty((len(rows), len(self.inputs)), np.int32)
         pointers[:, start] = rows
         pointers, moments = self._test(pointers, self._starts[start].conditions, moments)
@@ -253,9 +261,8 @@ class MultiwayJoinOp:
                 return self._nothing, _NO_MOMENTS
             step = first
             if step is None:
-                steps = self._next_steps(joined)
-                step = steps[0] if len(steps) == 1 else min(steps, key=self._cost)
-                if len(steps) > 1 and len(choices := self._skewed(steps)) > 1:
+                step, choices = self._choices.get(joined) or self._choose(joined)
+                if len(choices) > 1:
                     parts = self._by_counts(choices, pointers)
                     if len(parts) > 1:
                         extended = [
@@ -334,6 +341,16 @@ class MultiwayJoinOp:
         for place, home in enumerate(step.keys):
             keys[:, place] = self._values(pointers, home)
         return keys
+
+    def _choose(self, joined: int) -> _Choice:
+        """The cheapest step once some inputs are joined, in this batch; and the steps that keys choose from, if any."""
+        steps = self._next_steps(joined)
+        if len(steps) == 1:
+            choice: _Choice = (steps[0], ())
+        else:
+            choice = (min(steps, key=self._cost), self._skewed(steps))
+        self._choices[joined] = choice
+        return choice
 
     def _next_steps(self, joined: int) -> list[_Step]:
         """The inputs that can be probed next: those that share nothing with what is joined come last."""
