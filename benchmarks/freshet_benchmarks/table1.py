@@ -1,4 +1,4 @@
-"""`freshet bench table1`: the queries of table 1 of operator-aware structures (seed 000), each a registered query.
+"""`freshet bench table1`: the queries of table 1 of operator-aware structures, each a registered query.
 
 SRBench-like weather and LSBench's social network are generated (`weather`, `social`). Every query has a session of its
 own with the stored data; its windows are filled at one instant, then triples come in batches of 1,000, each triple an

@@ -1,4 +1,4 @@
-"""The queries of table 1 of operator-aware structures (seed 000) in CQELS-QL, and others over the same data.
+"""The queries of table 1 of operator-aware structures in CQELS-QL, and others over the same data.
 
 The paper replaced the benchmarks' time windows by windows of the last n triples, but does not say of how many. Here
 windows of observations, posts and photos have 10,000 triples, those of likes 1,000.

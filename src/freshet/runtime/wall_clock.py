@@ -46,7 +46,7 @@ def _call_every(stopped: threading.Event, seconds: float, method: weakref.WeakMe
 
 
 class ManualClock:
-    """A clock for tests, which moves when it is told to: `freshet.Session(clock=freshet.ManualClock())`.
+    """A clock for tests, which moves only when it is set: `freshet.Session(clock=freshet.ManualClock())`.
 
     Example:
         >>> import freshet
