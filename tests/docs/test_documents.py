@@ -16,6 +16,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,7 @@ class Reader:
     def __init__(self, page: Path, folder: Path, cli: CommandLine, *, spark: bool) -> None:
         self.page, self.folder, self.cli, self.spark = page, folder, cli, spark
         self.names: dict[str, Any] = {}
+        self.servers: list[subprocess.Popen[str]] = []
         self.printed: str | None = None  # by the Python block just before
         self.last_output = ""  # of the last command
         self.kinds: dict[str, Callable[[Block], None]] = {
@@ -145,11 +147,31 @@ class Reader:
             self.folder = self.folder / words[1]
             os.chdir(self.folder)
             return ""
+        if words[:2] == ["freshet", "serve"]:
+            return self.serve(words[2:])
         if words[:1] == ["freshet"] and words[1] not in ON_SPARK and not for_the_shell(command):
             done = self.cli(*words[1:])
             assert done.status == 0, f"{command}: {done.err}"
             return (done.out + done.err).replace("\r\n", "\n")  # as CSV ends its lines
         return self.shell(command)
+
+    def serve(self, arguments: list[str]) -> str:
+        """Start a server that stays until the end of the page, once its port is free; gives its first line."""
+        for _ in range(600):
+            command = [sys.executable, "-m", "freshet", "serve", *arguments]
+            process = subprocess.Popen(command, cwd=self.folder, stderr=subprocess.PIPE, text=True)
+            line = process.stderr.readline()
+            if "in use" not in line:
+                self.servers.append(process)
+                return line
+            process.wait()
+            time.sleep(0.5)
+        raise AssertionError("the port stays in use")
+
+    def stop_servers(self) -> None:
+        for process in self.servers:
+            process.terminate()
+            process.wait(30)
 
     def shell(self, command: str) -> str:
         done = subprocess.run(
@@ -233,6 +255,15 @@ def merge(whole: Any, part: Any, depth: int = 3) -> Any:
     return part
 
 
+def read_page(page: Path, folder: Path, cli: CommandLine, *, spark: bool) -> None:
+    """Type in a page, and stop the servers that it starts."""
+    reader = Reader(page, folder, cli, spark=spark)
+    try:
+        reader.read()
+    finally:
+        reader.stop_servers()
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -241,14 +272,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("page", WITH_BLOCKS, ids=name_of)
 def test_the_blocks_of_a_page_run(page, folder, monkeypatch, capfd):
-    Reader(page, folder, CommandLine(monkeypatch, capfd), spark=False).read()
+    read_page(page, folder, CommandLine(monkeypatch, capfd), spark=False)
 
 
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize("page", WITH_SPARK, ids=name_of)
 def test_the_blocks_of_a_page_run_with_spark(page, folder, monkeypatch, capfd):
-    Reader(page, folder, CommandLine(monkeypatch, capfd), spark=True).read()
+    read_page(page, folder, CommandLine(monkeypatch, capfd), spark=True)
 
 
 @pytest.mark.parametrize("page", DOCUMENTS, ids=name_of)
