@@ -45,17 +45,18 @@ class Form:
     firsts: int
     top: Top = Top.NOTHING
     rstream: bool = False
+    closing: bool = False
 
     def query(self) -> str:
-        """In CQELS-QL, which puts out what is new; RSTREAM is RSP-QL's."""
+        """In CQELS-QL, which puts out what is new. RSTREAM and windows that close, every millisecond, are RSP-QL's."""
         group = " GROUP BY ?v0" if self.top is Top.AVERAGE else ""
         patterns = [f"?v{at} <{BASE}p{at}> ?v{at + 1}" for at in range(self.patterns)]
-        if self.rstream:
-            windows = "".join(
-                f"FROM NAMED WINDOW <w{at}> ON <{stream(at)}> [COUNT {self.window}]\n" for at in range(self.patterns)
-            )
+        if self.rstream or self.closing:
+            width = f"RANGE PT{self.window / 1_000}S STEP PT0.001S" if self.closing else f"COUNT {self.window}"
+            windows = "".join(f"FROM NAMED WINDOW <w{at}> ON <{stream(at)}> [{width}]\n" for at in range(self.patterns))
             where = " ".join(f"WINDOW <w{at}> {{ {pattern} }}" for at, pattern in enumerate(patterns))
-            return f"REGISTER RSTREAM <{self.name}> AS {self.top.value}\n{windows}WHERE {{ {where} }}{group}"
+            output = "RSTREAM" if self.rstream else "ISTREAM"
+            return f"REGISTER {output} <{self.name}> AS {self.top.value}\n{windows}WHERE {{ {where} }}{group}"
         where = " ".join(
             f"STREAM <{stream(at)}> [TRIPLES {self.window}] {{ {pattern} }}" for at, pattern in enumerate(patterns)
         )

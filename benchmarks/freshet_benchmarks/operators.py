@@ -3,8 +3,9 @@
 Each query is registered in a session of its own. Its windows are filled at one instant; then come batches of 1,000
 elements, each an instant of its own, and the reports are taken after every batch. So a batch has a thousand
 evaluations. The baseline is Arrow's hash join and aggregation over the same windows, **once a batch**: it answers one
-instant in a thousand. Rates are by processor time, of all threads. Latencies are those of a push with a single element
-until its reports are taken, by the clock; such a push evaluates one instant.
+instant in a thousand. Rates are by processor time, of all threads. Latencies are by the clock, from the push of one
+element, a tuple of terms, until `take()` has given its report (`registered.one_element_figures`); such a push evaluates
+one instant, or closes a window.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from statistics import median
 from freshet.rdf.errors import FreshetError
 from freshet.runtime.session import Session
 from freshet_benchmarks.figures import Baseline, Figure
-from freshet_benchmarks.operator_forms import Data, Form, Top, from_scratch
-from freshet_benchmarks.registered import median_microseconds, push_batch, register, take_rows, throughput
+from freshet_benchmarks.operator_forms import Data, Form, Top, from_scratch, stream
+from freshet_benchmarks.registered import one_element_figures, push_batch, register, take_rows, throughput
 from freshet_benchmarks.social_columns import Encoder
 
 BATCH = 1_000
@@ -51,6 +52,8 @@ def forms(window: int = WINDOW) -> Sequence[Form]:
         Form("three_way_join_rstream", 3, small, small, small, rstream=True),
         Form("distinct", 2, tenth, tenth, 1_000, Top.DISTINCT),
         Form("distinct_rare", 2, tenth, tenth, tenth, Top.DISTINCT),
+        Form("closing_average", 1, hundredth, 1, 1_000, Top.AVERAGE, closing=True),
+        Form("closing_join", 2, hundredth, hundredth, hundredth, closing=True),
     )
 
 
@@ -73,11 +76,17 @@ def measure_form(form: Form, length: Length) -> list[Figure]:
         batches = data.batches(BATCH)
         push_batch(session, next(batches))
         filled = take_rows(query)
-        found = throughput(session, [query], batches, seconds=length.seconds)
-        scratch = median(_scratch_seconds(form, data) for _ in range(length.from_scratch))
-        taken = median_microseconds(session, [query], data.singles(length.singles), length.warm_singles)
+        found = throughput(session, [query], batches, seconds=0.0 if form.closing else length.seconds)
+        singles = data.singles(2 * (length.singles + length.warm_singles))
+        streams = [stream(at) for at in range(form.patterns)]
+        taken = one_element_figures(
+            form.name, session, query, streams, singles, count=length.singles, warm=length.warm_singles
+        )
     if not filled + found.rows:
         raise FreshetError(f"{form.name} has reported nothing")
+    if form.closing:  # how fast windows are that close says `freshet bench closes`
+        return taken
+    scratch = median(_scratch_seconds(form, data) for _ in range(length.from_scratch))
     return [
         Figure(
             f"{form.name}_elements_per_second",
@@ -86,7 +95,7 @@ def measure_form(form: Form, length: Length) -> list[Figure]:
             Baseline(SCRATCH, BATCH / scratch),
         ),
         Figure(f"{form.name}_rows_per_element", found.rows / found.elements, "rows"),
-        Figure(f"{form.name}_one_element_microseconds", taken, "µs"),
+        *taken,
     ]
 
 

@@ -6,17 +6,19 @@ Only the public interface of a session is used, so that figures of different eng
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from statistics import median
 from typing import Any
 
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import FreshetError
-from freshet.rdf.terms import Iri
+from freshet.rdf.terms import Iri, Term
 from freshet.runtime.registered_query import RegisteredQuery
 from freshet.runtime.session import Session
 from freshet.syntax.parser import parse_query
+from freshet_benchmarks.figures import Figure
 
 Pushes = Mapping[str, Any]  # what is pushed into each stream: encoded elements, text, an Arrow table
 
@@ -96,19 +98,58 @@ def throughput(
     return Throughput(elements, rows, taken, done)
 
 
-def median_microseconds(
-    session: Session, queries: Sequence[RegisteredQuery], singles: Iterable[Mapping[str, Elements]], warm: int
-) -> float:
-    """The median time of a push with one element, until its reports are taken; the first pushes do not count."""
-    nanoseconds = []
-    for batch in singles:
-        began = time.perf_counter_ns()
-        push_batch(session, batch)
-        for query in queries:
-            take_rows(query)
-        nanoseconds.append(time.perf_counter_ns() - began)
-    raise_failures(session)
-    return median(nanoseconds[warm:]) / 1_000
+def one_element_figures(
+    name: str,
+    session: Session,
+    query: RegisteredQuery,
+    streams: Sequence[str],
+    singles: Iterable[Mapping[str, Elements]],
+    *,
+    count: int,
+    warm: int,
+) -> list[Figure]:
+    """The median times from a push of one element until what it makes a query report is in the caller's hands.
+
+    The element is a tuple of a time and three terms. All other streams of the query have come as far before, so that
+    each push lets one instant be evaluated, that of the element before, or closes a window. The reports are those of
+    `query.take()`; beside it, the same with `query.take_arrow()`. Of each `count` elements are measured, after `warm`
+    that are not.
+    """
+    each = _Singles(session, streams, iter(singles))
+    return [
+        Figure(f"{name}_one_element_{kind}microseconds", each.median_microseconds(take, count, warm), "µs")
+        for kind, take in (("", query.take), ("arrow_", query.take_arrow))
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Singles:
+    """Elements that are pushed one by one into a session, in streams that come on together."""
+
+    session: Session
+    streams: Sequence[str]
+    elements: Iterator[Mapping[str, Elements]]
+
+    def median_microseconds(self, take: Callable[[], Any], count: int, warm: int) -> float:
+        nanoseconds = []
+        pushes = [self._push_of(batch) for batch in islice(self.elements, warm + count)]  # before: it fills caches
+        for stream, element in pushes:
+            for other in self.streams:
+                if other != stream:
+                    self.session.advance(other, element[0])
+            began = time.perf_counter_ns()
+            self.session.push(stream, element)
+            take()
+            nanoseconds.append(time.perf_counter_ns() - began)
+        raise_failures(self.session)
+        return median(nanoseconds[warm:]) / 1_000
+
+    def _push_of(self, batch: Mapping[str, Elements]) -> tuple[str, tuple[int, Term, Term, Term]]:
+        """A stream, and one element as a user has it, its terms new objects."""
+        [(stream, elements)] = batch.items()
+        time_ms, *ids = (column.item() for column in elements)
+        subject, predicate, object_ = map(self.session.dictionary.decode, ids)
+        return stream, (time_ms, subject, predicate, object_)
 
 
 def raise_failures(session: Session) -> None:

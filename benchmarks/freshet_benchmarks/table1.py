@@ -3,7 +3,8 @@
 SRBench-like weather and LSBench's social network are generated (`weather`, `social`). Every query has a session of its
 own with the stored data; its windows are filled at one instant, then triples come in batches of 1,000, each triple an
 instant of its own. The baseline is what the paper reports for CQELS on eight cores. Rates are by processor time, of all
-threads. Queries with other operators over the same data have no published figure.
+threads. Queries with other operators over the same data have no published figure. Then triples come one by one, and
+what each takes until its reports are there is by the clock (`registered.one_element_figures`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from freshet.rdf.elements import Elements
 from freshet.rdf.errors import FreshetError
 from freshet.runtime.session import Session
 from freshet_benchmarks.figures import Baseline, Figure
-from freshet_benchmarks.registered import Throughput, push_batch, register, take_rows, throughput
+from freshet_benchmarks.registered import Throughput, one_element_figures, push_batch, register, take_rows, throughput
 from freshet_benchmarks.social import TRIPLES_PER_USER, make_network
 from freshet_benchmarks.social_columns import Encoder, Ints
 from freshet_benchmarks.social_streams import SocialStreams
@@ -35,14 +36,16 @@ TAG = '"tag0"'
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """How long a query is measured: processor time, and batches at most."""
+    """How long a query is measured: processor time, and batches at most; then triples one by one."""
 
     seconds: float = 2.0
     batches: int = 200
+    singles: int = 1_000
+    warm_singles: int = 200
 
 
 USUAL = Length()
-SHORT = Length(0.0, 3)
+SHORT = Length(0.0, 3, 10, 5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,8 @@ def table1_figures(triples: int | None = None, length: Length = USUAL) -> Sequen
         for each in asked:  # compiles what is not compiled yet
             run(world, each, SHORT, WINDOWS)
         for each in asked:
-            figures += query_figures(each, run(world, each, length, WINDOWS))
+            found, singles = run(world, each, length, WINDOWS)
+            figures += [*query_figures(each, found), *singles]
     return [*figures, *(Figure(f"window_{name}", size, "triples") for name, size in _window_sizes().items())]
 
 
@@ -115,8 +119,8 @@ def query_figures(asked: Asked, found: Throughput) -> list[Figure]:
     ]
 
 
-def run(world: World, asked: Asked, length: Length, windows: Mapping[str, int]) -> Throughput:
-    """Fill the windows of a query, then measure it; one that never answers is an error."""
+def run(world: World, asked: Asked, length: Length, windows: Mapping[str, int]) -> tuple[Throughput, list[Figure]]:
+    """Fill the windows of a query, then measure it, in batches and one by one; one that never answers is an error."""
     session = Session()
     session.load(world.stored(asked))
     with session.dictionary.pins:  # the batches hold terms that nothing else does yet
@@ -127,9 +131,13 @@ def run(world: World, asked: Asked, length: Length, windows: Mapping[str, int]) 
         push_batch(session, next(batches))
         filled = take_rows(query)
         found = throughput(session, [query], batches, seconds=length.seconds)
+        singles = one_element_figures(
+            asked.name, session, query, asked.streams, merged.batches(1, 2 * (length.singles + length.warm_singles)),
+            count=length.singles, warm=length.warm_singles,
+        )  # fmt: skip
     if not filled + found.rows:
         raise FreshetError(f"the query {asked.name} had no answers, so that its rate says nothing")
-    return found
+    return found, singles
 
 
 class Merged:

@@ -37,12 +37,15 @@ def test_the_table_is_whole(world: World) -> None:
 
 def test_every_query_is_answered(world: World) -> None:
     for asked in queries(world, SMALL):
-        found = run(world, asked, SHORT, SMALL)
+        found, singles = run(world, asked, SHORT, SMALL)
         assert found.elements == 3_000
         rate, rows = query_figures(asked, found)
         assert rate.name == f"{asked.name}_triples_per_second"
         assert bool(rate.ratio) == (asked.name in PUBLISHED)
         assert rows.value >= 0
+        kinds = ("one_element_microseconds", "one_element_arrow_microseconds")
+        assert [each.name for each in singles] == [f"{asked.name}_{kind}" for kind in kinds]
+        assert all(each.value > 0 for each in singles)
 
 
 def test_a_query_without_answers_is_an_error(world: World) -> None:
