@@ -45,6 +45,7 @@ class Dictionary:
         self.scopes = 0  # how many scopes for blank nodes have been given
         self.pinned = Pins()
         self.generation = 0
+        self.values_beside: tuple[int, object] = (-1, None)  # those of its terms, in a generation: `freshet.rdf.values`
         self._begun: BegunSweep | None = None
         self._encoded: dict[Term, int] = {}  # terms encoded one by one lately
         self._base: Callable[[], kernels.DictionaryArrays] | None = None

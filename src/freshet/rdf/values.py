@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import pyarrow as pa
@@ -128,21 +127,20 @@ def _reals(data: NDArray[np.uint8], starts: Ids, ends: Ids, rows: Ids) -> NDArra
 
 
 _NO_VALUES = _empty(0).values
-_TABLES: WeakKeyDictionary[Dictionary, tuple[int, ValueTable]] = WeakKeyDictionary()
 
 
 def value_table(dictionary: Dictionary) -> ValueTable:
     """The table beside a dictionary. After a sweep it is another: an id may have become another term's."""
-    generation, table = _TABLES.get(dictionary, (-1, None))
-    if table is None or generation != dictionary.generation:
+    generation, table = dictionary.values_beside
+    if not isinstance(table, ValueTable) or generation != dictionary.generation:
         table = ValueTable()
-        _TABLES[dictionary] = dictionary.generation, table
+        dictionary.values_beside = dictionary.generation, table
     return table
 
 
 def as_kernel_ids(ids: Ids) -> Ids:
     """Ids as kernels take them: contiguous and writable, so that each kernel is compiled once."""
-    if ids.flags.c_contiguous and ids.flags.writeable:
+    if ids.flags.carray:
         return ids
     return np.array(ids, np.int64)
 

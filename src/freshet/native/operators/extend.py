@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from freshet.algebra.expressions import Expression
+from freshet.algebra.expressions import Expression, Variable
 from freshet.expressions.evaluate import evaluate
 from freshet.native.change import Change, MomentBatch, Operator
 from freshet.oneshot.table import Table
@@ -23,10 +23,13 @@ class ExtendOp:
 
     def changes(self, batch: MomentBatch) -> Change:
         change = self._child.changes(batch)
-        return change._replace(came=self._extend(change.came), went=self._extend(change.went))
+        return Change(self._extend(change.came), change.came_at, self._extend(change.went), change.went_at)
 
     def _extend(self, table: Table) -> Table:
         if table.count == 0:
             return table
-        ids = evaluate(self._expression, table.columns, table.count, self._dictionary)
+        if isinstance(self._expression, Variable):
+            ids = table.column(self._expression.name)
+        else:
+            ids = evaluate(self._expression, table.columns, table.count, self._dictionary)
         return Table({**table.columns, self._variable: ids}, table.count)

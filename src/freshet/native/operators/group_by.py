@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from freshet.algebra.expressions import Aggregate, Variable
 from freshet.expressions.evaluate import evaluate
 from freshet.native.buffers.one_way_index import Ids
@@ -68,4 +70,10 @@ def _stack(change: Change) -> Table:
     """The rows that came, and behind them those that went."""
     if change.went.count == 0:
         return change.came
-    return change.went if change.came.count == 0 else stack_tables([change.came, change.went])
+    if change.came.count == 0:
+        return change.went
+    came, went = change.came.columns, change.went.columns
+    if came.keys() != went.keys():
+        return stack_tables([change.came, change.went])
+    columns = {name: np.concatenate((ids, went[name])) for name, ids in came.items()}
+    return Table(columns, change.came.count + change.went.count)

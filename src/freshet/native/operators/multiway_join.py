@@ -169,11 +169,11 @@ class MultiwayJoinOp:
         gone = [each for each in gone if len(each)]
         if len(came):
             deaths = self._deaths(came)
-            if len(ended := np.flatnonzero(deaths != OPEN)):
-                gone.append(came[ended])
-                self._results.add(came[deaths == OPEN], self._capacities())
-            else:
+            if deaths.item() == OPEN if len(deaths) == 1 else (deaths == OPEN).all():
                 self._results.add(came, self._capacities())
+            else:
+                gone.append(came[deaths != OPEN])
+                self._results.add(came[deaths == OPEN], self._capacities())
         if not gone:
             return Results(came, came_at, self._nothing, _NO_MOMENTS)
         return Results(came, came_at, *_merge_in_order([(each, self._deaths(each)) for each in gone], self._nothing))
@@ -249,7 +249,8 @@ class MultiwayJoinOp:
             return self._nothing, _NO_MOMENTS
         pointers = np.empty((len(rows), len(self.inputs)), np.int32)
         pointers[:, start] = rows
-        pointers, moments = self._test(pointers, self._starts[start].conditions, moments)
+        if self._starts[start].conditions:
+            pointers, moments = self._test(pointers, self._starts[start].conditions, moments)
         return self._extend(start, pointers, 1 << start, moments, ties)
 
     def _extend(
@@ -281,7 +282,8 @@ class MultiwayJoinOp:
                     here = self.inputs[step.at].buffer.values[pointers[:, step.at], column]
                     there = self._values(pointers, home)
                     pointers, moments = _keep(pointers, moments, (here == there) | (here == 0) | (there == 0))
-            pointers, moments = self._test(pointers, step.conditions, moments)
+            if step.conditions:
+                pointers, moments = self._test(pointers, step.conditions, moments)
         if self._overlapping:
             pointers, moments = _keep(pointers, moments, self._overlap(pointers))
         if len(moments) == 0:

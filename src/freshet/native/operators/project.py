@@ -17,6 +17,7 @@ class ProjectOp:
 
     def changes(self, batch: MomentBatch) -> Change:
         change = self._child.changes(batch)
-        if change.came.columns.keys() <= self._names and change.went.columns.keys() <= self._names:
+        came, went, names = change.came, change.went, self._names
+        if came.columns.keys() <= names and went.columns.keys() <= names:
             return change
-        return change._replace(came=change.came.select(self._names), went=change.went.select(self._names))
+        return Change(came.select(names), change.came_at, went.select(names), change.went_at)

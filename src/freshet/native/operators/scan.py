@@ -24,6 +24,8 @@ class ScanOp:
     def changes(self, batch: MomentBatch) -> Change:
         buffer = self._buffer
         came, went = buffer.fresh(batch.number), buffer.dead(batch.number)
+        if not (len(came) or len(went) or self._is_new):
+            return NOTHING
         came_at = buffer.births(came)
         if self._is_new:
             self._is_new = False
@@ -32,8 +34,13 @@ class ScanOp:
             came_at = np.concatenate((np.full(len(old), batch.first), came_at))
         if len(came) == 0 == len(went):
             return NOTHING
+        if len(went) == 0:
+            return Change(self._table(came), came_at, NOTHING.went, NOTHING.went_at)
         return Change(self._table(came), came_at, self._table(went), buffer.deaths(went))
 
     def _table(self, rows: Rows) -> Table:
         values = self._buffer.values
+        if len(rows) == 1:  # NumPy takes twice as long to look one value up
+            row = rows.item()
+            return Table({name: np.array([values.item(row, at)], np.int64) for name, at in self._columns.items()}, 1)
         return Table({name: values[rows, at] for name, at in self._columns.items()}, len(rows))

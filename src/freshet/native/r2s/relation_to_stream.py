@@ -19,6 +19,7 @@ from freshet.oneshot.table import Table
 
 _NO_MOMENTS = np.empty(0, np.int64)
 _ONE_ROW = np.array([0, 1])
+_FIRST_PLACE = np.zeros(1, np.int64)
 
 
 _Timed = tuple[Table, Ids]  # rows with their moments
@@ -50,6 +51,8 @@ def reports_in(places: Ids) -> tuple[Ids, Ids]:
     """The evaluations that have rows, by their places, and where the rows of each begin, with the end of the last."""
     if len(places) == 1:
         return places, _ONE_ROW
+    if places.item(0) == places.item(-1):
+        return places[:1], np.array([0, len(places)])
     starts = np.flatnonzero(places[1:] != places[:-1]) + 1
     offsets = np.concatenate(([0], starts, [len(places)]))
     return places[offsets[:-1]], offsets
@@ -93,10 +96,11 @@ class IncrementalR2S:
         """Take a batch in. `held` is how many elements the windows have at each evaluation."""
         change = self._root.changes(batch)
         due = batch.due
-        if not self._rest.is_empty:
+        if self._rest is not NOTHING:
             change, self._rest = merge_changes([self._rest, change]), NOTHING
-        if not change.is_empty and (not len(due) or _last_moment(change) > due[-1]):
-            change, self._rest = _cut(change, due.item(-1) if len(due) else -OPEN)
+        last_due = due.item(-1) if len(due) else -OPEN
+        if _last_moment(change) > last_due:
+            change, self._rest = _cut(change, last_due)
         if self._all is not None:
             self._all.step(change)
         if not len(due):
@@ -113,8 +117,12 @@ class IncrementalR2S:
     def _difference(self, batch: MomentBatch, came: _Timed, went: _Timed) -> Answers:
         if not len(came[1]):
             return self._nothing
-        places = batch.due.searchsorted(came[1])
         rows = as_rows(came[0], self._variables)
+        if len(batch.due) == 1:
+            if len(went[1]) and self._exactness is not Exactness.ALWAYS:
+                rows = bag_difference(rows, as_rows(went[0], self._variables))
+            return Answers(_FIRST_PLACE if len(rows) == 1 else np.zeros(len(rows), np.int64), rows)
+        places = batch.due.searchsorted(came[1])
         if self._is_exact(batch.due, places, came[1], went[1]):
             return Answers(places, rows)
         placed = np.column_stack((places, rows))
@@ -132,11 +140,13 @@ class IncrementalR2S:
 
     def _with_empty_windows(self, batch: MomentBatch, holds: Mask, came: _Timed, went: _Timed) -> Answers:
         """The same, where the answer begins anew when windows are no longer empty, and ends when they are."""
-        before = np.concatenate(([not self._was_empty], holds[:-1]))
-        self._was_empty = not holds[-1]
         due, last = batch.due, self._last
         self._last = due[-1:]
         found = self._difference(batch, came, went)
+        if not self._was_empty and holds.all():
+            return found
+        before = np.concatenate(([not self._was_empty], holds[:-1]))
+        self._was_empty = not holds[-1]
         kept = (holds & before)[found.places]
         found = Answers(found.places[kept], found.rows[kept])
         if self._output is StreamOperator.ISTREAM:
@@ -198,7 +208,9 @@ class SequenceR2S:
 
 
 def _last_moment(change: Change) -> int:
-    return max(int(moments[-1]) for moments in (change.came_at, change.went_at) if len(moments))
+    came_at, went_at = change.came_at, change.went_at
+    last_came = came_at.item(-1) if len(came_at) else -OPEN
+    return max(last_came, went_at.item(-1)) if len(went_at) else last_came
 
 
 def _cut(change: Change, last: int) -> tuple[Change, Change]:
