@@ -343,8 +343,9 @@ class QueryGroup:
                     cuts += self._cuts(feed, before)
         if self._one_by_one:
             cuts = self._foresee(last).tolist()
-        for moment in sorted(set(cuts)):
-            self._run(min(moment, last))
+        if cuts:
+            for moment in sorted(set(cuts)):
+                self._run(min(moment, last))
         self._run(last)
         next_due_ms = AFTER_ALL_TIME
         for schedule in self._schedules:
@@ -386,14 +387,14 @@ class QueryGroup:
                 for query in self._readers.get(id(changed_leaf), ()):
                     touched.setdefault(query.schedule, {})[query] = None
         loaded, self._loaded = self._loaded, False
-        batch = MomentBatch(number, first, last, _NO_MOMENTS)
-        for leaf in self._stored_leaves.values():
-            loaded |= leaf.step(batch)
+        if self._stored_leaves:
+            batch = MomentBatch(number, first, last, _NO_MOMENTS)
+            for leaf in self._stored_leaves.values():
+                loaded |= leaf.step(batch)
         found: list[tuple[ScheduledQuery, Ids, Answers]] = []
         for schedule, queries in tuple(self._schedules.items()):
             due = schedule.due(last)
-            changed = any(len(window.entering) or len(window.leaving) for window in schedule.windows)
-            if changed or loaded or len(due.moments):
+            if len(due.moments) or loaded or schedule.has_moved:
                 for query in tuple(queries) if loaded else self._asked(schedule, touched.get(schedule, {})):
                     if (given := self._evaluate(query, number, first, last, due)) is not None:
                         found.append((query, *given))

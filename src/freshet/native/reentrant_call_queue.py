@@ -35,11 +35,15 @@ class ReentrantCallQueue:
         """Do something now, or after what is being done, if this comes from within it."""
         if self._ended_by:
             raise EndedError(self._ended_by)
-        self._waiting.append((work, arguments))
         if self.is_busy:
+            self._waiting.append((work, arguments))
             return
         self.is_busy = True
         try:
+            if self._waiting:  # what was behind a call that was refused
+                self._waiting.append((work, arguments))
+            else:
+                work(*arguments)
             while self._waiting:
                 work, arguments = self._waiting.popleft()
                 work(*arguments)

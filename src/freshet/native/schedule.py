@@ -54,6 +54,7 @@ class EvaluationSchedule:
         self._state[[LAST, RESTS, ENDED, CHANGED]] = FIRST_MOMENT, 1, NEVER, 0
         self._state[[LATEST, EMPTY]] = BEFORE_ALL_TIME
         self._due = DirectCall(due_moments)
+        self.has_moved = False  # whether elements enter or leave in the present batch
         self._entering_ends, self._leaving_ends = np.zeros((2, len(windows) + 1), np.int64)
 
     @property
@@ -86,8 +87,13 @@ class EvaluationSchedule:
     def _next(self, last: int, held: Ids, state: Ids) -> Ids:
         if state.item(ENDED) != NEVER:
             state[LATEST] = max(window.feed.last_ms for window in self.windows)
-        entering = _concatenate([window.entering for window in self.windows], self._entering_ends.data)
-        leaving = _concatenate([window.leaving for window in self.windows], self._leaving_ends.data)
+        if len(self.windows) == 1:
+            entering, leaving = self.windows[0].entering, self.windows[0].leaving
+            self._entering_ends[1], self._leaving_ends[1] = len(entering), len(leaving)
+        else:
+            entering = _concatenate([window.entering for window in self.windows], self._entering_ends)
+            leaving = _concatenate([window.leaving for window in self.windows], self._leaving_ends)
+        self.has_moved = len(entering) > 0 or len(leaving) > 0
         due: Ids = self._due.run(
             self._slides, entering, self._entering_ends, leaving, self._leaving_ends, held, state, self._period_ms, last
         )
@@ -112,7 +118,7 @@ def _after(time_ms: int, slide_ms: int, start_ms: int) -> int:
     return time_ms + slide_ms - (time_ms - start_ms) % slide_ms
 
 
-def _concatenate(parts: Sequence[Ids], ends: memoryview) -> Ids:
+def _concatenate(parts: Sequence[Ids], ends: Ids) -> Ids:
     """The parts as one array; sets where each ends in it, behind a 0. Mostly one window has moved, or none has."""
     end, some = 0, []
     for at, part in enumerate(parts, start=1):

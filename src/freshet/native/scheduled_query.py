@@ -13,7 +13,7 @@ from freshet.native.buffers.leaf_buffer import LeafBuffer
 from freshet.native.buffers.one_way_index import Ids
 from freshet.native.buffers.stored_leaf import StoredLeaf
 from freshet.native.change import MomentBatch
-from freshet.native.moments import AFTER_ALL_TIME, time_of
+from freshet.native.moments import AFTER_ALL_TIME
 from freshet.native.plan.plan import Plan
 from freshet.native.r2s.relation_to_stream import Answers
 from freshet.native.s2r.content import WindowContent
@@ -160,7 +160,7 @@ class ScheduledQuery:
     def _remember(self, due: Ids) -> None:
         """What must be known after a restart of the last two evaluations."""
         for moment in (due if len(due) <= 2 else due[-2:]).tolist():
-            known_ms = self.schedule.held_since(time_of(moment))
+            known_ms = moment >> 1 if self.schedule.period_ms is None else self.schedule.held_since(moment >> 1)
             self.known_before_ms = self.known_ms if self.known_ms < known_ms else known_ms
             self.known_ms = known_ms
             if self.counting:
@@ -170,5 +170,7 @@ class ScheduledQuery:
 
 def _begin_of(window: WindowContent | WindowView, before: int, moment: int) -> Begin:
     """Where what a window held at a moment begins, in the numbers of a query that counts after those before it."""
+    if not before:
+        return window.feed.begin_of(window.left_at(moment))
     found = window.feed.begin_of(max(before, window.left_at(moment)))
-    return found._replace(number=max(0, found.number - before))
+    return Begin(found.time_ms, max(0, found.number - before))

@@ -134,9 +134,10 @@ class Pushing(NamedTuple):
         return columns[0], columns[1], columns[2]
 
     def _single(self, element: Element) -> Elements:
-        time_ms, *terms = self._checked(element)
-        subject, predicate, object_ = map(self.dictionary.encode, terms)
-        return Elements(np.array([time_ms]), np.array([subject]), np.array([predicate]), np.array([object_]))
+        time_ms, subject, predicate, object_ = self._checked(element)
+        encode = self.dictionary.encode
+        row = np.array([time_ms, encode(subject), encode(predicate), encode(object_)], np.int64)
+        return Elements(row[:1], row[1:2], row[2:3], row[3:])
 
     def _several(self, elements: list[Element]) -> Elements:
         rows = [self._checked(element, number) for number, element in enumerate(elements, 1)]

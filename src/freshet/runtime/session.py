@@ -162,6 +162,7 @@ class Session:
         self._keys = PushKeys()
         self.report_log: ReportLog | None = None
         self._folder = None if checkpoint is None else Path(checkpoint)
+        self._blank_scopes: dict[str, str] = {}
         self._durable: DurableSession | None = None
         every = seconds(checkpoint_seconds, "the time between checkpoints")
         kept = None if checkpoint is None else Checkpoint(Path(checkpoint), every_seconds=every, sync=sync)
@@ -805,23 +806,22 @@ class Session:
         return len(elements.times) if is_new else 0
 
     def _push(self, stream: str, elements: Elements, key: tuple[str, str] | None) -> bool:
-        """Push elements that have been checked; says whether they were not there under their key."""
-        is_new = True
-        with self.dictionary.pins:
-            if self._idle is not None:
-                self._idle.hear(stream)
-            if self._durable is not None:
-                is_new = self._durable.push(stream, elements, key)
-            elif key is None:
-                self.engine.push(stream, elements)
-            else:
-                with self.engine.loading():  # one that is sent again meanwhile waits
-                    is_new = not self._keys.is_known(*key)
-                    if is_new:
-                        self.engine.push(stream, elements)
-                        self._keys.add(*key)
-        self.engine.collect_terms()
-        self.engine.service_threads.hold_back()
+        """Push elements that have been checked, and are pinned; says whether they were not there under their key."""
+        is_new, engine = True, self.engine
+        if self._idle is not None:
+            self._idle.hear(stream)
+        if self._durable is not None:
+            is_new = self._durable.push(stream, elements, key)
+        elif key is None:
+            engine.push(stream, elements)
+        else:
+            with engine.loading():  # one that is sent again meanwhile waits
+                is_new = not self._keys.is_known(*key)
+                if is_new:
+                    engine.push(stream, elements)
+                    self._keys.add(*key)
+        engine.collect_terms()
+        engine.service_threads.hold_back()
         return is_new
 
     @property
@@ -897,8 +897,11 @@ class Session:
         Raises:
             InputError: The stream is not known.
         """
-        self.engine.check_stream(stream)
-        return f"s{list(self.engine.streams).index(stream)}"
+        scope = self._blank_scopes.get(stream)
+        if scope is None:
+            self.engine.check_stream(stream)
+            scope = self._blank_scopes[stream] = f"s{list(self.engine.streams).index(stream)}"
+        return scope
 
     def advance(self, stream: str, watermark_ms: int) -> None:
         """Move the watermark of a stream: all of its elements before a time have arrived.

@@ -197,7 +197,9 @@ class LeafBuffer:
 
         `births` are the moments of those that come, from the number `entered_before` on; `deaths` likewise.
         """
-        coming, leaving = self._waiting.count_before(entered), self._inside.count_before(left)
+        waiting, inside = self._waiting, self._inside
+        coming = waiting.count_before(entered) if waiting.first_time < entered else 0
+        leaving = inside.count_before(left) if inside.first_time < left else 0
         if coming or leaving:
             self._take(number, first_moment, coming, births, entered_before, leaving, left, deaths, left_before)
 

@@ -51,8 +51,9 @@ class OneWayIndex:
     @property
     def room(self) -> int:
         """How many new keys fit without a sweep."""
-        sizes = self.arrays.sizes
-        room: int = self.capacity - sizes.item(USED) + sizes.item(FREE)
+        arrays = self.arrays
+        sizes = arrays.sizes
+        room: int = len(arrays.counts) - sizes.item(USED) + sizes.item(FREE)
         return room
 
     @property

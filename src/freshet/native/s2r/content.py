@@ -132,10 +132,3 @@ class WindowContent(ABC):
     def moves(self) -> Ids:
         """The moments of the present batch at which it moves, as far as these are not regular closes."""
         return self.entering
-
-
-def instants_of(times: Ids) -> Ids:
-    """The moments of elements that count from their own times on."""
-    if len(times) == 1:  # as it mostly is where elements come one by one
-        return np.array([2 * times.item(0) + 1])
-    return 2 * times + 1

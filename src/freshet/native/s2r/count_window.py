@@ -6,7 +6,7 @@ import numpy as np
 
 from freshet.algebra.windows import CountWindow, TriplesWindow
 from freshet.native.buffers.one_way_index import Ids
-from freshet.native.s2r.content import NO_MOMENTS, WindowContent, instants_of
+from freshet.native.s2r.content import NO_MOMENTS, WindowContent
 from freshet.native.s2r.feed import Feed
 
 
@@ -32,10 +32,14 @@ class CountWindowContent(WindowContent):
         self._step = window.step if isinstance(window, CountWindow) else 1
 
     def advance(self, moment: int) -> None:
-        if self.feed.count > self.entered:
-            super().advance(moment)
-        else:  # it moves with its own elements only
-            self.entering = self.leaving = NO_MOMENTS
+        first, gone = self.entered, self.left
+        self.entering = self.leaving = NO_MOMENTS
+        if self.feed.count == first or (end := self.entered_by(moment)) == first:
+            return  # it moves with its own elements only
+        self.entered, self.entering = end, self.births(first, end)
+        left = end - self._most
+        if left > gone:
+            self.left, self.leaving = left, self.deaths(gone, left)
 
     def entered_by(self, moment: int) -> int:
         come = self.feed.before((moment + 1) >> 1, self.entered)
@@ -56,9 +60,9 @@ class CountWindowContent(WindowContent):
     def _completed(self, first: int, end: int) -> Ids:
         """The instants of the elements that complete the steps of others."""
         if self._step == 1:
-            return instants_of(self.feed.times(first, end))
+            return self.feed.instants_of(first, end)
         numbers = np.arange(first, end)
-        return instants_of(self.feed.times_of(numbers - (numbers - self._phase) % self._step + (self._step - 1)))
+        return 2 * self.feed.times_of(numbers - (numbers - self._phase) % self._step + (self._step - 1)) + 1
 
     def oldest(self) -> int:
         return self.left

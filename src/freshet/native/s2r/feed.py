@@ -156,6 +156,13 @@ class Feed:
         """The times of elements, as a view."""
         return self._times[first - self._first : end - self._first]
 
+    def instants_of(self, first: int, end: int) -> Ids:
+        """The moments of elements that count from their own times on."""
+        if end == first + 1:  # as it mostly is where elements come one by one
+            return np.array([2 * self._single_times[first - self._first] + 1])
+        moments: Ids = 2 * self._times[first - self._first : end - self._first] + 1
+        return moments
+
     def times_of(self, numbers: Ids) -> Ids:
         """The times of elements in any order."""
         times: Ids = self._times[numbers - self._first]
@@ -187,15 +194,15 @@ class Feed:
         """Where to begin so that an element is there, and all that have its time."""
         if number >= self.count:
             return Begin(self.last_ms + 1, self.count)
-        time_ms = self.time(number)
+        place = number - self._first
+        time_ms = self._single_times[place]
+        if place and self._single_times[place - 1] < time_ms:
+            return Begin(time_ms, number)
         return Begin(time_ms, self._first_of(time_ms, number))
 
     def _first_of(self, time_ms: int, number: int) -> int:
         """The number of the first element of a time, where `number` is one. Elements of one time go together."""
-        place = number - self._first
-        if place and self._single_times[place - 1] < time_ms:
-            return number
-        return self._first + int(self._times[: place + 1].searchsorted(time_ms))
+        return self._first + int(self._times[: number - self._first + 1].searchsorted(time_ms))
 
     def _begun(self, elements: Elements) -> Elements | None:
         """What is let through of the first elements."""

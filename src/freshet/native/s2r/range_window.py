@@ -10,7 +10,7 @@ import numpy as np
 from freshet.algebra.windows import EventTimeWindow, RangeWindow, WindowOperator
 from freshet.native.buffers.one_way_index import Ids
 from freshet.native.moments import BEFORE_ALL_TIME
-from freshet.native.s2r.content import WindowContent, instants_of
+from freshet.native.s2r.content import WindowContent
 from freshet.native.s2r.feed import Feed
 
 
@@ -44,7 +44,7 @@ class InstantWindowContent(WindowContent):
         return self.feed.before(self.open_ms(time_ms), self.left)
 
     def births(self, first: int, end: int) -> Ids:
-        return instants_of(self.feed.times(first, end))
+        return self.feed.instants_of(first, end)
 
     def deaths(self, first: int, end: int) -> Ids:
         own = self.feed.times(first, end)
