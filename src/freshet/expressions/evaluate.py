@@ -165,7 +165,9 @@ def _(expression: algebra.In, batch: ColumnBatch) -> Column:
         operand = batch.ids(operand)  # so that they enter the dictionary once
     known = _value_mask(operand, batch)
     codes = np.where(known != 0, np.uint8(FALSE), np.uint8(ERROR))
+    deadline = current()
     for choice in expression.choices:
+        deadline.check()
         found = _compare("=", expression.operand, operand, choice, _column(choice, batch), batch)
         codes = np.maximum(codes, found.codes)
     return Truths(TRUE - codes if expression.negated else codes)

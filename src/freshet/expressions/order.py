@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 from freshet.expressions.distinct import encode
 from freshet.kernels import values as kinds
 from freshet.kernels.values import Values
+from freshet.rdf.deadline import current
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.values import Ids, as_kernel_ids, values
 
 _EXACT = 2.0**53  # below, a float64 is exact for all integers
+_FEW_ROWS = 1 << 16
 _NUMBERS = 3
 _MOMENTS = 4
 _BOOLEANS = 5
@@ -37,14 +39,29 @@ def order(columns: list[tuple[Ids, bool]], dictionary: Dictionary) -> Ids:
     """The rows in order, each condition as its ids and whether it is descending; equal rows stay as they are."""
     conditions = []
     for ids, descending in columns:
+        current().reserve(32 * ids.size)
         distinct, places = encode(as_kernel_ids(ids))
         ranks = term_ranks(distinct, dictionary)
         conditions.append((-ranks if descending else ranks)[places])
     if not conditions:
         raise ValueError("an order needs a condition")
+    if conditions[0].size > _FEW_ROWS:
+        return _by_digits(conditions)
     if len(conditions) == 1:
         return np.argsort(conditions[0], kind="stable")
     return np.lexsort(conditions[::-1])
+
+
+def _by_digits(conditions: list[Ids]) -> Ids:
+    """The order of many rows, by sixteen bits at a time from the last on, which NumPy sorts in linear time."""
+    rows = np.arange(conditions[0].size)
+    for ranks in reversed(conditions):
+        numbers = ranks - ranks.min()
+        for shift in range(0, max(1, int(numbers.max()).bit_length()), 16):
+            current().check()
+            digits = (numbers >> shift).astype(np.uint16)
+            rows = rows[np.argsort(digits[rows], kind="stable")]
+    return rows
 
 
 def term_ranks(ids: Ids, dictionary: Dictionary) -> Ids:

@@ -13,6 +13,7 @@ from freshet.kernels.values import BLANK_NODE, IRI
 from freshet.oneshot.constants import given_id
 from freshet.oneshot.dataset import Ids
 from freshet.oneshot.table import Table
+from freshet.rdf.deadline import current
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import BlankNode
 from freshet.rdf.values import values
@@ -35,6 +36,7 @@ def construct_each(
     blank_nodes = _BlankNodes(table.count, dictionary)
     parts = []
     for pattern in template:
+        current().reserve(64 * table.count)
         subjects, predicates, objects = (
             _column(term, table, blank_nodes, dictionary)
             for term in (pattern.subject, pattern.predicate, pattern.object)

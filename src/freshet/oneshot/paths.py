@@ -138,7 +138,9 @@ class Walker:
         starts, places = np.unique(nodes, return_inverse=True)
         edges_from, edges_to, reachable = self._explore(path, starts, backward)
         dense_from, dense_to = np.searchsorted(reachable, edges_from), np.searchsorted(reachable, edges_to)
+        current().reserve(4 * dense_from.nbytes)
         order = np.argsort(dense_from, kind="stable")
+        current().check()
         offsets = np.searchsorted(dense_from[order], np.arange(len(reachable) + 1))
         found = self._reach(offsets, dense_to[order], np.searchsorted(reachable, starts), least == 0)
         start_numbers, reached = found[0], reachable[found[1]]
@@ -153,6 +155,7 @@ class Walker:
         tos: list[Ids] = []
         while len(frontier):
             rows, reached = self.walk(path, frontier, backward)
+            current().reserve(4 * reached.nbytes)
             froms.append(frontier[rows])
             tos.append(reached)
             frontier = np.setdiff1d(reached, seen)

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from freshet.algebra.expressions import Compare, Variable
+from freshet.expressions import order as module
 from freshet.expressions.evaluate import evaluate
 from freshet.expressions.order import order, term_ranks
 from freshet.rdf.dictionary import Dictionary
@@ -126,3 +127,18 @@ def test_no_rows_and_no_conditions() -> None:
     assert order([(np.empty(0, np.int64), False)], Dictionary()).tolist() == []
     with pytest.raises(ValueError, match="condition"):
         order([], Dictionary())
+
+
+def test_many_rows_are_ordered_as_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(7)
+    dictionary = Dictionary()
+    terms = dictionary.encode_many([Literal(str(number)) for number in range(70_000)])
+    columns = [(random.choice(terms[:300], 200_000), True), (random.choice(terms, 200_000), False)]
+    assert np.array_equal(order(columns, dictionary), _few(columns, dictionary, monkeypatch))
+    assert np.array_equal(order(columns[1:], dictionary), _few(columns[1:], dictionary, monkeypatch))
+
+
+def _few(columns: list[tuple[np.ndarray, bool]], dictionary: Dictionary, monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "_FEW_ROWS", 1 << 30)
+        return order(columns, dictionary)
