@@ -70,6 +70,12 @@ def _windows() -> Sequence[Figure]:
     return windows_figures()
 
 
+def _joins() -> Sequence[Figure]:
+    from freshet_benchmarks.joins import joins_figures
+
+    return joins_figures()
+
+
 def _rml() -> Sequence[Figure]:
     from freshet_benchmarks.rml import rml_figures
 
@@ -105,6 +111,7 @@ BENCHMARKS: dict[str, Callable[[], Sequence[Figure]]] = {
     "oneshot": _oneshot,
     "index": _index,
     "windows": _windows,
+    "joins": _joins,
     "rml": _rml,
     "load": _load,
     "federation": _federation,

@@ -76,6 +76,11 @@ def _in_blocks(
     return result
 
 
+def evaluate_values(expression: Expression, batch: ColumnBatch) -> Values:
+    """Kinds and values of an expression over a batch; one row where all are equal."""
+    return batch.values(_column(expression, batch))
+
+
 def unsupported_reason(expression: Expression, context: Context | None = None) -> str | None:
     """What the evaluator cannot do in an expression, for the user; None where it can do all.
 

@@ -8,6 +8,12 @@ from freshet.kernels.jit import njit
 @njit
 def longer(column, room):
     """The column with room for more at its end."""
-    grown = np.empty(room, np.int64)
+    grown = np.empty(room, column.dtype)
     grown[: column.size] = column
     return grown
+
+
+@njit
+def with_room(column, needed):
+    """The column, or where that is too short a longer one."""
+    return column if needed <= column.shape[0] else longer(column, max(needed, 2 * column.shape[0]))

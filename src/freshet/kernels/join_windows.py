@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from freshet.kernels.growing import longer
 from freshet.kernels.jit import inlined, njit
 
 CHILD, PARENT = 0, 1
@@ -67,13 +68,6 @@ class Ended(NamedTuple):
     needed: np.ndarray
 
 
-@njit
-def _longer(array):
-    longer = np.empty(2 * array.shape[0], array.dtype)
-    longer[: array.shape[0]] = array
-    return longer
-
-
 @inlined
 def _advance(watermark, time, lateness):
     return watermark if time == NEVER else max(watermark, time - lateness)
@@ -124,7 +118,7 @@ def fixed_pairs(keys, times, sides, held, key_count, size, tumbling, watermark, 
                 else:
                     if _meet(times[place], times[row], size, tumbling):
                         if found == children.shape[0]:
-                            children, parents = _longer(children), _longer(parents)
+                            children, parents = longer(children, 2 * found), longer(parents, 2 * found)
                         children[found] = row if sides[row] == CHILD else place
                         parents[found] = place if sides[row] == CHILD else row
                         found += 1
@@ -251,7 +245,7 @@ def adaptive_pairs(keys, times, sides, held, windows, sizing, watermark, latenes
                 windows.needed[key] = max(windows.needed[key], needed)
             while place >= 0:
                 if found == children.shape[0]:
-                    children, parents = _longer(children), _longer(parents)
+                    children, parents = longer(children, 2 * found), longer(parents, 2 * found)
                 children[found] = row if side == CHILD else place
                 parents[found] = place if side == CHILD else row
                 found += 1

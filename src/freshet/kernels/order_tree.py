@@ -167,6 +167,19 @@ def tree_select(tree, rank):
 
 
 @leaf
+def tree_seek(tree, keys, column, least):
+    """The first row whose key in a column, by which rows are ordered, is not below a number; or NOBODY."""
+    links = tree.links
+    node, found = np.int32(tree.sizes[_ROOT]), NOBODY
+    while node != NOBODY:
+        if keys[node, column] >= least:
+            found, node = node, links[node, _LEFT]
+        else:
+            node = links[node, _RIGHT]
+    return found
+
+
+@leaf
 def _beside(tree, row, side, other):
     """The next row on a side, or NOBODY."""
     links = tree.links

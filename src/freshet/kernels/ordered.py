@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from freshet.kernels.growing import with_room
 from freshet.kernels.index import IDLE, IndexArrays, entries_of, index_find
 from freshet.kernels.jit import leaf, njit
 from freshet.kernels.order_keys import CONDITIONS, GROUP, merge_rows, sort_rows, term_keys
@@ -395,15 +396,6 @@ def ordered_changes(ordered, terms, bounds, events, due):
     )
 
 
-@njit
-def _longer(array, needed):
-    if needed <= array.shape[0]:
-        return array
-    larger = np.empty(max(needed, 2 * array.shape[0]), array.dtype)
-    larger[: array.shape[0]] = array
-    return larger
-
-
 @leaf
 def _list_slice(tree, offset, slices, first, stop):
     row = tree_select(tree, offset) if first < stop else NOBODY
@@ -431,7 +423,7 @@ def ordered_slices(ordered, terms, bounds, events, due):
             ends[:] = 0
             changed = _settle(rows, index, came, went, ends)
             stop = first + max(0, min(bounds.end, tree.sizes[COUNT]) - bounds.offset)
-            slices, places = _longer(slices, stop), _longer(places, stop)
+            slices, places = with_room(slices, stop), with_room(places, stop)
             if changed or place == 0:
                 _list_slice(tree, bounds.offset, slices, first, stop)
             else:

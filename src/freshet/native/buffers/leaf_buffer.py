@@ -14,9 +14,11 @@ from freshet.native.buffers.arrivals import Arrivals
 from freshet.native.buffers.begins import RowBegins
 from freshet.native.buffers.constant_filter import ConstantFilter
 from freshet.native.buffers.one_way_index import Ids, Mask, OneWayIndex, Rows
+from freshet.native.buffers.ordered_index import OrderedIndex
 from freshet.native.buffers.ring_index import Lives, RingIndex
 from freshet.native.direct_call import DirectCall
 from freshet.native.moments import BEFORE_ALL_TIME
+from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 
 _SPARE_ROWS = 32
@@ -84,6 +86,7 @@ class LeafBuffer:
         self._waiting = Arrivals(np.int64, (len(pattern.columns),))
         self._inside = Arrivals(np.int32)
         self._indexes: dict[tuple[int, ...], RingIndex] = {}
+        self._ordered: dict[int, OrderedIndex] = {}
         self.begins: RowBegins | None = None  # where queries read it that do not see all of its elements
         self._step = DirectCall(leaf_step)
         # The pattern as a single triple is matched: places that must have a value, places that must agree, and which
@@ -109,7 +112,7 @@ class LeafBuffer:
     @property
     def row_bytes(self) -> int:
         """What an arrival takes at most while it is inside, one whose row nobody else brought."""
-        rings = sum(index.row_bytes for index in list(self._indexes.values()))  # its thread may add one
+        rings = sum(index.row_bytes for index in self._all_indexes())
         return _LIFE_BYTES + self._rows.entry_bytes + self._inside.row_bytes + rings
 
     @property
@@ -118,7 +121,7 @@ class LeafBuffer:
         rows = self._rows.held_bytes + _LIFE_BYTES * self._rows.live
         queues = sum(len(queue) * queue.row_bytes for queue in (self._waiting, self._inside))
         begins = 0 if self.begins is None else self.begins.nbytes
-        return rows + queues + begins + sum(index.held_bytes for index in list(self._indexes.values()))
+        return rows + queues + begins + sum(index.held_bytes for index in self._all_indexes())
 
     def begin_at(self, number: int) -> None:
         """A query reads it that sees the elements from a number on, which are yet to come."""
@@ -243,13 +246,13 @@ class LeafBuffer:
         elif coming:  # nothing leaves, so nobody has to know when what came
             self._inside = Arrivals(np.int32)
         if found:
-            for index in self._indexes.values():
+            for index in self._all_indexes():
                 index.link(self._fresh, self.values)
 
     def _finish(self) -> None:
         """The batch before is done with: its dead leave the indexes, and rows that have an heir are free."""
         if len(self._dead):
-            for index in self._indexes.values():
+            for index in self._all_indexes():
                 index.unlink(self._dead)
         if self._replaced:
             release_replaced(self._arrays, self._outs[2], self._replaced)
@@ -282,6 +285,18 @@ class LeafBuffer:
             rows = self.live_rows()
             index.link(np.concatenate((rows, self._dead)) if len(self._dead) else rows, self.values)
         return index
+
+    def ordered_on(self, column: int, dictionary: Dictionary) -> OrderedIndex:
+        """The ordered index on a column, made the first time it is asked for."""
+        index = self._ordered.get(column)
+        if index is None:
+            index = self._ordered[column] = OrderedIndex(column, dictionary)
+            rows = self.live_rows()
+            index.link(np.concatenate((rows, self._dead)) if len(self._dead) else rows, self.values)
+        return index
+
+    def _all_indexes(self) -> list[RingIndex | OrderedIndex]:
+        return [*self._indexes.values(), *self._ordered.values()]  # as they are now: its thread may add one
 
 
 def _taken_from(places: list[int]) -> Callable[[tuple[int, ...]], tuple[int, ...]]:

@@ -7,9 +7,11 @@ import numpy as np
 from freshet.kernels.bag_lifetimes import bag_step
 from freshet.native.buffers.accumulators import longer
 from freshet.native.buffers.one_way_index import Ids, Rows
+from freshet.native.buffers.ordered_index import OrderedIndex
 from freshet.native.buffers.ring_index import Lives, RingIndex
 from freshet.native.change import Change, MomentBatch, Operator
 from freshet.native.r2s.bags import as_rows
+from freshet.rdf.dictionary import Dictionary
 
 _NO_ROWS = np.empty(0, np.int32)
 _FIRST_CAPACITY = 64
@@ -25,6 +27,7 @@ class RowBuffer:
         self.source = source
         self.names = names
         self._indexes: dict[tuple[int, ...], RingIndex] = {}
+        self._ordered: dict[int, OrderedIndex] = {}
         self.values = np.empty((_FIRST_CAPACITY, len(names)), np.int64)
         self.born = np.zeros(_FIRST_CAPACITY, np.int64)
         self.died = np.zeros(_FIRST_CAPACITY, np.int64)
@@ -47,7 +50,7 @@ class RowBuffer:
     @property
     def held_bytes(self) -> int:
         """What the rows take that are here."""
-        indexes = [self._equals, *self._indexes.values()]
+        indexes = [self._equals, *self._all_indexes()]
         return self.live * (self.values.strides[0] + 17) + sum(index.held_bytes for index in indexes)
 
     def fresh(self, number: int) -> Rows:
@@ -79,11 +82,11 @@ class RowBuffer:
         """Take in what the operator's batch changed."""
         change = self.source.changes(batch)
         if len(self._dead):
-            for index in self._indexes.values():
+            for index in self._all_indexes():
                 index.unlink(self._dead)
         self._step(batch, change)
         if len(self._fresh):
-            for index in self._indexes.values():
+            for index in self._all_indexes():
                 index.link(self._fresh, self.values)
 
     def _step(self, batch: MomentBatch, change: Change) -> None:
@@ -131,3 +134,14 @@ class RowBuffer:
             index = self._indexes[columns] = RingIndex(columns)
             index.link(np.concatenate((self.live_rows(), self._dead)), self.values)
         return index
+
+    def ordered_on(self, column: int, dictionary: Dictionary) -> OrderedIndex:
+        """The ordered index on a column, made the first time it is asked for."""
+        index = self._ordered.get(column)
+        if index is None:
+            index = self._ordered[column] = OrderedIndex(column, dictionary)
+            index.link(np.concatenate((self.live_rows(), self._dead)), self.values)
+        return index
+
+    def _all_indexes(self) -> list[RingIndex | OrderedIndex]:
+        return [*self._indexes.values(), *self._ordered.values()]

@@ -34,7 +34,9 @@ from freshet.native.buffers.stored_leaf import StoredLeaf
 from freshet.native.change import NOTHING, OPEN, Change, MomentBatch
 from freshet.native.operators.conditions import Condition
 from freshet.native.operators.parameters import QueryBegins
+from freshet.native.operators.range_probe import RangeProbe
 from freshet.native.plan.plan import PlanCondition
+from freshet.native.plan.range_bounds import RangeBound, range_bounds
 from freshet.native.streams.stream import is_in_order
 from freshet.oneshot.table import Table
 from freshet.rdf.deadline import current
@@ -66,6 +68,15 @@ _Condition = tuple[Condition, tuple[tuple[str, _Home], ...]]
 
 
 @dataclass(frozen=True, slots=True)
+class _Range:
+    """How rows of an input are found by a range of one of its columns, from the values of some variables."""
+
+    column: int
+    probe: RangeProbe
+    homes: tuple[tuple[str, _Home], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class _Step:
     """An input that can be probed next: on which columns, with which values, and what is to be compared after."""
 
@@ -76,6 +87,7 @@ class _Step:
     conditions: tuple[_Condition, ...]  # which can be tested from then on
     source: int | None  # the one input that has all keys, where these and the rows are in arrays
     key_columns: Ids  # in which of its columns
+    ranged: _Range | None  # how rows are found where there are no columns
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,7 +114,7 @@ class MultiwayJoinOp:
     def __init__(
         self,
         inputs: Sequence[Input],
-        conditions: Iterable[PlanCondition],
+        conditions: Sequence[PlanCondition],
         wanted: Iterable[str],
         dictionary: Dictionary,
         *,
@@ -116,6 +128,13 @@ class MultiwayJoinOp:
         self._followed = [each.buffer for each in inputs if isinstance(each.buffer, RowBuffer)]
         self._conditions = [
             (Condition(each.expression, dictionary), variables_of(each.expression) & each.scope) for each in conditions
+        ]
+        self._dictionary = dictionary
+        self._bounds = [
+            bound
+            for each in conditions
+            for bound in range_bounds(each.expression)
+            if {bound.variable, *bound.others} <= each.scope
         ]
         self._expiring = sum(each.expires for each in inputs)
         self._results = ResultBuffer(len(inputs), self._expiring)
@@ -310,6 +329,9 @@ class MultiwayJoinOp:
 
     def _blocks(self, step: _Step, pointers: Pointers) -> list[Ids]:
         """Partial results in blocks, of which each finds a few million rows; nothing where they find no more."""
+        if step.ranged is not None:  # a range may find all rows
+            size = max(_FEW_ROWS, _ROWS_AT_ONCE // self.inputs[step.at].buffer.live)
+            return np.split(np.arange(len(pointers)), np.arange(size, len(pointers), size))
         index = self.inputs[step.at].buffer.index_on(step.columns)
         if not index.is_skewed and len(pointers) * self._cost(step) <= _ROWS_AT_ONCE:
             return []
@@ -322,6 +344,8 @@ class MultiwayJoinOp:
     def _look_up(self, step: _Step, pointers: Pointers, moments: Ids, ties: int) -> tuple[Pointers, Ids]:
         """Partial results with the rows of one more input; they are good until the look-up after the next."""
         buffer = self.inputs[step.at].buffer
+        if step.ranged is not None:
+            return self._look_up_range(step, step.ranged, pointers, moments, ties)
         index, lives = buffer.index_on(step.columns), buffer.lives(self._number)
         if step.source is None or not isinstance(index, RingIndex):
             lefts, hits = index.probe(self._keys(step, pointers), moments, ties, lives)
@@ -336,6 +360,20 @@ class MultiwayJoinOp:
             index.extend(pointers, moments, source, ties, lives, step.at, room)
         self._rooms = [spare, room]
         return room[0][:count], room[1][:count]
+
+    def _look_up_range(
+        self, step: _Step, ranged: _Range, pointers: Pointers, moments: Ids, ties: int
+    ) -> tuple[Pointers, Ids]:
+        """Partial results with the rows of one more input that are within the range of each."""
+        buffer = self.inputs[step.at].buffer
+        assert isinstance(buffer, LeafBuffer | RowBuffer), "others have no ordered index"
+        columns = {name: self._values(pointers, home) for name, home in ranged.homes}
+        ranges = ranged.probe.ranges(columns, len(moments))
+        index = buffer.ordered_on(ranged.column, self._dictionary)
+        lefts, hits = index.probe(*ranges, moments, ties, buffer.lives(self._number))
+        pointers = pointers[lefts]
+        pointers[:, step.at] = hits
+        return pointers, moments[lefts]
 
     def _keys(self, step: _Step, pointers: Pointers) -> Ids:
         """What partial results look up in the input of a step."""
@@ -359,7 +397,8 @@ class MultiwayJoinOp:
         steps = self._steps.get(joined)
         if steps is None:
             steps = [self._step(joined, at) for at in range(len(self.inputs)) if not joined >> at & 1]
-            steps = self._steps[joined] = [step for step in steps if step.columns] or steps
+            by_range = [step for step in steps if step.ranged is not None]
+            steps = self._steps[joined] = [step for step in steps if step.columns] or by_range or steps
         return steps
 
     def _skewed(self, steps: Sequence[_Step]) -> Sequence[_Step]:
@@ -403,7 +442,25 @@ class MultiwayJoinOp:
         in_arrays = len(sources) == 2 and not any(isinstance(self.inputs[each].buffer, StoredLeaf) for each in sources)
         source = homes[0].places[0][0] if in_arrays else None
         key_columns = np.array([home.places[0][1] for home in homes], np.int64)
-        return _Step(at, columns, homes, tuple(compared), tuple(ready), source, key_columns)
+        ranged = None if columns else self._range(joined, at)
+        return _Step(at, columns, homes, tuple(compared), tuple(ready), source, key_columns, ranged)
+
+    def _range(self, joined: int, at: int) -> _Range | None:
+        """How an input that shares nothing with those that are joined is probed by the values of one of its columns."""
+        each = self.inputs[at]
+        if not isinstance(each.buffer, LeafBuffer | RowBuffer):
+            return None
+        bounds: dict[str, list[RangeBound]] = {}
+        for bound in self._bounds:
+            is_here = bound.variable in each.names and bound.variable in each.certain
+            if is_here and all(self._is_sure(name, joined) for name in bound.others):
+                bounds.setdefault(bound.variable, []).append(bound)
+        if not bounds:
+            return None
+        name = max(bounds, key=lambda name: len({bound.operator[0] for bound in bounds[name]}))
+        others = sorted({other for bound in bounds[name] for other in bound.others})
+        homes = tuple((other, self._home(other, joined)) for other in others)
+        return _Range(each.names.index(name), RangeProbe(bounds[name], self._dictionary), homes)
 
     def _can_test(self, names: set[str], joined: int) -> bool:
         """Whether a condition has all values that it will ever get."""

@@ -13,6 +13,7 @@ from freshet.native.measuring import Measurements
 from freshet.native.plan.plan import (
     Plan,
     PlanCache,
+    PlanCondition,
     PlanDistinct,
     PlanExtend,
     PlanFilter,
@@ -34,6 +35,7 @@ from freshet.native.plan.plan import (
     Stored,
     children,
 )
+from freshet.native.plan.range_bounds import ordered_variables
 from freshet.rdf.terms import Iri
 from freshet.rdf.wording import show_count
 
@@ -94,7 +96,9 @@ def describe_operator(node: PlanNode, short: IriText) -> tuple[str, list[str]]:
         case PlanLeaf(source=source, pattern=pattern):
             return f"Pattern {triple_text(pattern, short)} in {_source(source, short)}", []
         case PlanJoin(conditions=conditions):
-            return "Join", [f"where {expression_text(each.expression, short)}" for each in conditions]
+            return "Join", [
+                f"where {expression_text(each.expression, short)}{_ordered_text(node, each)}" for each in conditions
+            ]
         case PlanFilter(condition=condition):
             return f"Filter {expression_text(condition, short)}", []
         case PlanExtend(variable=variable, expression=expression):
@@ -134,6 +138,12 @@ def describe_operator(node: PlanNode, short: IriText) -> tuple[str, list[str]]:
         case PlanDistinct():
             return "Distinct", []
     return type(node).__name__.removeprefix("Plan"), []
+
+
+def _ordered_text(join: PlanJoin, condition: PlanCondition) -> str:
+    """The variables by whose order rows are found that satisfy a condition."""
+    names = ordered_variables(join, condition)
+    return f" (ordered index on {', '.join(f'?{name}' for name in names)})" if names else ""
 
 
 def _source(source: Source, short: IriText) -> str:
