@@ -46,7 +46,6 @@ export const streams = () => json("GET", "/streams");
 export const queries = () => json("GET", "/queries");
 export const query = (name) => json("GET", named(name));
 export const plan = (name) => json("GET", `${named(name)}/plan`);
-export const why = (name, id, row) => json("GET", `${named(name)}/why?report=${encodeURIComponent(id)}&row=${row}`);
 export const vocabulary = () => json("GET", "/vocabulary");
 export const rejects = () => json("GET", "/rejects");
 export const explain = (text) => json("POST", "/explain", { body: text, type: QUERY });

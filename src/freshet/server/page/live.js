@@ -1,4 +1,4 @@
-// The answers of one registered query as they come: table, chart, map, plan, and why.
+// The answers of one registered query as they come: table, chart, map, and its plan.
 
 import * as api from "./api.js";
 import { answersTable } from "./table.js";
@@ -7,7 +7,7 @@ import { count, empty, h, tabs, time } from "./dom.js";
 import { connection } from "./connection.js";
 import { map, placeOf } from "./map.js";
 import { planTree } from "./plan.js";
-import { numberOf, short, variablesOf } from "./terms.js";
+import { numberOf, variablesOf } from "./terms.js";
 
 const MOST_REPORTS = 2000, MOST_ROWS = 300;
 
@@ -19,7 +19,6 @@ export function liveView(name) {
   const state = h("p", { class: "soft", role: "status" }, "Waiting for the first answer …");
   const problem = h("p", { class: "error", role: "alert" });
   const text = h("pre", { hidden: true });
-  const whyPlace = h("section", { "aria-live": "polite" });
 
   const newRows = () => (reports.at(-1)?.bindings ?? []);
   const redraw = () => {
@@ -40,12 +39,11 @@ export function liveView(name) {
     const last = reports.at(-1);
     if (last.triples != null) return h("pre", {}, reports.slice(-20).reverse().map((report) => `# ${time(report.time)}\n${report.triples}`).join("\n"));
     if (last.stream === "rstream")
-      return answersTable(newRows().slice(0, MOST_ROWS), variablesOf(newRows()), { onWhy: (row) => why(last, row) });
-    const rows = reports.slice(-MOST_ROWS).reverse().flatMap((report) => (report.bindings ?? []).map((row, at) => ({ report, row, at }))).slice(0, MOST_ROWS);
+      return answersTable(newRows().slice(0, MOST_ROWS), variablesOf(newRows()));
+    const rows = reports.slice(-MOST_ROWS).reverse().flatMap((report) => (report.bindings ?? []).map((row) => ({ report, row }))).slice(0, MOST_ROWS);
     return answersTable(rows.map(({ row }) => row), variablesOf(rows.map(({ row }) => row)), {
       times: rows.map(({ report }) => report.time),
       marks: rows.map(({ report }) => (report.stream === "dstream" ? "gone" : "")),
-      onWhy: (at) => why(rows[at].report, rows[at].at),
     });
   });
 
@@ -88,16 +86,6 @@ export function liveView(name) {
     return place;
   };
 
-  async function why(report, row) {
-    whyPlace.replaceChildren(h("p", { class: "soft" }, "Looking …"));
-    try {
-      whyPlace.replaceChildren(explanation(await api.why(name, report.id, row), report));
-    } catch (error) {
-      whyPlace.replaceChildren(h("p", { class: "error" }, error.message));
-    }
-    whyPlace.scrollIntoView({ block: "nearest" });
-  }
-
   async function remove() {
     if (!confirm(`Remove the query ${name}?`)) return;
     try {
@@ -118,7 +106,6 @@ export function liveView(name) {
         h("button", { type: "button", class: "end", onclick: remove }, "Remove")),
       text,
       ...tabs({ Table: table, Chart: charted, Map: mapped, Plan: planned }, sessionStorage.getItem("freshet-tab"), (tab) => sessionStorage.setItem("freshet-tab", tab)),
-      whyPlace,
     ],
     start: (signal) => {
       api.query(name).then((query) => {
@@ -144,14 +131,4 @@ function newest(reports) {
   const found = new Map();
   for (const report of reports) for (const row of report.bindings ?? []) if (placeOf(row)) found.set(String(placeOf(row)), row);
   return [...found.values()];
-}
-
-function explanation(found, report) {
-  const element = (each) => h("li", {}, h("code", {}, each.triple), h("span", { class: "soft" }, ` ${[each.time_ms == null ? "" : time(each.time_ms), each.stream, each.source].filter(Boolean).join(", ")}`));
-  const part = (title, list, total) => list?.length
-    ? [h("h3", {}, `${title} (${count(total ?? list.length)})`), h("ul", {}, list.map(element))] : null;
-  return h("div", { class: "card" },
-    h("h2", {}, `Why: ${Object.entries(found.row ?? {}).map(([name, term]) => `?${name} ${short(term)}`).join(", ")}, at ${time(report.time)}`),
-    part("Elements of streams", found.elements, found.elements_total), part("Stored triples", found.stored, found.stored_total),
-    found.elements?.length || found.stored?.length ? null : h("p", {}, "No triple stands behind this answer."));
 }

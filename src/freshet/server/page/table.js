@@ -3,17 +3,15 @@
 import { h, time } from "./dom.js";
 import { numberOf, short, whole } from "./terms.js";
 
-/** A table of solutions; `onWhy` is called with the number of a row, where there is something to ask. */
-export function answersTable(rows, variables, { marks = [], times = [], onWhy = null } = {}) {
+/** A table of solutions, with the time of each and a mark where they are given. */
+export function answersTable(rows, variables, { marks = [], times = [] } = {}) {
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Answers" },
     h("table", {},
       h("thead", {}, h("tr", {},
         times.length ? h("th", { scope: "col" }, "time") : null,
-        variables.map((name) => h("th", { scope: "col" }, `?${name}`)),
-        onWhy ? h("th", { scope: "col" }, h("span", { class: "soft" }, "why")) : null)),
+        variables.map((name) => h("th", { scope: "col" }, `?${name}`)))),
       h("tbody", {}, rows.map((row, at) =>
         h("tr", { class: marks[at] ?? "" },
           times.length ? h("td", {}, time(times[at])) : null,
-          variables.map((name) => h("td", { class: numberOf(row[name]) == null ? "" : "number", title: whole(row[name]) }, short(row[name]))),
-          onWhy ? h("td", {}, h("button", { type: "button", onclick: () => onWhy(at) }, "why?")) : null)))));
+          variables.map((name) => h("td", { class: numberOf(row[name]) == null ? "" : "number", title: whole(row[name]) }, short(row[name]))))))));
 }
