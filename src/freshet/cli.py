@@ -326,11 +326,20 @@ def explain(
 @app.command()
 @click.option("--seconds", type=float, default=20.0, help="How long the town lives.")
 @click.option("--folder", type=FILE, default=Path("demo-out"), help="Where its files go.")
-def demo(seconds: float, folder: Path) -> None:
+@click.option("--web", is_flag=True, help="Serve the town with the web page, until Ctrl-C.")
+@click.option(
+    "--listen", metavar="HOST:PORT", default="127.0.0.1", help="With --web: where.  [default: 127.0.0.1:7022]"
+)
+def demo(seconds: float, folder: Path, web: bool, listen: str) -> None:
     """Watch a generated town: traffic, parking and weather, and three queries over them."""
     from freshet.demo.run import run_demo
 
     _warm("run")
+    if web:
+        from freshet.demo.web import run_web_demo
+
+        run_web_demo(folder, listen)
+        return
     run_demo(folder, seconds=seconds)
 
 

@@ -18,10 +18,13 @@ _ARGUMENTS = [
     "--disable-sync",
 ]
 
+_PATIENCE_MS = 60_000  # for which only a failure waits
+
 
 @pytest.fixture(scope="module")
 def chromium():
     playwright = pytest.importorskip("playwright.sync_api")
+    playwright.expect.set_options(timeout=_PATIENCE_MS)
     path = program("chromium", "browser")
     with playwright.sync_playwright() as driver:
         try:
@@ -37,7 +40,7 @@ def page(chromium):
     """A page of its own, which fails the test where a script raises or something is fetched from another host."""
     context = chromium.new_context(viewport={"width": 1200, "height": 850}, reduced_motion="reduce")
     page = context.new_page()
-    page.set_default_timeout(30_000)
+    page.set_default_timeout(_PATIENCE_MS)
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(f"a script raised: {error}"))
     page.on(

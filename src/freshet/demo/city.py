@@ -6,6 +6,7 @@ are in `observations`, and how its days go in `rhythm`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ TURTLE_PREFIXES = """\
 @prefix station: <http://example.org/city/station/> .
 @prefix sosa: <http://www.w3.org/ns/sosa/> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix geo: <http://www.opengis.net/ont/geosparql#> .
 """
 
 _DISTRICTS = (
@@ -139,6 +141,19 @@ def car_park_names(town: Town) -> list[str]:
     ]
 
 
+def car_park_places(town: Town) -> list[tuple[float, float]]:
+    """Longitude and latitude of each car park: districts lie on a ring, their car parks on a small one each."""
+    west, south = 5.12, 52.09
+    found = []
+    for number, district in enumerate(town.car_park_districts):
+        about = 2 * math.pi * district / town.districts
+        within = 2 * math.pi * (number // town.districts) / max(1, len(town.car_park_districts) // town.districts)
+        longitude = west + 0.04 * math.cos(about) + 0.008 * math.cos(within + about)
+        latitude = south + 0.025 * math.sin(about) + 0.005 * math.sin(within + about)
+        found.append((round(longitude, 5), round(latitude, 5)))
+    return found
+
+
 def _numbered(names: tuple[str, ...] | list[str], number: int) -> str:
     again = number // len(names)
     return names[number % len(names)] + (f" {again + 1}" if again else "")
@@ -154,11 +169,14 @@ def _statements(town: Town) -> Iterator[str]:
         )
     for number, road in enumerate(town.sensor_roads):
         yield f"sensor:s{number} a sosa:Sensor ; city:onRoad road:{road} ."
+    places = car_park_places(town)
     for number, name in enumerate(car_park_names(town)):
+        longitude, latitude = places[number]
         near = ", ".join(f"road:{road}" for road in town.near_roads[number])
         yield (
             f'carpark:p{number} a city:CarPark ; rdfs:label "{name}" ; city:capacity {town.capacities[number]}'
-            f" ; city:inDistrict district:{town.car_park_districts[number]} ; city:near {near} ."
+            f" ; city:inDistrict district:{town.car_park_districts[number]} ; city:near {near}"
+            f' ; geo:asWKT "POINT({longitude} {latitude})"^^geo:wktLiteral .'
         )
     for station in range(town.stations):
         covered = np.flatnonzero(town.district_stations == station)

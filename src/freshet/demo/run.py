@@ -33,7 +33,7 @@ def _set_at_end(event: threading.Event) -> Iterator[None]:
         event.set()
 
 
-def _clear(folder: Path) -> None:
+def clear(folder: Path) -> None:
     """Take away an earlier demo, and nothing else."""
     if not folder.exists():
         return
@@ -49,7 +49,7 @@ def _has_answered(metrics: Metrics) -> bool:
 
 def run_demo(folder: Path, *, seconds: float) -> None:
     """Write a town's observations as they would arrive, and run the pipeline over them."""
-    _clear(folder)
+    clear(folder)
     town = write_demo(folder)
     pipeline = read_pipeline(folder / "pipeline.yaml")
     metrics = Metrics(pipeline.streams)
@@ -83,3 +83,4 @@ def run_demo(folder: Path, *, seconds: float) -> None:
                 run.drain()
     view.note(summary(metrics))
     view.note(f"All answers are in {folder / 'out'}, what could not be read in {folder / 'rejects'}.")
+    view.note("To see the town in a browser: make demo ARGS=--web, or freshet demo --web.")

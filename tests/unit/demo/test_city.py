@@ -145,6 +145,7 @@ def test_the_stored_graph() -> None:
     assert count("?x a city:Road ; city:inDistrict ?d ; city:speedLimit ?l . ?d a city:District") == 7
     assert count("?x a sosa:Sensor ; city:onRoad ?r . ?r a city:Road") == 10
     assert count("?x a city:CarPark ; city:capacity ?c ; city:inDistrict ?d") == 5
+    assert count("?x a city:CarPark ; <http://www.opengis.net/ont/geosparql#asWKT> ?place") == 5
     assert count("?x city:covers ?d") == 3
     assert count("?x a city:CarPark ; city:near ?r") == 5 * 2
     assert count("?x city:near ?r ; city:inDistrict ?d FILTER NOT EXISTS { ?r city:inDistrict ?d }") == 0

@@ -34,7 +34,7 @@ export function chart(points, label) {
         s("line", { class: "grid", x1: LEFT, x2: WIDTH - RIGHT, y1: y(number), y2: y(number) }),
         s("text", { x: LEFT - 6, y: y(number) + 4, "text-anchor": "end" }, number.toLocaleString("en", { maximumSignificantDigits: 6 })),
       ]),
-      ticks(from, to, 4).map((at) => s("text", { x: x(at), y: HEIGHT - 8, "text-anchor": "middle" }, time(at).split(" ").at(-1) === "s" ? time(at) : time(at).split(" ")[1]?.slice(0, 8) ?? time(at))),
+      ticks(from, to, 4, timeStep).map((at) => s("text", { x: Math.min(x(at), WIDTH - 24), y: HEIGHT - 8, "text-anchor": "middle" }, time(at).replace(/^\d{4}-\d\d-\d\d /, ""))),
       shown.map(([group, line], at) => [
         s("polyline", { points: line.map((point) => `${x(point.time).toFixed(1)},${y(point.number).toFixed(1)}`).join(" "), fill: "none", stroke: COLOURS[at], "stroke-width": 2 }),
         line.slice(-60).map((point) => s("circle", { cx: x(point.time), cy: y(point.number), r: 2.5, fill: COLOURS[at] }, s("title", {}, `${group}: ${point.number} at ${time(point.time)}`))),
@@ -50,10 +50,20 @@ function extent(numbers, least) {
 }
 
 /** Round numbers within a range. */
-function ticks(low, high, count) {
-  const rough = (high - low) / count, power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((each) => each >= rough);
+function ticks(low, high, count, roundUp = decimalStep) {
+  const step = roundUp((high - low) / count);
   const found = [];
   for (let at = Math.ceil(low / step) * step; at <= high; at += step) found.push(Number(at.toPrecision(12)));
   return found;
+}
+
+function decimalStep(rough) {
+  const power = 10 ** Math.floor(Math.log10(rough));
+  return [1, 2, 5, 10].map((factor) => factor * power).find((each) => each >= rough);
+}
+
+/** Whole seconds, minutes, hours or days, in milliseconds. */
+function timeStep(rough) {
+  const seconds = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400];
+  return 1000 * (seconds.find((each) => 1000 * each >= rough) ?? 86400 * Math.ceil(rough / 86400e3));
 }

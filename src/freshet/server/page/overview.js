@@ -62,7 +62,7 @@ function queryCard(query) {
   );
 }
 
-const line = (row) => Object.entries(row).map(([name, term]) => `?${name}=${short(term)}`).join("  ");
+const line = (row) => Object.values(row).map(short).join("  ");
 const warned = (number) => (number ? h("span", { class: "warn" }, count(number)) : "0");
 const facts = (pairs) => h("dl", {}, Object.entries(pairs).flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
 
