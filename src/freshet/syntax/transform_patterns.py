@@ -23,6 +23,7 @@ from freshet.algebra.nodes import (
     Window,
 )
 from freshet.algebra.scope import variables_in_scope
+from freshet.rdf.deadline import current
 from freshet.rdf.errors import QuerySyntaxError
 from freshet.rdf.terms import Iri, Term
 from freshet.syntax.dialects import Dialect
@@ -177,8 +178,10 @@ class PatternTransformer(WindowTransformer, ABC):
     def _terms(self, cells: Cells) -> list[Term | None]:
         """What cells are, each different text read once; a bracket is nothing."""
         known: dict[str, Term | None] = {"(": None, ")": None}
+        deadline = current()
         for number, text in enumerate(cells.texts):
             if text not in known:
+                deadline.check()
                 known[text] = self._cell_text(text, cells, number)
         return [known[text] for text in cells.texts]
 
