@@ -22,7 +22,7 @@ class Connection:
         return self.answer()
 
     def answer(self) -> tuple[int, bytes]:
-        """The next answer, with a length or in chunks."""
+        """The next answer, with a length or in chunks; only the status where it is a stream of events."""
         data = self._rest
         while (end := data.find(b"\r\n\r\n")) < 0:
             data += self._more()
@@ -35,7 +35,7 @@ class Connection:
                 data += self._more()
             self._rest = data[size:]
             return status, data[:size]
-        if b"transfer-encoding: chunked" not in head:
+        if b"text/event-stream" in head or b"transfer-encoding: chunked" not in head:  # the first has no end
             self._rest = data
             return status, b""
         while not data.endswith(b"0\r\n\r\n"):

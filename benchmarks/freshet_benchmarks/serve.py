@@ -32,10 +32,10 @@ TRIPLES = 1_000_000
 SUBSCRIBERS = (1, 100, 10_000)
 _OXIGRAPH = "oxigraph==0.5.13"
 _ASKED = ("S1", "S3", "S5")
-_TIMES = 300
+_TIMES = 200
 _EVENTS = 300
-_FAN_OUTS = 20
-_RATE_SECONDS = 3.0
+_FAN_OUTS = 10
+_RATE_SECONDS = 2.0
 _CONNECTIONS = 8
 _STREAM = "http://example.org/s"
 _EVERY_ELEMENT = f"SELECT ?s ?o WHERE {{ STREAM <{_STREAM}> [NOW] {{ ?s <http://example.org/p> ?o }} }}"
@@ -128,7 +128,7 @@ def _prepare(port: int) -> None:
 
 def _post(number: int) -> bytes:
     body = f'{number}\t<http://example.org/{number}> <http://example.org/p> "{number}" .\n'.encode()
-    return message("POST", "/streams/s", body, Content_Type="text/plain")
+    return message("POST", f"/streams/s?watermark={number + 1}", body, Content_Type="text/plain")
 
 
 def _post_to_subscriber(port: int) -> list[float]:

@@ -117,11 +117,12 @@ async def post_stream(request: Request) -> Response:
         raise Problem(409, f"the stream <{state.iri}> is read from its source: nothing else can enter it")
     body = await read_body(request, shared.settings.limits)
     text_of(body, charset)
+    watermark_ms = parse_time(given["watermark"]) if "watermark" in given else None
     options: dict[str, Any] = {"key": key, "file": "body"}
     if form != "timed":
         options |= {"format": form} | _time(given, request.headers.get("event-time"))
     try:
-        count = await shared.changing.submit(_push, shared, began, state.iri, body, options)
+        count = await shared.changing.submit(_push, shared, began, state.iri, body, options, watermark_ms)
     except RepeatedKeyError as error:
         raise Problem(422, str(error)) from None
     except (BudgetError, CheckpointError):
@@ -132,11 +133,16 @@ async def post_stream(request: Request) -> Response:
     return json_response({"stream": state.iri, "elements": count, "repeated": key is not None and count == 0})
 
 
-def _push(shared: Served, began: float, iri: str, body: bytes, options: dict[str, Any]) -> int:
-    """In a thread: how many elements were pushed."""
+def _push(
+    shared: Served, began: float, iri: str, body: bytes, options: dict[str, Any], watermark_ms: int | None
+) -> int:
+    """In a thread: how many elements were pushed. Then the watermark moves, if it is to."""
     shared.metrics.begin_push(began)
     try:
-        return shared.session.push_text(iri, body, **options)
+        count = shared.session.push_text(iri, body, **options)
+        if watermark_ms is not None:
+            shared.session.advance(iri, watermark_ms)
+        return count
     finally:
         shared.metrics.end_push()
 

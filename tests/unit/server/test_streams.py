@@ -121,6 +121,17 @@ def test_a_stream_of_answers_cannot_be_fed(http):
     assert http.send("DELETE", "/queries/http%3A%2F%2Fe%2Fmade").status == 409
 
 
+def test_a_post_can_move_the_watermark(http):
+    text = f"SELECT ?s WHERE {{ STREAM <{_IRI}> [NOW] {{ ?s ?p ?o }} }}"
+    assert http.send("PUT", "/queries/q?dialect=cqels", text).status == 201
+    line = "5\t<http://e/a> <http://e/p> <http://e/b> .\n"
+    assert http.send("POST", f"{_S}?watermark=6", line, Content_Type=_TIMED).status == 200
+    assert json.loads(http.get("/queries/q").data)["last"].endswith("-11")
+    assert http.send("POST", f"{_S}?watermark=1970-01-01T00:00:10Z", "", Content_Type=_TIMED).status == 200
+    assert json.loads(http.get(_S).data)["watermark"] == 10_000
+    assert http.send("POST", f"{_S}?watermark=soon", "", Content_Type=_TIMED).status == 400
+
+
 def test_a_post_that_is_sent_again_counts_once(http):
     def post(body, key):
         return http.send("POST", _S, body, Content_Type=_TIMED, Idempotency_Key=key)
