@@ -6,6 +6,7 @@ import sys
 import pytest
 
 _HEAVY = {"pandas", "pyspark", "pydantic", "rich", "urllib3", "paho", "lxml", "ruamel", "jsonpath", "polars"}
+_HEAVY |= {"starlette", "uvicorn", "uvloop", "httptools", "prometheus_client", "anyio"}  # of the server
 _PRINT_MODULES = "\nimport sys\nprint('\\n'.join(sys.modules), file=sys.stderr)"
 
 

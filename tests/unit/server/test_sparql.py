@@ -1,7 +1,9 @@
 """SPARQL over HTTP: every way to send a query, every form of answer, and what is refused."""
 
+import gc
 import gzip
 import json
+import socket
 import threading
 from urllib.parse import urlencode
 
@@ -11,6 +13,7 @@ import urllib3
 from freshet import Session
 from freshet.server.settings import Limits
 from http_server import server
+from waiting import wait_until
 
 _ALL = "SELECT ?s ?o { ?s <http://e/p> ?o } ORDER BY ?o"
 _FORM = "application/x-www-form-urlencoded"
@@ -178,6 +181,22 @@ def test_a_query_has_a_time_limit():
         assert answer.status == 503
         assert "0.2 s" in json.loads(answer.data)["detail"]
         assert http.ask("ASK {}").status == 200
+
+
+def test_a_query_stops_when_its_client_hangs_up(capfd):
+    slow = "SELECT (COUNT(*) AS ?n) { ?a ?p ?b . ?c ?q ?d . ?e ?r ?f . ?g ?s ?h FILTER (?b + ?d + ?f + ?h < 0) }"
+    session = Session()
+    session.stream("http://e/s", absorb=True)
+    _fill(session, 200)
+    with server(session) as http:
+        host, port = http.url.removeprefix("http://").split(":")
+        client = socket.create_connection((host, int(port)))
+        client.sendall(f"GET /sparql?{urlencode({'query': slow})} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        wait_until(lambda: http.shared.asking.busy == 1)
+        client.close()
+        wait_until(lambda: http.shared.asking.busy == 0, seconds=30)
+    gc.collect()
+    assert "never retrieved" not in capfd.readouterr().err
 
 
 def test_long_answers_come_in_pieces_and_compressed():
