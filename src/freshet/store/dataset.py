@@ -203,7 +203,7 @@ class StoredDataset:
         """All graphs as they are now: the newest stable snapshot, or the newest that is read, where too many are."""
         with self._counting:
             newest = self._published
-            read = dict(self._read)
+            read = dict(self._read.items())  # one of them may die meanwhile, which dict(mapping) does not expect
             read.pop(newest.number, None)  # it is alive anyway
             if len(read) >= self._most_read:
                 newest = read[max(read)]
