@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from freshet.demo.city import Town
 from freshet.demo.folder import IN, write_demo
 from freshet.demo.live import write_live
 from freshet.demo.observations import Faults
@@ -47,6 +48,24 @@ def _has_answered(metrics: Metrics) -> bool:
     return any(query.reports or query.failure for query in metrics.snapshot().queries.values())
 
 
+def town_writer(
+    folder: Path, town: Town, *, seconds: float, stopped: Callable[[], bool], ready: Callable[[], bool] = lambda: True
+) -> threading.Thread:
+    """A thread that writes a town's observations as they would arrive."""
+    return threading.Thread(
+        target=write_live,
+        args=(folder / IN, town),
+        kwargs={
+            "seconds": seconds,
+            "faults": FAULTS,
+            "tick_seconds": 1.0,
+            "ahead": AHEAD,
+            "ready": ready,
+            "stopped": stopped,
+        },
+    )
+
+
 def run_demo(folder: Path, *, seconds: float) -> None:
     """Write a town's observations as they would arrive, and run the pipeline over them."""
     clear(folder)
@@ -57,18 +76,7 @@ def run_demo(folder: Path, *, seconds: float) -> None:
     view.note(f"A town wakes up in {folder}: traffic, parking and weather, and three questions about them.")
     view.note("Starting Spark ...")
     stopping = threading.Event()
-    writer = threading.Thread(
-        target=write_live,
-        args=(folder / IN, town),
-        kwargs={
-            "seconds": seconds,
-            "faults": FAULTS,
-            "tick_seconds": 1.0,
-            "ahead": AHEAD,
-            "ready": lambda: _has_answered(metrics),
-            "stopped": stopping.is_set,
-        },
-    )
+    writer = town_writer(folder, town, seconds=seconds, ready=lambda: _has_answered(metrics), stopped=stopping.is_set)
     writer.start()  # what it writes ahead is there when Spark is
     with _set_at_end(stopping), starting_spark(pipeline) as spark:
         from freshet.runtime.run import PipelineRun, stop_signals  # much to import, while the JVM starts

@@ -5,9 +5,8 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from freshet.demo.folder import IN, write_demo
-from freshet.demo.live import write_live
-from freshet.demo.run import AHEAD, FAULTS, clear
+from freshet.demo.folder import write_demo
+from freshet.demo.run import clear, town_writer
 from freshet.runtime.pipeline_file import read_pipeline
 from freshet.server.logs import start_logs
 from freshet.server.pipeline import served_pipeline
@@ -33,17 +32,7 @@ def run_web_demo(folder: Path, listen: str) -> None:
     pipeline = read_pipeline(folder / "pipeline.yaml")
     start_logs("text")
     stopping = threading.Event()
-    writer = threading.Thread(
-        target=write_live,
-        args=(folder / IN, town),
-        kwargs={
-            "seconds": _DAY_SECONDS,
-            "faults": FAULTS,
-            "tick_seconds": 1.0,
-            "ahead": AHEAD,
-            "stopped": stopping.is_set,
-        },
-    )
+    writer = town_writer(folder, town, seconds=_DAY_SECONDS, stopped=stopping.is_set)
     writer.start()
     try:
         with served_pipeline(pipeline, settings) as shared:
