@@ -77,16 +77,20 @@ def _marks(comment: str) -> dict[str, str]:
     return found
 
 
+_ROWS_OF_A_LINE = re.compile(r"( rows: )(.*)")
 _ROW = re.compile(r"  (?=\?)|\s*\d+ (?:m?s\b)?")
 
 
 def with_sorted_rows(text: str) -> str:
     """The text with the rows of each report in one order, as solutions have none: lines that begin with two spaces and
-    a variable, or with the same time.
+    a variable, or with the same time, and what a line about some rows has between semicolons.
 
     >>> with_sorted_rows("q at 1 ms\\n  ?a=2\\n  ?a=1\\n20 s b\\n20 s a\\n30 s a\\n").split("\\n")
     ['q at 1 ms', '  ?a=1', '  ?a=2', '20 s a', '20 s b', '30 s a', '']
+    >>> with_sorted_rows("q at 1 ms, 2 rows: a=2 b=1; a=1 b=2\\n")
+    'q at 1 ms, 2 rows: a=1 b=2; a=2 b=1\\n'
     """
+    text = _ROWS_OF_A_LINE.sub(lambda found: found[1] + "; ".join(sorted(found[2].split("; "))), text)
     groups = groupby(text.splitlines(keepends=True), lambda line: found[0] if (found := _ROW.match(line)) else "")
     return "".join(line for key, lines in groups for line in (sorted(lines) if key else lines))
 

@@ -168,7 +168,7 @@ CASES = {
         [
             "22:8: 'spark' must be a section of keys and values",
             "23:1: unknown key 'rest'; known here: graph, streams, queries, checkpoint, rejects, services,"
-            " window_memory, spark",
+            " window_memory, spark, server",
         ],
     ),
     "no graph": ("[town.ttl]", "[town.ttl, twon.ttl]", ["1:19: there is no file twon.ttl"]),
