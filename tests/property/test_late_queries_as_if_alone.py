@@ -157,6 +157,41 @@ def smallest(queries: list[Late], pushes: list[tuple[str, str]], lateness_ms: in
     return f"{shown}\n{differing(queries, pushes, lateness_ms, data)}"
 
 
+def triples(time_ms: int, *named: str) -> str:
+    """Elements of one time: `0p1` is :n0 :p :n1."""
+    return "".join(f"{time_ms}\t<http://e/n{s}> <http://e/{p}> <http://e/n{o}> .\n" for s, p, o in named)
+
+
+@pytest.mark.parametrize(
+    ("head", "where", "later"),
+    [
+        # The elements from before leave one by one: those that count must not be taken to have left with them.
+        (
+            "REGISTER DSTREAM :out AS SELECT {head} FROM NAMED WINDOW :w ON <http://e/s> [RANGE PT10S STEP PT1S]",
+            "WINDOW :w { ?x (:p/:p*) ?y }",
+            triples(16700, "2q0", "0p1"),
+        ),
+        # As many enter as leave, twice: the window is not empty.
+        (
+            "SELECT {head}",
+            "STREAM <http://e/s> [RANGE 9s] { ?x :p ?y }",
+            triples(30000, "2p0", "0p1") + triples(40000, "1p0", "1p1"),
+        ),
+    ],
+    ids=["closing", "moving"],
+)
+def test_a_new_schedule_begins_with_what_the_windows_hold(head: str, where: str, later: str, tmp_path: Path) -> None:
+    """The query comes when its windows hold elements and whoever was evaluated like it has gone."""
+    data = tmp_path / "stored.nt"
+    data.write_text(STORED, encoding="utf-8")
+    counted = f"{PREFIX}{head.format(head='(COUNT(?x) AS ?c)')} WHERE {{ {where} }}"
+    late = f"{PREFIX}{head.format(head='?x (COUNT(*) AS ?c)')} WHERE {{ {where} }} GROUP BY ?x"
+    pushes = [(S, triples(300, "2q2")), (S, triples(9100, "0p1") + triples(11600, "2q0")), (S, triples(12600, "1p2"))]
+    queries = [Late(late, 3, None), Late(counted, 0, 2), Late(counted, 1, None)]
+    assert reports(queries[:1], [*pushes, (S, later)], 0, data)[0]
+    assert not differing(queries, [*pushes, (S, later)], 0, data)
+
+
 @pytest.mark.parametrize(("first", "end"), list(pairwise(range(0, CASES + 1, max(1, CASES // BLOCKS)))))
 def test_late_queries_report_as_if_alone(first: int, end: int, tmp_path: Path) -> None:
     data = tmp_path / "stored.nt"

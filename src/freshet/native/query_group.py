@@ -200,7 +200,8 @@ class QueryGroup:
             )
         schedule = self._schedule_of.get((timing.period_ms, windows))
         if schedule is None:
-            schedule = self._schedule_of[timing.period_ms, windows] = EvaluationSchedule(windows, timing.period_ms)
+            schedule = EvaluationSchedule(windows, timing.period_ms, self._next_moment - 1)
+            self._schedule_of[timing.period_ms, windows] = schedule
             self._schedules[schedule], self._restless[schedule] = [], {}
             if schedule.arriving and timing.period_ms is None:
                 for content in contents:

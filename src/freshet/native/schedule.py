@@ -10,7 +10,7 @@ import numpy as np
 from freshet.kernels.schedule import CHANGED, EMPTY, ENDED, LAST, LATEST, NEVER, RESTS, due_moments
 from freshet.native.buffers.one_way_index import Ids, Mask
 from freshet.native.direct_call import DirectCall
-from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, FIRST_MOMENT, time_of
+from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, time_of
 from freshet.native.s2r.content import WindowContent
 from freshet.native.s2r.window_view import WindowView
 
@@ -41,7 +41,8 @@ class EvaluationSchedule:
     evaluated when an element makes them move.
     """
 
-    def __init__(self, windows: Sequence[WindowContent | WindowView], period_ms: int | None) -> None:
+    def __init__(self, windows: Sequence[WindowContent | WindowView], period_ms: int | None, passed: int) -> None:
+        """It begins after the moment `passed`, with what the windows then hold."""
         self.windows = tuple(windows)
         self.period_ms = period_ms
         self._period_ms = period_ms or 0
@@ -49,9 +50,9 @@ class EvaluationSchedule:
         self.has_closes = period_ms is not None or bool(self._slides[:, 0].any())
         self.arriving = tuple(window for window in windows if window.closes is None)
         self._last_ms = self.before_last_ms = AFTER_ALL_TIME  # of the last two evaluations
-        self._held = np.zeros(len(windows), np.int64)
+        self._held = np.array([window.held for window in windows], np.int64)
         self._state = np.zeros(6, np.int64)
-        self._state[[LAST, RESTS, ENDED, CHANGED]] = FIRST_MOMENT, 1, NEVER, 0
+        self._state[[LAST, RESTS, ENDED, CHANGED]] = passed, 1, NEVER, 0
         self._state[[LATEST, EMPTY]] = BEFORE_ALL_TIME
         self._due = DirectCall(due_moments)
         self.has_moved = False  # whether elements enter or leave in the present batch

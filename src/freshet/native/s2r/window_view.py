@@ -34,6 +34,11 @@ class WindowView:
         return self.content.feed
 
     @property
+    def held(self) -> int:
+        """How many of them are inside."""
+        return max(0, self.content.entered - max(self.begin, self.content.left))
+
+    @property
     def entering(self) -> Ids:
         """The moments of those that enter in the present batch."""
         content = self.content
