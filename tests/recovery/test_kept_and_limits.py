@@ -42,6 +42,34 @@ def test_windows_of_one_shot_queries_are_there_again(tmp_path, monkeypatch, abso
     again.close()
 
 
+OTHER = "http://e/t"
+TOGETHER = """
+PREFIX : <http://e/> SELECT ?s ?t FROM NAMED WINDOW <w> ON :s [RANGE PT1S STEP PT1S]
+FROM NAMED WINDOW <v> ON :t [RANGE PT1S STEP PT1S] WHERE { WINDOW <w> { ?s :p ?o } WINDOW <v> { ?t :p ?o } }
+"""
+
+
+def test_windows_of_a_common_time_are_there_again(tmp_path, monkeypatch):
+    """One stream is further than it keeps anything, and its window is wider than those of the registered query."""
+    monkeypatch.setattr("freshet.runtime.checkpoint._MARK_SECONDS", 0)
+    asked = TOGETHER.replace(":s [RANGE PT1S", ":s [RANGE PT8S").replace("?t :p ?o", "?t :p ?q")
+    session = begun(tmp_path)
+    session.stream(IRI, keep_ms=9000)
+    session.stream(OTHER, keep_ms=2000)
+    session.register(TOGETHER, name="together", on_report=lambda report: None)
+    for time_ms in range(500, 40_000, 500):
+        session.push(IRI, line(time_ms))
+        if time_ms < 21_000:
+            session.push(OTHER, line(time_ms))
+    before = sorted(row["s"].value for row in session.bindings(session.query(asked)))
+    assert set(before) == {f"http://e/{time_ms}" for time_ms in range(12_000, 20_000, 500)}
+    assert session.checkpoint()
+    killed(session)
+    again = begun(tmp_path)
+    assert sorted(row["s"].value for row in again.bindings(again.query(asked))) == before
+    again.close()
+
+
 def test_a_journal_without_what_is_kept_is_read(tmp_path, monkeypatch):
     """As they were before there was anything to keep."""
     real = Journal.append

@@ -72,7 +72,7 @@ class Engine:
             dictionary, graphs, self._failed, self._member_failed, views, self._silent_evaluation
         )
         self.collector = collector or TermCollector(dictionary)
-        self._kept = KeptWindows(graphs)
+        self._kept = KeptWindows(graphs, self._router.common_watermark)
         self._counted: dict[str, Counted] = {}
         self._budget = WindowBudget(window_bytes, self._router, (graphs, dictionary))
         self._lock = OwnedLock()
@@ -299,6 +299,11 @@ class Engine:
         """How far the furthest of the streams has come that queries wait for together with a stream."""
         with self._lock:
             return self._router.partner_watermark(stream)
+
+    def common_watermark(self, stream: str) -> int:
+        """How far a stream has come, and all others that queries wait for together with it."""
+        with self._lock:
+            return self._router.common_watermark(stream)
 
     def finish(self) -> None:
         """Say that all streams have ended: every window that has content closes."""

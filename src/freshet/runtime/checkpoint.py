@@ -247,7 +247,7 @@ class Checkpoint:
         for state in self._engine.streams.values():
             keep_ms = max(state.keep_ms, self.window_ms.get(state.iri, 0))
             if keep_ms and state.elements:
-                needed.append(state.watermark_ms - keep_ms)
+                needed.append(self._engine.common_watermark(state.iri) - keep_ms)
         return min(needed)
 
     def note_entry(self, sequence: int, latest_ms: int) -> None:

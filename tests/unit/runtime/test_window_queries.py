@@ -130,6 +130,33 @@ def test_a_window_of_the_common_time_that_is_no_longer_kept_is_an_error(tmp_path
     assert places(session, BOTH) == set()
 
 
+@pytest.mark.parametrize("absorb", [False, True])
+def test_windows_that_a_registered_query_reads_together_are_kept_for_their_common_time(tmp_path, absorb) -> None:
+    session = session_with(tmp_path, keep_ms=3000, absorb=absorb)
+    session.stream(OTHER, keep_ms=3000)
+    session.register(BOTH, name="both")
+    session.push(STREAM, element(500, 0, 1))
+    session.push(OTHER, element(500, 0, 1) + element(1000, 1, 1))
+    for time_ms in (5000, 30_000, 60_000):
+        session.advance(STREAM, time_ms)
+        assert places(session, BOTH) == {("0", "p1")}  # at 1000
+    session.advance(OTHER, 60_000)
+    assert places(session, BOTH) == set()
+    session.advance(STREAM, 61_000)
+    assert session.stored.nbytes().slices == 0
+
+
+def test_windows_are_not_kept_for_a_common_time_where_there_is_no_room(tmp_path) -> None:
+    session = session_with(tmp_path, keep_ms=3000, keep_bytes=32 * 2)
+    session.stream(OTHER, keep_ms=3000)
+    session.register(BOTH, name="both")
+    session.push(OTHER, element(500, 0, 1) + element(1000, 1, 1))
+    for second in range(0, 40, 4):
+        session.push(STREAM, element(1000 * second + 500, 0, 1))
+    with pytest.raises(InputError, match="no longer has its window that closed at 1000"):
+        places(session, BOTH)
+
+
 def test_windows_and_graph_are_of_one_moment(tmp_path) -> None:
     """Each batch has the same subject in both streams, and absorbs it: whatever is in a window is in the graph."""
     session = session_with(tmp_path, absorb=True, keep_ms=5000)

@@ -26,10 +26,15 @@ class WindowStore(Protocol):
 
 
 class KeptWindows:
-    """Streams with a `keep_ms`: the elements of the last so many milliseconds are there."""
+    """Streams with a `keep_ms`: the elements of the last so many milliseconds are there.
 
-    def __init__(self, store: WindowStore) -> None:
+    Where queries read several streams together, they count from the `common_watermark` of these: a one-shot query over
+    the same windows asks for them as of then. Only where there is no room they count from the stream's own.
+    """
+
+    def __init__(self, store: WindowStore, common_watermark: Callable[[str], int]) -> None:
         self._store = store
+        self._common_watermark = common_watermark
         self._freed_ms: dict[str, int] = {}
 
     def declare(self, state: StreamState, budget_bytes: int) -> None:
@@ -68,7 +73,7 @@ class KeptWindows:
         needed_from_ms = None
         if state.watermark_ms - self._freed_ms[state.iri] > state.keep_ms // _PARTS:
             self._freed_ms[state.iri] = state.watermark_ms
-            needed_from_ms = state.watermark_ms - state.keep_ms
+            needed_from_ms = self._common_watermark(state.iri) - state.keep_ms
         self._store.close_windows(state.iri, state.watermark_ms, needed_from_ms)
 
 

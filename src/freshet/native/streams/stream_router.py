@@ -155,6 +155,10 @@ class StreamRouter:
         """How far the furthest of a stream's partners has come."""
         return max((self.streams[each].watermark_ms for each in self.partners(stream)), default=BEFORE_ALL_TIME)
 
+    def common_watermark(self, stream: str) -> int:
+        """How far a stream and all of its partners have come."""
+        return min(self.streams[each].watermark_ms for each in (stream, *self.partners(stream)))
+
     def is_ahead(self, stream: str) -> bool:
         """Whether some that wait for a stream, or for one that is derived from it, are held back by others."""
         state = self.state_of(stream)
