@@ -1,4 +1,4 @@
-"""Queries with parameters: variables that whoever takes the answers binds.
+"""Queries with parameters: variables that subscribers bind.
 
 `bind_parameters(query, {?user: <u1>})` is the query whose solutions have `<u1>` for `?user`: a filter on the pattern,
 below grouping and other solution modifiers. Queries that differ only in such constants share a plan.

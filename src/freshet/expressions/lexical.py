@@ -21,7 +21,7 @@ class Text(NamedTuple):
 
 
 def make_room(size: int) -> None:
-    """See that a text of so many characters may be made."""
+    """Check that a text of this length may be made."""
     if size > LONGEST_TEXT:
         raise QueryStoppedError(f"the query makes a text of more than {LONGEST_TEXT:,} characters")
     current().reserve(size)

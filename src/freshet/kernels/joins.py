@@ -32,7 +32,7 @@ def _equal(left, left_row, right, right_row):
 
 @njit
 def empty_slots(rows):
-    """A table with room for so many rows."""
+    """A table with room for `rows` rows."""
     slots = 8
     while slots < 2 * rows:
         slots *= 2

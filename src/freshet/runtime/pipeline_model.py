@@ -173,7 +173,7 @@ class CheckpointSection(Section):
 
 
 class ServerSection(Section):
-    """What `freshet serve` is told: where to listen, a file of tokens, TLS, names of the host, and sites of pages."""
+    """Settings of `freshet serve`: where to listen, a file of tokens, TLS, names of the host, and sites of pages."""
 
     listen: str | None = None
     tokens: FilePath | None = None

@@ -1,4 +1,4 @@
-"""The newest reports of registered queries, each with an id, so that whoever takes them can go on after a break.
+"""The newest reports of registered queries, each with an id, so that a subscriber can resume after a break.
 
 A query reports at a moment at most once, and in order. So the id of a report is the moment, with the number of the
 registration before it: a query that is registered again under the same name begins anew. After a restart the session

@@ -44,7 +44,7 @@ class ServeOptions:
 
 
 def run_server(pipeline: Path | None, options: ServeOptions) -> None:
-    """Serve a session, or a pipeline, until the process is told to stop."""
+    """Serve a session, or a pipeline, until a signal stops the process."""
     if pipeline is not None:
         _run_pipeline(pipeline, options)
         return

@@ -1,4 +1,4 @@
-"""Metrics for Prometheus, and health for whoever has to know whether to send requests here."""
+"""Metrics for Prometheus, and a health check for load balancers."""
 
 from __future__ import annotations
 

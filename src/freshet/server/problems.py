@@ -53,7 +53,7 @@ class Problem(Exception):
 
 
 def problem_of(error: Exception) -> Problem:
-    """What a client is told of an error. Of one that nobody foresaw it is told nothing; the log has it."""
+    """The problem that a client sees for an error. The details of an unexpected one are only in the log."""
     if isinstance(error, Problem):
         return error
     if isinstance(error, FreshetError):

@@ -180,7 +180,7 @@ def _options(request: Request) -> dict[str, Any]:
 
 
 async def delete_query(request: Request) -> Response:
-    """Remove a query. Its subscribers are told."""
+    """Remove a query, and notify its subscribers."""
     shared, name = served(request), request.path_params["name"]
     session = shared.session
     try:

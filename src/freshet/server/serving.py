@@ -1,4 +1,4 @@
-"""Runs a server until it is told to stop."""
+"""Runs a server until a signal stops it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def serve(shared: Served, on_start: Callable[[str], None]) -> None:
 
 
 class _Server(uvicorn.Server):
-    """Stops with its subscribers told so, and ends without raising the signal again: there is more to close."""
+    """Notifies subscribers when it stops, and does not raise the signal again: there is more to close."""
 
     def __init__(self, config: uvicorn.Config, shared: Served, on_start: Callable[[], None]) -> None:
         super().__init__(config)

@@ -1,4 +1,4 @@
-"""What a server is told: where it listens, who may do what, and how much of it."""
+"""Settings of a server: where it listens, who may do what, and how much of it."""
 
 from __future__ import annotations
 

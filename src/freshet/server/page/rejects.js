@@ -13,7 +13,7 @@ export function rejectsView() {
       repeat(signal, 3000, async () => {
         const { rejects, total } = await api.rejects();
         if (!rejects.length) {
-          place.replaceChildren(empty("Every record could be read. Records that cannot be mapped, and late elements, are listed here with the reason."));
+          place.replaceChildren(empty("No post was rejected. Posts to streams that cannot be read are listed here with the reason. A pipeline writes the records that it rejects to its folder of rejects."));
           return;
         }
         place.replaceChildren(
