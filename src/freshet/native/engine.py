@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 
 from freshet.algebra.nodes import Query
 from freshet.algebra.windows import AllWindow, EventTimeWindow
@@ -17,9 +17,10 @@ from freshet.native.memory.window_budget import WindowBudget, WindowRoom
 from freshet.native.moments import AFTER_ALL_TIME, close_at
 from freshet.native.operators.service_views import ViewSource
 from freshet.native.owned_lock import OwnedLock
-from freshet.native.plan.lower import lower
+from freshet.native.plan.lower import lower, lower_live
 from freshet.native.plan.plan import Plan
 from freshet.native.plan.plan_reads import asks_services, predicates_of
+from freshet.native.queries.live_queries import NO_LIMITS, LiveQueries, OnChange
 from freshet.native.queries.placement import Placement, QueryRegistration
 from freshet.native.queries.query_factory import EngineStore, QueryFactory
 from freshet.native.reentrant_call_queue import ReentrantCallQueue
@@ -82,6 +83,9 @@ class Engine:
             self._router, graphs, self._factory, self.service_threads, self._members, self, self._failed
         )
         self._plans = self._placement.plans
+        self.live = LiveQueries(dictionary, self.collector, self._live_failed)
+        self._loads = 0  # that belong together and are not done yet
+        self._is_loaded = False  # whether live queries are to look at the stored graphs after these
 
     def declare(self, stream: StreamState) -> None:
         """Make a stream known, with its lateness and what it leaves in the stored graph."""
@@ -106,8 +110,8 @@ class Engine:
 
     @property
     def names(self) -> list[str]:
-        """The names of the registered queries."""
-        return list(self._queries)
+        """The names of the registered queries, live ones too."""
+        return [*self._queries, *self.live.names]
 
     def register(
         self,
@@ -139,8 +143,7 @@ class Engine:
                 raise InputError(
                     f"the query {name} has no SERVICE, so there is no accuracy or latency to ask for", file=file
                 )
-            if name in self._queries:
-                raise InputError(f"a query named {name} is registered already")
+            self._check_name(name)
             timing = timing_of(plan, query.period_ms if every_ms is None else every_ms, report, file)
             self._check_streams(name, plan, timing, file)
             self._router.make_derived(timing)
@@ -166,6 +169,37 @@ class Engine:
             if self._members[group] == 1:
                 self._connect()
             return plan
+
+    def register_live(
+        self,
+        name: str,
+        query: Query,
+        on_change: OnChange,
+        *,
+        file: str | None = None,
+        limits: QueryLimits | None = None,
+        measurements: Measurements | None = None,
+        held: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> Plan:
+        """Keep a query without a window answered: first its whole answer, then each change with the stored graphs.
+
+        Nobody waits for the first answer: what is stored meanwhile is reported after it. Queries with equal plans share
+        one, but for those that are measured. What callers hold around pushes is `held` before the engine's lock.
+        """
+        self._check_name(name)
+        plan = lower_live(query, file=file)
+        limits = limits or NO_LIMITS
+        with self.dictionary.pins:  # nothing holds the operators' terms until the query is followed
+            live = self._factory.live_query(plan, measurements)
+            answer = self.live.first_answer(live, limits)
+            with held(), self._lock:
+                self._check_name(name)
+                self.live.add(name, live, limits, answer, on_change, shares=measurements is None)
+        return plan
+
+    def _check_name(self, name: str) -> None:
+        if name in self._queries or name in self.live:
+            raise InputError(f"a query named {name} is registered already")
 
     def _check_streams(self, name: str, plan: Plan, timing: Timing, file: str | None) -> None:
         """The streams that a query reads are there, and its own answers are none of them, nor have another's name."""
@@ -219,6 +253,9 @@ class Engine:
     def unregister(self, name: str) -> None:
         """Forget a query, and what only it needed."""
         with self._lock:
+            if name in self.live:
+                self.live.remove(name)
+                return
             if name not in self._queries:
                 raise InputError(f"there is no query named {name}")
             if name in self._router.constructed and (readers := self.readers(name)):
@@ -272,11 +309,12 @@ class Engine:
         count = len(elements.times)
         self.dictionary.note(*elements[1:])
         elements = self._kept.accept(state, elements) if state.keep_ms else state.accept(elements)
-        if state.absorb is not None:
-            self._absorb(state, elements)
+        absorbed = None if state.absorb is None else self._absorb(state, elements)
         self._budget.room -= count
         self._router.push(state, elements)
         self._advance(state)
+        if absorbed is not None:
+            self.live.follow(absorbed.predicates)
 
     def collect_terms(self) -> None:
         """Drop terms that nothing holds any more, if it is time to."""
@@ -285,7 +323,7 @@ class Engine:
                 if self._calls.is_busy:  # a report is being taken, and others of the same moment are nowhere yet
                     return
                 derived = (self._router.derived, self._router.constructed)
-                held = (self.streams, self._graphs, self._groups(), derived, self._plans)
+                held = (self.streams, self._graphs, self._groups(), derived, self._plans, self.live)
                 with ExitStack() as paused:
                     if all(paused.enter_context(thread.pause()) for thread in self.service_threads.all()):
                         self.collector.sweep(*held)
@@ -368,11 +406,19 @@ class Engine:
     def loading(self) -> Iterator[None]:
         """Held around loads that belong together, before anything of the stored graphs: as a push takes both."""
         with self._lock:
-            yield
+            self._loads += 1
+            try:
+                yield
+            finally:
+                self._loads -= 1
+                if self._is_loaded and not self._loads:
+                    self._is_loaded = False
+                    self._calls.run(self.live.follow)
 
     def load(self, subjects: Ids, predicates: Ids, objects: Ids, graph: int = DEFAULT_GRAPH) -> None:
         """Add triples to a stored graph."""
-        with self._lock:
+        with self.loading():
+            self._is_loaded = True
             self.dictionary.note(subjects, predicates, objects)
             self._graphs.load(subjects, predicates, objects, graph)
             for group in self._groups():
@@ -452,16 +498,24 @@ class Engine:
         self.unregister(name)
         self._report_failure(name, reason_of(error))
 
+    def _live_failed(self, names: list[str], error: Exception) -> None:
+        for name in names:
+            self._report_failure(name, reason_of(error))
+
     def _silent_evaluation(self, name: str, freshness: Freshness) -> None:
         if self.on_silent_evaluation is not None:
             self.on_silent_evaluation(name, freshness)
 
-    def _absorb(self, state: StreamState, elements: Elements) -> None:
+    def _absorb(self, state: StreamState, elements: Elements) -> Elements | None:
+        """Let what a stream leaves behind enter the stored graph; gives that, if it is anything."""
         absorbed = state.absorbed(elements)
-        if absorbed is not None and len(absorbed.times):
-            self._graphs.absorb(absorbed, state.iri)
-            for group in self._groups():
-                group.note_stored()
+        if absorbed is None or not len(absorbed.times):
+            return None
+        self._graphs.absorb(absorbed, state.iri)
+        self.live.time_ms = max(self.live.time_ms, int(absorbed.times.max()))
+        for group in self._groups():
+            group.note_stored()
+        return absorbed
 
     def _advance_to(self, state: StreamState, watermark_ms: int) -> None:
         state.watermark_ms = max(state.watermark_ms, watermark_ms)

@@ -31,6 +31,10 @@ def queries_in_order(
 ) -> list[QueryFile]:
     """The queries, each after those whose answers it reads; every other stream that they read has a recording."""
     parsed = [parse_query(each.text, file=each.file, dialect=dialect) for each in files]
+    for each, query in zip(files, parsed, strict=True):
+        if not query.windows:  # a live query changes with each push, and how a recording is cut into these is open
+            name = query.name or each.name
+            raise InputError(f"the query {name} has no window, so it is not continuous", file=each.file)
     by_name = {query.name or each.name: (each, query) for each, query in zip(files, parsed, strict=True)}
     if len(by_name) < len(files):
         return list(files)  # registration says which name is there twice

@@ -6,6 +6,7 @@ import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property
@@ -25,15 +26,16 @@ from freshet.federation.evaluation import Constraints
 from freshet.federation.settings import ServiceSettings
 from freshet.native.memory.term_collector import TermCollector
 from freshet.oneshot.answer import answer
-from freshet.rdf.deadline import Deadline, QueryStoppedError
+from freshet.rdf.deadline import Deadline, QueryLimits, QueryStoppedError
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.rdf.reading import Quads, read_rdf
 from freshet.rdf.terms import Iri, Term, term_key
 from freshet.rdf.triples import DEFAULT_GRAPH
-from freshet.results.answers import TRIPLE, AnswerBatch
+from freshet.results.answers import TRIPLE, AnswerBatch, hand_over
 from freshet.results.arrow import record_batch
+from freshet.results.live_change import LiveChange
 from freshet.results.report import Answer, BooleanAnswer, Report, Solutions
 from freshet.results.write import batch_json, report_json
 from freshet.runtime.checkpoint import EVERY_SECONDS, Checkpoint
@@ -48,6 +50,7 @@ from freshet.runtime.session_checks import (
     check_callbacks,
     check_columns,
     check_ids,
+    check_live,
     check_options,
     check_registration,
     check_whole_number,
@@ -67,6 +70,8 @@ if TYPE_CHECKING:
     from freshet.federation.local_views import LocalViews
     from freshet.federation.view_entries import ViewEntry
     from freshet.native.engine import Engine
+    from freshet.native.measuring import Measurements
+    from freshet.native.plan.plan import Plan
     from freshet.native.streams.stream import StreamState
     from freshet.runtime.durable_session import DurableSession
     from freshet.runtime.explaining import Explanation
@@ -395,6 +400,11 @@ class Session:
         The query is evaluated whenever one of its windows moves, or at multiples of `every_ms`. A query that fails is
         removed and added to `failures`; the others continue. So is one whose callback raises.
 
+        A SELECT without a window is a live query (docs/reference/queries.md): an RSTREAM report with its whole
+        answer comes at once, also where that is empty. After each change of the stored data a DSTREAM report has the
+        solutions that are removed and an ISTREAM report those that are added. The time of a report is the latest event
+        time that was absorbed by then. A checkpoint does not keep live queries.
+
         The streams that it reads must be declared. A CONSTRUCT is itself a stream, by the name of the query: its
         triples, at the times of its reports. A query that others read cannot be unregistered before them.
 
@@ -402,7 +412,7 @@ class Session:
         (docs/explanation/federation.md). Its reports come from a thread of its own.
 
         Args:
-            text: The query, in RSP-QL, C-SPARQL or CQELS-QL.
+            text: The query, in RSP-QL, C-SPARQL or CQELS-QL, or a SELECT without a window.
             name: Its name, if the text has none (REGISTER).
             on_report: Called with each report. Without a callback reports wait in the RegisteredQuery that is returned.
                 The callback may register and unregister queries, this one too.
@@ -428,8 +438,8 @@ class Session:
         Raises:
             QuerySyntaxError: The text is not a query. The message has line and column.
             UnsupportedError: The query has something that continuous queries do not support.
-            InputError: The query has no window or reads a stream that is not declared, its name is taken, or an option
-                is wrong.
+            InputError: The query reads a stream that is not declared, its name is taken, or an option is wrong; or it
+                has REGISTER and no window.
 
         Example:
             >>> import freshet
@@ -472,6 +482,9 @@ class Session:
             limit_bytes,
         )
         asked = check_registration(asked)
+        if not query.windows:
+            check_live(query, asked)
+            return self._register_live(asked, query, on_report, on_batch)
         log = self.report_log
         if log is None or on_report is not None or on_batch is not None or chosen in self.engine.names:
             return self._register(asked, query, on_report, on_batch or (log.add if log and not on_report else None))
@@ -482,6 +495,87 @@ class Session:
             log.end(chosen, "it was refused")
             raise
 
+    def _register_live(
+        self,
+        asked: DurableRegistration,
+        query: Query,
+        on_report: Callable[[Report], None] | None,
+        on_batch: Callable[[AnswerBatch], None] | None,
+    ) -> RegisteredQuery:
+        """A query without a window: its changes as reports."""
+        waiting: deque[AnswerBatch] = deque()
+        take = on_batch or waiting.append
+
+        def on_change(change: LiveChange) -> None:
+            for batch in change.batches(asked.name):
+                if on_report is None:
+                    take(batch)
+                else:
+                    hand_over(batch, on_report, lambda: asked.name in self.engine.live)
+
+        measured = _measurements(asked)
+        plan = self._follow(asked.name, query, on_change, asked.limits, measured, asked.file)
+        self._registered[asked.name] = RegisteredQuery(
+            asked.name, plan.variables, waiting, text=asked.text, parsed=query, plan=plan, measured=measured
+        )
+        return self._registered[asked.name]
+
+    def follow(
+        self,
+        query: str | Query,
+        on_change: Callable[[LiveChange], None],
+        *,
+        name: str,
+        limit_seconds: float | None = None,
+        limit_bytes: int | None = None,
+    ) -> None:
+        """Follow the answer of a query without a window, as `register`, with both parts of a change at once.
+
+        The first call has the whole answer; it comes before this returns. Each later one has what a change of the
+        stored data adds and removes. `unregister` ends it.
+
+        Args:
+            query: The text, or what `prepare` gave.
+            on_change: Called with each change, in the thread that changes the stored data. One that raises is not
+                called again.
+            name: A name that no other query has.
+            limit_seconds: The longest time that one step may take. A query that takes longer is stopped and removed.
+            limit_bytes: The most that the intermediate results of one step may take.
+
+        Raises:
+            QuerySyntaxError: The text is not a query. The message has line and column.
+            UnsupportedError: The query is no SELECT, or has something that live queries do not support.
+            InputError: The query has a window, or its name is taken.
+
+        Example:
+            >>> import freshet
+            >>> session = freshet.Session()
+            >>> session.stream("http://example.org/s", absorb=True)
+            >>> session.follow("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }", name="count",
+            ...     on_change=lambda change: print(len(change.removed), "out,", len(change.added), "in"))
+            0 out, 1 in
+            >>> session.push("http://example.org/s", "5\\t<http://example.org/a> <http://example.org/p> _:b .")
+            1 out, 1 in
+        """
+        parsed = parse_query(query) if isinstance(query, str) else query
+        if parsed.windows:
+            raise InputError(f"the query {name} has a window: register it")
+        self._follow(name, parsed, on_change, QueryLimits(limit_seconds, limit_bytes))
+
+    def _follow(
+        self,
+        name: str,
+        query: Query,
+        on_change: Callable[[LiveChange], None],
+        limits: QueryLimits | None,
+        measured: Measurements | None = None,
+        file: str | None = None,
+    ) -> Plan:
+        held = nullcontext if self._durable is None else self._durable.changing
+        return self.engine.register_live(
+            name, query, on_change, file=file, limits=limits, measurements=measured, held=held
+        )
+
     def _register(
         self,
         asked: DurableRegistration,
@@ -491,11 +585,7 @@ class Session:
     ) -> RegisteredQuery:
         if self._durable is not None:
             return self._durable.register(asked, on_report, on_batch)
-        chosen, measured = asked.name, None
-        if asked.measured:
-            from freshet.native.measuring import Measurements
-
-            measured = Measurements()
+        chosen, measured = asked.name, _measurements(asked)
         waiting: deque[AnswerBatch] = deque()
         plan = self.engine.register(
             chosen,
@@ -543,11 +633,11 @@ class Session:
             InputError: No query has this name, or a callback is given where there is no checkpoint.
         """
         check_callbacks(on_report, on_batch)
-        if self._durable is not None:
+        if self._durable is not None and name not in self.engine.live:
             return self._durable.registered(name, on_report, on_batch)
         if on_report is not None or on_batch is not None:
             raise InputError("a callback is given when a query is registered; later only where there is a checkpoint")
-        if name not in self.engine.names:
+        if name not in self.engine.names or name not in self._registered:
             raise InputError(f"there is no query named {name}")
         return self._registered[name]
 
@@ -690,9 +780,9 @@ class Session:
         Returns:
             The queries, each with its name, text and variables.
         """
-        if self._durable is not None:
-            return self._durable.queries()
-        return [] if self._engine is None else [self._registered[name] for name in self._engine.names]
+        found = [] if self._durable is None else self._durable.queries()
+        names = [] if self._engine is None else self._engine.names
+        return found + [self._registered[name] for name in names if name in self._registered]
 
     def unregister(self, name: str) -> None:
         """Remove a query, and the state that only it needs.
@@ -703,7 +793,7 @@ class Session:
         Raises:
             InputError: No query has this name.
         """
-        if self._durable is not None:
+        if self._durable is not None and name not in self.engine.live:
             self._durable.unregister(name)
         else:
             self.engine.unregister(name)
@@ -1126,3 +1216,9 @@ class Session:
             A column for each variable. Each term is a struct of type, value, datatype and language.
         """
         return record_batch(answer, self.dictionary)
+
+
+def _measurements(asked: DurableRegistration) -> Measurements | None:
+    from freshet.native.measuring import Measurements
+
+    return Measurements() if asked.measured else None

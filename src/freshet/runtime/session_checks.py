@@ -15,6 +15,7 @@ from typing import SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
+from freshet.algebra.nodes import Query
 from freshet.kernels.dictionary import first_unknown, is_known
 from freshet.native.direct_call import DirectCall
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME
@@ -130,6 +131,19 @@ def check_registration(registration: DurableRegistration) -> DurableRegistration
         limit_bytes=None if one.limit_bytes is None else check_whole_number(one.limit_bytes, _MOST_BYTES),
         latency_ms=_number(one.latency_ms, "the latency of a query must be a number of milliseconds"),
     )
+
+
+def check_live(query: Query, one: DurableRegistration) -> None:
+    """An error where a query without a window is registered with what only windows have."""
+    if query.name is not None:
+        raise InputError(
+            f"the query {one.name} has no window, which REGISTER needs: without REGISTER it is a live query",
+            file=one.file,
+        )
+    options = {"report": one.report, "every_ms": one.every_ms, "accuracy": one.accuracy, "latency_ms": one.latency_ms}
+    for option, given in options.items():
+        if given not in (None, ()):
+            raise InputError(f"the query {one.name} has no window: '{option}' says nothing of a live query")
 
 
 def _number(given: float | None, rule: str) -> float | None:

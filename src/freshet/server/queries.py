@@ -142,7 +142,13 @@ def _register(
 ) -> bool:
     """In a thread: whether it is new."""
     session = shared.session
-    own = parse_query(text, dialect=dialect).name
+    parsed = parse_query(text, dialect=dialect)
+    own = parsed.name
+    if not parsed.windows:
+        raise Problem(
+            400,
+            "the query has no window: a live query is sent to /sparql, with Accept: text/event-stream, and has no name",
+        )
     if own is not None and own != name:
         raise Problem(400, f"the query calls itself {own}: PUT it to /queries/{quote(own, safe='')}")
     known = session.definitions.get(name)

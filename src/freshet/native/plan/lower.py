@@ -38,6 +38,7 @@ from freshet.native.plan.plan import (
     Source,
     Stored,
 )
+from freshet.native.plan.plan_reads import asks_services
 from freshet.native.plan.reevaluate import QueryDataset, reevaluate
 from freshet.native.plan.service_joins import restrict
 from freshet.native.plan.substitutable import contains_exists, exists_parts
@@ -57,13 +58,28 @@ def lower(query: nodes.Query, *, streams: Iterable[str] = (), file: str | None =
         raise UnsupportedError(error.message, file=file) from None
 
 
+def lower_live(query: nodes.Query, *, file: str | None = None) -> Plan:
+    """The plan of a live query: one without a window, over the dataset that one-shot queries see."""
+    try:
+        if query.form is not nodes.QueryForm.SELECT:
+            raise refuse(f"a live {query.form.value.upper()} query")
+        plan = _lower(query)
+        if asks_services(plan):
+            raise refuse("SERVICE in a live query")
+        return plan
+    except UnsupportedError as error:
+        raise UnsupportedError(error.message, file=file) from None
+
+
 def _lower(query: nodes.Query) -> Plan:
     if query.form not in (nodes.QueryForm.SELECT, nodes.QueryForm.CONSTRUCT):
         raise refuse(f"a continuous {query.form.value.upper()} query")
     windows = {declaration.name: declaration.window for declaration in query.windows}
-    # Unlike in one-shot queries, FROM NAMED alone does not hide the stored default graph: it is what patterns outside
-    # of windows match.
-    default: tuple[Source, ...] = tuple(Stored(name) for name in query.default_graphs) or (Stored(),)
+    default: tuple[Source, ...] = tuple(Stored(name) for name in query.default_graphs)
+    if not default and (windows or not query.named_graphs):
+        # Where there are windows, FROM NAMED alone does not hide the stored default graph: it is what patterns outside
+        # of windows match.
+        default = (Stored(),)
     if query.merged:
         default = (*dict.fromkeys(windows.values()), *default)
     named = frozenset(query.named_graphs) if query.named_graphs or query.default_graphs else None

@@ -11,7 +11,8 @@ from freshet.federation.evaluation import Constraints, Evaluation
 from freshet.native.buffers.leaf_buffer import LeafBuffer, LeafPattern
 from freshet.native.buffers.leaf_view import LeafView
 from freshet.native.buffers.one_way_index import Ids
-from freshet.native.buffers.stored_leaf import GraphStore, StoredLeaf
+from freshet.native.buffers.stored_leaf import StoredLeaf
+from freshet.native.change import Operator
 from freshet.native.measuring import Measurements
 from freshet.native.operators.parameters import ParametersOp
 from freshet.native.operators.service import Remote, extent_of
@@ -21,25 +22,24 @@ from freshet.native.plan.caching import with_caches
 from freshet.native.plan.plan import Plan, Source, Stored
 from freshet.native.plan.plan_reads import asks_services
 from freshet.native.queries.continuous_query import ContinuousQuery
+from freshet.native.queries.live_query import HeldSnapshot, LiveQuery, SnapshotStore, StoredLeaves
 from freshet.native.queries.shared_query import SharedQuery
 from freshet.native.query_group import QueryGroup
 from freshet.native.r2s.exact import Exactness, exactness, top_join
 from freshet.native.streams.kept_windows import WindowStore
 from freshet.native.timing import Timing
-from freshet.oneshot.dataset import GraphReader
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
-from freshet.rdf.triples import DEFAULT_GRAPH, Triples
+from freshet.rdf.triples import DEFAULT_GRAPH
 from freshet.results.answers import AnswerBatch
 from freshet.results.report import Freshness
 
 
-class EngineStore(WindowStore, GraphStore, Protocol):
+class EngineStore(WindowStore, SnapshotStore, Protocol):
     """What the engine needs of the stored graphs. They are named by ids, the default graph by DEFAULT_GRAPH."""
 
     def load(self, subjects: Ids, predicates: Ids, objects: Ids, graph: int = DEFAULT_GRAPH) -> Elements: ...
     def absorb(self, elements: Elements, stream: str = "") -> None: ...
-    def reader(self, triples: Triples) -> GraphReader: ...
 
 
 class QueryFactory:
@@ -94,6 +94,16 @@ class QueryFactory:
             exact=exact,
             is_measured=measurements is not None,
         )
+
+    def live_query(self, plan: Plan, measurements: Measurements | None) -> LiveQuery:
+        """A query without a window, which follows the stored graphs."""
+        held = HeldSnapshot(self._graphs)
+
+        def build(leaves: StoredLeaves) -> Operator:
+            builder = Builder(leaves, held, self._dictionary, measurements)
+            return builder.build(plan.root, frozenset(plan.variables) & plan.root.names)
+
+        return LiveQuery(plan, held, self._dictionary, build)
 
     def shared_query(
         self,

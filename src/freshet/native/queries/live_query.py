@@ -1,0 +1,135 @@
+"""A live query: plain SPARQL whose answer follows the stored graphs from snapshot to snapshot.
+
+    Δanswer = Q(graphs at snapshot n) - Q(graphs at snapshot m)        by the same operators as over windows
+
+A snapshot is a moment. Moments of snapshots are later than every time that an element can have, so that a row of the
+store begins with the snapshot that has it first, whatever its event time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from freshet.native.buffers.leaf_buffer import LeafPattern
+from freshet.native.buffers.one_way_index import Ids
+from freshet.native.buffers.stored_leaf import GraphStore, StoredLeaf
+from freshet.native.change import MomentBatch, Operator
+from freshet.native.moments import FURTHEST_MS, instant_at
+from freshet.native.plan.plan import Plan, PlanNode, PlanReevaluate, Source, Stored, children
+from freshet.native.r2s.bags import as_rows, bag_difference
+from freshet.oneshot.dataset import GraphReader
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.triples import DEFAULT_GRAPH, Triples
+from freshet.store.dataset import DatasetSnapshot
+
+_FIRST_MOMENT = instant_at(FURTHEST_MS) + 1
+
+
+class SnapshotStore(GraphStore, Protocol):
+    """The store, which publishes snapshots."""
+
+    def named(self) -> DatasetSnapshot: ...
+    def reader(self, triples: Triples) -> GraphReader: ...
+
+
+class HeldSnapshot:
+    """The store at one snapshot, until it is told to go on: all operators of a query read the same."""
+
+    def __init__(self, store: SnapshotStore) -> None:
+        self._store = store
+        self._snapshot = store.named()
+
+    @property
+    def number(self) -> int:
+        return self._snapshot.number
+
+    def go_on(self) -> None:
+        """Read what is published now."""
+        self._snapshot = self._store.named()
+
+    def named(self) -> DatasetSnapshot:
+        return self._snapshot
+
+    def point_to_rows(self, pointing: object, graph: int = DEFAULT_GRAPH) -> None:
+        self._store.point_to_rows(pointing, graph)
+        self.go_on()  # what came before it was pointed to may have another base
+
+    def reader(self, triples: Triples) -> GraphReader:
+        return self._store.reader(triples)
+
+
+class StoredLeaves:
+    """The leaves of a live query, which read the store at its snapshot; equal patterns have one."""
+
+    def __init__(self, held: HeldSnapshot, dictionary: Dictionary) -> None:
+        self._held = held
+        self._dictionary = dictionary
+        self._leaves: dict[tuple[int, LeafPattern], StoredLeaf] = {}
+
+    def leaf(self, source: Source, pattern: LeafPattern) -> StoredLeaf:
+        assert isinstance(source, Stored), "a live query has no window"
+        graph = DEFAULT_GRAPH if source.graph is None else self._dictionary.encode(source.graph)
+        key = graph, pattern
+        if key not in self._leaves:
+            self._leaves[key] = StoredLeaf(pattern, self._held, graph)
+        return self._leaves[key]
+
+    def step(self, batch: MomentBatch) -> bool:
+        """Bring all leaves to a batch; says whether any row begins in it."""
+        changed = [leaf.step(batch) for leaf in self._leaves.values()]
+        return any(changed)
+
+
+class Rows(NamedTuple):
+    """The solutions that a snapshot has and the one before had not, and those that it has not any more, as bags."""
+
+    added: Ids
+    removed: Ids
+
+    @property
+    def is_empty(self) -> bool:
+        return not len(self.added) and not len(self.removed)
+
+
+class LiveQuery:
+    """The operators of a live query. The first step gives the whole answer, in order where it has one."""
+
+    def __init__(
+        self, plan: Plan, held: HeldSnapshot, dictionary: Dictionary, build: Callable[[StoredLeaves], Operator]
+    ) -> None:
+        self.plan = plan
+        self._held = held
+        self._leaves = StoredLeaves(held, dictionary)
+        self._root = build(self._leaves)
+        self._number = 0  # of the last step
+        self._reads_any_graph = _reads_any_graph(plan.root)
+        self._nothing = np.empty((0, len(plan.variables)), np.int64)
+
+    @property
+    def snapshot(self) -> int:
+        """The number of the snapshot that it has come to."""
+        return self._held.number
+
+    def step(self) -> Rows:
+        """Go on to the newest snapshot; gives what that changes."""
+        self._held.go_on()
+        self._number += 1
+        moment = _FIRST_MOMENT + self._number
+        batch = MomentBatch(self._number, moment, moment, np.array([moment]))
+        if not self._leaves.step(batch) and self._number > 1 and not self._reads_any_graph:
+            return Rows(self._nothing, self._nothing)
+        change = self._root.changes(batch)
+        variables = self.plan.variables
+        came = as_rows(change.came, variables) if change.came.count else self._nothing
+        went = as_rows(change.went, variables) if change.went.count else self._nothing
+        return Rows(bag_difference(came, went), bag_difference(went, came))
+
+
+def _reads_any_graph(node: PlanNode) -> bool:
+    """Whether a part of a plan reads graphs that have no leaf: any that `GRAPH ?g` finds."""
+    if isinstance(node, PlanReevaluate):
+        return node.reads_all_named
+    return any(map(_reads_any_graph, children(node)))
