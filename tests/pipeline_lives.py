@@ -44,7 +44,9 @@ def batch(source: str, number: int) -> pa.Table:
 class PipelineLife:
     """A run of a pipeline on a folder, from its start to its end, clean or not."""
 
-    def __init__(self, folder: Path, graph: tuple[Path, ...] = (), queries: dict[str, str] = QUERIES) -> None:
+    def __init__(
+        self, folder: Path, graph: tuple[Path, ...] = (), queries: dict[str, str] = QUERIES, *, has_log: bool = False
+    ) -> None:
         self.checkpoint = Checkpoint(folder / "checkpoint", every_seconds=1e6)
         self.session = Session(stored=self.checkpoint.dataset)
         durable = self.session.journal_to(self.checkpoint)
@@ -56,8 +58,12 @@ class PipelineLife:
             self.session.register(text, name=name, on_batch=self.ingest.deliver)
             resume = not self.checkpoint.is_new
             self.ingest.connect(name, [FileSink(folder / "out" / name, resume=resume)])
+        if has_log:
+            self.session.keep_reports(folder=folder / "checkpoint" / "reports")
         intakes = [StreamIntake(key, iri, LAYOUT, key[0], 1000 if key == "s" else 0) for key, iri in SOURCES.items()]
         self.ingest.open({each.sub_stream_id: each for each in intakes}, {M: None})
+        if has_log:
+            self.session.report_log.go_on(query.name for query in self.session.queries())
 
     def push(self, last: int) -> None:
         """Take the batches up to before one, from where the run is."""

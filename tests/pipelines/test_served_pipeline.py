@@ -13,6 +13,9 @@ from waiting import wait_until
 _COUNT = """SELECT (COUNT(*) AS ?n) FROM NAMED WINDOW <w> ON <http://example.org/house/temperature>
 [RANGE PT10S STEP PT10S] WHERE { WINDOW <w> { ?s <http://example.org/house/degrees> ?d } }"""
 
+_VISITS = _COUNT.replace("house/temperature", "house/visits").replace("degrees", "visits")
+_VISIT = "<http://example.org/ann> <http://example.org/house/visits> <http://example.org/kitchen> ."
+
 
 def _taken(server, path):
     answer = server.send("GET", path, stream=True, Accept="application/x-ndjson")
@@ -39,11 +42,28 @@ def test_a_pipeline_is_served_and_goes_on_after_a_kill(tmp_path):
         posted = server.send("POST", "/streams/temperature", "", Content_Type="text/turtle")
         assert posted.status == 409
         assert server.send("PUT", "/queries/count", _COUNT).status == 201
+        assert server.send("PUT", "/queries/short", _COUNT).status == 201
+        assert server.send("DELETE", "/queries/short").status == 204
+        refused = server.send("DELETE", "/queries/warmFloors")
+        assert (refused.status, "the pipeline file has" in refused.data.decode()) == (409, True)
+        assert server.send("PUT", "/streams/visits?iri=http://example.org/house/visits").status == 201
+        assert server.send("PUT", "/queries/visited", _VISITS).status == 201
+        for second in (1, 12):
+            posted = server.send("POST", f"/streams/visits?time={second}000", _VISIT, Content_Type="text/turtle")
+            assert posted.status == 200
+        [visited] = _taken(server, "/queries/visited/answers?after=start&limit=1")
         shutil.copy(folder / "in/temperature/1.json", folder / "in/temperature/9.json")
-        [stream] = json.loads(server.get("/streams").data)["streams"]
+        stream, _ = json.loads(server.get("/streams").data)["streams"]
         wait_until(lambda: json.loads(server.get("/streams").data)["streams"][0]["elements"] > stream["elements"])
         server.kill()
     with ServerProcess(file) as server:
+        assert json.loads(server.get("/queries/count").data)["text"] == _COUNT  # waits until it is there
+        assert _taken(server, "/queries/visited/answers?after=start&limit=1") == [visited]
+        assert server.get("/queries/short").status == 404
+        posted = server.send("POST", "/streams/visits?time=25000", _VISIT, Content_Type="text/turtle")
+        assert posted.status == 200
+        [later] = _taken(server, f"/queries/visited/answers?after={visited['id']}&limit=1")
+        assert later["time"] == 20_000
         again = _taken(server, "/queries/warmFloors/answers?after=start&limit=3")
         assert again == first
         assert server.stop(signal.SIGINT) == 0

@@ -217,14 +217,17 @@ class Checkpoint:
         """Write an entry before it is done."""
         return self.journal.append(header, *body)
 
-    def append_load(self, header: Header, rows: GraphRows) -> int:
-        """Write triples that are to be loaded as segments, and an entry that names them."""
+    def append_load(self, header: Header, rows: GraphRows, current: int | None = None) -> int:
+        """Write triples that are to be loaded as segments, and an entry that names them.
+
+        Where later entries may be in the journal already, the triples belong to the `current` one.
+        """
         with self._making:
             segments = write_segments(self._graph_folder, self._next_segment, rows, self._dictionary)
             self._next_segment += len(segments)
             sequence = self.append({**header, "segments": segments})
             with self._lock:
-                self._loads.append((sequence, tuple(segments)))
+                self._loads.append((sequence if current is None else current, tuple(segments)))
         return sequence
 
     def mark(self, sequence: int) -> None:

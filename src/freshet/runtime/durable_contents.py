@@ -24,6 +24,7 @@ from freshet.runtime.durable_records import (
     DurableRegistration,
     Outbox,
     Position,
+    StreamOptions,
     declare_first,
     declare_read,
     declare_stream,
@@ -42,6 +43,7 @@ from freshet.runtime.packed_elements import unpack_elements
 from freshet.runtime.push_keys import PushKeys
 
 OpenGraph = Callable[[str, str | None], int]
+OnQueryFailure = Callable[[str, str], None]
 _UNBOUNDED_BYTES = 1 << 62
 
 
@@ -56,7 +58,9 @@ class DurableContents:
         reports: DurableReports,
         deliver: Callable[[Outbox, AnswerBatch], None],
         open_graph: OpenGraph | None,
+        on_failure: OnQueryFailure,
     ) -> None:
+        self._on_failure = on_failure
         self._engine = engine
         self._dictionary = dictionary
         self._checkpoint = checkpoint
@@ -69,7 +73,10 @@ class DurableContents:
         self.keys = PushKeys()
         self.definitions: dict[str, QueryDefinition] = {}
         self.sources: BatchSources | None = None  # of a pipeline
-        self._defined: list[DurableRegistration] = []  # the queries of its file, also those that have failed
+        self._defined: list[DurableRegistration] | None = None  # the queries of its file, also those that have failed
+        self._defined_streams: set[str] = set()
+        self.taken_over: list[str] = []  # queries that it has by now, and clients had registered before
+        self.between = -1  # the newest entry of a pipeline that is not a batch, if it has been done
 
     def do_again(self, entry: JournalEntry) -> None:
         header = entry.header
@@ -86,14 +93,13 @@ class DurableContents:
             case "finish":
                 self._engine.end()
             case "stream":
-                declare_stream(self._engine, stream_options_of(header))
+                self.declare(stream_options_of(header))
             case "register":
-                registration = registration_of(header)
-                declare_read(self._engine, registration, ())
-                self.register(registration).is_restored = True
+                self._register_again(registration_of(header))
             case "unregister":
-                if header["name"] in self._reports.boxes:
-                    self.unregister(header["name"])
+                name = header["name"]
+                if name in (self._reports.boxes if self._defined is None else self.added_queries()):
+                    self.unregister(name)
             case "define":
                 self.define(header)
             case "undefine":
@@ -102,7 +108,7 @@ class DurableContents:
                 self.open(header["path"], header["graph"])
             case "load":
                 self._dictionary.scopes = max(self._dictionary.scopes, header["scopes"])
-                rows = self._checkpoint.read_loaded(entry.sequence, segments_of(header))
+                rows = self._checkpoint.read_loaded(header.get("after", entry.sequence), segments_of(header))
                 self.load(Quads(*rows[2:], rows.graphs), header["graph"])
         self._engine.collect_terms()
 
@@ -114,8 +120,26 @@ class DurableContents:
         """A batch of a stream is in."""
         self._batches[stream] = self._batches.get(stream, 0) + 1
 
+    def declare(self, options: StreamOptions) -> None:
+        """A stream that is not there yet: the file of a pipeline may have been given one that a client declared."""
+        if options.iri not in self._engine.streams:
+            declare_stream(self._engine, options)
+
     def register(self, registration: DurableRegistration) -> Outbox:
         return self._reports.register(registration, self._deliver)
+
+    def _register_again(self, registration: DurableRegistration) -> None:
+        if self._defined is None:
+            declare_read(self._engine, registration, ())
+            self.register(registration).is_restored = True
+            return
+        if registration.name in self._reports.boxes:
+            self.taken_over.append(registration.name)
+            return
+        try:
+            self.register(registration)
+        except FreshetError as error:  # as where the file does not have a stream any more
+            self._on_failure(registration.name, str(error))
 
     def define(self, fields: Header) -> None:
         known = {name: fields[name] for name in QueryDefinition.__slots__}
@@ -149,24 +173,38 @@ class DurableContents:
             "format": FORMAT,
             "version": __version__,
             "streams": streams_state(self._engine, self._batches),
-            "queries": self._defined or self.registrations(),
+            "queries": self.registrations(),
             "graphs": [*self._graphs],
             "opened": [*self._opened],
             "scopes": self._dictionary.scopes,
             "keys": self.keys.state(),
             "definitions": [*self.definitions.values()],
         }
+        if self._defined is not None:
+            state |= {"added": {"streams": self._added_streams(), "queries": self.added_queries()}}
+            state |= {"between": self.between}
         return state if self.sources is None else {**state, "sources": self.sources.describe()}
 
     def registrations(self) -> list[DurableRegistration]:
-        """The queries as they were registered."""
+        """The queries as they were registered; all of a pipeline's file, then what came while it went on."""
+        if self._defined is not None:
+            return [*self._defined, *(self._reports.boxes[name].registration for name in self.added_queries())]
         return [box.registration for box in self._reports.boxes.values()]
+
+    def added_queries(self) -> list[str]:
+        """The queries that came while a pipeline went on."""
+        of_file = {registration.name for registration in self._defined or ()}
+        return [name for name in self._reports.boxes if name not in of_file]
+
+    def _added_streams(self) -> list[str]:
+        return [iri for iri in self._engine.streams if iri not in self._defined_streams]
 
     def define_run(self, sources: BatchSources) -> Header:
         """Say what batches come of, once the streams and queries of a pipeline are there; gives all that as an entry
         of the journal."""
         self.sources = sources
         self._defined = self.registrations()
+        self._defined_streams = set(self._engine.streams)
         return {
             "kind": "run",
             "streams": [asdict(options_of(state, self._dictionary)) for state in self._engine.streams.values()],
@@ -181,11 +219,21 @@ class DurableContents:
             for path, graph in state.get("opened", ()):
                 self.open(path, graph)
 
-    def restore(self, state: State, on_failure: Callable[[str, str], None] | None = None) -> None:
-        """Streams and queries in the order they came, since a query may read all streams that are known.
+    def restore_added(self, state: State) -> None:
+        """What came while an earlier run of a pipeline went on, after the streams and queries of its file."""
+        self._restore_others(state)
+        self.between = state.get("between", -1)
+        added = state.get("added", {})
+        with self._dictionary.pins:
+            declare_first(
+                self._engine, [each for each in state.get("streams", ()) if each["iri"] in added.get("streams", ())]
+            )
+            for fields in state.get("queries", ()):
+                if fields["name"] in added.get("queries", ()):
+                    self._register_again(registration_of(fields))
 
-        With `on_failure`, a query that cannot be registered is left out, and its name and the reason are passed on.
-        """
+    def _restore_others(self, state: State) -> None:
+        """Everything but streams and queries."""
         self._dictionary.scopes = max(self._dictionary.scopes, state.get("scopes", 0))
         self.keys.restore(state.get("keys", ()))
         for fields in state.get("definitions", ()):
@@ -194,6 +242,14 @@ class DurableContents:
         with self._dictionary.pins:
             for graph in state.get("graphs", ()):
                 self.load(Quads(nothing, nothing, nothing, nothing), graph)
+
+    def restore(self, state: State, *, leave_out: bool = False) -> None:
+        """Streams and queries in the order they came, since a query may read all streams that are known.
+
+        A query that cannot be registered is left out, if that is allowed, and reported as failed.
+        """
+        self._restore_others(state)
+        with self._dictionary.pins:
             streams = list(state.get("streams", ()))
             for fields in state.get("queries", ()):
                 declare_first(self._engine, streams[: fields["streams"]])
@@ -202,9 +258,9 @@ class DurableContents:
                     declare_read(self._engine, registration, streams)
                     self.register(registration).is_restored = True
                 except FreshetError as error:
-                    if on_failure is None:
+                    if not leave_out:
                         raise
-                    on_failure(registration.name, str(error))
+                    self._on_failure(registration.name, str(error))
             declare_first(self._engine, streams)
         if "sources" in state:
             self._keep_windows()

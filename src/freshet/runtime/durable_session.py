@@ -10,10 +10,10 @@ all others are, also where they were handed over and not acknowledged before the
 from __future__ import annotations
 
 import warnings
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -34,7 +34,7 @@ from freshet.runtime.checkpoint import Checkpoint, needs_everything
 from freshet.runtime.checkpoint_manifest import State
 from freshet.runtime.checkpoint_segments import GraphRows
 from freshet.runtime.definitions import QueryDefinition
-from freshet.runtime.durable_contents import DurableContents, OpenGraph
+from freshet.runtime.durable_contents import DurableContents, OnQueryFailure, OpenGraph
 from freshet.runtime.durable_files import CheckpointError
 from freshet.runtime.durable_records import (
     DurableRegistration,
@@ -54,6 +54,9 @@ from freshet.runtime.journal import Header, JournalEntry, Piece
 from freshet.runtime.packed_elements import pack_elements
 from freshet.runtime.registered_query import RegisteredQuery
 
+if TYPE_CHECKING:
+    from freshet.runtime.report_log import ReportLog
+
 _FEW_QUERIES = 64  # up to this number, all are asked at every entry which reports have been received
 
 
@@ -71,8 +74,10 @@ class DurableSession:
         dictionary: Dictionary,
         checkpoint: Checkpoint,
         open_graph: OpenGraph | None = None,
+        on_failure: OnQueryFailure = lambda name, reason: None,
     ) -> None:
-        """`open_graph` adds what is elsewhere, and stays there, to the stored data: a path, and the graph it is for."""
+        """`open_graph` adds what is elsewhere, and stays there, to the stored data: a path, and the graph it is for.
+        `on_failure` gets the name of a query of a pipeline that cannot be registered again, and the reason."""
         self._engine = engine
         self._dictionary = dictionary
         self._checkpoint = checkpoint
@@ -80,12 +85,14 @@ class DurableSession:
         engine.service_threads.delivering = self._order
         self._reports = DurableReports(engine, checkpoint)
         self._outboxes = self._reports.boxes
-        self._contents = DurableContents(engine, dictionary, checkpoint, self._reports, self._deliver, open_graph)
+        self._contents = DurableContents(
+            engine, dictionary, checkpoint, self._reports, self._deliver, open_graph, on_failure
+        )
         self._state: State = {}  # of the folder
         self._is_run = False  # of a pipeline
         self._is_asked_only = False
         self._sync_sinks: Callable[[], None] = lambda: None
-        self._has_log = False
+        self._log: ReportLog | None = None
         self.changed_queries: list[str] = []
         self._restored_streams: set[str] = set()
         self._current = self._done = -1
@@ -97,18 +104,15 @@ class DurableSession:
 
     # ---- taking up what a folder has
 
-    def restore(self, on_failure: Callable[[str, str], None] | None = None) -> None:
-        """Take up what there is: the checkpoint, then the journal.
-
-        A query of a pipeline that cannot be registered here is passed on to `on_failure`, with the reason.
-        """
+    def restore(self) -> None:
+        """Take up what there is: the checkpoint, then the journal."""
         with self._taking_up():
             self._recover(self._contents.open_again)
             self._is_asked_only = "sources" in self._state
             if self._is_asked_only:
                 check_layouts(self._state, self._checkpoint.headers)
             if self._state:
-                self._contents.restore(self._state, on_failure if self._is_asked_only else None)
+                self._contents.restore(self._state, leave_out=self._is_asked_only)
             self._replay()
             self._restored_streams = set(self._engine.streams)
         if not self._is_asked_only:
@@ -140,10 +144,27 @@ class DurableSession:
             if "queries" in self._state:
                 self.changed_queries = changed_queries(self._state["queries"], run["queries"])
             self._checkpoint.window_ms = self._reports.window_ms
+            self._contents.restore_added(self._state)
             self._contents.restore_positions(self._state)
             self._replay()
-            self._done = self._current = self._checkpoint.append(run)
+            with self._order:
+                self._checkpoint.mark(self._checkpoint.journal.next_sequence)
+                self._done = self._current = self._checkpoint.append(run)
+                for name in self._contents.taken_over:
+                    self._write_between({"kind": "unregister", "name": name})
+                deliver = self._drop if self._log is None else self._log.add
+                for name in self._contents.added_queries():
+                    self._outboxes[name].hand_to(None, deliver)
         self._checkpoint.run()
+
+    def added_names(self) -> set[str]:
+        """The queries that may have come while an earlier run of a pipeline went on, and are not taken up yet."""
+        registered = {header["name"] for _, header in self._checkpoint.headers if header["kind"] == "register"}
+        return {*registered, *self._state.get("added", {}).get("queries", ())}
+
+    def is_added(self, name: str) -> bool:
+        """Whether a query came while the pipeline went on: its file does not have it."""
+        return name in self._contents.added_queries()
 
     @contextmanager
     def _taking_up(self) -> Iterator[None]:
@@ -175,7 +196,12 @@ class DurableSession:
         self._engine.go_on_counting({})  # queries of the checkpoint are registered by now
         first = checkpoint.headers[0][0] if checkpoint.headers else checkpoint.journal.next_sequence
         self._current = self._done = first - 1
+        if checkpoint.headers:
+            checkpoint.mark(first)
+        done_before = self._state.get("between", -1)
         for entry in entries_as_done(checkpoint):
+            if "after" in entry.header and entry.sequence <= done_before:
+                continue
             with self._order:
                 self._do_again(entry)
             self._engine.service_threads.hold_back()
@@ -185,7 +211,8 @@ class DurableSession:
 
     def _do_again(self, entry: JournalEntry) -> None:
         if "after" in entry.header:  # what it reports belongs to the batch before
-            with done_for(self._current):
+            self._note_between(entry.sequence, entry.header)
+            with done_for(self._current), self._dictionary.pins:
                 self._contents.do_again(entry)
             return
         self._mark_if_due(entry.sequence)
@@ -202,7 +229,7 @@ class DurableSession:
     def declare(self, options: StreamOptions) -> None:
         """The options are checked."""
         with self._order:
-            if self._is_run:
+            if self._is_run and self.is_restoring:  # the file of a pipeline has it
                 declare_stream(self._engine, options)
                 return
             state = self._engine.streams.get(options.iri)
@@ -219,7 +246,7 @@ class DurableSession:
                 how = otherwise if options.iri in self._restored_streams else "is declared twice"
                 raise InputError(f"the stream <{options.iri}> {how}")
             with self._writing({"kind": "stream", **asdict(options)}):
-                declare_stream(self._engine, options)
+                self._contents.declare(options)
 
     def register(
         self, registration: DurableRegistration, on_report: OnReport | None, on_batch: OnBatch | None = None
@@ -233,19 +260,18 @@ class DurableSession:
                 box.is_restored = False
                 return self.registered(registration.name, on_report, on_batch)
             registration = replace(registration, streams=len(self._engine.streams))
-            if self._is_run:
+            if self._is_run and self.is_restoring:  # the file of a pipeline has it
                 box = self._contents.register(registration)
                 box.on_report, box.on_batch = on_report, on_batch
                 return box.query
             self._begin()
             self._contents.register(registration)  # before it is journaled, since it may be refused
             try:
-                sequence = self._append({"kind": "register", **asdict(registration)})
+                with self._entry({"kind": "register", **asdict(registration)}):
+                    pass
             except BaseException:
                 self._contents.unregister(registration.name)
                 raise
-            with self._doing(sequence, BEFORE_ALL_TIME):
-                pass
             if self._engine.keeps_everything(registration.name):
                 warnings.warn(needs_everything(registration.name), stacklevel=4)
             return self.registered(registration.name, on_report, on_batch)
@@ -289,16 +315,23 @@ class DurableSession:
         with self._order:
             if name not in self._outboxes:
                 raise InputError(f"there is no query named {name}")
+            if self._is_run and not self.is_added(name):
+                raise InputError(f"the pipeline file has the query {name}: remove it there")
             with self._writing({"kind": "unregister", "name": name}):
                 self._contents.unregister(name)
 
     def drop_failed_query(self, name: str) -> None:
         """A query has failed, and is gone; it does not come back."""
         self._checkpoint.is_gone(name)
-        is_kept = self.is_restoring or self._is_run or self._is_asked_only  # the file of a pipeline has it still
+        is_of_file = self._is_run and not self.is_added(name)  # which has it still
+        is_kept = self.is_restoring or is_of_file or self._is_asked_only
         if self._outboxes.pop(name, None) is not None and not is_kept:
+            header: Header = {"kind": "unregister", "name": name}
             with suppress(CheckpointError):  # then it fails again after a restart
-                self._checkpoint.append({"kind": "unregister", "name": name})
+                if self._is_run:
+                    self._write_between(header)
+                else:
+                    self._checkpoint.append(header)
 
     def push(self, stream: str, elements: Elements, key: tuple[str, str] | None = None) -> bool:
         """Columns that have been checked; the caller holds a pin on the dictionary.
@@ -343,22 +376,34 @@ class DurableSession:
         rows = GraphRows(quads.graphs, times, *quads[:3])
         with self._order:
             self._begin()
-            header = self._with_delivered({"kind": "load", "graph": graph, "scopes": self._dictionary.scopes})
-            sequence = self._checkpoint.append_load(header, rows)
-            self._wrote(header)
-            with self._doing(sequence, BEFORE_ALL_TIME):
+            header: Header = {"kind": "load", "graph": graph, "scopes": self._dictionary.scopes}
+            with self._loading(header, rows):
                 self._contents.load(quads, graph)
+
+    @contextmanager
+    def _loading(self, header: Header, rows: GraphRows) -> Iterator[None]:
+        """Write triples, and an entry of them; what is within is what it does."""
+        if self._is_run:
+            header = self._between(header)
+            self._note_between(self._checkpoint.append_load(header, rows, self._current), header)
+            with done_for(self._current):
+                yield
+            return
+        header = self._with_delivered(header)
+        sequence = self._checkpoint.append_load(header, rows)
+        self._wrote(header)
+        with self._doing(sequence, BEFORE_ALL_TIME):
+            yield
 
     def open(self, path: str, graph: str | None) -> int:
         """Add data that stay where they are, and are opened there again after a restart; gives how many triples."""
         with self._order, self._writing({"kind": "open", "path": path, "graph": graph}), self._dictionary.pins:
             return self._contents.open(path, graph)
 
-    def keep_reports(self, sync: Callable[[], None]) -> None:
-        """Reports go to a log from now on, of which `sync` brings to the disk what it has got."""
+    def keep_reports(self, log: ReportLog) -> None:
+        """Reports go to a log from now on; of a pipeline, those of queries that came while it went on."""
         with self._order:
-            self._sync_sinks = sync
-            self._has_log = True
+            self._log = log
 
     def positions(self) -> dict[str, Position]:
         with self._order:
@@ -379,7 +424,7 @@ class DurableSession:
 
     def _mark_now(self) -> None:
         delivered = self._delivered()
-        self._sync_sinks()
+        self._sync()
         self._checkpoint.delivered = delivered
         if self._depth == 0 and not self._ended_by:
             self._checkpoint.mark(self._checkpoint.journal.next_sequence)
@@ -428,11 +473,8 @@ class DurableSession:
 
     def advance_between(self, stream: str, watermark_ms: int) -> None:
         """Advance a stream after the last batch that was done. Later ones may be in the journal already."""
-        with self._order:
-            header = {"kind": "advance", "stream": stream, "to": watermark_ms, "after": self._done}
-            self._checkpoint.append(header)
-            with done_for(self._done):
-                self._engine.advance(stream, watermark_ms)
+        with self._order, self._entry({"kind": "advance", "stream": stream, "to": watermark_ms}):
+            self._engine.advance(stream, watermark_ms)
 
     def finish_run(self) -> None:
         """Close every window that has content. A later run may have more input, so this is not journaled."""
@@ -453,7 +495,7 @@ class DurableSession:
     def _note_delivered(self) -> None:
         """What has been reported so far is on the disk before the checkpoint relies on it."""
         delivered = self._delivered()  # first, as queries with their own threads go on reporting
-        self._sync_sinks()
+        self._sync()
         self._checkpoint.delivered = max(self._checkpoint.delivered, delivered)
 
     # ---- the order of things
@@ -462,9 +504,32 @@ class DurableSession:
     def _writing(self, header: Header, *body: Piece) -> Iterator[None]:
         """Write an entry; what is within is what it does."""
         self._begin()
+        with self._entry(header, *body):
+            yield
+
+    @contextmanager
+    def _entry(self, header: Header, *body: Piece) -> Iterator[None]:
+        """Likewise, of what has begun."""
+        if self._is_run:
+            self._write_between(header, *body)
+            with done_for(self._current):
+                yield
+            return
         sequence = self._append(header, *body)
         with self._doing(sequence, latest_in(header)):
             yield
+
+    def _write_between(self, header: Header, *body: Piece) -> None:
+        """Write an entry that is done after the last batch that was done. Later ones may be in the journal already."""
+        header = self._between(header)
+        self._note_between(self._checkpoint.append(header, *body), header)
+
+    def _between(self, header: Header) -> Header:
+        return {**header, "after": self._current, "delivered": self._checkpoint.delivered}
+
+    def _note_between(self, sequence: int, header: Header) -> None:
+        self._contents.between = sequence
+        self._checkpoint.note_entry(self._current, latest_in(header))
 
     @contextmanager
     def _doing(self, sequence: int, latest_ms: int) -> Iterator[None]:
@@ -500,10 +565,10 @@ class DurableSession:
             self._checkpoint.mark(sequence)
 
     def _with_delivered(self, header: Header, *, always: bool = False) -> Header:
-        few = len(self._outboxes) <= _FEW_QUERIES and not self._has_log
+        few = len(self._outboxes) <= _FEW_QUERIES and self._log is None
         if always or few or self._checkpoint.is_mark_due():
             delivered = self._delivered()
-            self._sync_sinks()  # what has been reported is on the disk before the journal relies on it
+            self._sync()  # what has been reported is on the disk before the journal relies on it
             self._checkpoint.delivered = header["delivered"] = delivered
         return header
 
@@ -518,6 +583,11 @@ class DurableSession:
     def _delivered(self) -> int:
         return self._reports.received(self._done)
 
+    def _sync(self) -> None:
+        self._sync_sinks()
+        if self._log is not None:
+            self._log.sync()
+
     def _begin(self) -> None:
         """Before anything of an entry is done, also of one that may be refused."""
         if self._closed:
@@ -526,6 +596,10 @@ class DurableSession:
             raise InputError("the checkpoint is a pipeline's: it can be asked, and only the pipeline changes it")
         if self._ended_by:
             raise EndedError(self._ended_by)
+        if self._is_run:
+            if self.is_restoring:
+                raise CheckpointError("the pipeline has not started yet")
+            return
         self._report_trouble()
         self._mark_if_due(self._checkpoint.journal.next_sequence)
 
@@ -533,6 +607,9 @@ class DurableSession:
         """Checkpoints are made in the background; the next call reports, once, that one failed."""
         if trouble := self._checkpoint.new_trouble():
             warnings.warn(trouble, stacklevel=5)
+
+    def _drop(self, batch: AnswerBatch) -> None:
+        """Nobody can subscribe to this run."""
 
     def _deliver(self, box: Outbox, batch: AnswerBatch) -> None:
         if not self._closed:
@@ -542,13 +619,18 @@ class DurableSession:
 def entries_as_done(checkpoint: Checkpoint) -> Iterator[JournalEntry]:
     """What is to be replayed, in the order in which it was done.
 
-    Streams of several sub-streams advanced `after` one batch was done and before another, though that was in the
-    journal before.
+    Of a pipeline, what is not a batch was done `after` one batch and before another, though that was in the journal
+    before.
     """
-    advances = deque(JournalEntry(*each, b"") for each in checkpoint.headers if "after" in each[1])
+    has_some = any("after" in header for _, header in checkpoint.headers)
+    between = (entry for entry in (checkpoint.entries() if has_some else ()) if "after" in entry.header)
+    waiting = next(between, None)
     for entry in checkpoint.entries():
         if "after" not in entry.header:
-            while advances and advances[0].header["after"] < entry.sequence:
-                yield advances.popleft()
+            while waiting is not None and waiting.header["after"] < entry.sequence:
+                yield waiting
+                waiting = next(between, None)
             yield entry
-    yield from advances
+    if waiting is not None:
+        yield waiting
+        yield from between

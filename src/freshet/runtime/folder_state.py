@@ -2,7 +2,7 @@
 
 A session journals each declaration and registration. A pipeline's file says at every start what there is, so each run
 journals that as one entry (`run`); the last one counts from the cut on, since a new query starts with what the journal
-has for the others.
+has for the others. What came while a pipeline went on (`added`) is journaled as that of a session is.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def state_of_folder(state: State, headers: Sequence[tuple[int, Header]]) -> Stat
 
 def check_of_pipeline(state: State, headers: Sequence[tuple[int, Header]]) -> None:
     """Refuse to run a pipeline in the folder of a session."""
-    of_session = any(header["kind"] in _OF_SESSIONS for _, header in headers)
+    of_session = any(header["kind"] in _OF_SESSIONS and "after" not in header for _, header in headers)
     if of_session or (state and "sources" not in state):
         raise InputError("a session wrote this checkpoint: choose another checkpoint folder for the pipeline")
 
@@ -67,7 +67,9 @@ def _with_run(state: State, run: Header) -> State:
     merged = dict(state) | {"opened": run["opened"]}
     for section, key in _DEFINED.items():
         known = {fields[key]: fields for fields in state.get(section, ())}
-        merged[section] = [{**known.get(fields[key], {}), **fields} for fields in run[section]]
+        of_file = {fields[key]: {**known.get(fields[key], {}), **fields} for fields in run[section]}
+        added = {name: known[name] for name in state.get("added", {}).get(section, ()) if name not in of_file}
+        merged[section] = [*of_file.values(), *added.values()]
     return merged
 
 

@@ -164,6 +164,7 @@ class PipelineRun:
             },
             {stream.iri for stream in pipeline.streams.values() if stream.idle_ms is not None and not until_done},
         )
+        self._take_up_added()
         for changed in self.ingest.changed_queries():
             self._view.note(
                 f"query {changed}: is new, or was changed, since the checkpoint was made; its first windows have of"
@@ -189,6 +190,13 @@ class PipelineRun:
                     lasting=self._folder is not None,
                 )
             )
+
+    def _take_up_added(self) -> None:
+        """What clients registered and declared in an earlier run is there again."""
+        if self._checkpoint is not None and self._is_served:
+            self.session.watch_streams()
+            if self.session.report_log is not None:
+                self.session.report_log.go_on(query.name for query in self.session.queries())
 
     def wait(self, stopped: threading.Event) -> None:
         """Until the input has ended, in which case all windows close, or until it is stopped."""

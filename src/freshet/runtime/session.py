@@ -181,12 +181,16 @@ class Session:
         compile_beside("session")
         self.is_restored = False
         if kept is not None:
-            self.journal_to(kept).restore(self._failed)
+            self.journal_to(kept).restore()
             self.is_restored = not kept.was_new
             for problem in kept.problems:
                 warnings.warn(problem, stacklevel=2)
-            for state in self.engine.streams.values():
-                self._watch(state.iri)
+            self.watch_streams()
+
+    def watch_streams(self) -> None:
+        """See that streams go on when they are silent, those that were taken up again: for pipelines."""
+        for state in self.streams():
+            self._watch(state.iri)
 
     def journal_to(self, kept: Checkpoint) -> DurableSession:
         """Have the session outlive its process, once what the folder has is taken up: for pipelines.
@@ -199,7 +203,7 @@ class Session:
         """
         from freshet.runtime.durable_session import DurableSession
 
-        self._durable = DurableSession(self.engine, self.dictionary, kept, self._open)
+        self._durable = DurableSession(self.engine, self.dictionary, kept, self._open, self._failed)
         return self._durable
 
     @property
@@ -758,10 +762,14 @@ class Session:
         log = self.report_log = ReportLog(folder, most_bytes=most_bytes or MOST_BYTES)
         if log.problem:
             warnings.warn(log.problem, stacklevel=2)
-        names = [query.name for query in self.queries()]
-        log.go_on(names)
+        names = {query.name for query in self.queries()}
+        if self._durable is not None:
+            self._durable.keep_reports(log)
+        if self._durable is None or not is_run:
+            log.go_on(names)
+        else:
+            log.go_on(names | self._durable.added_names())  # which are taken up when the pipeline starts
         if self._durable is not None and not is_run:
-            self._durable.keep_reports(log.sync)
             for name in names:
                 self._durable.registered(name, None, log.add)
         return log

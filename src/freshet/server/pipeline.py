@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
@@ -14,6 +15,7 @@ from freshet.runtime.pipeline_model import Pipeline
 from freshet.runtime.run import PipelineRun
 from freshet.runtime.spark_start import starting_spark
 from freshet.server.logs import log_fields
+from freshet.server.problems import Problem
 from freshet.server.served import Served, serve_session
 from freshet.server.settings import ServerSettings
 
@@ -57,10 +59,16 @@ def served_pipeline(pipeline: Pipeline, settings: ServerSettings) -> Iterator[Se
             shared = serve_session(run.session, settings)
             shared.fed_elsewhere = frozenset(stream.iri for stream in pipeline.streams.values())
             stopped = threading.Event()
+            started = shared.started = Future()
 
             def work() -> None:
                 view.note("starting Spark")
-                run.start(spark, until_done=False)
+                try:
+                    run.start(spark, until_done=False)
+                except BaseException:
+                    started.set_exception(Problem(503, "the pipeline could not be started"))
+                    raise
+                started.set_result(None)
                 view.note("the pipeline runs")
                 run.wait(stopped)
 

@@ -111,9 +111,16 @@ async def list_queries(request: Request) -> Response:
 async def get_query(request: Request) -> Response:
     """One query, with its state."""
     shared, name = served(request), request.path_params["name"]
+    await _wait_if_unknown(shared, name)
     if definition := shared.session.definitions.get(name):
         return json_response(describe_definition(shared, definition))
     return json_response(describe_query(shared, _find(shared.session, name)))
+
+
+async def _wait_if_unknown(shared: Served, name: str) -> None:
+    session = shared.session
+    if name not in session.definitions and name not in session.engine.names:
+        await shared.wait_for_start()
 
 
 async def put_query(request: Request) -> Response:
@@ -123,6 +130,7 @@ async def put_query(request: Request) -> Response:
     options = _options(request)
     parameters = tuple(each for each in request.query_params.get("parameters", "").split(",") if each)
     dialect = request.query_params.get("dialect")
+    await shared.wait_for_start()
     created = await shared.changing.submit(_register, shared, name, text, dialect, parameters, options)
     if created:
         _LOG.info("query registered", extra=log_fields(query=name))
@@ -189,6 +197,7 @@ async def delete_query(request: Request) -> Response:
     """Remove a query, and notify its subscribers."""
     shared, name = served(request), request.path_params["name"]
     session = shared.session
+    await shared.wait_for_start()
     try:
         if name in session.definitions:
             await shared.changing.submit(session.undefine, name)
@@ -205,6 +214,7 @@ async def plan(request: Request) -> Response:
     """How a query is kept answered, with what each operator has done since it was registered here."""
     shared, name = served(request), request.path_params["name"]
     media = choose(request.headers.get("accept"), ["application/json", "text/plain"])
+    await _wait_if_unknown(shared, name)
     if definition := shared.session.definitions.get(name):
         explained = await shared.asking.submit(
             lambda: shared.session.explain(definition.text, dialect=definition.dialect)
@@ -224,7 +234,9 @@ async def answers(request: Request) -> Subscription:
     after = given.get("after") or request.headers.get("last-event-id")
     limit, newest = _count(given, "limit"), _count(given, "newest")
     standing = shared.standing
+    await _wait_if_unknown(shared, name)
     if name in shared.session.definitions:
+        await shared.wait_for_start()
         bindings = {key: parse_term(value) for key, value in given.items() if key not in _OWN}
         name = await standing.bind(name, bindings)
     else:

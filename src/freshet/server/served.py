@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -39,10 +40,16 @@ class Served:
     standing: StandingQueries = field(init=False)
     metrics: Metrics = field(init=False)
     end: Callable[[], None] = lambda: None  # stops the server, from any thread
+    started: Future[None] | None = None  # of a pipeline that is being started
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """The server answers requests from now on."""
         self.standing.start(loop)
+
+    async def wait_for_start(self) -> None:
+        """A pipeline that is being started has not yet taken up what clients registered before a restart."""
+        if self.started is not None and not (self.started.done() and self.started.exception() is None):
+            await asyncio.shield(asyncio.wrap_future(self.started))
 
     def stop(self) -> None:
         """The server answers no further requests."""

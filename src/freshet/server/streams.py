@@ -67,6 +67,7 @@ async def put_stream(request: Request) -> Response:
     if name not in (iri, short_name(iri)):
         raise Problem(400, f"the short name of <{iri}> is {short_name(iri)}")
     options = _options(given)
+    await shared.wait_for_start()
     is_new = await shared.changing.submit(_declare, shared.session, iri, options)
     if is_new:
         _LOG.info("stream declared", extra=log_fields(stream=iri))
@@ -105,6 +106,7 @@ async def post_stream(request: Request) -> Response:
     """Push elements. They are in the journal when this answers, where there is one."""
     began = time.perf_counter()
     shared, given = served(request), request.query_params
+    await shared.wait_for_start()
     state = find_stream(shared.session, request.path_params["name"])
     media, charset = media_type(request)
     form = _FORMATS.get(media)
