@@ -185,13 +185,14 @@ class Engine:
 
         Nobody waits for the first answer: what is stored meanwhile is reported after it. Queries with equal plans share
         one, but for those that are measured. What callers hold around pushes is `held` before the engine's lock.
+        The first answer has the current deadline, `limits` are those of the steps after it.
         """
         self._check_name(name)
         plan = lower_live(query, file=file)
         limits = limits or NO_LIMITS
         with self.dictionary.pins:  # nothing holds the operators' terms until the query is followed
             live = self._factory.live_query(plan, measurements)
-            answer = self.live.first_answer(live, limits)
+            answer = self.live.first_answer(live)
             with held(), self._lock:
                 self._check_name(name)
                 self.live.add(name, live, limits, answer, on_change, shares=measurements is None)

@@ -7,7 +7,6 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property
 from hashlib import blake2b
@@ -58,6 +57,7 @@ from freshet.runtime.session_checks import (
     parse_absorb,
     parse_idle,
     seconds,
+    with_dataset,
 )
 from freshet.runtime.wall_clock import SystemClock, WallClock
 from freshet.runtime.window_contents import window_contents
@@ -518,7 +518,8 @@ class Session:
                     hand_over(batch, on_report, lambda: asked.name in self.engine.live)
 
         measured = _measurements(asked)
-        plan = self._follow(asked.name, query, on_change, asked.limits, measured, asked.file)
+        with (asked.limits or QueryLimits()).deadline(1).running():
+            plan = self._follow(asked.name, query, on_change, asked.limits, measured, asked.file)
         self._registered[asked.name] = RegisteredQuery(
             asked.name, plan.variables, waiting, text=asked.text, parsed=query, plan=plan, measured=measured
         )
@@ -526,10 +527,13 @@ class Session:
 
     def follow(
         self,
-        query: str | Query,
+        text: str,
         on_change: Callable[[LiveChange], None],
         *,
         name: str,
+        default_graphs: Collection[str] = (),
+        named_graphs: Collection[str] = (),
+        deadline: Deadline | None = None,
         limit_seconds: float | None = None,
         limit_bytes: int | None = None,
     ) -> None:
@@ -539,16 +543,21 @@ class Session:
         stored data adds and removes. `unregister` ends it.
 
         Args:
-            query: The text, or what `prepare` gave.
+            text: The query, a SELECT.
             on_change: Called with each change, in the thread that changes the stored data. One that raises is not
                 called again.
             name: A name that no other query has.
-            limit_seconds: The longest time that one step may take. A query that takes longer is stopped and removed.
-            limit_bytes: The most that the intermediate results of one step may take.
+            default_graphs: The stored graphs that the default graph is the merge of, as in `prepare`.
+            named_graphs: The named graphs, likewise.
+            deadline: A deadline of the first answer.
+            limit_seconds: The longest time that a step after it may take. A query that takes longer is stopped and
+                removed.
+            limit_bytes: The most that the intermediate results of such a step may take.
 
         Raises:
             QuerySyntaxError: The text is not a query. The message has line and column.
             UnsupportedError: The query is no SELECT, or has something that live queries do not support.
+            QueryStoppedError: The deadline has passed, or was cancelled.
             InputError: The query has a window, or its name is taken.
 
         Example:
@@ -561,10 +570,11 @@ class Session:
             >>> session.push("http://example.org/s", "5\\t<http://example.org/a> <http://example.org/p> _:b .")
             1 out, 1 in
         """
-        parsed = parse_query(query) if isinstance(query, str) else query
-        if parsed.windows:
-            raise InputError(f"the query {name} has a window: register it")
-        self._follow(name, parsed, on_change, QueryLimits(limit_seconds, limit_bytes))
+        with (deadline or Deadline()).running():
+            query = with_dataset(parse_query(text), default_graphs, named_graphs)
+            if query.windows:
+                raise InputError("the query has a window: it is registered as a continuous query, not followed")
+            self._follow(name, query, on_change, QueryLimits(limit_seconds, limit_bytes))
 
     def _follow(
         self,
@@ -1077,11 +1087,7 @@ class Session:
         Raises:
             QuerySyntaxError: The text is not a query. The message has line and column.
         """
-        query = parse_query(text, file=file, dialect=dialect)
-        if default_graphs or named_graphs:
-            merged, named = tuple(map(Iri, default_graphs)), tuple(map(Iri, named_graphs))
-            query = replace(query, default_graphs=merged, named_graphs=named)
-        return rewrite(query)
+        return rewrite(with_dataset(parse_query(text, file=file, dialect=dialect), default_graphs, named_graphs))
 
     def query(
         self,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import timedelta
 from typing import SupportsIndex
@@ -23,7 +23,7 @@ from freshet.native.streams.stream import is_in_order
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import FURTHEST_MS, Elements
 from freshet.rdf.errors import InputError
-from freshet.rdf.terms import is_absolute_iri
+from freshet.rdf.terms import Iri, is_absolute_iri
 from freshet.runtime.durable_records import DurableRegistration, StreamOptions
 from freshet.runtime.durations import setting_ms
 
@@ -131,6 +131,13 @@ def check_registration(registration: DurableRegistration) -> DurableRegistration
         limit_bytes=None if one.limit_bytes is None else check_whole_number(one.limit_bytes, _MOST_BYTES),
         latency_ms=_number(one.latency_ms, "the latency of a query must be a number of milliseconds"),
     )
+
+
+def with_dataset(query: Query, default_graphs: Collection[str], named_graphs: Collection[str]) -> Query:
+    """A query over these graphs in place of those that it names, if any are given."""
+    if not default_graphs and not named_graphs:
+        return query
+    return replace(query, default_graphs=tuple(map(Iri, default_graphs)), named_graphs=tuple(map(Iri, named_graphs)))
 
 
 def check_live(query: Query, one: DurableRegistration) -> None:

@@ -73,6 +73,8 @@ class StandingQueries:
 
     def _left(self, name: str) -> None:
         """The last subscriber of a query has gone: a bound one is kept for a while, in case it comes back."""
+        if self._shared.live.left(name):
+            return
         if self._loop is not None and self.definition_of(name) is not None:
             self._loop.call_later(self._shared.settings.limits.linger_seconds, self._drop_soon, name)
 

@@ -18,6 +18,7 @@ from freshet.server.settings import ServerSettings
 from freshet.server.workers import Workers
 
 if TYPE_CHECKING:
+    from freshet.server.live import LiveClients
     from freshet.server.metrics import Metrics
     from freshet.server.queries import StandingQueries
 
@@ -38,12 +39,14 @@ class Served:
     fed_elsewhere: frozenset[str] = frozenset()  # streams of a pipeline
     rejects: Rejects = field(default_factory=Rejects)
     standing: StandingQueries = field(init=False)
+    live: LiveClients = field(init=False)
     metrics: Metrics = field(init=False)
     end: Callable[[], None] = lambda: None  # stops the server, from any thread
     started: Future[None] | None = None  # of a pipeline that is being started
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """The server answers requests from now on."""
+        self.live.start(loop)
         self.standing.start(loop)
 
     async def wait_for_start(self) -> None:
@@ -62,6 +65,7 @@ class Served:
 
 def serve_session(session: Session, settings: ServerSettings) -> Served:
     """What handlers need of a session."""
+    from freshet.server.live import LiveClients
     from freshet.server.metrics import Metrics
     from freshet.server.queries import StandingQueries
 
@@ -74,6 +78,7 @@ def serve_session(session: Session, settings: ServerSettings) -> Served:
         _preparing(session),
     )
     shared.standing = StandingQueries(shared)
+    shared.live = LiveClients(shared)
     shared.metrics = Metrics(shared)
     return shared
 

@@ -24,6 +24,7 @@ class Limits:
     query_seconds: float = 60.0
     query_bytes: int = 1024 * _MB  # of the intermediate results of a query
     answer_bytes: int = 1024 * _MB
+    live_seconds: float = 1.0  # that a change may take a live query: everybody waits for it
     queries: int = 10_000
     subscribers: int = 20_000
     subscriber_bytes: int = 4 * _MB  # that wait for a subscriber who does not read

@@ -6,7 +6,7 @@ import asyncio
 import math
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn, TypeVar
 from urllib.parse import parse_qsl
 
 from starlette.requests import Request
@@ -20,15 +20,17 @@ from freshet.results.rows import PIECE_ROWS
 from freshet.results.write import write_pieces
 from freshet.server.bodies import media_type, read_body, text_of
 from freshet.server.description import service_description
-from freshet.server.negotiation import GRAPHS, SOLUTIONS, choose
+from freshet.server.negotiation import GRAPHS, SOLUTIONS, choose, wants
 from freshet.server.problems import Problem
 from freshet.server.served import Served, served
 from freshet.server.settings import Limits
+from freshet.server.subscribers import EVENTS, Subscription
 
 QUERY_TYPE, UPDATE_TYPE = "application/sparql-query", "application/sparql-update"
 _FORM = "application/x-www-form-urlencoded"
 _TABLES = ("text/csv", "text/tab-separated-values")  # of which the specification has none for ASK
 Parameters = list[tuple[str, str]]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +51,8 @@ class Written(NamedTuple):
     media_type: str
 
 
-async def sparql(request: Request) -> Response:
-    """Answer a query."""
+async def sparql(request: Request) -> Response | Subscription:
+    """Answer a query, once or, where the client takes events, from now on."""
     shared = served(request)
     limits = shared.settings.limits
     if request.method in ("GET", "HEAD") and not request.url.query:
@@ -60,6 +62,8 @@ async def sparql(request: Request) -> Response:
     operation = await read_operation(request, limits)
     seconds = min(operation.timeout or math.inf, limits.query_seconds)
     deadline = Deadline(seconds, limits.query_bytes)
+    if prefers_events(request.headers.get("accept")):
+        return await shared.live.open(operation, deadline, lambda future: _unless_gone(request, future))
     future = shared.asking.submit(_answer, shared, operation, request.headers.get("accept"), deadline)
     try:
         written = await _unless_gone(request, future)
@@ -163,6 +167,15 @@ def media_types(form: QueryForm) -> list[str]:
     return [media for media in SOLUTIONS if form is QueryForm.SELECT or media not in _TABLES]
 
 
+def prefers_events(accept: str | None) -> bool:
+    """Whether a client names server-sent events, and nothing else that it wants more.
+
+    >>> prefers_events("text/event-stream"), prefers_events("*/*"), prefers_events("text/csv, text/event-stream;q=0.5")
+    (True, False, False)
+    """
+    return wants(accept, EVENTS) and choose(accept, [EVENTS, *SOLUTIONS, *GRAPHS]) == EVENTS
+
+
 def with_charset(media: str) -> str:
     """A media type as the header says it: text has a charset, and the others are UTF-8 by definition."""
     return f"{media}; charset=utf-8" if media.startswith("text/") else media
@@ -174,7 +187,7 @@ def _is_short(answer: Answer) -> bool:
     return len(answer.rows if isinstance(answer, Solutions) else answer.subjects) <= PIECE_ROWS
 
 
-async def _unless_gone(request: Request, future: asyncio.Future[Written]) -> Written:
+async def _unless_gone(request: Request, future: asyncio.Future[T]) -> T:
     """What a thread finds, unless the client hangs up first."""
     gone = asyncio.ensure_future(disconnected(request))
     try:

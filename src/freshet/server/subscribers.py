@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import orjson
 from starlette.types import Receive, Scope, Send
@@ -49,12 +50,21 @@ class Subscriber:
             if len(reports.lines) >= self.limit:
                 reports = reports.first(self.limit)
             self.limit -= len(reports.lines)
-        self.put_text(reports.events if self.is_events else reports.ndjson)
-        if is_bounded and self.bytes > self.most_bytes and len(self._queue) > 1:
-            self._queue.clear()
-            self.end("it reads too slowly")
-        elif self.limit == 0:
+        text = reports.events if self.is_events else reports.ndjson
+        if is_bounded:
+            self.put_bounded(text)
+        else:
+            self.put_text(text)
+        if self.limit == 0:
             self.end("")
+
+    def put_bounded(self, text: bytes) -> None:
+        """The same, unless too much waits: then it is cut off."""
+        if self.ended is None:
+            self.put_text(text)
+            if self.bytes > self.most_bytes and len(self._queue) > 1:
+                self._queue.clear()
+                self.end("it reads too slowly")
 
     def put_text(self, text: bytes) -> None:
         self._queue.append(text)
@@ -140,14 +150,8 @@ class Subscribers:
 
     def add(self, query: str, media: str, after: str | None, limit: int | None, newest: int = 0) -> Subscriber:
         """A new subscriber, with the reports after an id, or the newest ones, in its queue."""
-        if self._is_stopped:
-            raise Problem(503, "the server stops")
-        if self._count >= self._limits.subscribers:
-            raise Problem(503, f"there are {self._count:,} subscribers already")
         # It is listed before the log is read: what comes meanwhile is passed over by its number.
-        subscriber = Subscriber(query, media, 0, self._limits.subscriber_bytes, limit)
-        self._by_query.setdefault(query, set()).add(subscriber)
-        self._count += 1
+        subscriber = self.enter(query, media, limit)
         try:
             since = self._log.sequence
             backlog = self._log.newest(query, newest) if after is None else self._log.after(query, after)
@@ -158,6 +162,17 @@ class Subscribers:
         except BaseException:
             self.remove(subscriber)
             raise
+        return subscriber
+
+    def enter(self, query: str, media: str, limit: int | None = None) -> Subscriber:
+        """A new subscriber, with nothing in its queue."""
+        if self._is_stopped:
+            raise Problem(503, "the server stops")
+        if self._count >= self._limits.subscribers:
+            raise Problem(503, f"there are {self._count:,} subscribers already")
+        subscriber = Subscriber(query, media, 0, self._limits.subscriber_bytes, limit)
+        self._by_query.setdefault(query, set()).add(subscriber)
+        self._count += 1
         return subscriber
 
     def remove(self, subscriber: Subscriber) -> None:
@@ -172,11 +187,21 @@ class Subscribers:
 
     def _publish(self, reports: LoggedReports) -> None:
         for subscriber in self._by_query.get(reports.query, ()):
-            was_there = subscriber.ended is None
-            subscriber.put(reports)
-            if was_there and subscriber.ended:
-                self.cut_off += 1
-                _LOG.warning("subscriber cut off: it reads too slowly", extra=log_fields(query=reports.query))
+            with self._noting_cut_off(subscriber):
+                subscriber.put(reports)
+
+    def put_event(self, subscriber: Subscriber, text: bytes) -> None:
+        """An event for one subscriber, which is cut off where it reads too slowly."""
+        with self._noting_cut_off(subscriber):
+            subscriber.put_bounded(text)
+
+    @contextmanager
+    def _noting_cut_off(self, subscriber: Subscriber) -> Iterator[None]:
+        was_there = subscriber.ended is None
+        yield
+        if was_there and subscriber.ended:
+            self.cut_off += 1
+            _LOG.warning("subscriber cut off: it reads too slowly", extra=log_fields(query=subscriber.query))
 
     def _end(self, query: str, reason: str) -> None:
         for subscriber in self._by_query.get(query, ()):

@@ -64,10 +64,9 @@ class LiveQueries:
         """How many live queries are kept answered, those that are shared once."""
         return len({id(each) for each in self._followed.values()})
 
-    def first_answer(self, query: LiveQuery, limits: QueryLimits) -> LiveChange:
+    def first_answer(self, query: LiveQuery) -> LiveChange:
         """The whole answer of a query that is not followed yet. Nobody has to wait for it."""
-        with limits.deadline(1).running():
-            return self._change(query, query.step(), is_answer=True)
+        return self._change(query, query.step(), is_answer=True)
 
     def add(
         self, name: str, query: LiveQuery, limits: QueryLimits, answer: LiveChange, on_change: OnChange, *, shares: bool

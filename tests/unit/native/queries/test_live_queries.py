@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from freshet import InputError, QueryStoppedError, Session, UnsupportedError
+from freshet import Deadline, InputError, QueryStoppedError, Session, UnsupportedError
 from freshet.native.queries.live_query import LiveQuery
 from freshet.results.live_change import LiveChange
 
@@ -224,7 +224,10 @@ def test_a_step_that_takes_too_much_ends_the_query() -> None:
     push(session, *(f":a{number} :p {number}" for number in range(2000)))
     cross = "SELECT * { ?a :p ?b . ?c :p ?d . ?e :q ?f }"
     with pytest.raises(QueryStoppedError):
-        session.follow(PREFIX + cross.replace(". ?e :q ?f", ""), lambda change: None, name="now", limit_bytes=1 << 20)
+        session.register(PREFIX + cross.replace(". ?e :q ?f", ""), limit_bytes=1 << 20)
+    deadline = Deadline(memory_bytes=1 << 20)
+    with pytest.raises(QueryStoppedError):
+        session.follow(PREFIX + cross.replace(". ?e :q ?f", ""), print, name="now", deadline=deadline)
     session.follow(PREFIX + cross, lambda change: None, name="later", limit_bytes=1 << 20)
     push(session, ":x :q 1")
     [failure] = session.failures
