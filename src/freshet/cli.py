@@ -51,9 +51,15 @@ dialect_option = click.option(
 @click.option("--until-done", is_flag=True, help="Stop at the end of the input that is there.")
 def run(pipeline: Path, until_done: bool) -> None:
     """Run the pipeline file PIPELINE (YAML) on Spark until it is stopped."""
-    from freshet.runtime.run import run_pipeline
+    from freshet.runtime.pipeline_file import read_pipeline
+    from freshet.runtime.spark_start import starting_spark
 
-    if not run_pipeline(pipeline, until_done=until_done):
+    read = read_pipeline(pipeline)
+    with starting_spark(read) as spark:
+        from freshet.runtime.run import run_pipeline  # much to import, while the JVM starts
+
+        succeeded = run_pipeline(read, spark, until_done=until_done)
+    if not succeeded:
         sys.exit(1)
 
 

@@ -17,6 +17,8 @@ import pyarrow.compute as pc
 
 from freshet.demo import rhythm
 from freshet.demo.city import Ints, Town
+from freshet.rdf.arrow import booleans, repeat, texts
+from freshet.rdf.arrow import numbers as int_array
 
 # A Monday, a quarter to seven: the town wakes up.
 MORNING_MS = 1_772_433_900_000
@@ -125,7 +127,7 @@ class SlotWriter:
     ) -> tuple[pa.Array, int]:
         if not self.faults.malformed_rate:
             return lines, 0
-        chosen = pa.array(random.random(len(lines)) < self.faults.malformed_rate)
+        chosen = booleans(random.random(len(lines)) < self.faults.malformed_rate)
         bad = spoil(lines.filter(chosen))
         return pc.replace_with_mask(lines, chosen, bad), len(bad)
 
@@ -182,9 +184,9 @@ def spoil_json(lines: pa.Array) -> pa.Array:
     """Lines that cannot be read: by turns cut short, with a time that is none, and no JSON at all."""
     return _by_turns(
         lines,
-        pc.binary_join_element_wise(pc.utf8_slice_codeunits(lines, 0, 24), "\n", ""),
+        _joined(pc.utf8_slice_codeunits(lines, 0, 24), "\n"),
         pc.replace_substring(lines, '"at":"', '"at":"about '),
-        pa.array(["sensor not ready\n"] * len(lines), pa.string()),
+        repeat("sensor not ready\n", len(lines)),
     )
 
 
@@ -198,29 +200,32 @@ def spoil_csv(lines: pa.Array) -> pa.Array:
 
 
 def _by_turns(lines: pa.Array, *kinds: pa.Array) -> pa.Array:
-    turns = pa.array(np.arange(len(lines)) % len(kinds))
+    turns = int_array(np.arange(len(lines)) % len(kinds))
     return pc.choose(turns, *kinds)
 
 
 def _joined(*parts: pa.Array | str) -> pa.Array:
-    return pc.binary_join_element_wise(*parts, "")
+    """Texts one after the other. Arrow would import pandas to make something of a `str`."""
+    count = next(len(part) for part in parts if not isinstance(part, str))
+    arrays = [repeat(part, count) if isinstance(part, str) else part for part in (*parts, "")]
+    return pc.binary_join_element_wise(*arrays)
 
 
-def _text(numbers: Ints) -> pa.Array:
-    return pa.array(numbers).cast(pa.string())
+def _text(values: Ints) -> pa.Array:
+    return int_array(values).cast(pa.string())
 
 
 def _tenths(values: rhythm.Reals) -> pa.Array:
     """Numbers to a tenth, shortest form (43, not 43.0), looked up: there are few different ones."""
     tenths = np.rint(values * 10).astype(np.int64)
     lowest, highest = int(tenths.min()), int(tenths.max())
-    texts = pa.array([f"{value / 10:.1f}".removesuffix(".0") for value in range(lowest, highest + 1)])
-    return texts.take(pa.array(tenths - lowest))
+    written = texts([f"{value / 10:.1f}".removesuffix(".0") for value in range(lowest, highest + 1)])
+    return written.take(int_array(tenths - lowest)).cast(pa.string())
 
 
 def _iso(times_ms: Ints) -> pa.Array:
-    texts = pa.array(times_ms).cast(pa.timestamp("ms")).cast(pa.string()).cast(pa.binary())
-    return _joined(pc.binary_replace_slice(texts, 10, 11, b"T").cast(pa.string()), "Z")
+    written = int_array(times_ms).cast(pa.timestamp("ms")).cast(pa.string()).cast(pa.binary())
+    return _joined(pc.binary_replace_slice(written, 10, 11, b"T").cast(pa.string()), "Z")
 
 
 def _bytes(lines: pa.Array) -> pa.Buffer:

@@ -15,7 +15,6 @@ from freshet.demo.observations import Faults
 from freshet.rdf.errors import InputError
 from freshet.runtime.metrics import Metrics
 from freshet.runtime.pipeline_file import read_pipeline
-from freshet.runtime.progress import progress, summary
 from freshet.runtime.spark_start import starting_spark
 
 # A record in ten thousand is broken and some come a little late, as in life.
@@ -72,15 +71,16 @@ def run_demo(folder: Path, *, seconds: float) -> None:
     town = write_demo(folder)
     pipeline = read_pipeline(folder / "pipeline.yaml")
     metrics = Metrics(pipeline.streams)
-    view = progress(metrics)
-    view.note(f"A town wakes up in {folder}: traffic, parking and weather, and three questions about them.")
-    view.note("Starting Spark ...")
     stopping = threading.Event()
     writer = town_writer(folder, town, seconds=seconds, ready=lambda: _has_answered(metrics), stopped=stopping.is_set)
-    writer.start()  # what it writes ahead is there when Spark is
     with _set_at_end(stopping), starting_spark(pipeline) as spark:
-        from freshet.runtime.run import PipelineRun, stop_signals  # much to import, while the JVM starts
+        writer.start()  # what it writes ahead is there when Spark is
+        from freshet.runtime.progress import progress, summary  # much to import, while the JVM starts
+        from freshet.runtime.run import PipelineRun, stop_signals
 
+        view = progress(metrics)
+        view.note(f"A town wakes up in {folder}: traffic, parking and weather, and three questions about them.")
+        view.note("Starting Spark ...")
         with PipelineRun(pipeline, metrics, view) as run:
             run.start(spark, until_done=False)
             with stop_signals() as stopped, view:

@@ -72,6 +72,13 @@ def texts(written: list[str]) -> pa.Array:
     return large_strings(np.frombuffer(b"".join(encoded), np.uint8), offsets, np.full(len(written), True))
 
 
+def repeat(text: str, count: int) -> pa.Array:
+    """An array of one text many times, without `pyarrow.scalar`."""
+    encoded = np.frombuffer(text.encode(), np.uint8)
+    offsets = np.arange(count + 1, dtype=np.int32) * np.int32(encoded.size)
+    return strings(np.tile(encoded, count), offsets, np.full(count, True))
+
+
 def numbers(values: NDArray[AnyNumber], valid: NDArray[np.bool_] | None = None) -> pa.Array:
     """An array of numbers, without a copy; null where they are not valid. Unlike `pyarrow.array` it does not import
     pandas, for which workers of Spark would wait when they start."""

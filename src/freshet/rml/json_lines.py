@@ -100,5 +100,5 @@ def read_ranges(lines: Ranges, tree: PathTree, time: TimeReference | None = None
         offsets = np.empty(size + 1, np.int32)
         kernels.write_texts(data, starts[at], ends[at], kinds[at], wanted, out, offsets)
         texts.append(strings(out, offsets, found))
-    moments = pa.nulls(size, pa.int64()) if time is None else pa.array(times, mask=unread)
+    moments = pa.nulls(size, pa.int64()) if time is None else numbers(times, ~unread)
     return JsonColumns(booleans(good), texts, [numbers(row) for row in kinds], moments)

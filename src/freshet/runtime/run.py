@@ -6,7 +6,7 @@ import signal
 import tempfile
 import threading
 from collections.abc import Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -25,7 +25,6 @@ from freshet.runtime.intake import StreamIntake
 from freshet.runtime.join_notes import JoinNotes
 from freshet.runtime.kafka_sink import KafkaSink
 from freshet.runtime.metrics import Metrics
-from freshet.runtime.pipeline_file import read_pipeline
 from freshet.runtime.pipeline_model import FileSinkSection, KafkaSinkSection, Pipeline, QuerySection, Stream
 from freshet.runtime.progress import Progress, progress, summary
 from freshet.runtime.query_failure import QueryFailure
@@ -33,7 +32,7 @@ from freshet.runtime.run_id import run_id
 from freshet.runtime.session import Session
 from freshet.runtime.sinks import FileSink, Sink
 from freshet.runtime.spark_offsets import go_back
-from freshet.runtime.spark_start import starting_spark, uses_kafka
+from freshet.runtime.spark_start import uses_kafka
 from freshet.runtime.sub_streams import carried_predicates, split_stream, user_functions
 from freshet.runtime.warming import warm_kernels
 from freshet.spark.live.topics import TopicToWrite
@@ -50,12 +49,11 @@ _KEPT_MS = 10_000
 _SILENT_SOURCE_MS = 10_000  # how long a silent source holds back the others of its stream, where nothing is said
 
 
-def run_pipeline(path: Path, *, until_done: bool) -> bool:
-    """Check a pipeline file, run it, and say at the end what was done. False where a query failed on the way."""
-    pipeline = read_pipeline(path)
+def run_pipeline(pipeline: Pipeline, spark: Future[SparkSession], *, until_done: bool) -> bool:
+    """Run a pipeline, and say at the end what was done. False where a query failed on the way."""
     metrics = Metrics(pipeline.streams)
     view = progress(metrics)
-    with starting_spark(pipeline) as spark, PipelineRun(pipeline, metrics, view) as run:
+    with PipelineRun(pipeline, metrics, view) as run:
         view.note("starting Spark")
         run.start(spark, until_done=until_done)
         with stop_signals() as stopped, view:
@@ -175,21 +173,26 @@ class PipelineRun:
         else:
             home = self._folder
         self._closing.callback(self._stop)
-        for sub_stream_id, (_, encoded) in streams.items():
+        for sub_stream_id in streams:
             if self._folder is not None and go_back(
                 home / "spark" / sub_stream_id, self.ingest.last_batch(sub_stream_id)
             ):
                 self._view.note(f"stream {sub_stream_id}: what was damaged is read again from its source")
-            self._running.append(
-                encoded.start(
-                    spark,
-                    self.ingest.batch,
-                    checkpoint=home / "spark" / sub_stream_id,
-                    rejects=pipeline.rejects,
-                    until_done=until_done,
-                    lasting=self._folder is not None,
-                )
+
+        def start_stream(encoded: EncodedStream) -> None:
+            running = encoded.start(
+                spark,
+                self.ingest.batch,
+                checkpoint=home / "spark" / encoded.spec.name,
+                rejects=pipeline.rejects,
+                until_done=until_done,
+                lasting=self._folder is not None,
             )
+            self._running.append(running)
+
+        # At once: the analysis of a plan keeps a single core busy.
+        with ThreadPoolExecutor(len(streams) or 1, thread_name_prefix="freshet-start") as threads:
+            list(threads.map(start_stream, [encoded for _, encoded in streams.values()]))
 
     def _take_up_added(self) -> None:
         """What clients registered and declared in an earlier run is there again."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from freshet.rdf.arrow import texts
 from freshet.rdf.ntriples import split_timed
 from freshet.results.answers import AnswerBatch
 from freshet.rml.json_lines import TimeReference, path_tree, read_lines
@@ -53,7 +54,7 @@ def warm_kernels() -> int:
         session.register(query, on_batch=write)
     session.push(_STREAM, "".join(lines))
     session.finish()
-    split_timed(pa.array([line.rstrip("\n") for line in lines]))
-    read_lines(pa.array(['{"a": {"b": "\\n1"}}']), path_tree([("a", "b")]), TimeReference(0, True))
-    session.dictionary.intern_texts(pa.chunked_array([["a", None]]), "<", ">")
+    split_timed(texts([line.rstrip("\n") for line in lines]))
+    read_lines(texts(['{"a": {"b": "\\n1"}}']), path_tree([("a", "b")]), TimeReference(0, True))
+    session.dictionary.intern_texts(pa.chunked_array([texts(["a"]), pa.nulls(1, pa.large_string())]), "<", ">")
     return b"".join(written).count(b"\n")

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from freshet.rdf.arrow import repeat
 from freshet.rdf.errors import UnsupportedError
 from freshet.rml.json_lines import TimeReference, path_tree, read_lines
 from freshet.rml.model import Reference
@@ -69,7 +70,7 @@ def json_records(
             places = [batch.column(LINE), batch.column(FILE)]
             reasons = pa.nulls(len(batch), pa.string())
             if found.good.false_count:
-                reasons = pc.if_else(found.good, pa.scalar(None, pa.string()), "not a JSON object")
+                reasons = _where(pc.invert(found.good), repeat("not a JSON object", len(batch)))
             if not may_be_rejected:
                 places = [_where(pc.is_null(found.times), place) for place in places]
             columns = [*places, batch.column(ARRIVED), reasons, found.times, *found.texts]
@@ -85,11 +86,11 @@ def _where(wanted: pa.Array, strings: pa.Array) -> pa.Array:
     """Strings where they are wanted, null elsewhere."""
     if not wanted.true_count:
         return pa.nulls(len(strings), strings.type)
-    return pc.if_else(wanted, strings, pa.scalar(None, strings.type))
+    return pc.if_else(wanted, strings, pa.nulls(len(strings), strings.type))
 
 
 def _not_blank(lines: pa.Array) -> pa.Array:
-    return pc.not_equal(pc.ascii_trim(lines, " "), "")
+    return pc.binary_length(pc.ascii_trim(lines, " ")).cast(pa.bool_())
 
 
 def quote_name(name: str) -> str:

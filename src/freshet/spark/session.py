@@ -31,6 +31,7 @@ SETTINGS = {
     ),
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
     "spark.python.unix.domain.socket.enabled": "true",
+    "spark.python.daemon.module": "freshet.spark.worker_daemon",
     "spark.sql.streaming.pollingDelay": "1ms",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.adaptive.enabled": "false",
