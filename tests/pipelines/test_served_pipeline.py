@@ -57,7 +57,8 @@ def test_a_pipeline_is_served_and_goes_on_after_a_kill(tmp_path):
         wait_until(lambda: json.loads(server.get("/streams").data)["streams"][0]["elements"] > stream["elements"])
         server.kill()
     with ServerProcess(file) as server:
-        assert json.loads(server.get("/queries/count").data)["text"] == _COUNT  # waits until it is there
+        wait_until(lambda: b'"count"' in server.get("/queries").data)
+        assert json.loads(server.get("/queries/count").data)["text"] == _COUNT
         assert _taken(server, "/queries/visited/answers?after=start&limit=1") == [visited]
         assert server.get("/queries/short").status == 404
         posted = server.send("POST", "/streams/visits?time=25000", _VISIT, Content_Type="text/turtle")

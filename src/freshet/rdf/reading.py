@@ -5,7 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import BufferedReader
 from itertools import islice
@@ -47,6 +47,34 @@ class Quads(NamedTuple):
     predicates: NDArray[np.int64]
     objects: NDArray[np.int64]
     graphs: NDArray[np.int64]
+
+
+class Document(NamedTuple):
+    """A graph as text: `format` is `ttl`, `nt`, `rdfxml` or `jsonld`, `name` what error messages call it."""
+
+    content: bytes
+    format: str
+    name: str
+
+
+_DOCUMENT_FORMATS = {
+    "ttl": pyoxigraph.RdfFormat.TURTLE,
+    "nt": pyoxigraph.RdfFormat.N_TRIPLES,
+    "rdfxml": pyoxigraph.RdfFormat.RDF_XML,
+    "jsonld": pyoxigraph.RdfFormat.JSON_LD,
+}
+
+
+def read_documents(documents: Iterable[Document], dictionary: Dictionary, base: str | None) -> Quads:
+    """The statements of documents, all of them for one graph. Blank nodes belong to their document."""
+    found = [Quads(*(np.empty(0, np.int64),) * 4)]
+    for content, name, file in documents:
+        form, scope = _DOCUMENT_FORMATS[name], dictionary.fresh_scope()
+        read = parse_rdf(content, form, dictionary, file, blank_scope=scope, base=base)
+        if read.graphs.any():
+            raise InputError("it names graphs, and is to be one", file=file)
+        found.append(read)
+    return Quads(*map(np.concatenate, zip(*found, strict=True)))
 
 
 def read_rdf(path: str | Path, dictionary: Dictionary, *, blank_scope: str | None = None) -> Quads:

@@ -29,7 +29,7 @@ from freshet.rdf.deadline import Deadline, QueryLimits, QueryStoppedError
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import InputError, UnsupportedError
-from freshet.rdf.reading import Quads, read_rdf
+from freshet.rdf.reading import Document, Quads, read_documents, read_rdf
 from freshet.rdf.terms import Iri, Term, term_key
 from freshet.rdf.triples import DEFAULT_GRAPH
 from freshet.results.answers import TRIPLE, AnswerBatch, hand_over
@@ -268,6 +268,32 @@ class Session:
                     self._durable.load(quads, graph)
                 count += len(quads.graphs)
         return count
+
+    def load_documents(
+        self, documents: Iterable[Document], *, graph: str | None = None, base: str | None = None
+    ) -> int:
+        """Add documents to one stored graph, all of them or none.
+
+        Args:
+            documents: Texts in Turtle, N-Triples, RDF/XML or JSON-LD.
+            graph: The named graph, which is there from then on, if only empty; the default graph if not given.
+            base: What relative IRIs are resolved against.
+
+        Returns:
+            The number of statements read.
+
+        Raises:
+            InputError: A document cannot be read, or names graphs. The message has line and column.
+        """
+        with self.dictionary.pins:
+            home = DEFAULT_GRAPH if graph is None else self.dictionary.encode(Iri(graph))
+            quads = read_documents(documents, self.dictionary, base)
+            quads = quads._replace(graphs=np.full(len(quads.graphs), home))
+            if self._durable is None:
+                self._load(quads, home)
+            else:
+                self._durable.load(quads, graph)
+        return len(quads.graphs)
 
     def _read(self, path: str | Path, home: int) -> Quads:
         quads = read_rdf(path, self.dictionary)

@@ -12,6 +12,7 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from freshet.server.editing import explain, vocabulary
+from freshet.server.graphs import delete_graph, get_graph, post_graph, put_graph
 from freshet.server.metrics import health, metrics
 from freshet.server.page import page
 from freshet.server.problems import Problem
@@ -23,13 +24,23 @@ from freshet.server.sparql import sparql
 from freshet.server.streams import get_stream, list_rejects, list_streams, post_stream, put_stream
 
 Handler = Callable[[Request], Awaitable[ASGIApp]]
+Methods = dict[str, tuple[str | None, Handler]]
 _GZIP = [Middleware(GZipMiddleware, minimum_size=1024, compresslevel=1)]
+
+_GRAPHS: Methods = {
+    "GET": ("ask", get_graph),
+    "POST": ("feed", post_graph),
+    "PUT": ("feed", put_graph),
+    "DELETE": ("admin", delete_graph),
+}
 
 
 def make_app(shared: Served) -> ASGIApp:
     """The application of a session."""
     routes = [
         *_resource("/sparql", {"GET": ("ask", sparql), "POST": ("ask", sparql), "QUERY": ("ask", sparql)}, gzip=True),
+        *_resource("/graphs", _GRAPHS, gzip=True),
+        *_resource("/graphs/{name:path}", _GRAPHS, gzip=True),
         *_resource("/queries", {"GET": ("ask", list_queries)}),
         *_resource("/queries/{name:path}/answers", {"GET": ("ask", answers)}),
         *_resource("/queries/{name:path}/plan", {"GET": ("ask", plan)}),
@@ -60,7 +71,7 @@ def make_app(shared: Served) -> ASGIApp:
     return Requests(Security(app, shared.settings), shared.metrics)
 
 
-def _resource(path: str, methods: dict[str, tuple[str | None, Handler]], *, gzip: bool = False) -> list[Route]:
+def _resource(path: str, methods: Methods, *, gzip: bool = False) -> list[Route]:
     """The routes of a path: what each method needs the right for, and does."""
     allowed = ", ".join([*methods, "HEAD", "OPTIONS"] if "GET" in methods else [*methods, "OPTIONS"])
 

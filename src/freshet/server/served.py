@@ -42,6 +42,7 @@ class Served:
     live: LiveClients = field(init=False)
     metrics: Metrics = field(init=False)
     end: Callable[[], None] = lambda: None  # stops the server, from any thread
+    graph_changes: asyncio.Lock = field(default_factory=asyncio.Lock)
     started: Future[None] | None = None  # of a pipeline that is being started
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:

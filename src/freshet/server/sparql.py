@@ -73,7 +73,7 @@ async def sparql(request: Request) -> Response | Subscription:
     headers = {"Content-Type": written.media_type, "Vary": "Accept", "Cache-Control": "no-cache"}
     if written.rest is None:
         return Response(written.first, headers=headers)
-    return StreamingResponse(_pieces(shared, written, limits.answer_bytes), headers=headers)
+    return StreamingResponse(pieces_of(shared, written, limits.answer_bytes), headers=headers)
 
 
 async def read_operation(request: Request, limits: Limits) -> Operation:
@@ -154,10 +154,14 @@ def _answer(shared: Served, operation: Operation, accept: str | None, deadline: 
     media = choose(accept, media_types(query.form))
     formats = GRAPHS if query.form in (QueryForm.CONSTRUCT, QueryForm.DESCRIBE) else SOLUTIONS
     answer = session.query(query, deadline=deadline)
-    pieces = write_pieces(answer, session.dictionary, formats[media])
+    return written_pieces(answer, write_pieces(answer, session.dictionary, formats[media]), with_charset(media))
+
+
+def written_pieces(answer: Answer, pieces: Iterator[bytes], media: str) -> Written:
+    """A short answer whole, a long one as it is sent."""
     if _is_short(answer):
-        return Written(b"".join(pieces), None, with_charset(media))
-    return Written(next(pieces), pieces, with_charset(media))
+        return Written(b"".join(pieces), None, media)
+    return Written(next(pieces), pieces, media)
 
 
 def media_types(form: QueryForm) -> list[str]:
@@ -205,7 +209,7 @@ async def disconnected(request: Request) -> None:
         pass
 
 
-async def _pieces(shared: Served, written: Written, most_bytes: int) -> AsyncIterator[bytes]:
+async def pieces_of(shared: Served, written: Written, most_bytes: int) -> AsyncIterator[bytes]:
     """The pieces of a long answer, each written in a thread when the one before is sent."""
     size, piece, rest = 0, written.first, written.rest
     while piece:

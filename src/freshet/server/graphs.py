@@ -1,0 +1,185 @@
+"""SPARQL 1.1 Graph Store HTTP Protocol, https://www.w3.org/TR/sparql11-http-rdf-update/: stored graphs as resources.
+
+Graphs can grow, and cannot be replaced or dropped yet: that is refused by name (501).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from email.parser import BytesParser
+from email.policy import HTTP
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from freshet.rdf.deadline import Deadline
+from freshet.rdf.reading import Document
+from freshet.rdf.terms import Iri, is_absolute_iri
+from freshet.results.report import GraphAnswer
+from freshet.results.write import write_pieces
+from freshet.server.bodies import media_type, read_body, text_of
+from freshet.server.description import service_description
+from freshet.server.negotiation import GRAPHS, choose
+from freshet.server.problems import Problem
+from freshet.server.served import Served, served
+from freshet.server.sparql import Written, pieces_of, with_charset, written_pieces
+
+_PATH = "/graphs"
+_ANY = "ASK { ?s ?p ?o }"
+_ALL = "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }"
+_FORMATS: dict[str, str] = {
+    "text/turtle": "ttl",
+    "application/x-turtle": "ttl",
+    "application/n-triples": "nt",
+    "text/plain": "nt",
+    "application/rdf+xml": "rdfxml",
+    "application/ld+json": "jsonld",
+}
+_MULTIPART = "multipart/form-data"
+
+
+@dataclass(frozen=True, slots=True)
+class GraphName:
+    """The graph that a request is about; the default graph has no IRI. `base` is what relative IRIs begin with."""
+
+    iri: str | None
+    base: str
+
+    def __str__(self) -> str:
+        return "the default graph" if self.iri is None else f"the graph <{self.iri}>"
+
+
+async def get_graph(request: Request) -> Response:
+    """The triples of a graph (5.2)."""
+    shared = served(request)
+    media = choose(request.headers.get("accept"), list(GRAPHS))
+    headers = {"Content-Type": with_charset(media), "Vary": "Accept", "Cache-Control": "no-cache"}
+    if _is_store(request):
+        return Response(service_description(str(request.url), media), headers=headers)
+    graph = _name(request)
+    _check_exists(shared, graph)
+    limits = shared.settings.limits
+    deadline = Deadline(limits.query_seconds, limits.query_bytes)
+    written = await shared.asking.submit(_write, shared, graph, GRAPHS[media], deadline)
+    if written.rest is None:
+        return Response(written.first, headers=headers)
+    return StreamingResponse(pieces_of(shared, written, limits.answer_bytes), headers=headers)
+
+
+async def post_graph(request: Request) -> Response:
+    """Merge triples into a graph (5.5). One that is sent to the store itself makes a graph of its own."""
+    shared = served(request)
+    documents = await _documents(request)
+    is_store = _is_store(request)
+    url = str(request.url.replace(query=""))
+    graph = GraphName(own := f"{url.rstrip('/')}/{uuid.uuid4()}", own) if is_store else _name(request)
+    return await _load(shared, graph, documents)
+
+
+async def put_graph(request: Request) -> Response:
+    """Make a graph (5.3). What has triples already cannot be replaced yet."""
+    shared, graph = served(request), _name(request)
+    documents = await _documents(request)
+    return await _load(shared, graph, documents, only_empty=True)
+
+
+async def delete_graph(request: Request) -> Response:
+    """Drop a graph (5.4), which is not possible yet."""
+    shared, graph = served(request), _name(request)
+    _check_exists(shared, graph)
+    raise Problem(501, f"{graph} cannot be dropped: deleting stored triples is not supported yet")
+
+
+async def _load(shared: Served, graph: GraphName, documents: list[Document], *, only_empty: bool = False) -> Response:
+    """Put documents into a graph. They are in the journal when this answers, where there is one."""
+    await shared.wait_for_start()
+    async with shared.graph_changes:
+        is_new = not _exists(shared, graph)
+        if only_empty and not is_new and await shared.asking.submit(_has_triples, shared, graph):
+            raise Problem(501, f"{graph} cannot be replaced: deleting stored triples is not supported yet")
+        await shared.changing.submit(shared.session.load_documents, documents, graph=graph.iri, base=graph.base)
+    if not is_new:
+        return Response(status_code=204)
+    return Response(status_code=201, headers={"Location": graph.base})
+
+
+def _has_triples(shared: Served, graph: GraphName) -> bool:
+    return bool(shared.session.query(shared.prepare(_ANY, () if graph.iri is None else (graph.iri,), ())))
+
+
+def _write(shared: Served, graph: GraphName, form: str, deadline: Deadline) -> Written:
+    """In a thread: the graph, written as the client wants it."""
+    query = shared.prepare(_ALL, () if graph.iri is None else (graph.iri,), ())
+    answer = shared.session.query(query, deadline=deadline)
+    assert isinstance(answer, GraphAnswer)
+    return written_pieces(answer, write_pieces(answer, shared.session.dictionary, form), "")
+
+
+def _is_store(request: Request) -> bool:
+    """Whether a request is about the store, and not about one of its graphs."""
+    return request.url.path.rstrip("/") == _PATH and not request.url.query
+
+
+def _name(request: Request) -> GraphName:
+    """The graph that a request names: by `graph=`, by `default`, or by its own URL (4.1, 4.2)."""
+    given = request.query_params
+    named, is_default = given.getlist("graph"), "default" in given
+    url = str(request.url.replace(query=""))
+    if len(named) + is_default > 1 or (given and not named and not is_default):
+        raise Problem(400, "a request names one graph: ?graph=IRI, ?default, or its own URL")
+    if is_default:
+        return GraphName(None, url)
+    if named:
+        if not is_absolute_iri(named[0]):
+            raise Problem(400, f"'{named[0][:200]}' is not an absolute IRI")
+        return GraphName(named[0], named[0])
+    if _is_store(request):
+        raise Problem(400, "the graph is missing: ?graph=IRI, ?default, or its own URL")
+    return GraphName(url, url)
+
+
+def _exists(shared: Served, graph: GraphName) -> bool:
+    if graph.iri is None:
+        return True
+    return shared.session.dictionary.lookup(Iri(graph.iri)) in shared.session.dataset().names()
+
+
+def _check_exists(shared: Served, graph: GraphName) -> None:
+    if not _exists(shared, graph):
+        raise Problem(404, f"there is no graph <{graph.iri}>")
+
+
+async def _documents(request: Request) -> list[Document]:
+    """What the body has: one document, or several as a form sends files (RFC 7578)."""
+    media, charset = media_type(request)
+    _check_media(media)
+    body = await read_body(request, served(request).settings.limits)
+    if media == _MULTIPART:
+        return list(_parts(request.headers["content-type"], body))
+    return [_document(media, charset, body, "body")]
+
+
+def _parts(content_type: str, body: bytes) -> Iterator[Document]:
+    whole = BytesParser(policy=HTTP).parsebytes(b"Content-Type: %b\r\n\r\n%b" % (content_type.encode("latin-1"), body))
+    if not whole.is_multipart():
+        raise Problem(400, "the parts of the body cannot be found")
+    for number, part in enumerate(whole.iter_parts(), 1):
+        media, name = part.get_content_type().lower(), part.get_filename() or f"part {number}"
+        _check_media(media)
+        content = part.get_payload(decode=True)
+        if not isinstance(content, bytes):
+            raise Problem(400, f"{name} has parts of its own")
+        yield _document(media, (part.get_content_charset() or "").lower(), content, name)
+
+
+def _document(media: str, charset: str, content: bytes, name: str) -> Document:
+    if media not in ("application/rdf+xml",):  # which says in itself how it is encoded
+        text_of(content, charset)
+    return Document(content, _FORMATS[media], name)
+
+
+def _check_media(media: str) -> None:
+    if media not in _FORMATS and media != _MULTIPART:
+        raise Problem(415, f"a graph is sent as {', '.join(_FORMATS)}, and the Content-Type says {media or 'nothing'}")
