@@ -16,7 +16,7 @@ from freshet.expressions.distinct import encode, first_rows, integer_id
 from freshet.expressions.lexical import make_room
 from freshet.expressions.order import term_ranks
 from freshet.kernels import term_text
-from freshet.kernels.groups import SumArrays, add_numbers, totals
+from freshet.kernels.groups import ROWS_WIDTH, SumArrays, add_numbers, totals
 from freshet.rdf.arrow import key_ranges, large_strings
 from freshet.rdf.deadline import current
 from freshet.rdf.dictionary import Dictionary
@@ -72,7 +72,7 @@ def _distinct(ids: Ids, groups: Groups) -> tuple[Ids, Groups]:
 
 def _sums(mean: bool, ids: Ids, groups: Groups, group_count: int, dictionary: Dictionary) -> Ids:
     arrays = SumArrays(
-        np.zeros((group_count, 5), np.int64),
+        np.zeros((group_count, ROWS_WIDTH), np.int64),
         np.zeros((group_count, 3), np.uint64),
         np.zeros((group_count, 4), np.float64),
         np.zeros((group_count, 3), np.int64),

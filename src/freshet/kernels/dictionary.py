@@ -315,10 +315,11 @@ def write_keys(heap, ids, records, out, offsets):
 
 
 @leaf
-def mark(arrays, ids, hash_mask, keep):
+def mark(arrays, ids, hash_mask, keep, end):
     """Marks the slots of ids, and those that their keys passed over because another key had the id they asked for.
 
-    If one of those went, the key would be looked for in vain, and get a second id.
+    If one of those went, the key would be looked for in vain, and get a second id. Ids are left out whose records are
+    not before `end`.
     """
     slots = arrays.slots
     mask = np.int64(slots.size - 2)
@@ -328,16 +329,16 @@ def mark(arrays, ids, hash_mask, keep):
             fetch(slots, (ids[i] << 1) & mask)
         for i in range(start, stop):
             if ids[i] > 0:
-                _mark_id(arrays, ids[i], hash_mask, keep)
+                _mark_id(arrays, ids[i], hash_mask, keep, end)
 
 
 @leaf
-def _mark_id(arrays, term_id, hash_mask, keep):
+def _mark_id(arrays, term_id, hash_mask, keep, end_of_records):
     at = find_slot(arrays.slots, term_id)
-    if arrays.slots[at] == 0 or keep[at >> 1] == HELD:
+    record = arrays.slots[at + 1]
+    if arrays.slots[at] == 0 or record >= end_of_records or keep[at >> 1] == HELD:
         return
     keep[at >> 1] = HELD
-    record = arrays.slots[at + 1]
     first = record + LENGTH_BYTES
     end = first + _record_length(arrays.heap, record)
     wanted = narrow(hash_id(arrays.heap, first, end), hash_mask)

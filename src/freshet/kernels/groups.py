@@ -1,7 +1,7 @@
 """Sums and counts of groups that rows enter and leave.
 
-Whatever has left leaves no trace: exact numbers are added up in 192 bits, which nothing that fits 128 can overrun;
-doubles in twice their precision, huge ones and NaN and the infinities apart, and from zero again when the last is gone.
+Whatever has left leaves no trace: exact numbers are added up in 192 bits, which nothing that fits 128 can overrun, and
+inline integers in one word until that is full; doubles in twice their precision, huge ones and NaN and the infinities apart, and from zero again when the last is gone.
 """
 
 from typing import NamedTuple
@@ -19,6 +19,11 @@ _HUGE = 2.0**900
 _DOWN = 2.0**-100
 _UP = 2.0**100
 
+# The last column of `SumArrays.rows`: the sum of inline integers that `words` does not have yet, as a whole number.
+_WHOLE = DOUBLE + 1
+ROWS_WIDTH = _WHOLE + 1
+_MOST_WHOLE = 1 << 62
+
 # Columns of `SumArrays.specials`.
 _NAN = 0
 _PLUS_INF = 1
@@ -32,14 +37,15 @@ _LARGE = 2
 class SumArrays(NamedTuple):
     """One row a group."""
 
-    rows: np.ndarray  # int64 [group, 5]: rows of each numeric kind, and in column 0 those that are no number
+    rows: np.ndarray  # int64 [group, 6]: rows of each numeric kind, in column 0 those that are no number; a whole number
     words: np.ndarray  # uint64 [group, 3]: the sum of integers and decimals, lowest word first
     reals: np.ndarray  # float64 [group, 4]: the sums of doubles of usual size, and of huge ones made smaller
     specials: np.ndarray  # int64 [group, 3]: how many are NaN, INF, -INF
 
 
 @leaf
-def _add_exact(words, group, high, low):
+def _exact_sum(words, group, high, low):
+    """What the sum of a group comes to with one more number, lowest word first."""
     word_0 = words[group, 0] + low
     carry = _ONE if word_0 < low else _NO_WORD
     middle = np.uint64(high)
@@ -48,9 +54,25 @@ def _add_exact(words, group, high, low):
     word_1 += carry
     if word_1 < carry:
         above += _ONE
-    words[group, 0] = word_0
-    words[group, 1] = word_1
-    words[group, 2] += above + (_ALL_ONES if high < 0 else _NO_WORD)
+    return word_0, word_1, words[group, 2] + above + (_ALL_ONES if high < 0 else _NO_WORD)
+
+
+@leaf
+def _add_exact(words, group, high, low):
+    words[group, 0], words[group, 1], words[group, 2] = _exact_sum(words, group, high, low)
+
+
+@leaf
+def add_integer(sums, group, value, sign):
+    """As `add_number`, of an inline integer: one word takes it, which is exact as long as it is not full."""
+    rows = sums.rows
+    rows[group, INTEGER] += sign
+    whole = rows[group, _WHOLE] + sign * value
+    if abs(whole) >= _MOST_WHOLE:
+        high, low = wide.scaled(whole, 0)
+        _add_exact(sums.words, group, high, low)
+        whole = 0
+    rows[group, _WHOLE] = whole
 
 
 @leaf
@@ -96,10 +118,12 @@ def add_numbers(sums, groups, values, sign):
 
 
 @leaf
-def _exact_total(words, group):
+def _exact_total(sums, group):
     """The sum of integers and decimals, and whether 128 bits hold it."""
-    high = np.int64(words[group, 1])
-    return high, words[group, 0], words[group, 2] == (_ALL_ONES if high < 0 else _NO_WORD)
+    high, low = wide.scaled(sums.rows[group, _WHOLE], 0)
+    low, middle, above = _exact_sum(sums.words, group, high, low)
+    high = np.int64(middle)
+    return high, low, above == (_ALL_ONES if high < 0 else _NO_WORD)
 
 
 @leaf
@@ -127,7 +151,7 @@ def total(sums, group, mean):
     kind = DOUBLE
     while kind > INTEGER and rows[group, kind] == 0:
         kind -= 1
-    high, low, fits = _exact_total(sums.words, group)
+    high, low, fits = _exact_total(sums, group)
     real = 0.0
     count = rows[group, INTEGER] + rows[group, DECIMAL] + rows[group, FLOAT] + rows[group, DOUBLE]
     if kind >= FLOAT:

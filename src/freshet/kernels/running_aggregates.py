@@ -7,11 +7,11 @@ to where an event completes a change point. A group that is not there, as it has
 import numpy as np
 
 from freshet.kernels.group_events import COUNT, GROUP, POINT, ROW, SIGN
-from freshet.kernels.groups import add_number, total
+from freshet.kernels.groups import add_integer, add_number, total
 from freshet.kernels.heaps import heap_add, heap_remove
 from freshet.kernels.index import BLOCK, IDLE, _entry_of, _look
 from freshet.kernels.jit import leaf, njit
-from freshet.kernels.layout import INTEGER, pack
+from freshet.kernels.layout import INTEGER, inline_type, inline_value, pack
 from freshet.kernels.members import GREATEST_LINKS, ID, LEAST_LINKS, NOBODY, SCRATCH, write_member
 from freshet.kernels.numbers import inline_number_id
 from freshet.kernels.prefetch import fetch_rows
@@ -77,8 +77,11 @@ def running_totals(sums, table, events, points, signs, ids, wanted, keyless):
     for event in range(events.shape[0]):
         group, point = events[event, GROUP], events[event, POINT]
         sign = events[event, SIGN] if signs.size == 0 else signs[event]
-        if sign != 0:
-            kind, high, low, real = value_of(known_ids, kinds, highs, lows, reals, ids[events[event, ROW]])
+        term_id = ids[events[event, ROW]] if sign != 0 else 0
+        if inline_type(term_id) == INTEGER:
+            add_integer(sums, group, inline_value(term_id), sign)
+        elif sign != 0:
+            kind, high, low, real = value_of(known_ids, kinds, highs, lows, reals, term_id)
             add_number(sums, group, kind, high, low, real, sign)
         if point < 0 or not _is_there(points, point, keyless):
             continue

@@ -19,6 +19,7 @@ from freshet.rdf.arrow import read_only
 Ids = NDArray[np.int64]
 
 _MOST_NOTED = 1 << 20  # ids, before they are marked
+_END = 2**63 - 1  # after every record
 
 
 class Pins:
@@ -85,18 +86,22 @@ class BegunSweep:
             self._mark_noted(arrays)
 
     def mark(self, arrays: kernels.DictionaryArrays, ids: Ids) -> None:
-        """Keep the terms of ids."""
+        """Keep the terms of ids. Those that have come since the first step are kept anyway."""
+        self._mark(arrays, ids, self._heap_bytes)
+
+    def _mark(self, arrays: kernels.DictionaryArrays, ids: Ids, end: int) -> None:
+        """Keep those whose records are before `end`."""
         if arrays.slots is not self._slots:
             kept = self._slots[2 * np.flatnonzero(self._keep)]
             self._slots, self._keep = arrays.slots, np.zeros(arrays.slots.size // 2, np.uint8)
-            kernels.mark(arrays, read_only(kept), self._hash_mask, self._keep)
-        kernels.mark(arrays, read_only(ids.reshape(-1)), self._hash_mask, self._keep)
+            kernels.mark(arrays, read_only(kept), self._hash_mask, self._keep, _END)
+        kernels.mark(arrays, read_only(ids.reshape(-1)), self._hash_mask, self._keep, end)
 
     def kept_slots(self, arrays: kernels.DictionaryArrays) -> Ids:
         """The slots of what stays: all that is marked, and all that has come since the first step."""
         self._mark_noted(arrays)
         is_new = (arrays.slots[::2] != 0) & (arrays.slots[1::2] >= self._heap_bytes)
-        self.mark(arrays, arrays.slots[2 * np.flatnonzero(is_new)])
+        self._mark(arrays, arrays.slots[2 * np.flatnonzero(is_new)], _END)
         return 2 * np.flatnonzero(self._keep)
 
     def _mark_noted(self, arrays: kernels.DictionaryArrays) -> None:

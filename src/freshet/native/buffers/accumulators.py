@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from freshet.algebra.expressions import Aggregate
 from freshet.expressions.aggregates import aggregate as aggregated
 from freshet.kernels.group_events import POINT
-from freshet.kernels.groups import SumArrays
+from freshet.kernels.groups import ROWS_WIDTH, SumArrays
 from freshet.kernels.members import HALVES, NOBODY, WORDS, MemberArrays
 from freshet.kernels.number_text import enter_numbers
 from freshet.kernels.running_aggregates import (
@@ -107,7 +107,7 @@ class Sums(Accumulator):
         super().__init__(dictionary, keyless)
         self._wanted = 0
         self._arrays = SumArrays(
-            np.zeros((0, 5), np.int64),
+            np.zeros((0, ROWS_WIDTH), np.int64),
             np.zeros((0, 3), np.uint64),
             np.zeros((0, 4), np.float64),
             np.zeros((0, 3), np.int64),
