@@ -1,7 +1,8 @@
 """Sums and counts of groups that rows enter and leave.
 
 Whatever has left leaves no trace: exact numbers are added up in 192 bits, which nothing that fits 128 can overrun, and
-inline integers in one word until that is full; doubles in twice their precision, huge ones and NaN and the infinities apart, and from zero again when the last is gone.
+inline integers in one word until it is full; doubles in twice their precision, huge ones and NaN and the infinities
+apart, and from zero again when the last is gone.
 """
 
 from typing import NamedTuple
@@ -37,7 +38,7 @@ _LARGE = 2
 class SumArrays(NamedTuple):
     """One row a group."""
 
-    rows: np.ndarray  # int64 [group, 6]: rows of each numeric kind, in column 0 those that are no number; a whole number
+    rows: np.ndarray  # int64 [group, 6]: rows that are no number, rows of each numeric kind, a sum as a whole number
     words: np.ndarray  # uint64 [group, 3]: the sum of integers and decimals, lowest word first
     reals: np.ndarray  # float64 [group, 4]: the sums of doubles of usual size, and of huge ones made smaller
     specials: np.ndarray  # int64 [group, 3]: how many are NaN, INF, -INF

@@ -282,14 +282,51 @@ def index_sweep(old_table, index):
     index.sizes[FREE] = free
 
 
+@leaf
+def push_newest(index, ring, entry, row):
+    """Put a row in front of the ring of an entry; gives how long the ring is then."""
+    known, last = index.keys, index.keys.shape[1] - 1
+    word = known[entry, last]
+    head = np.int32(-1)
+    if word == 0:
+        index.sizes[IDLE] -= 1
+    else:
+        head = np.int32(word & ROW_MASK)
+        ring.newer[head] = row
+    length = (word >> 32) + 1
+    known[entry, last] = length << 32 | row
+    ring.older[row] = head
+    ring.newer[row] = -1
+    ring.entries[row] = entry
+    return length
+
+
+@leaf
+def pop_newest(index, ring, keys, at):
+    """Take the newest row of a key out of its ring; gives the row, -1 where there is none."""
+    known, last = index.keys, index.keys.shape[1] - 1
+    entry, _ = _find(index, keys, at, _key_hash(keys, at))
+    word = known[entry, last] if entry >= 0 else 0
+    if word == 0:
+        return np.int64(-1)
+    row = np.int64(word & ROW_MASK)
+    older = ring.older[row]
+    if older >= 0:
+        ring.newer[older] = -1
+        known[entry, last] = ((word - ONE_ROW) & ~ROW_MASK) | older
+    else:
+        known[entry, last] = 0
+        index.sizes[IDLE] += 1
+    return row
+
+
 @njit
 def ring_link(index, ring, rows, values, columns):
     """Put rows in front of the rings of their keys, which are some columns of `values` (algorithm 1, insert).
 
     Gives the length of the longest of these rings.
     """
-    known, sizes = index.keys, index.sizes
-    older, newer, entries = ring
+    known, newer = index.keys, ring.newer
     width = columns.shape[0]
     largest = np.int64(0)
     keys = np.empty((BLOCK, width), np.int64)
@@ -309,18 +346,7 @@ def ring_link(index, ring, rows, values, columns):
             entry = found[at]
             if entry < 0:
                 entry = _entry_of(index, keys, at, tags[at])
-            word = known[entry, width]
-            head = np.int32(-1)
-            if word == 0:
-                sizes[IDLE] -= 1
-            else:
-                head = np.int32(word & ROW_MASK)
-                newer[head] = row
-            known[entry, width] = ((word >> 32) + 1) << 32 | row
-            largest = max(largest, (word >> 32) + 1)
-            older[row] = head
-            newer[row] = -1
-            entries[row] = entry
+            largest = max(largest, push_newest(index, ring, entry, row))
     return largest
 
 

@@ -7,61 +7,19 @@ RingArrays over places in the log), so that each row is looked at a few times, i
 
 import numpy as np
 
-from freshet.kernels.index import (
-    FREE,
-    IDLE,
-    ONE_ROW,
-    ROW_MASK,
-    USED,
-    IndexArrays,
-    RingArrays,
-    _entry_of,
-    _find,
-    _key_hash,
-)
-from freshet.kernels.jit import njit
+from freshet.kernels.index import FREE, USED, IndexArrays, RingArrays, _entry_of, _key_hash, pop_newest, push_newest
+from freshet.kernels.jit import leaf, njit
 
 # What `rows_go` gives.
 AT, HEAD, LATE, PASSED = 0, 1, 2, 3
 
 
-@njit
-def _take_late(index, links, went, at):
-    """The place of the newest late row that is equal to one that goes, which is late no more, or -1."""
-    known, last = index.keys, index.keys.shape[1] - 1
-    entry, _ = _find(index, went, at, _key_hash(went, at))
-    word = known[entry, last] if entry >= 0 else 0
-    if word == 0:
-        return np.int64(-1)
-    row = np.int64(word & ROW_MASK)
-    older = links.older[row]
-    if older >= 0:
-        links.newer[older] = -1
-        known[entry, last] = ((word - ONE_ROW) & ~ROW_MASK) | older
-    else:
-        known[entry, last] = 0
-        index.sizes[IDLE] += 1
-    return row
-
-
-@njit
+@leaf
 def _pass_over(index, links, columns, row, key):
     """A row is late from now on; `key` is room for one."""
-    last = columns.shape[0]
-    for column in range(last):
+    for column in range(columns.shape[0]):
         key[0, column] = columns[column, row]
-    entry = _entry_of(index, key, 0, _key_hash(key, 0))
-    word = index.keys[entry, last]
-    head = np.int32(-1)
-    if word == 0:
-        index.sizes[IDLE] -= 1
-    else:
-        head = np.int32(word & ROW_MASK)
-        links.newer[head] = row
-    index.keys[entry, last] = ((word >> 32) + 1) << 32 | row
-    links.older[row] = head
-    links.newer[row] = -1
-    links.entries[row] = entry
+    push_newest(index, links, _entry_of(index, key, 0, _key_hash(key, 0)), row)
 
 
 @njit
@@ -79,7 +37,7 @@ def rows_go(late, columns, died, end, went, went_at, place):
     while at < went.shape[0]:
         row = np.int64(-1)
         if count > 0:
-            row = _take_late(index, links, went, at)
+            row = pop_newest(index, links, went, at)
             count -= row >= 0
         while row < 0 and head < end:
             same = True
@@ -107,17 +65,19 @@ def living_rows(columns, died, firsts, ends, moments):
     """For each moment the rows that live at it, of those from one place to another: their columns, and where the rows
     of each moment begin in them, with the end of the last.
     """
+    most = 0
+    for at in range(moments.shape[0]):
+        most += max(ends[at] - firsts[at], 0)
+    rows = np.empty(most, np.int64)
     offsets = np.zeros(moments.shape[0] + 1, np.int64)
-    for at in range(moments.shape[0]):
-        offsets[at + 1] = offsets[at]
-        for row in range(firsts[at], ends[at]):
-            offsets[at + 1] += died[row] > moments[at]
-    found = np.empty((columns.shape[0], offsets[-1]), np.int64)
-    place = 0
+    count = 0
     for at in range(moments.shape[0]):
         for row in range(firsts[at], ends[at]):
-            if died[row] > moments[at]:
-                for column in range(columns.shape[0]):
-                    found[column, place] = columns[column, row]
-                place += 1
+            rows[count] = row
+            count += died[row] > moments[at]
+        offsets[at + 1] = count
+    found = np.empty((columns.shape[0], count), np.int64)
+    for column in range(columns.shape[0]):
+        for place in range(count):
+            found[column, place] = columns[column, rows[place]]
     return found, offsets

@@ -80,3 +80,9 @@ class Operator(Protocol):
     """A bag of rows that follows its inputs. It is asked once per batch; the first time it gives everything."""
 
     def changes(self, batch: MomentBatch) -> Change: ...
+
+
+class RowsAtHand(Operator, Protocol):
+    """An operator that has all rows which hold after a batch."""
+
+    def rows(self) -> Table: ...

@@ -145,10 +145,10 @@ class AnswerBatch:
     def reports(self) -> Iterator[Report]:
         """The reports one by one, each made when it is asked for."""
         starts = self.offsets.tolist()
-        for at, time_ms in enumerate(self.times.tolist()):
+        for at, moment in enumerate(self.moments.tolist()):
             yield Report(
                 self.query,
-                time_ms,
+                moment >> 1,
                 self.output,
                 self.variables,
                 self.rows[starts[at] : starts[at + 1]],

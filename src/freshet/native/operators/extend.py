@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from freshet.algebra.expressions import Expression, Variable
 from freshet.expressions.evaluate import evaluate
-from freshet.native.change import Change, MomentBatch, Operator
+from freshet.native.change import Change, MomentBatch, Operator, RowsAtHand
 from freshet.oneshot.table import Table
 from freshet.rdf.dictionary import Dictionary
 
@@ -24,6 +26,10 @@ class ExtendOp:
     def changes(self, batch: MomentBatch) -> Change:
         change = self._child.changes(batch)
         return Change(self._extend(change.came), change.came_at, self._extend(change.went), change.went_at)
+
+    def rows(self) -> Table:
+        """All rows that hold, where the child has them at hand."""
+        return self._extend(cast(RowsAtHand, self._child).rows())
 
     def _extend(self, table: Table) -> Table:
         if table.count == 0:

@@ -7,10 +7,14 @@ A condition gives a row the same value when it goes as when it came, so nothing 
 
 from __future__ import annotations
 
+from typing import cast
+
+import numpy as np
+
 from freshet.algebra.expressions import Expression
 from freshet.algebra.free_variables import variables_of
 from freshet.native.buffers.one_way_index import Ids
-from freshet.native.change import Change, MomentBatch, Operator
+from freshet.native.change import Change, MomentBatch, Operator, RowsAtHand
 from freshet.native.operators.conditions import Condition
 from freshet.oneshot.table import Table
 from freshet.rdf.dictionary import Dictionary
@@ -27,6 +31,11 @@ class FilterOp:
     def changes(self, batch: MomentBatch) -> Change:
         change = self._child.changes(batch)
         return Change(*self._passing(change.came, change.came_at), *self._passing(change.went, change.went_at))
+
+    def rows(self) -> Table:
+        """All rows that hold, where the child has them at hand."""
+        table = cast(RowsAtHand, self._child).rows()
+        return self._passing(table, np.empty(table.count, np.int64))[0]
 
     def _passing(self, table: Table, moments: Ids) -> tuple[Table, Ids]:
         if table.count == 0:

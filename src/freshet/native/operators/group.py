@@ -22,7 +22,15 @@ import numpy as np
 
 from freshet.algebra.expressions import Aggregate, Expression
 from freshet.kernels import layout
-from freshet.kernels.group_events import COUNT, MARK_WIDTH, RESULTS, group_events, order_events, report_changes
+from freshet.kernels.group_events import (
+    COUNT,
+    MARK_WIDTH,
+    REPORTED,
+    RESULTS,
+    group_events,
+    order_events,
+    report_changes,
+)
 from freshet.native.buffers.accumulators import Accumulator, accumulator_of, longer, never_entered
 from freshet.native.buffers.one_way_index import Ids, OneWayIndex, Rows
 from freshet.native.change import MomentBatch
@@ -90,6 +98,11 @@ class GroupOp:
             self._reported, self._index.arrays.keys, points, results, self._keyless
         )
         return changed
+
+    def rows(self) -> Ids:
+        """The keys and the aggregates of all groups whose rows have come and have not gone, one below the other."""
+        groups = np.flatnonzero(self._reported[:, REPORTED])
+        return np.vstack((self._index.arrays.keys[groups].T, self._reported[groups, RESULTS:].T))
 
     def _events(self, batch: MomentBatch, keys: Ids, came_at: Ids, went_at: Ids) -> tuple[Rows, Ids]:
         """In what order rows come and go, and where that changes which group."""

@@ -44,6 +44,11 @@ class GroupByOp:
         )
         return Change(*self._timed(changed[0], comes), *self._timed(changed[1], goes))
 
+    def rows(self) -> Table:
+        """The rows of all groups that there are."""
+        matrix = self._groups.rows()
+        return Table({name: matrix[at - 1] for at, name in self._places}, matrix.shape[1])
+
     def _key_rows(self, table: Table) -> Ids:
         if len(self._keys) == 1:
             return table.column(self._keys[0]).reshape(-1, 1)

@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
-from freshet.native.change import Change, MomentBatch, Operator
+from typing import cast
+
+from freshet.native.change import Change, MomentBatch, Operator, RowsAtHand
+from freshet.oneshot.table import Table
 
 
 class ProjectOp:
@@ -21,3 +24,7 @@ class ProjectOp:
         if came.columns.keys() <= names and went.columns.keys() <= names:
             return change
         return Change(came.select(names), change.came_at, went.select(names), change.went_at)
+
+    def rows(self) -> Table:
+        """All rows that hold, where the child has them at hand."""
+        return cast(RowsAtHand, self._child).rows().select(self._names)

@@ -35,9 +35,11 @@ class ContinuousQuery:
         on_answers: Callable[[AnswerBatch], None],
         evaluation: Evaluation | None = None,
         *,
+        columns: tuple[str, ...] | None = None,
         exact: Exactness = Exactness.NEVER,
         is_measured: bool = False,
     ) -> None:
+        """`columns` are those of `root` that the variables of the answer have, where these have other names."""
         self.name = name
         self.plan = plan
         self.leaves = leaves  # the leaf buffers that it reads
@@ -47,7 +49,7 @@ class ContinuousQuery:
         self._dictionary = dictionary
         self._is_measured = is_measured
         self._memory = ArrowMemory()
-        self._r2s = relation_to_stream(root, plan, exact=exact)
+        self._r2s = relation_to_stream(root, plan, columns or plan.variables, exact=exact, is_measured=is_measured)
 
     @property
     def rests(self) -> bool:

@@ -25,6 +25,7 @@ from freshet.native.queries.continuous_query import ContinuousQuery
 from freshet.native.queries.live_query import HeldSnapshot, LiveQuery, SnapshotStore, StoredLeaves
 from freshet.native.queries.shared_query import SharedQuery
 from freshet.native.query_group import QueryGroup
+from freshet.native.r2s.columns import answer_columns
 from freshet.native.r2s.exact import Exactness, exactness, top_join
 from freshet.native.streams.kept_windows import WindowStore
 from freshet.native.timing import Timing
@@ -81,7 +82,9 @@ class QueryFactory:
         exact = exactness(plan, timing)
         plan = replace(plan, root=with_caches(plan.root, builder.size_of))
         builder = replace(builder, endless=top_join(plan) if exact is Exactness.ALWAYS else None)
-        root = builder.build(plan.root, frozenset(plan.variables) & plan.root.names)
+        # Measured queries have every operator, so that the explanation has a figure for each.
+        node, columns = answer_columns(plan) if measurements is None else (plan.root, plan.variables)
+        root = builder.build(node, frozenset(columns) & node.names)
         evaluation = None if remote is None else remote.evaluation
         return ContinuousQuery(
             name,
@@ -91,6 +94,7 @@ class QueryFactory:
             self._dictionary,
             on_answers,
             evaluation,
+            columns=columns,
             exact=exact,
             is_measured=measurements is not None,
         )
@@ -126,7 +130,8 @@ class QueryFactory:
         exact = exactness(plan, timing)
         endless = top_join(plan) if exact is Exactness.ALWAYS else None
         builder = Builder(leaves, self._graphs, self._dictionary, None, parameters, endless=endless, windows=windows)
-        root = builder.build(plan.root, frozenset(plan.variables))
+        node, columns = answer_columns(plan)
+        root = builder.build(node, frozenset(columns) & node.names)
         return SharedQuery(
             name,
             plan,
@@ -137,6 +142,7 @@ class QueryFactory:
             keep,
             self._on_member_failure,
             self._dictionary,
+            columns=columns,
             exact=exact,
         )
 

@@ -34,10 +34,12 @@ class SharedQuery:
         on_failure: Callable[[str, Exception], None],
         dictionary: Dictionary,
         *,
+        columns: tuple[str, ...] | None = None,
         exact: Exactness = Exactness.NEVER,
     ) -> None:
         """`windows` are those of which each query sees what comes after it was registered; where there are none, all
         of the queries see the same. `keep` keeps the terms of an array as long as somebody has a part of it.
+        `columns` are those of `root` that the variables of the answer have, where these have other names.
         """
         self.name = name
         self.plan = plan
@@ -46,7 +48,7 @@ class SharedQuery:
         self._parameters = parameters
         self._keep = keep
         self._members = PlanMembers(on_failure, dictionary)
-        self._r2s = relation_to_stream(root, plan, exact=exact)
+        self._r2s = relation_to_stream(root, plan, columns or plan.variables, exact=exact)
 
     def __len__(self) -> int:
         return len(self._members)

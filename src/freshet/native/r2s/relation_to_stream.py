@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, cast
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 
 from freshet.algebra.nodes import StreamOperator
 from freshet.native.buffers.one_way_index import Ids, Mask
 from freshet.native.buffers.row_log import LogRows, RowLog
-from freshet.native.change import NOTHING, OPEN, Change, MomentBatch, Operator, merge_changes
+from freshet.native.change import NOTHING, OPEN, Change, MomentBatch, Operator, RowsAtHand, merge_changes
 from freshet.native.operators.ordered import OrderedOp
 from freshet.native.plan.plan import Plan, PlanOrdered
 from freshet.native.r2s.bags import as_rows, bag_difference
+from freshet.native.r2s.columns import has_rows_at_hand
 from freshet.native.r2s.exact import Exactness
 from freshet.native.r2s.grounded import is_grounded
 from freshet.oneshot.table import Table
@@ -58,11 +59,30 @@ def reports_in(places: Ids) -> tuple[Ids, Ids]:
     return places[offsets[:-1]], offsets
 
 
-def relation_to_stream(root: Operator, plan: Plan, *, exact: Exactness) -> IncrementalR2S | SequenceR2S:
-    """The R2S operator of a query. With `exact` no row comes that is equal to one that goes at the same evaluation."""
-    if isinstance(plan.root, PlanOrdered) and (plan.output is StreamOperator.RSTREAM or not is_grounded(plan.root)):
+def relation_to_stream(
+    root: Operator, plan: Plan, columns: tuple[str, ...], *, exact: Exactness, is_measured: bool = False
+) -> R2S:
+    """The R2S operator of a query, whose variables have these columns of `root`.
+
+    With `exact` no row comes that is equal to one that goes at the same evaluation.
+    """
+    is_whole = plan.output is StreamOperator.RSTREAM
+    if isinstance(plan.root, PlanOrdered) and (is_whole or not is_grounded(plan.root)):
         return SequenceR2S(cast(OrderedOp, root), plan)
-    return IncrementalR2S(root, plan, exact=exact)
+    if is_whole and has_rows_at_hand(plan.root) and not is_measured:
+        return StateR2S(cast(RowsAtHand, root), columns)
+    return IncrementalR2S(root, plan, columns, exact=exact)
+
+
+class R2S(Protocol):
+    """Reports what the output of a query asks for."""
+
+    @property
+    def rests(self) -> bool:
+        """Whether a batch in which nothing comes or goes would make no difference."""
+
+    def step(self, batch: MomentBatch, held: Ids) -> Answers:
+        """Take a batch in. `held` is how many elements the windows have at each evaluation."""
 
 
 class IncrementalR2S:
@@ -74,14 +94,14 @@ class IncrementalR2S:
     hold are kept.
     """
 
-    def __init__(self, root: Operator, plan: Plan, *, exact: Exactness) -> None:
+    def __init__(self, root: Operator, plan: Plan, columns: tuple[str, ...], *, exact: Exactness) -> None:
         self._root = root
-        self._variables = plan.variables
+        self._variables = columns
         self._output = plan.output
         self._exactness = exact
         self._is_grounded = is_grounded(plan.root)
         needs_all = plan.output is StreamOperator.RSTREAM or not self._is_grounded
-        self._all = RowLog(plan.variables) if needs_all else None
+        self._all = RowLog(columns) if needs_all else None
         self._rest = NOTHING  # what has changed since the last evaluation
         self._last = _NO_MOMENTS  # the last evaluation
         self._was_empty = True  # then, by the rule of empty windows, or since there was none
@@ -172,6 +192,38 @@ class IncrementalR2S:
             return Answers(places, kept.rows, kept) if kept.end > kept.first else self._nothing
         at, rows = self._all.living_at(due[places])
         return Answers(places[at], rows)
+
+
+class StateR2S:
+    """RSTREAM of rows that the operator has at hand: nothing is kept beside them.
+
+    What holds after a batch is what its last evaluation reports, if nothing changes behind that. Else all that held
+    before the batch is taken, with what comes and goes in it.
+    """
+
+    rests = False  # every evaluation reports
+
+    def __init__(self, root: RowsAtHand, columns: tuple[str, ...]) -> None:
+        self._root = root
+        self._columns = columns
+        self._nothing = Answers(_NO_MOMENTS, np.empty((0, len(columns)), np.int64))
+
+    def step(self, batch: MomentBatch, held: Ids) -> Answers:
+        due, places = batch.due, np.flatnonzero(held > 0)
+        if not len(places):
+            self._root.changes(batch)
+            return self._nothing
+        is_single = len(due) == 1
+        before = None if is_single and due.item(0) == batch.last else self._root.rows()
+        change = self._root.changes(batch)
+        if before is not None and not (is_single and _last_moment(change) <= due.item(0)):
+            log = RowLog(self._columns)
+            log.step(Change(before, np.full(before.count, batch.first - 1), NOTHING.went, NOTHING.went_at))
+            log.step(change)
+            at, rows = log.living_at(due[places])
+            return Answers(places[at], rows)
+        rows = as_rows(self._root.rows(), self._columns)
+        return Answers(np.zeros(len(rows), np.int64), rows)
 
 
 class SequenceR2S:

@@ -51,6 +51,19 @@ def test_integers_overflow_at_64_bits_only_in_the_result(numbers: list[int]) -> 
     assert Fraction(mean.lexical) == Fraction(cut, 10**18)
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_integers_that_fill_a_word_go_again(sign: int) -> None:
+    run = one_group("SUM(?v)", "AVG(?v)")
+    large = integer(sign * (2**57 - 1))
+    for _ in range(70):
+        run.update(rows_of(large), 1)
+    assert run.groups() == {None: [None, typed("decimal", str(sign * (2**57 - 1)))]}
+    for _ in range(69):
+        run.update(rows_of(large), -1)
+    run.update(rows_of(integer(1)), 1)
+    assert run.groups()[None][0] == integer(sign * (2**57 - 1) + 1)
+
+
 def test_decimals_overflow_and_come_back() -> None:
     large = typed("decimal", "170141183460469231731.687303715884105727")
     run = one_group("SUM(?v)")
