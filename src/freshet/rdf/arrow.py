@@ -93,15 +93,8 @@ def booleans(values: NDArray[np.bool_], valid: NDArray[np.bool_] | None = None) 
     return pa.Array.from_buffers(pa.bool_(), values.size, [_validity(valid), bits])
 
 
-def decimals(values: NDArray[np.int64], scale: int, valid: NDArray[np.bool_] | None = None) -> pa.Array:
-    """An array of decimals of 38 digits: the values in units of 10**-scale."""
-    words = np.empty((values.size, 2), np.int64)
-    words[:, 0], words[:, 1] = values, values >> 63
-    return wide_decimals(words, scale, valid)
-
-
 def wide_decimals(words: NDArray[np.int64], scale: int, valid: NDArray[np.bool_] | None = None) -> pa.Array:
-    """The same of values of 128 bits, a row each, the lower word first."""
+    """Decimals of 38 digits: values of 128 bits in units of 10**-scale, a row each, the lower word first."""
     return pa.Array.from_buffers(pa.decimal128(38, scale), len(words), [_validity(valid), pa.py_buffer(words)])
 
 

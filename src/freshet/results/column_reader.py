@@ -108,16 +108,16 @@ class ColumnReader:
             values = np.empty(len(ids), np.int64)
             if read_integers(ids, 0, len(ids), values):
                 return _INTEGERS, numbers(values)
-        if ids.max() <= 0 and (column := inline_column(ids)) is not None:
-            return column
-        return self._decimal(ids, dictionary) if kind == layout.DECIMAL else None
+        if kind == layout.DECIMAL:
+            return self._decimal(ids, dictionary)
+        return inline_column(ids) if ids.max() <= 0 else None
 
     def _decimal(self, ids: Ids, dictionary: Dictionary) -> Column | None:
         words = np.empty((len(ids), 2), np.int64)
         digits = read_decimals(dictionary.arrays, ids, words)
         if digits == NO_DECIMALS:
             return None
-        values = wide_decimals(words, digits, ids != 0)
+        values = wide_decimals(words, digits, _bound(ids))
         field = self._decimals.get(digits)
         if field is None:
             field = self._decimals[digits] = pa.field("", values.type, metadata=about_terms(_DECIMAL_TAIL))
@@ -167,7 +167,7 @@ class _Texts:
         if not self._tail or not self.are_good(slice(0, len(ids)), dictionary):
             return None
         places = np.empty(len(ids), np.int32)
-        return self.column(places, places >= 0) if self.number(ids, 0, len(ids), places, dictionary) else None
+        return self.column(places, _bound(ids)) if self.number(ids, 0, len(ids), places, dictionary) else None
 
     def are_good(self, rows: slice, dictionary: Dictionary) -> bool:
         """Whether what is known is of this dictionary; where most of it would be of other rows it is let go of."""
@@ -211,6 +211,11 @@ class _Texts:
         distinct, self._distinct = self._distinct, np.empty(4 * len(self._distinct), np.int64)
         self._table, self._sizes = np.zeros(4 * len(self._table), np.int64), np.zeros(1, np.int64)
         number_terms(self._table, self._sizes, read_only(distinct), 0, count, np.empty(count, np.int32), self._distinct)
+
+
+def _bound(ids: Ids) -> NDArray[np.bool_] | None:
+    """Where ids are not 0; None for one that is not, as it mostly is where every arrival is evaluated."""
+    return None if len(ids) == 1 and ids.item(0) else ids != 0
 
 
 def decoded(column: Column) -> Column:

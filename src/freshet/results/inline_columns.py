@@ -1,13 +1,18 @@
-"""Columns of inline ids as typed Arrow columns: values are read from the ids' bits, without keys and texts."""
+"""Columns of inline ids as typed Arrow columns: values are read from the ids' bits, without keys and texts.
+
+Decimals are read together with those of the dictionary (`freshet.results.column_reader`).
+"""
 
 from __future__ import annotations
+
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from freshet.kernels import layout
-from freshet.rdf.arrow import booleans, decimals, numbers
+from freshet.rdf.arrow import booleans, numbers
 from freshet.rdf.terms import XSD
 
 Ids = NDArray[np.int64]
@@ -16,23 +21,20 @@ Valid = NDArray[np.bool_]
 _DATATYPES = {
     layout.INTEGER: "integer",
     layout.BOOLEAN: "boolean",
-    layout.DECIMAL: "decimal",
     layout.DOUBLE: "double",
     layout.FLOAT: "float",
     layout.SCIENTIFIC: "double",
     layout.DATETIME_Z: "dateTime",
     layout.DATETIME: "dateTime",
 }
-_MOST_DIGITS = 18  # after the point: more are read as texts
-_POWERS = np.array([10**exponent for exponent in range(_MOST_DIGITS + 1)])
 _REAL_POWERS = np.array([10.0**exponent for exponent in range(layout.GREATEST_SCALE + 1)])
 _SIGN_SHIFT = 64 - layout.TYPE_SHIFT
 
 
 def inline_column(ids: Ids) -> tuple[pa.Field, pa.Array] | None:
-    """The typed column of inline ids and zeros, which are null; None where they need more than one type.
+    """The typed column of inline ids and zeros, which are null; None where they have several types, or are decimals.
 
-    The field has no name. `ids` has at least one that is not 0.
+    The field has no name, and is the same object for the same type. `ids` has at least one that is not 0.
     """
     valid = ids != 0
     types = (ids >> layout.TYPE_SHIFT) & layout.TYPE_MASK
@@ -42,35 +44,28 @@ def inline_column(ids: Ids) -> tuple[pa.Field, pa.Array] | None:
             return None
         if not ((types == layout.DOUBLE) | (types == layout.SCIENTIFIC))[valid].all():
             return None
-    column = _column(kind, types, (ids << _SIGN_SHIFT) >> _SIGN_SHIFT, valid)
-    if column is None:
+    if kind == layout.DECIMAL:
         return None
-    about = {"type": "literal", "datatype": XSD + _DATATYPES[kind]}
-    return pa.field("", column.type, metadata=about), column
+    column = _column(kind, types, (ids << _SIGN_SHIFT) >> _SIGN_SHIFT, valid)
+    return _field(kind, column.type), column
 
 
-def _column(kind: int, types: Ids, values: Ids, valid: Valid) -> pa.Array | None:
+@cache
+def _field(kind: int, of_type: pa.DataType) -> pa.Field:
+    return pa.field("", of_type, metadata={"type": "literal", "datatype": XSD + _DATATYPES[kind]})
+
+
+def _column(kind: int, types: Ids, values: Ids, valid: Valid) -> pa.Array:
     if kind == layout.INTEGER:
         return numbers(values, valid)
     if kind == layout.BOOLEAN:
         return booleans(values != 0, valid)
-    if kind == layout.DECIMAL:
-        return _decimals(values, valid)
     if kind == layout.FLOAT:
         return numbers(_plain_reals(values).astype(np.float32), valid)
     if kind in (layout.DOUBLE, layout.SCIENTIFIC):
         return numbers(_doubles(types, values), valid)
     zone = "UTC" if kind == layout.DATETIME_Z else None
     return numbers((values >> 1) * 1000, valid).view(pa.timestamp("us", zone))
-
-
-def _decimals(values: Ids, valid: Valid) -> pa.Array | None:
-    mantissas, scales = values >> layout.SCALE_BITS, values & layout.SCALE_MASK
-    scale, least = int(scales.max()), int(scales[valid].min())
-    most = int(np.abs(mantissas).max()) * 10 ** (scale - least)
-    if scale > _MOST_DIGITS or most >= 1 << 63:
-        return None
-    return decimals(mantissas * _POWERS[scale - np.where(valid, scales, scale)], scale, valid)
 
 
 def _doubles(types: Ids, values: Ids) -> NDArray[np.float64]:

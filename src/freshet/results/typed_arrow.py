@@ -47,16 +47,17 @@ class BatchReader:
     def read(self, batch: AnswerBatch) -> pa.RecordBatch:
         """All reports of a batch; see `AnswerBatch.to_arrow`."""
         variables, rows, offsets = batch.shown
-        times = np.repeat(batch.times, np.diff(offsets))
-        rows = rows[offsets[0] : offsets[-1]]
+        first, end = offsets.item(0), offsets.item(-1)
+        times = batch.times if len(batch) == 1 == end - first else np.repeat(batch.times, np.diff(offsets))
+        rows = rows[first:end]
         with self._lock:
             if len(self._readers) < len(variables):
                 self._readers = [ColumnReader() for _ in variables]
             if batch.log is None or batch.triples is not None:
                 found = [reader.read(rows[:, at], batch.dictionary) for at, reader in enumerate(self._readers)]
             else:
-                columns, first = batch.log
-                place = slice(first + offsets.item(0), first + offsets.item(-1))
+                columns, start = batch.log
+                place = slice(start + first, start + end)
                 found = [
                     reader.read_log(columns, at, place, batch.dictionary) for at, reader in enumerate(self._readers)
                 ]
