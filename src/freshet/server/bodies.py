@@ -6,12 +6,14 @@ import asyncio
 
 from starlette.requests import ClientDisconnect, Request
 
+from freshet.server.holders import limits_of
 from freshet.server.problems import Problem
 from freshet.server.settings import Limits
 
 
-async def read_body(request: Request, limits: Limits) -> bytes:
+async def read_body(request: Request) -> bytes:
     """The body of a request, unless it is too large or does not come."""
+    limits = limits_of(request)
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > limits.body_bytes:
         raise _too_large(limits)

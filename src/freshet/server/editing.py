@@ -33,7 +33,7 @@ _SECONDS = 20.0  # the editor does not wait for them
 async def explain(request: Request) -> Response:
     """How a query is understood and would be answered; an error has its line and column."""
     shared = served(request)
-    text = text_of(await read_body(request, shared.settings.limits), media_type(request)[1])
+    text = text_of(await read_body(request), media_type(request)[1])
     dialect = request.query_params.get("dialect")
     explained = await shared.asking.submit(lambda: shared.session.explain(text, dialect=dialect).json())
     return Response(orjson.dumps(explained), media_type="application/json")

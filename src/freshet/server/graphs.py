@@ -21,6 +21,7 @@ from freshet.results.report import GraphAnswer
 from freshet.results.write import write_pieces
 from freshet.server.bodies import media_type, read_body, text_of
 from freshet.server.description import service_description
+from freshet.server.holders import check_size, limits_of
 from freshet.server.negotiation import GRAPHS, choose
 from freshet.server.problems import Problem
 from freshet.server.served import Served, served
@@ -60,10 +61,11 @@ async def get_graph(request: Request) -> Response:
         return Response(service_description(str(request.url), media), headers=headers)
     graph = _name(request)
     _check_exists(shared, graph)
-    limits = shared.settings.limits
+    limits = limits_of(request)
     deadline = Deadline(limits.query_seconds, limits.query_bytes)
     written = await shared.asking.submit(_write, shared, graph, GRAPHS[media], deadline)
     if written.rest is None:
+        check_size(len(written.first), limits.answer_bytes)
         return Response(written.first, headers=headers)
     return StreamingResponse(pieces_of(shared, written, limits.answer_bytes), headers=headers)
 
@@ -155,7 +157,7 @@ async def _documents(request: Request) -> list[Document]:
     """What the body has: one document, or several as a form sends files (RFC 7578)."""
     media, charset = media_type(request)
     _check_media(media)
-    body = await read_body(request, served(request).settings.limits)
+    body = await read_body(request)
     if media == _MULTIPART:
         return list(_parts(request.headers["content-type"], body))
     return [_document(media, charset, body, "body")]

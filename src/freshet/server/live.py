@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from freshet.rdf.deadline import Deadline
 from freshet.results.live_change import LiveChange
-from freshet.server.problems import Problem
+from freshet.server.holders import Holder, check_size
 from freshet.server.queries import check_room
 from freshet.server.subscribers import EVENTS, Subscriber, Subscription
 
@@ -68,16 +68,19 @@ class LiveClients:
         operation: Operation,
         deadline: Deadline,
         unless_gone: Callable[[asyncio.Future[bytes]], Awaitable[bytes]],
+        holder: Holder,
     ) -> Subscription:
         """Have a query answered for a client from now on."""
-        check_room(self._shared)
+        check_room(self._shared, holder)
         subscribers = self._shared.standing.subscribers
         self._opened += 1
         name = f"live query {self._opened}"
         client = LiveClient(name, subscribers.enter(name, EVENTS))
         try:
             future = self._opening[name] = self._shared.asking.submit(self._first, client, operation, deadline)
-            client.begin(await unless_gone(future), subscribers.put_event)
+            first = await unless_gone(future)
+            check_size(len(first), holder.limits.answer_bytes)
+            client.begin(first, subscribers.put_event)
         except BaseException:
             deadline.cancel()
             subscribers.remove(client.subscriber)
@@ -124,10 +127,7 @@ class LiveClients:
             limit_seconds=limits.live_seconds,
             limit_bytes=limits.query_bytes,
         )
-        answer = found[0].event
-        if len(answer) > limits.answer_bytes:
-            raise Problem(500, f"an answer has at most {limits.answer_bytes:,} bytes")
-        return answer
+        return found[0].event
 
     def _post(self, client: LiveClient, text: bytes) -> None:
         """In the thread of a change: the event loop is woken once for all clients."""

@@ -12,6 +12,7 @@ import orjson
 import pyoxigraph
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import ASGIApp
 
 from freshet.rdf.errors import FreshetError, InputError
 from freshet.rdf.oxigraph import parsed_key
@@ -21,6 +22,7 @@ from freshet.runtime.registered_query import RegisteredQuery
 from freshet.runtime.report_log import ReportLog, ReportsGoneError
 from freshet.runtime.session import Session
 from freshet.server.bodies import media_type, read_body, text_of
+from freshet.server.holders import Holder, holder_of, subscribe
 from freshet.server.logs import log_fields
 from freshet.server.negotiation import choose
 from freshet.server.problems import Problem
@@ -62,13 +64,14 @@ class StandingQueries:
         """The definition that a query is bound from, if it is."""
         return self.session.definitions.get(name.partition("?")[0]) if "?" in name else None
 
-    async def bind(self, name: str, bindings: Mapping[str, Term]) -> str:
+    async def bind(self, name: str, bindings: Mapping[str, Term], holder: Holder) -> str:
         """Have a query answered for values of its parameters; gives its name."""
         bound = self.session.definitions[name].bound_name(bindings)
         async with self._changing:
             if bound not in self.session.engine.names:
-                check_room(self._shared)
+                check_room(self._shared, holder)
                 await self._shared.changing.submit(self.session.bind, name, bindings)
+                holder.queries.add(bound)
         return bound
 
     def _left(self, name: str) -> None:
@@ -88,8 +91,9 @@ class StandingQueries:
                 await self._shared.changing.submit(self.session.unregister, name)
 
 
-def check_room(shared: Served) -> None:
-    """Refuse a query where there are too many."""
+def check_room(shared: Served, holder: Holder) -> None:
+    """Refuse a query where there are too many, in all or of one holder."""
+    holder.check_queries({*shared.session.engine.names, *shared.session.definitions})
     most = shared.settings.limits.queries
     if len(shared.session.engine.names) + len(shared.session.definitions) >= most:
         raise Problem(429, f"{most:,} queries are registered: remove some first")
@@ -128,13 +132,15 @@ async def _wait_if_unknown(shared: Served, name: str) -> None:
 async def put_query(request: Request) -> Response:
     """Register a query. The same again changes nothing; another one under the name is refused."""
     shared, name = served(request), request.path_params["name"]
-    text = text_of(await read_body(request, shared.settings.limits), media_type(request)[1])
+    text = text_of(await read_body(request), media_type(request)[1])
     options = _options(request)
     parameters = tuple(each for each in request.query_params.get("parameters", "").split(",") if each)
     dialect = request.query_params.get("dialect")
     await shared.wait_for_start()
-    created = await shared.changing.submit(_register, shared, name, text, dialect, parameters, options)
+    holder = holder_of(request)
+    created = await shared.changing.submit(_register, shared, holder, name, text, dialect, parameters, options)
     if created:
+        holder.queries.add(name)
         _LOG.info("query registered", extra=log_fields(query=name))
     answer = await get_query(request)
     answer.headers["Location"] = f"/queries/{quote(name, safe='')}"
@@ -144,6 +150,7 @@ async def put_query(request: Request) -> Response:
 
 def _register(
     shared: Served,
+    holder: Holder,
     name: str,
     text: str,
     dialect: str | None,
@@ -167,7 +174,7 @@ def _register(
         if words == text and (known is None or known.parameters == parameters):
             return False
         raise Problem(409, f"a query named {name} is registered with other words: DELETE it first")
-    check_room(shared)
+    check_room(shared, holder)
     if parameters:
         session.define(name, text, parameters, dialect=dialect)
     else:
@@ -228,8 +235,12 @@ async def plan(request: Request) -> Response:
     return json_response(explained.json())
 
 
-async def answers(request: Request) -> Subscription:
+async def answers(request: Request) -> ASGIApp:
     """The reports of a query from now on, or after an id."""
+    return await subscribe(request, lambda: _subscription(request))
+
+
+async def _subscription(request: Request) -> Subscription:
     shared, name = served(request), request.path_params["name"]
     media = choose(request.headers.get("accept"), [EVENTS, LINES])
     given = request.query_params
@@ -240,7 +251,7 @@ async def answers(request: Request) -> Subscription:
     if name in shared.session.definitions:
         await shared.wait_for_start()
         bindings = {key: parse_term(value) for key, value in given.items() if key not in _OWN}
-        name = await standing.bind(name, bindings)
+        name = await standing.bind(name, bindings, holder_of(request))
     else:
         _find(shared.session, name)
     try:

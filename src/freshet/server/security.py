@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from freshet.server.holders import Holder, make_holder
 from freshet.server.problems import Problem, problem_of
 from freshet.server.settings import ServerSettings
 
@@ -28,7 +29,9 @@ class Security:
     def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
         self._app = app
         self._settings = settings
-        self._tokens = [(_digest(token.secret), token.rights) for token in settings.tokens]
+        self._tokens = [(_digest(token.secret), make_holder(token, settings.limits)) for token in settings.tokens]
+        anybody = None if not settings.tokens else frozenset[str]()
+        self._anybody = Holder(anybody, settings.limits)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -51,7 +54,7 @@ class Security:
             if scope["method"] == "OPTIONS" and "access-control-request-method" in headers:
                 await _preflight(headers, scope, receive, send_shared)
                 return
-            scope["freshet.rights"] = self._rights(headers)
+            scope["freshet.holder"] = self._holder(headers)
             await self._app(scope, receive, send_shared)
         except Exception as error:
             if is_begun:
@@ -85,22 +88,22 @@ class Security:
         found = {"access-control-allow-origin": origin, "access-control-expose-headers": _EXPOSED, "vary": "Origin"}
         return [(name.encode(), value.encode("latin-1")) for name, value in found.items()]
 
-    def _rights(self, headers: Headers) -> frozenset[str] | None:
-        """What the holder of a token may do; None, and so everything, where no tokens are set."""
+    def _holder(self, headers: Headers) -> Holder:
+        """The holder of the token that a request has, or anybody."""
         if not self._tokens:
-            return None
+            return self._anybody
         scheme, _, secret = headers.get("authorization", "").partition(" ")
         given = _digest(secret.strip()) if scheme.lower() == "bearer" else b""
-        rights: frozenset[str] = frozenset()
-        for digest, allowed in self._tokens:  # all of them, so that the time says nothing
+        found = self._anybody
+        for digest, holder in self._tokens:  # all of them, so that the time says nothing
             if hmac.compare_digest(digest, given):
-                rights |= allowed
-        return rights
+                found = holder
+        return found
 
 
 def check_right(scope: Scope, right: str) -> None:
     """Refuse a request whose token does not give a right."""
-    rights: frozenset[str] | None = scope["freshet.rights"]
+    rights: frozenset[str] | None = scope["freshet.holder"].rights
     if rights is None or right in rights:
         return
     if not rights:

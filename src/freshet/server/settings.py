@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from freshet.rdf.errors import InputError
+from freshet.runtime.durations import setting_ms
 
 PORT = 7022
 RIGHTS = ("ask", "register", "feed", "admin")
@@ -35,11 +38,29 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class TokenLimits:
+    """What requests with a token may take, and what its holder may have at a time; None where only the server's limits
+    hold."""
+
+    body_bytes: int | None = None
+    query_seconds: float | None = None
+    answer_bytes: int | None = None
+    queries: int | None = None
+    subscribers: int | None = None
+
+    def of_requests(self) -> dict[str, float]:
+        """Those that one request has."""
+        given = {name: getattr(self, name) for name in ("body_bytes", "query_seconds", "answer_bytes")}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
 class Token:
-    """A secret, and what its holder may do."""
+    """A secret, what its holder may do, and how much of it."""
 
     secret: str = field(repr=False)
     rights: frozenset[str] = frozenset(RIGHTS)
+    limits: TokenLimits = TokenLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,22 +112,47 @@ def parse_listen(text: str) -> tuple[str, int]:
 
 
 def parse_tokens(text: str, file: str | None = None) -> tuple[Token, ...]:
-    """A token a line: its rights, separated by commas, and the secret. Empty lines and those with # are skipped.
+    """A token a line: its rights, separated by commas, the secret, and limits. Lines with # are skipped.
 
-    >>> [sorted(token.rights) for token in parse_tokens("ask,feed s3cret-one-two-three")]
-    [['ask', 'feed']]
+    >>> [token] = parse_tokens("ask,feed s3cret-one-two-three body=1m time=5s subscribers=10")
+    >>> sorted(token.rights), token.limits.body_bytes, token.limits.query_seconds, token.limits.subscribers
+    (['ask', 'feed'], 1048576, 5.0, 10)
     """
     found = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        rights, _, secret = line.strip().partition(" ")
+        rights, secret, *limits = [*line.split(), ""] if len(line.split()) == 1 else line.split()
         named = frozenset(rights.split(","))
         if unknown := sorted(named - set(RIGHTS)):
             known = ", ".join(RIGHTS)
             raise InputError(f"'{unknown[0]}' is not a right: {known}", file=file, line=number)
-        found.append(make_token(secret.strip(), named, file, number))
+        try:
+            given = parse_limits(limits)
+        except ValueError as error:
+            raise InputError(str(error), file=file, line=number) from None
+        found.append(replace(make_token(secret, named, file, number), limits=given))
     return tuple(found)
+
+
+def parse_limits(texts: Iterable[str]) -> TokenLimits:
+    """The limits of a token: `body=1m`, `time=5s`, `answer=10m`, `queries=3`, `subscribers=10`; a ValueError says what
+    is wrong."""
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, _, value = text.partition("=")
+        match name:
+            case "body" | "answer":
+                from freshet.runtime.section import memory_text  # brings pydantic along
+
+                found[f"{name}_bytes"] = memory_text(value)
+            case "time":
+                found["query_seconds"] = setting_ms(value) / 1000
+            case "queries" | "subscribers" if value.isascii() and value.isdigit():
+                found[name] = int(value)
+            case _:
+                raise ValueError(f"'{text}' is not a limit: body=1m, time=5s, answer=10m, queries=3, subscribers=10")
+    return TokenLimits(**found)
 
 
 def make_token(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, NoReturn, TypeVar
 from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import ASGIApp
 
 from freshet.algebra.nodes import QueryForm
 from freshet.rdf.deadline import Deadline
@@ -20,11 +21,11 @@ from freshet.results.rows import PIECE_ROWS
 from freshet.results.write import write_pieces
 from freshet.server.bodies import media_type, read_body, text_of
 from freshet.server.description import service_description
+from freshet.server.holders import check_size, holder_of, limits_of, subscribe
 from freshet.server.negotiation import GRAPHS, SOLUTIONS, choose, wants
 from freshet.server.problems import Problem
 from freshet.server.served import Served, served
-from freshet.server.settings import Limits
-from freshet.server.subscribers import EVENTS, Subscription
+from freshet.server.subscribers import EVENTS
 
 QUERY_TYPE, UPDATE_TYPE = "application/sparql-query", "application/sparql-update"
 _FORM = "application/x-www-form-urlencoded"
@@ -51,19 +52,24 @@ class Written(NamedTuple):
     media_type: str
 
 
-async def sparql(request: Request) -> Response | Subscription:
+async def sparql(request: Request) -> ASGIApp:
     """Answer a query, once or, where the client takes events, from now on."""
     shared = served(request)
-    limits = shared.settings.limits
+    limits = limits_of(request)
     if request.method in ("GET", "HEAD") and not request.url.query:
         media = choose(request.headers.get("accept"), list(GRAPHS))
         description = service_description(str(request.url), media)
         return Response(description, headers={"Content-Type": with_charset(media), "Vary": "Accept"})
-    operation = await read_operation(request, limits)
+    operation = await read_operation(request)
     seconds = min(operation.timeout or math.inf, limits.query_seconds)
     deadline = Deadline(seconds, limits.query_bytes)
     if prefers_events(request.headers.get("accept")):
-        return await shared.live.open(operation, deadline, lambda future: _unless_gone(request, future))
+        holder = holder_of(request)
+
+        def wait(future: asyncio.Future[bytes]) -> Awaitable[bytes]:
+            return _unless_gone(request, future)
+
+        return await subscribe(request, lambda: shared.live.open(operation, deadline, wait, holder))
     future = shared.asking.submit(_answer, shared, operation, request.headers.get("accept"), deadline)
     try:
         written = await _unless_gone(request, future)
@@ -72,11 +78,12 @@ async def sparql(request: Request) -> Response | Subscription:
         raise
     headers = {"Content-Type": written.media_type, "Vary": "Accept", "Cache-Control": "no-cache"}
     if written.rest is None:
+        check_size(len(written.first), limits.answer_bytes)
         return Response(written.first, headers=headers)
     return StreamingResponse(pieces_of(shared, written, limits.answer_bytes), headers=headers)
 
 
-async def read_operation(request: Request, limits: Limits) -> Operation:
+async def read_operation(request: Request) -> Operation:
     """The query of a request, whichever way it is sent (2.1)."""
     parameters: Parameters = parse_qsl(request.url.query, keep_blank_values=True)
     texts = [value for name, value in parameters if name == "query"]
@@ -85,7 +92,7 @@ async def read_operation(request: Request, limits: Limits) -> Operation:
         if media not in (_FORM, QUERY_TYPE, UPDATE_TYPE):
             given = media or "nothing"
             raise Problem(415, f"a query is sent as {QUERY_TYPE} or {_FORM}, and the Content-Type says {given}")
-        text = text_of(await read_body(request, limits), charset)
+        text = text_of(await read_body(request), charset)
         if media == UPDATE_TYPE:
             _refuse_update([text])
         if media == QUERY_TYPE:
@@ -214,8 +221,7 @@ async def pieces_of(shared: Served, written: Written, most_bytes: int) -> AsyncI
     size, piece, rest = 0, written.first, written.rest
     while piece:
         size += len(piece)
-        if size > most_bytes:
-            raise Problem(500, f"an answer has at most {most_bytes:,} bytes")  # it has begun: the connection is cut
+        check_size(size, most_bytes)  # if it has begun, the connection is cut
         yield piece
         assert rest is not None
         piece = await shared.asking.submit(next, rest, b"")

@@ -117,7 +117,7 @@ async def post_stream(request: Request) -> Response:
         raise Problem(400, f"an Idempotency-Key has at most {_LONGEST_KEY} characters")
     if state.iri in shared.fed_elsewhere:
         raise Problem(409, f"the stream <{state.iri}> is read from its source: nothing else can enter it")
-    body = await read_body(request, shared.settings.limits)
+    body = await read_body(request)
     text_of(body, charset)
     watermark_ms = parse_time(given["watermark"]) if "watermark" in given else None
     options: dict[str, Any] = {"key": key, "file": "body"}
