@@ -18,6 +18,7 @@ from statistics import median
 from freshet.rdf.errors import FreshetError
 from freshet.runtime.session import Session
 from freshet_benchmarks.figures import Baseline, Figure
+from freshet_benchmarks.independent_streams import independent_figures
 from freshet_benchmarks.operator_forms import Data, Form, Top, from_scratch, stream
 from freshet_benchmarks.registered import one_element_figures, push_batch, register, take_rows, throughput
 from freshet_benchmarks.social_columns import Encoder
@@ -35,10 +36,11 @@ class Length:
     from_scratch: int = 3
     singles: int = 2_000
     warm_singles: int = 500
+    rounds: int = 10
 
 
 USUAL = Length()
-SHORT = Length(0.0, 1, 20, 10)
+SHORT = Length(0.0, 1, 20, 10, 1)
 
 
 def forms(window: int = WINDOW) -> Sequence[Form]:
@@ -63,6 +65,10 @@ def operators_figures(window: int | None = None, length: Length = USUAL) -> Sequ
     for form in forms(100):  # compiles what is not compiled yet
         measure_form(form, SHORT)
     figures = [figure for form in forms(rows) for figure in measure_form(form, length)]
+    for size in (BATCH, 10 * BATCH):
+        figures += independent_figures(
+            size, window=max(rows // 100, 10), rounds=length.rounds, pushes=max(1, 50_000 // size)
+        )
     return [*figures, Figure("window_rows", rows, "rows")]
 
 

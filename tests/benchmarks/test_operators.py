@@ -9,6 +9,7 @@ import pytest
 
 from freshet.runtime.session import Session
 from freshet_benchmarks import registered
+from freshet_benchmarks.independent_streams import independent_figures
 from freshet_benchmarks.operator_forms import Data, Form, Top, from_scratch
 from freshet_benchmarks.operators import SHORT, forms, measure_form, operators_figures
 from freshet_benchmarks.registered import push_batch, register
@@ -79,7 +80,15 @@ def test_a_form_is_measured(form: Form) -> None:
 
 def test_the_size_is_among_the_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("freshet_benchmarks.operators.measure_form", lambda *_: [])
+    monkeypatch.setattr("freshet_benchmarks.operators.independent_figures", lambda *_, **__: [])
     assert [figure.value for figure in operators_figures(500)] == [500]
+
+
+def test_two_threads_are_measured_beside_one() -> None:
+    cores, rate = independent_figures(50, window=20, rounds=1, pushes=2)
+    assert cores.name == "independent_streams_batches_of_50_cores"
+    assert cores.value > 0
+    assert rate.ratio
 
 
 def test_rows_are_counted_in_what_arrow_gives() -> None:

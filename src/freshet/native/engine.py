@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from typing import ParamSpec
 
 from freshet.algebra.nodes import Query
 from freshet.algebra.windows import AllWindow, EventTimeWindow
 from freshet.federation.evaluation import Constraints
 from freshet.native.buffers.one_way_index import Ids
+from freshet.native.engine_lock import EngineLock
 from freshet.native.failures import reason_of, warn_failed
 from freshet.native.measuring import Measurements
 from freshet.native.memory.term_collector import TermCollector
 from freshet.native.memory.window_budget import WindowBudget, WindowRoom
 from freshet.native.moments import AFTER_ALL_TIME, close_at
 from freshet.native.operators.service_views import ViewSource
-from freshet.native.owned_lock import OwnedLock
 from freshet.native.plan.lower import lower, lower_live
 from freshet.native.plan.plan import Plan
 from freshet.native.plan.plan_reads import asks_services, predicates_of
@@ -40,9 +41,13 @@ from freshet.rdf.triples import DEFAULT_GRAPH
 from freshet.results.answers import AnswerBatch, hand_over
 from freshet.results.report import Freshness, Report
 
+P = ParamSpec("P")
+
 
 class Engine:
     """Registered queries over streams and the stored graphs. Calls may come from several threads.
+
+    Pushes into streams that no query reads together run beside each other, everything else alone (`EngineLock`).
 
     A query that fails is removed, and `on_failure` gets its name and the reason; the others go on. Whoever gets a
     report may register and unregister queries; what it pushes comes after what is being pushed.
@@ -76,8 +81,8 @@ class Engine:
         self._kept = KeptWindows(graphs, self._router.common_watermark)
         self._counted: dict[str, Counted] = {}
         self._budget = WindowBudget(window_bytes, self._router, (graphs, dictionary))
-        self._lock = OwnedLock()
-        self._calls = ReentrantCallQueue()
+        self._lock = EngineLock()
+        self._calls = ReentrantCallQueue(self._lock)
         self.service_threads = ServiceQueryThreads(self._lock)
         self._placement = Placement(
             self._router, graphs, self._factory, self.service_threads, self._members, self, self._failed
@@ -107,6 +112,7 @@ class Engine:
             state = self._stream(stream)
             state.keep_ms = keep_ms
             self._kept.declare(state, budget_bytes)
+            self._connect()
 
     @property
     def names(self) -> list[str]:
@@ -166,7 +172,7 @@ class Engine:
                 if isinstance(error, FreshetError):
                     error.file = error.file or file
                 raise
-            if self._members[group] == 1:
+            if self._router.reads_stored(group, timing) or self._members[group] == 1:
                 self._connect()
             return plan
 
@@ -190,6 +196,7 @@ class Engine:
         self._check_name(name)
         plan = lower_live(query, file=file)
         limits = limits or NO_LIMITS
+        on_change = self.one_at_a_time(on_change)
         with self.dictionary.pins:  # nothing holds the operators' terms until the query is followed
             live = self._factory.live_query(plan, measurements)
             answer = self.live.first_answer(live)
@@ -295,23 +302,27 @@ class Engine:
         """Elements of a stream in the order they came; windows must have room for them where nobody has admitted them
         before.
         """
-        with self._lock:
-            state = self.streams.get(stream) or self._stream(stream)
-            count = len(elements.times)
-            if count > self._budget.room and not admitted:
-                self._budget.check(state, count)
-            if self._calls.is_busy:
-                self._kept.check_room(state, elements)  # while the caller can be given the error
-            self._calls.run(self._push, state, elements)
-            if not len(self.dictionary.pinned):  # else the caller, who may have one, collects them after it
-                self.collect_terms()
+        state = self.streams.get(stream) or self._stream(stream)
+        if self._lock.is_pushing:  # it is done later: the caller can be given errors only now
+            if not admitted:
+                self._budget.check(state, len(elements.times))
+            if state.keep_ms:
+                with self._lock:
+                    self._kept.check_room(state, elements)
+            admitted = True
+        self._calls.run(stream, self._push, state, elements, admitted)
+        if not len(self.dictionary.pinned):  # else the caller, who may have one, collects them after it
+            self.collect_terms()
 
-    def _push(self, state: StreamState, elements: Elements) -> None:
+    def _push(self, state: StreamState, elements: Elements, admitted: bool) -> None:
         count = len(elements.times)
-        self.dictionary.note(*elements[1:])
+        if count > self._budget.room and not admitted:
+            self._budget.check(state, count)
+        if self.dictionary.is_sweeping:
+            self.dictionary.note(*elements[1:])
         elements = self._kept.accept(state, elements) if state.keep_ms else state.accept(elements)
         absorbed = None if state.absorb is None else self._absorb(state, elements)
-        self._budget.room -= count
+        self._budget.take(count)
         self._router.push(state, elements)
         self._advance(state)
         if absorbed is not None:
@@ -321,7 +332,7 @@ class Engine:
         """Drop terms that nothing holds any more, if it is time to."""
         if self.collector.is_due():
             with self._lock:
-                if self._calls.is_busy:  # a report is being taken, and others of the same moment are nowhere yet
+                if self._lock.is_occupied:  # a report is being taken, and others of the same moment are nowhere yet
                     return
                 derived = (self._router.derived, self._router.constructed)
                 held = (self.streams, self._graphs, self._groups(), derived, self._plans, self.live)
@@ -331,8 +342,7 @@ class Engine:
 
     def advance(self, stream: str, watermark_ms: int) -> None:
         """Say that everything before a time has come."""
-        with self._lock:
-            self._calls.run(self._advance_to, self._stream(stream), watermark_ms)
+        self._calls.run(stream, self._advance_to, self._stream(stream), watermark_ms)
 
     def partner_watermark(self, stream: str) -> int:
         """How far the furthest of the streams has come that queries wait for together with a stream."""
@@ -351,8 +361,7 @@ class Engine:
 
     def end(self) -> None:
         """The same, without waiting for queries that have threads of their own."""
-        with self._lock:
-            self._calls.run(self._end)
+        self._calls.run(None, self._router.end)
 
     def drain(self, most: int = 0) -> None:
         """Wait until the queries that have threads of their own have at most so many elements left to take in."""
@@ -403,6 +412,10 @@ class Engine:
             query = self._queries[name].query(self._plans.group_name(name))
             return any(isinstance(window, AllWindow | EventTimeWindow) for window in query.plan.windows)
 
+    def one_at_a_time(self, callback: Callable[P, None]) -> Callable[P, None]:
+        """A callback that gets reports of queries over independent streams, never of two at a time."""
+        return self._lock.one_at_a_time(callback)
+
     @contextmanager
     def loading(self) -> Iterator[None]:
         """Held around loads that belong together, before anything of the stored graphs: as a push takes both."""
@@ -414,7 +427,7 @@ class Engine:
                 self._loads -= 1
                 if self._is_loaded and not self._loads:
                     self._is_loaded = False
-                    self._calls.run(self.live.follow)
+                    self._calls.run(None, self.live.follow)
 
     def load(self, subjects: Ids, predicates: Ids, objects: Ids, graph: int = DEFAULT_GRAPH) -> None:
         """Add triples to a stored graph."""
@@ -471,16 +484,17 @@ class Engine:
 
     def _failed(self, known_as: str, error: Exception) -> None:
         """What a group knows under a name has failed, and is gone."""
-        names = self._plans.members(known_as)
-        reading = self._remove_readers(names)
-        for name in names:  # all, before any failure is reported: its callback may register and unregister
-            self._leave(name)
-            self._plans.leave(name)
-        self._connect()
-        for name in names:
-            self._report_failure(name, reason_of(error))
-        for name, source in reading:
-            self._report_failure(name, f"it reads the answers of the query {source}, which failed")
+        with self._lock:
+            names = self._plans.members(known_as)
+            reading = self._remove_readers(names)
+            for name in names:  # all, before any failure is reported: its callback may register and unregister
+                self._leave(name)
+                self._plans.leave(name)
+            self._connect()
+            for name in names:
+                self._report_failure(name, reason_of(error))
+            for name, source in reading:
+                self._report_failure(name, f"it reads the answers of the query {source}, which failed")
 
     def _remove_readers(self, names: Iterable[str]) -> list[tuple[str, str]]:
         """Remove the queries that read the answers of others which have failed; gives each with what it read."""
@@ -496,12 +510,14 @@ class Engine:
 
     def _member_failed(self, name: str, error: Exception) -> None:
         """One of those that share a plan has failed; the others go on."""
-        self.unregister(name)
-        self._report_failure(name, reason_of(error))
+        with self._lock:
+            self.unregister(name)
+            self._report_failure(name, reason_of(error))
 
     def _live_failed(self, names: list[str], error: Exception) -> None:
-        for name in names:
-            self._report_failure(name, reason_of(error))
+        with self._lock:
+            for name in names:
+                self._report_failure(name, reason_of(error))
 
     def _silent_evaluation(self, name: str, freshness: Freshness) -> None:
         if self.on_silent_evaluation is not None:
@@ -522,9 +538,6 @@ class Engine:
         state.watermark_ms = max(state.watermark_ms, watermark_ms)
         self._advance(state)
 
-    def _end(self) -> None:
-        self._router.end()
-
     def _advance(self, state: StreamState) -> None:
         if state.keep_ms:
             self._kept.advance(state)
@@ -534,4 +547,5 @@ class Engine:
         self._router.connect(self._groups())
         if self._router.constructed:
             self._router.connect_constructed(self._queries)
+        self._lock.connected = self._router.connected()
         self._budget.queries_changed()

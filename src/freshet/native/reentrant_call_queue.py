@@ -7,10 +7,15 @@ middle (Ctrl-C, a closed pipe) leaves others where they are: nothing is done aft
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext, suppress
+from threading import get_ident
 from typing import Any
 
+from freshet.native.engine_lock import EngineLock
 from freshet.rdf.errors import FreshetError, InputError
+
+_Call = tuple[str | None, Callable[..., None], tuple[Any, ...]]
 
 
 class EndedError(InputError):
@@ -24,33 +29,52 @@ class EndedError(InputError):
 
 
 class ReentrantCallQueue:
-    """Calls that are done one after another. Whoever calls holds the lock of what they change."""
+    """Calls that change streams, each once it has its streams to itself: see `EngineLock`."""
 
-    def __init__(self) -> None:
-        self._waiting: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
-        self.is_busy = False
+    def __init__(self, lock: EngineLock) -> None:
+        self._lock = lock
+        self._waiting: dict[int, deque[_Call]] = {}  # by the threads whose callbacks have asked for them
+        self._refused: deque[_Call] = deque()  # what was behind a call that was refused
         self._ended_by = ""
 
-    def run(self, work: Callable[..., None], *arguments: Any) -> None:
-        """Do something now, or after what is being done, if this comes from within it."""
+    def run(self, stream: str | None, work: Callable[..., None], *arguments: Any) -> None:
+        """Do something with a stream, or with all, now; or after what is being done, if this comes from within it."""
         if self._ended_by:
             raise EndedError(self._ended_by)
-        if self.is_busy:
-            self._waiting.append((work, arguments))
-            return
-        self.is_busy = True
-        try:
-            if self._waiting:  # what was behind a call that was refused
-                self._waiting.append((work, arguments))
-            else:
+        if self._lock.is_pushing or self._refused:
+            waiting = self._waiting.setdefault(get_ident(), deque())
+            waiting += _taken(self._refused)
+            waiting.append((stream, work, arguments))
+            if self._lock.is_pushing:
+                return
+        else:
+            self._do(stream, work, arguments)
+        if self._waiting:
+            self._do_waiting()
+
+    def _do_waiting(self) -> None:
+        me = get_ident()
+        while waiting := self._waiting.get(me):
+            self._do(*waiting.popleft())
+        self._waiting.pop(me, None)
+
+    def _do(self, stream: str | None, work: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+        lock = self._lock
+        with nullcontext() if stream is not None else lock:
+            lock.enter(stream)
+            try:
                 work(*arguments)
-            while self._waiting:
-                work, arguments = self._waiting.popleft()
-                work(*arguments)
-        except FreshetError:  # it was refused, and has changed nothing
-            raise
-        except BaseException as error:
-            self._ended_by = type(error).__name__
-            raise
-        finally:
-            self.is_busy = False
+            except BaseException as error:
+                if not isinstance(error, FreshetError):  # else it was refused, and has changed nothing
+                    self._ended_by = type(error).__name__
+                self._refused += self._waiting.pop(get_ident(), ())
+                raise
+            finally:
+                lock.leave()
+
+
+def _taken(calls: deque[_Call]) -> Iterator[_Call]:
+    """All calls of a queue, which is empty then; others may take of it too."""
+    while calls:
+        with suppress(IndexError):
+            yield calls.popleft()

@@ -627,11 +627,13 @@ class Session:
             return self._durable.register(asked, on_report, on_batch)
         chosen, measured = asked.name, _measurements(asked)
         waiting: deque[AnswerBatch] = deque()
+        one_at_a_time = self.engine.one_at_a_time
+        on_answers = waiting.append if on_batch is None else one_at_a_time(on_batch)
         plan = self.engine.register(
             chosen,
             query,
-            on_report,
-            on_answers=None if on_report else on_batch or waiting.append,
+            None if on_report is None else one_at_a_time(on_report),
+            on_answers=on_answers if on_report is None else None,
             file=asked.file,
             report=asked.report,
             every_ms=asked.every_ms,

@@ -14,6 +14,7 @@ import os
 from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
+from threading import Lock
 from typing import NamedTuple
 
 from freshet.native.buffers.constant_filter import ConstantFilter
@@ -84,6 +85,12 @@ class WindowBudget:
         self._apart = list(apart)
         self._holders: list[Holder] = []
         self._looks = 0
+        self._lock = Lock()  # pushes into independent streams come at the same time
+
+    def take(self, count: int) -> None:
+        """So many elements come."""
+        with self._lock:
+            self.room -= count
 
     def queries_changed(self) -> None:
         """Queries have come or gone: who holds anything is found out anew, soon."""
@@ -110,6 +117,10 @@ class WindowBudget:
         """Raise a BudgetError where so many elements of a stream do not fit."""
         if count <= self.room:
             return
+        with self._lock:
+            self._check(state, count)
+
+    def _check(self, state: StreamState, count: int) -> None:
         room = self.room_for(state.iri)
         if room.elements() != -1 and room.elements() < count:
             state.refused += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from freshet.native.engine_lock import EngineLock
 from freshet.native.failures import warn_gone
 from freshet.native.owned_lock import OwnedLock
 from freshet.native.service.service_thread import MOST_BEHIND, ServiceQueryThread
@@ -17,7 +18,7 @@ class ServiceQueryThreads:
     A thread that reports holds `delivering`, then the engine's lock, so that callbacks run one at a time.
     """
 
-    def __init__(self, lock: OwnedLock) -> None:
+    def __init__(self, lock: EngineLock) -> None:
         self._threads: dict[str, ServiceQueryThread] = {}
         self._lock = lock
         self.delivering = OwnedLock()
@@ -33,8 +34,7 @@ class ServiceQueryThreads:
         self._threads.pop(query, None)
 
     def all(self) -> list[ServiceQueryThread]:
-        with self._lock:
-            return list(self._threads.values())
+        return list(self._threads.values())
 
     def drain(self, most: int = 0) -> None:
         """Wait until all have at most so many elements left to take in; 0: until they have done everything.

@@ -40,6 +40,7 @@ class StreamRouter:
         self._derived_of: dict[str, list[DerivedStream]] = {}
         self._constructed_by: dict[AnyGroup, list[ConstructedStream]] = {}  # those that are read
         self._group_of: dict[str, AnyGroup] = {}  # by the names of constructed streams that are read
+        self._stored_readers: set[AnyGroup] = set()
 
     def state_of(self, stream: str) -> StreamState | None:
         """A stream that queries can read, by its IRI; None where there is none."""
@@ -114,6 +115,32 @@ class StreamRouter:
             constructed.is_read = name in found or name in self._derived_of
         states = self.streams | {name: each.state for name, each in (self.derived | self.constructed).items()}
         self._states_of = {group: [states[stream] for stream in group.streams] for group in groups}
+        self._stored_readers &= self._states_of.keys()
+
+    def reads_stored(self, group: AnyGroup, timing: Timing) -> bool:
+        """Note whether a group has a query that reads the stored graph; says whether it is the first."""
+        is_new = timing.absorbed and group not in self._stored_readers
+        if is_new:
+            self._stored_readers.add(group)
+        return is_new
+
+    def connected(self) -> dict[str, frozenset[str]]:
+        """For each declared stream all streams that change what it changes, as far as that is more than itself.
+
+        These are the streams that some wait for together, also by way of others derived from them, and those whose
+        elements are in the store, with all streams of whoever reads it.
+        """
+        sets = [{base for each in group.streams for base in self._bases(each)} for group in self._states_of]
+        storing = {name for name, state in self.streams.items() if state.absorb is not None or state.keep_ms}
+        if storing:
+            readers = (self._bases(each) for group in self._stored_readers for each in group.streams)
+            sets.append(storing.union(*readers))
+        found: dict[str, frozenset[str]] = {}
+        for some in sets:
+            if len(some) > 1:
+                whole = frozenset(some.union(*(found[each] for each in some if each in found)))
+                found.update(dict.fromkeys(whole, whole))
+        return found
 
     def connect_constructed(self, group_of: dict[str, AnyGroup]) -> None:
         """Find out anew which groups make the constructed streams that are read, by the names of their queries."""
