@@ -23,27 +23,31 @@ class Connection:
 
     def answer(self) -> tuple[int, bytes]:
         """The next answer, with a length or in chunks; only the status where it is a stream of events."""
-        data = self._rest
+        data, self._rest = self._rest, b""
         while (end := data.find(b"\r\n\r\n")) < 0:
-            data += self._more()
+            data += self.more()
         head, data = data[:end].lower(), data[end + 4 :]
         status = int(head.split(b" ", 2)[1])
         at = head.find(b"content-length:")
         if at >= 0:
             size = int(head[at + 15 :].split(b"\r\n", 1)[0])
             while len(data) < size:
-                data += self._more()
+                data += self.more()
             self._rest = data[size:]
             return status, data[:size]
         if b"text/event-stream" in head or b"transfer-encoding: chunked" not in head:  # the first has no end
             self._rest = data
             return status, b""
         while not data.endswith(b"0\r\n\r\n"):
-            data += self._more()
+            data += self.more()
         self._rest = b""
         return status, data
 
-    def _more(self) -> bytes:
+    def more(self) -> bytes:
+        """What has come since, at least a byte."""
+        if self._rest:
+            piece, self._rest = self._rest, b""
+            return piece
         piece = self.socket.recv(1 << 18)
         if not piece:
             raise ConnectionError("the server closed the connection")
@@ -124,3 +128,23 @@ class Listeners:
         for each in self._connections.values():
             each.close()
         self._poll.close()
+
+
+class EventReader:
+    """One connection that takes events, one after another."""
+
+    def __init__(self, port: int, path: str) -> None:
+        self._connection = Connection(port)
+        status, _ = self._connection.request(message("GET", path, Accept="text/event-stream"))
+        assert status == 200, status
+        self._data = b""
+
+    def next_event(self, kind: bytes) -> None:
+        """Wait for the whole of an event of a kind."""
+        start = b"event: %b\n" % kind
+        while (at := self._data.find(start)) < 0 or (end := self._data.find(b"\n\n", at)) < 0:
+            self._data += self._connection.more()
+        self._data = self._data[end:]
+
+    def close(self) -> None:
+        self._connection.close()

@@ -2,7 +2,8 @@
 
 One-shot queries are sent as SPARQL Protocol over connections that are kept, to `freshet serve` and to `oxigraph serve`
 with the same data, and answered as SPARQL JSON. Events go from a POST of one triple to a subscriber of a query that
-answers every element. The client is another process: on two cores it takes its share of the time.
+answers every element, and to a live query over the whole graph. The client is another process: on two cores it takes
+its share of the time.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from urllib.parse import urlencode
@@ -23,16 +25,18 @@ from urllib.parse import urlencode
 from freshet.results.write import write_answer
 from freshet.runtime.session import Session
 from freshet_benchmarks.figures import Baseline, Figure
-from freshet_benchmarks.http_load import Connection, Listeners, latencies, message, rate
+from freshet_benchmarks.http_load import Connection, EventReader, Listeners, latencies, message, rate
 from freshet_benchmarks.peers import peer_python
 from freshet_benchmarks.social_queries import QUERIES
 from freshet_benchmarks.social_triples import write_social
+from freshet_benchmarks.social_vocabulary import DBP, FOAF, SIB, SIOC, VOCABULARY
 
 TRIPLES = 1_000_000
 SUBSCRIBERS = (1, 100, 10_000)
 _OXIGRAPH = "oxigraph==0.5.13"
 _ASKED = ("S1", "S3", "S5")
 _TIMES = 200
+_REEVALUATIONS = 48
 _EVENTS = 300
 _FAN_OUTS = 10
 _RATE_SECONDS = 2.0
@@ -72,6 +76,7 @@ def _oneshot_figures(home: Path, triples: int) -> list[Figure]:
             if other is not None:
                 peer = Baseline("oxigraph serve", rate(other, same, _RATE_SECONDS, _CONNECTIONS))
             figures.append(Figure(f"{name}_requests_per_second", found, "requests/s", peer))
+        figures += _live_figures(port, inside)
     return figures
 
 
@@ -81,17 +86,90 @@ def _in_process(data: Path) -> dict[str, float]:
     session.load(data)
     found = {}
     for name in _ASKED:
-        seconds = []
-        for _ in range(_TIMES):
-            began = time.perf_counter()
-            write_answer(session.query(QUERIES[name]), session.dictionary, "json")
-            seconds.append(time.perf_counter() - began)
-        found[name] = _percentiles(seconds[_TIMES // 6 :])[0]
+        found[name] = _percentiles(_answer_times(session, QUERIES[name], _TIMES)[_TIMES // 6 :])[0]
+    for live in LIVE:
+        found[live.name] = _percentiles(_answer_times(session, live.query, _REEVALUATIONS)[_REEVALUATIONS // 6 :])[0]
     return found
+
+
+def _answer_times(session: Session, query: str, times: int) -> list[float]:
+    """Seconds of each of some answers to a query, written as JSON."""
+    seconds = []
+    for _ in range(times):
+        began = time.perf_counter()
+        write_answer(session.query(query), session.dictionary, "json")
+        seconds.append(time.perf_counter() - began)
+    return seconds
 
 
 def _ask(path: str, query: str) -> bytes:
     return message("GET", f"{path}?{urlencode({'query': query})}", Accept="application/sparql-results+json")
+
+
+# ---- live queries
+
+
+@dataclass(frozen=True, slots=True)
+class LiveQuestion:
+    """A query that stays, what is posted before it, and the triple that changes its answer each time."""
+
+    name: str
+    query: str
+    before: str
+    triple: str
+
+
+_NEW = "http://example.org/live/"
+LIVE = (
+    LiveQuestion(
+        "live_S3",
+        QUERIES["S3"],
+        f"<{_NEW}a> <{SIOC}account_of> <{SIB}person/p984> . <{_NEW}a> <{FOAF}knows> <{_NEW}b> .",
+        f"<{_NEW}b> <{SIOC}creator_of> <{_NEW}made{{}}> .",
+    ),
+    LiveQuestion(
+        "live_S6",
+        QUERIES["S6"],
+        f"<{_NEW}a> <{FOAF}based_near> <{DBP}Peoples_Republic_of_China> ; <{SIOC}creator_of> <{_NEW}post> . "
+        f"<{_NEW}b> <{VOCABULARY}like> <{_NEW}post> ; <{FOAF}based_near> <{DBP}United_States> .",
+        f'<{_NEW}post> <{VOCABULARY}hashtag> "{{}}" .',
+    ),
+    LiveQuestion(
+        "live_count",
+        f"SELECT ?country (COUNT(?made) AS ?n) {{ ?maker <{FOAF}based_near> ?country ; <{SIOC}creator_of> ?made }} "
+        "GROUP BY ?country",
+        f"<{_NEW}c> <{FOAF}based_near> <{DBP}United_States> .",
+        f"<{_NEW}c> <{SIOC}creator_of> <{_NEW}counted{{}}> .",
+    ),
+)
+
+
+def _live_figures(port: int, inside: dict[str, float]) -> list[Figure]:
+    """From a POST of one triple to the event of a live query over the whole graph, beside asking the query again."""
+    feeding = Connection(port)
+    assert feeding.request(message("PUT", "/streams/live?iri=http://example.org/streams/live&absorb=all"))[0] == 201
+    figures = []
+    for live in LIVE:
+        assert feeding.request(_post_live(live.before))[0] == 200
+        reader = EventReader(port, f"/sparql?{urlencode({'query': live.query})}")
+        reader.next_event(b"answer")
+        seconds = []
+        for number in range(_EVENTS + 20):
+            began = time.perf_counter()
+            feeding.socket.sendall(_post_live(live.triple.format(number)))
+            reader.next_event(b"change")
+            seconds.append(time.perf_counter() - began)
+            assert feeding.answer()[0] == 200
+        reader.close()
+        again = Baseline("asked again in process", inside[live.name])
+        p50, p99 = _percentiles(seconds[20:])
+        figures += [Figure(f"{live.name}_p50", p50, "ms", again), Figure(f"{live.name}_p99", p99, "ms")]
+    feeding.close()
+    return figures
+
+
+def _post_live(turtle: str) -> bytes:
+    return message("POST", "/streams/live?time=1", turtle.encode(), Content_Type="text/turtle")
 
 
 # ---- events

@@ -88,7 +88,7 @@ class Engine:
             self._router, graphs, self._factory, self.service_threads, self._members, self, self._failed
         )
         self._plans = self._placement.plans
-        self.live = LiveQueries(dictionary, self.collector, self._live_failed)
+        self.live = LiveQueries(dictionary, self.collector, self._factory, self._live_failed)
         self._loads = 0  # that belong together and are not done yet
         self._is_loaded = False  # whether live queries are to look at the stored graphs after these
 

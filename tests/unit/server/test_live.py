@@ -158,7 +158,7 @@ def test_the_query_goes_with_its_client(http):
     one, two = Live(http, _COUNTS), Live(http, _COUNTS)
     one.take(), two.take()
     live = http.session.engine.live
-    assert (len(live), live.plans()) == (2, 1), "equal queries share a plan"
+    assert (len(live), live.plans) == (2, 1), "equal queries share a plan"
     one.close()
     wait_until(lambda: len(live) == 1)
     _push(http, "<http://e/a> <http://e/p> 1 .")

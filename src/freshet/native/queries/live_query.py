@@ -9,6 +9,8 @@ store begins with the snapshot that has it first, whatever its event time.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from time import perf_counter
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -72,9 +74,9 @@ class StoredLeaves:
     def leaf(self, source: Source, pattern: LeafPattern) -> StoredLeaf:
         assert isinstance(source, Stored), "a live query has no window"
         graph = DEFAULT_GRAPH if source.graph is None else self._dictionary.encode(source.graph)
-        key = graph, pattern
+        key = graph, replace(pattern, filters=())  # the join with the parameters selects
         if key not in self._leaves:
-            self._leaves[key] = StoredLeaf(pattern, self._held, graph)
+            self._leaves[key] = StoredLeaf(key[1], self._held, graph)
         return self._leaves[key]
 
     def step(self, batch: MomentBatch) -> bool:
@@ -105,6 +107,7 @@ class LiveQuery:
         self._leaves = StoredLeaves(held, dictionary)
         self._root = build(self._leaves)
         self._number = 0  # of the last step
+        self.first_seconds = 0.0  # that the first step took
         self._reads_any_graph = _reads_any_graph(plan.root)
         self._nothing = np.empty((0, len(plan.variables)), np.int64)
 
@@ -113,13 +116,24 @@ class LiveQuery:
         """The number of the snapshot that it has come to."""
         return self._held.number
 
-    def step(self) -> Rows:
-        """Go on to the newest snapshot; gives what that changes."""
+    def begin(self) -> Rows:
+        """The first step."""
+        began = perf_counter()
+        rows = self.step()
+        self.first_seconds = perf_counter() - began
+        return rows
+
+    def step(self, *, asked: bool = False) -> Rows:
+        """Go on to the newest snapshot; gives what that changes.
+
+        Where no leaf changes, operators are left alone unless they have to be `asked`.
+        """
         self._held.go_on()
         self._number += 1
         moment = _FIRST_MOMENT + self._number
         batch = MomentBatch(self._number, moment, moment, np.array([moment]))
-        if not self._leaves.step(batch) and self._number > 1 and not self._reads_any_graph:
+        is_changed = self._leaves.step(batch)
+        if not (is_changed or asked or self._number == 1 or self._reads_any_graph):
             return Rows(self._nothing, self._nothing)
         change = self._root.changes(batch)
         variables = self.plan.variables

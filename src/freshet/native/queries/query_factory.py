@@ -99,12 +99,14 @@ class QueryFactory:
             is_measured=measurements is not None,
         )
 
-    def live_query(self, plan: Plan, measurements: Measurements | None) -> LiveQuery:
-        """A query without a window, which follows the stored graphs."""
+    def live_query(
+        self, plan: Plan, measurements: Measurements | None = None, parameters: ParametersOp | None = None
+    ) -> LiveQuery:
+        """A query without a window, which follows the stored graphs; or all that differ only in `parameters`."""
         held = HeldSnapshot(self._graphs)
 
         def build(leaves: StoredLeaves) -> Operator:
-            builder = Builder(leaves, held, self._dictionary, measurements)
+            builder = Builder(leaves, held, self._dictionary, measurements, parameters)
             return builder.build(plan.root, frozenset(plan.variables) & plan.root.names)
 
         return LiveQuery(plan, held, self._dictionary, build)

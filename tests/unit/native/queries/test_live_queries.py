@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from freshet import Deadline, InputError, QueryStoppedError, Session, UnsupportedError
+from freshet.native.queries import live_queries
 from freshet.native.queries.live_query import LiveQuery
 from freshet.results.live_change import LiveChange
 
@@ -103,7 +104,7 @@ def test_what_does_not_change_the_answer_is_not_reported() -> None:
 def test_a_push_with_other_predicates_does_not_reach_it(monkeypatch: pytest.MonkeyPatch) -> None:
     session = make_session()
     taken = Taken(session, "SELECT ?x { ?x :p ?y }")
-    monkeypatch.setattr(LiveQuery, "step", lambda self: pytest.fail("it is not asked"))
+    monkeypatch.setattr(LiveQuery, "step", lambda self, **_: pytest.fail("it is not asked"))
     push(session, ":a :q 1")
     assert len(taken.take()) == 1
 
@@ -164,7 +165,7 @@ def test_equal_queries_share_one_plan() -> None:
     push(session, ":b :p 1")
     two = Taken(session, "SELECT  ?x { ?x  :p ?y . }", "two")
     push(session, ":c :p 1")
-    assert session.engine.live.plans() == 1
+    assert session.engine.live.plans == 1
     assert one.changes[-1] is two.changes[-1], "a change is made once"
     assert one.take() == [(["a"], []), (["b"], []), (["c"], [])]
     assert two.take() == [(["a", "b"], []), (["c"], [])]
@@ -172,7 +173,41 @@ def test_equal_queries_share_one_plan() -> None:
     push(session, ":d :p 1")
     assert (one.take(), two.take()) == ([], [(["d"], [])])
     session.unregister("two")
-    assert len(session.engine.live) == session.engine.live.plans() == 0
+    assert len(session.engine.live) == session.engine.live.plans == 0
+
+
+def test_queries_that_differ_in_constants_share_a_plan_from_the_second_on() -> None:
+    session = make_session()
+    push(session, *(f":x{number} :p :c{number % 3}" for number in range(6)))
+    text = "SELECT ?x (COUNT(*) AS ?n) {{ ?x :p :c{} OPTIONAL {{ ?x :q ?y }} }} GROUP BY ?x"
+    taken = [Taken(session, text.format(number), f"live{number}") for number in range(4)]
+    assert session.engine.live.plans == 2, "the first has one of its own"
+    assert [each.take() for each in taken] == [
+        [(["x0 1", "x3 1"], [])],
+        [(["x1 1", "x4 1"], [])],
+        [(["x2 1", "x5 1"], [])],
+        [([], [])],
+    ]
+    push(session, ":x1 :q 1", ":x1 :q 2", ":x2 :q 1", ":x9 :p :c3")
+    assert [each.take() for each in taken] == [[], [(["x1 2"], ["x1 1"])], [], [(["x9 1"], [])]]
+    session.unregister("live1")
+    again = Taken(session, text.format(2), "again")
+    push(session, ":x1 :q 3", ":x2 :q 3")
+    assert taken[1].take() == []
+    assert taken[2].take() == [(["x2 2"], ["x2 1"])]
+    assert again.take() == [(["x2 1", "x5 1"], []), (["x2 2"], ["x2 1"])]
+    for name in session.engine.live.names:
+        session.unregister(name)
+    assert session.engine.live.plans == 0
+
+
+def test_one_whose_answer_takes_long_has_a_plan_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_queries, "_QUICK_SECONDS", -1.0)
+    session = make_session()
+    taken = [Taken(session, f"SELECT ?x {{ ?x :p :c{number} }}", f"live{number}") for number in range(3)]
+    push(session, ":a :p :c1")
+    assert session.engine.live.plans == 3
+    assert taken[1].take() == [([], []), (["a"], [])]
 
 
 def test_who_takes_a_change_may_go_and_push() -> None:
@@ -242,8 +277,8 @@ def test_what_is_stored_while_the_first_answer_is_made_comes_after_it(monkeypatc
     push(session, ":a :p 1")
     first, reached, go_on = LiveQuery.step, threading.Event(), threading.Event()
 
-    def slow(self: LiveQuery):
-        rows = first(self)
+    def slow(self: LiveQuery, **asked: bool):
+        rows = first(self, **asked)
         reached.set()
         assert go_on.wait(30)
         return rows
