@@ -12,10 +12,25 @@ if TYPE_CHECKING:
     from reference.rewriting import Rewritten
 
 
+def declare(query: QueryText, at: int, stop: int, asked: Rewritten) -> str:
+    """`FROM STREAM s [...]`, which the pattern asks for by `STREAM s { }`."""
+    stream = resolve(query, query.words[at + 2])
+    asked.add_window(read_window(stream, query.words[at + 4 : stop]), stream)
+    asked.output = "istream"
+    return ""
+
+
+def resolve(query: QueryText, name: str) -> str:
+    return query.resolve(name) if ":" in name or name.startswith("<") else name
+
+
 def stream(query: QueryText, at: int, asked: Rewritten, streams: Collection[str]) -> tuple[int, str]:
     """`STREAM s [...] { P }` is `GRAPH <the window's graph> { P }`. With a variable it is that for any of the streams:
     `{ { GRAPH <g1> { P } VALUES ?s { <s1> } } UNION { GRAPH <g2> { P } VALUES ?s { <s2> } } }`
     """
+    if query.words[at + 2] == "{":
+        wanted = resolve(query, query.words[at + 1])
+        return at + 2, f"GRAPH <{next(clause.graph for clause in asked.windows if clause.name == wanted)}>"
     start, end = query.find("[", at), query.find("]", at)
     name = query.words[end + 1] if start == at + 1 else query.words[at + 1]
     words = query.words[start + 1 : end]

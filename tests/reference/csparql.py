@@ -1,9 +1,10 @@
-"""C-SPARQL: `FROM STREAM s [...]`; its windows are merged into the default graph."""
+"""C-SPARQL `FROM STREAM s [...]`, SPARQLstream `FROM NAMED STREAM s [...]`: windows go into the default graph."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from reference import cqels
 from reference.query_text import QueryText, duration_ms
 from reference.windows import Count, Sliding, Window
 
@@ -12,22 +13,39 @@ if TYPE_CHECKING:
 
 
 def stream_declaration(query: QueryText, at: int, asked: Rewritten) -> Replaced:
-    """`FROM STREAM s [...]`"""
-    if query.upper[at : at + 2] != ["FROM", "STREAM"]:
+    """`FROM STREAM s [...]`, `FROM NAMED STREAM s [...]`"""
+    if query.upper[at : at + 3] == ["FROM", "NAMED", "STREAM"]:
+        at += 1
+    elif query.upper[at : at + 2] != ["FROM", "STREAM"]:
         return None
     stop = query.find("]", at)
+    if is_cqels(query):
+        return stop + 1, cqels.declare(query, at, stop, asked)
     asked.merged = True
     asked.add_window(read_window(query.resolve(query.words[at + 2]), query.words[at + 4 : stop]))
     return stop + 1, ""
 
 
+def is_cqels(query: QueryText) -> bool:
+    """Whether a stream that FROM declares is asked for by `STREAM s { }`."""
+    words = query.upper
+    return any(word == "STREAM" and "{" in words[at + 2 : at + 3] for at, word in enumerate(words))
+
+
 def read_window(stream: str, words: list[str]) -> Window:
-    """`RANGE w STEP b`, `RANGE TRIPLES n STEP m`; TUMBLING is a step as wide as the window.
+    """`RANGE w STEP b`, `RANGE TRIPLES n STEP m`, `NOW - w SLIDE b`, `NOW - w TO NOW SLIDE b`.
+
+    TUMBLING is a step as wide as the window.
 
     Without a step a window of time is tumbling, and one of triples moves with every one.
     """
     upper = [word.upper() for word in words]
     step = next((at for at, word in enumerate(upper) if word in ("STEP", "SLIDE")), None)
+    if "NOW" in upper:
+        begin = upper.index("NOW") + 2
+        end = upper.index("TO") if "TO" in upper else step
+        width_ms = duration_ms("".join(words[begin:end]))
+        return Sliding(stream, width_ms, width_ms if step is None else duration_ms("".join(words[step + 1 :])))
     tumbling = upper[-1] == "TUMBLING"
     if upper[1] == "TRIPLES":
         count = int(words[2])

@@ -21,9 +21,9 @@ TOKENS = re.compile(
       | (?P<mark>.)""",
     re.VERBOSE | re.DOTALL,
 )
-UNITS_MS = {"ns": Fraction(1, 10**6), "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+UNITS_MS = {"seconds": 1000, "ns": Fraction(1, 10**6), "ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 ISO_DURATION = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?", re.IGNORECASE)
-NUMBER_AND_UNIT = re.compile(r"(\d+(?:\.\d+)?)(ns|ms|s|m|h|d)", re.IGNORECASE)
+NUMBER_AND_UNIT = re.compile(r"(\d+(?:\.\d+)?)(seconds|ns|ms|s|m|h|d)", re.IGNORECASE)
 
 
 class QueryText:
@@ -79,7 +79,9 @@ class QueryText:
 
 
 def duration_ms(text: str) -> int:
-    """`PT1M30S`, `PT0.5S`, `10s`, `1h30m` or `500ms` in milliseconds."""
+    """`PT1M30S`, `PT0.5S`, `10s`, `1h30m`, `2HOURS`, `500ms` or `500` in milliseconds."""
+    if text.isdigit():
+        return int(text)
     if iso := ISO_DURATION.fullmatch(text):
         days, hours, minutes, seconds = (Fraction(part or 0) for part in iso.groups())
         return int((((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000)

@@ -86,6 +86,9 @@ def clause_at(query: QueryText, at: int, asked: Rewritten, streams: Collection[s
             return window or dataset(query, at, asked)
         case "CONSTRUCT":
             return construct(query, at, asked)
+        case "SELECT" if query.upper[at + 1] in STREAM_OPERATORS:
+            asked.output = query.upper[at + 1].lower()
+            return at + 2, "SELECT"
         case "WINDOW":
             return rspql.window(query, at, asked)
         case "STREAM":
@@ -116,6 +119,9 @@ def dataset(query: QueryText, at: int, asked: Rewritten) -> tuple[int, str]:
 
 def construct(query: QueryText, at: int, asked: Rewritten) -> tuple[int, str]:
     """`CONSTRUCT { template }`, or `CONSTRUCT WHERE { template }`"""
+    if query.upper[at + 1] in STREAM_OPERATORS:
+        asked.output = query.upper[at + 1].lower()
+        at += 1
     short = query.words[at + 1] != "{"
     start = query.find("{", at)
     stop = query.closing(start) + 1

@@ -1,4 +1,4 @@
-"""The four languages that Freshet reads, by the names under which they can be asked for."""
+"""The five languages that Freshet reads, by the names under which they can be asked for."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ class Dialect(StrEnum):
     SPARQL = "sparql"
     RSPQL = "rspql"
     CSPARQL = "csparql"
+    SPARQLSTREAM = "sparqlstream"
     CQELS = "cqels"
 
     @property
@@ -25,6 +26,7 @@ _PROPER_NAMES = {
     Dialect.SPARQL: "SPARQL 1.1",
     Dialect.RSPQL: "RSP-QL",
     Dialect.CSPARQL: "C-SPARQL",
+    Dialect.SPARQLSTREAM: "SPARQLstream",
     Dialect.CQELS: "CQELS-QL",
 }
 

@@ -1,4 +1,4 @@
-"""Durations as windows are given in them: ISO 8601 in RSP-QL, numbers with units in C-SPARQL and CQELS-QL."""
+"""Durations as windows are given in them: ISO 8601, or numbers with units."""
 
 from __future__ import annotations
 
@@ -24,6 +24,14 @@ _UNITS_MS = {
     "m": Fraction(_MINUTE_MS),
     "h": Fraction(_HOUR_MS),
     "d": Fraction(_DAY_MS),
+}
+# Units as words, which SPARQLstream writes in full.
+_UNIT_WORDS = {
+    **dict.fromkeys(("millisecond", "milliseconds"), "ms"),
+    **dict.fromkeys(("second", "seconds", "sec"), "s"),
+    **dict.fromkeys(("minute", "minutes", "min"), "m"),
+    **dict.fromkeys(("hour", "hours"), "h"),
+    **dict.fromkeys(("day", "days"), "d"),
 }
 _UNIT_DURATION = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?[A-Za-z]+)+")
 _NUMBER_AND_UNIT = re.compile(r"([0-9]+(?:\.[0-9]+)?)([A-Za-z]+)")
@@ -57,18 +65,19 @@ def duration_ms(text: str) -> int:
 def unit_duration_ms(text: str) -> int:
     """A duration such as 10s in milliseconds; a ValueError says what is wrong with it.
 
-    >>> unit_duration_ms("10s"), unit_duration_ms("1h30m"), unit_duration_ms("5000000ns")
-    (10000, 5400000, 5)
+    >>> unit_duration_ms("10s"), unit_duration_ms("1h30m"), unit_duration_ms("5000000ns"), unit_duration_ms("2HOURS")
+    (10000, 5400000, 5, 7200000)
     """
     if _UNIT_DURATION.fullmatch(text) is None:
         raise ValueError(f"{text[:40]} is not a duration such as 500ms, 10s, 5m or 1h")
-    parts = _NUMBER_AND_UNIT.findall(text)
+    found = _NUMBER_AND_UNIT.findall(text)
+    parts = [(number, _UNIT_WORDS.get(unit.lower(), unit.lower())) for number, unit in found]
     for number, unit in parts:
-        if unit.lower() not in _UNITS_MS:
+        if unit not in _UNITS_MS:
             raise ValueError(f"{unit[:40]} is no unit of time: there are {', '.join(_UNITS_MS)}")
         if len(number) > _MOST_DIGITS:
             raise ValueError(f"{text[:20]}... has too many digits")
-    return _whole_ms(sum((Fraction(number) * _UNITS_MS[unit.lower()] for number, unit in parts), Fraction(0)), text)
+    return _whole_ms(sum((Fraction(number) * _UNITS_MS[unit] for number, unit in parts), Fraction(0)), text)
 
 
 def _whole_ms(total: Fraction, text: str) -> int:

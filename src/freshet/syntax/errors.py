@@ -25,6 +25,7 @@ _ELEMENT = frozenset(
 )
 _OPERATOR = frozenset({"PLUS", "DASH", "STAR", "SLASH", "EQUALS", "COMPARISON", "_OR", "_AND", "IN", "NOT"})
 
+_STREAM_OPERATORS = frozenset({"RSTREAM", "ISTREAM", "DSTREAM"})
 _FORM = frozenset({"SELECT", "CONSTRUCT", "ASK", "DESCRIBE"})
 _MODIFIER = frozenset({"GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "VALUES"})
 _VERB = _IRI | {"A"}
@@ -99,8 +100,10 @@ def explain(error: UnexpectedInput, source: Source, parser: Lark) -> QuerySyntax
 def _expected(interactive: Any) -> set[str]:
     """What could follow; asked of the parser's state, which knows better than the row of its table."""
     expected = set(interactive.accepts())
-    # A predicate after RANGE, and WITH, are understood, but too rare to be recommended.
+    # A predicate after RANGE, WITH, SELECT ISTREAM and units in words are understood, but too rare to be recommended.
     expected = expected - {"WITH"} if len(expected) > 1 else expected
+    expected = expected - _STREAM_OPERATORS if "DISTINCT" in expected else expected
+    expected = expected - {"WORD", "FUNCTION"} if {"WORD", "FUNCTION", "STEP"} <= expected else expected
     return expected - {"AT", "LANGTAG"} if "STEP" in expected else expected
 
 
@@ -113,8 +116,6 @@ def _state_at_the_end(source: Source, parser: Lark) -> Any:
 
 
 def _alternatives(expected: set[str], parser: Lark) -> str:
-    if expected == {"WORD"}:
-        return "a unit of time such as ms, s, m or h"
     left = set(expected)
     phrases: list[str] = []
     for phrase, needed, covered in _PHRASES:
@@ -144,9 +145,7 @@ def _hint(token: Token, expected: set[str], parser: Lark) -> str | None:
     if token.type in _CALL and {"VAR", "STAR", "LPAR"} <= expected:
         return f"write ({token.upper()}(...) AS ?name)"
     if "UNIT_DURATION" in expected:
-        return "durations are written with a unit: 500ms, 10s, 5m, 1h, 1d"
-    if expected == {"DURATION"}:
-        return "durations are written as in ISO 8601: PT10S is ten seconds, PT1M30S a minute and a half"
+        return "durations are written with a unit, as 500ms, 10s, 5m, 1h, or as PT10S, or in milliseconds"
     return _suggestion(str(token), expected, parser) if token.type == "WORD" else None
 
 

@@ -1,4 +1,4 @@
-"""SPARQL 1.1 Query, RSP-QL, C-SPARQL and CQELS-QL: text to algebra."""
+"""SPARQL 1.1 Query, RSP-QL, C-SPARQL, SPARQLstream and CQELS-QL: text to algebra."""
 
 from __future__ import annotations
 

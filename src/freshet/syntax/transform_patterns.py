@@ -114,6 +114,8 @@ class PatternTransformer(WindowTransformer, ABC):
             case "stream":
                 name, variable = self.stream_window(branch)
                 return Window(name, self.group(trees(branch)[-1]), variable)
+            case "declared_stream":
+                return Window(self.declared_stream(branch), self.group(trees(branch)[-1]))
             case "service":
                 silent, endpoint, child = branch.children
                 assert isinstance(endpoint, Token)

@@ -21,7 +21,7 @@ class RegisterClause:
     """What REGISTER says."""
 
     name: str | None = None
-    output: StreamOperator = StreamOperator.RSTREAM
+    output: StreamOperator | None = None
     period_ms: int | None = None
 
 
@@ -37,15 +37,20 @@ class QueryTransformer(SolutionTransformer):
         registered = self._register(register) if isinstance(register, Tree) else RegisterClause()
         assert isinstance(body, Tree)
         datasets = next(tree for tree in trees(body) if tree.data == "datasets")
-        self._declare_windows(datasets)
+        self._declare_windows(datasets, body)
         query = self._form(body)
-        accuracy, latency_ms = self._constraints(datasets)  # once the windows of CQELS-QL are known too
+        output = self._stream_operator(body) or registered.output  # once the windows of CQELS-QL are known too
+        if registered.period_ms is not None and self.dialect is Dialect.CQELS:
+            message = "COMPUTED EVERY is for windows that close, and those of CQELS-QL move with every element"
+            assert isinstance(register, Tree)
+            raise self.source.error(message, offset(trees(register)[-1]))
+        accuracy, latency_ms = self._constraints(datasets)
         return replace(
             query,
             name=registered.name,
-            output=StreamOperator.ISTREAM if self.dialect is Dialect.CQELS else registered.output,
+            output=output or (StreamOperator.ISTREAM if self.dialect is Dialect.CQELS else StreamOperator.RSTREAM),
             windows=tuple(self.windows.values()),
-            merged=self.dialect is Dialect.CSPARQL and bool(self.windows),
+            merged=self.dialect in (Dialect.CSPARQL, Dialect.SPARQLSTREAM) and bool(self.windows),
             period_ms=registered.period_ms,
             accuracy=accuracy,
             latency_ms=latency_ms,
@@ -56,19 +61,33 @@ class QueryTransformer(SolutionTransformer):
         )
 
     def _register(self, branch: Tree) -> RegisterClause:
-        if branch.data == "register":
-            operator, name = branch.children
-            assert isinstance(operator, Tree)
-            assert isinstance(name, Token)
-            word = tokens(operator)[0]
-            self.mark(Dialect.RSPQL, f"REGISTER {word.upper()}", branch)
-            return RegisterClause(self.iri(name).value, StreamOperator(word.lower()))
         if self.dialect is Dialect.SPARQL:
             raise self.source.error("REGISTER is not SPARQL 1.1, as which the query is to be read", offset(branch))
-        name, computed = branch.children
+        *operators, name, computed = branch.children
         assert isinstance(name, Token)
         chosen = self.iri(name).value if name.type in ("IRIREF", "PNAME") else str(name)
-        return RegisterClause(chosen, period_ms=self.period_ms(computed) if isinstance(computed, Tree) else None)
+        output = None
+        if branch.data == "register":
+            (operator,) = operators
+            assert isinstance(operator, Tree)
+            word = tokens(operator)[0]
+            self.mark(Dialect.RSPQL, f"REGISTER {word.upper()}", branch)
+            output = StreamOperator(word.lower())
+        return RegisterClause(chosen, output, self.period_ms(computed) if isinstance(computed, Tree) else None)
+
+    def _stream_operator(self, body: Tree) -> StreamOperator | None:
+        """`SELECT ISTREAM ...`, `CONSTRUCT ISTREAM ...`"""
+        clause = body.children[0]
+        if isinstance(clause, Tree) and clause.data == "stream_select_clause":
+            clause = clause.children[0]
+        if not isinstance(clause, Tree) or clause.data != "stream_operator":
+            return None
+        word = tokens(clause)[0]
+        if not self.windows:
+            raise self.source.error(
+                f"{word.upper()} is for continuous queries, and this one has no window", offset(clause)
+            )
+        return StreamOperator(word.lower())
 
     def _constraints(self, branch: Tree) -> tuple[float | None, int | None]:
         """`WITH ACCURACY >= 0.75` and `WITH LATENCY <= 200 ms`"""
@@ -101,16 +120,19 @@ class QueryTransformer(SolutionTransformer):
             raise self.source.error("WITH LATENCY takes a duration such as 200ms", offset(clause))
         return self._duration_ms(duration, "LATENCY")
 
-    def _declare_windows(self, branch: Tree) -> None:
+    def _declare_windows(self, branch: Tree, body: Tree) -> None:
+        """The windows of the clauses before the pattern."""
         for clause in trees(branch):
             if clause.data == "window_declaration":
                 self.declare_window(clause)
+            elif clause.data == "stream_declaration" and _has(body, "declared_stream"):
+                self.declare_cqels_stream(clause)
             elif clause.data in ("stream_declaration", "named_stream_declaration"):
                 self.declare_stream(clause)
 
     def _form(self, branch: Tree) -> Query:
         """The query without what stands before its pattern."""
-        children, values = trees(branch), branch.children[-1]
+        children, values = [tree for tree in trees(branch) if tree.data != "stream_operator"], branch.children[-1]
         modifiers = next(child for child in children if child.data == "modifiers")
         match branch.data:
             case "select_query":
@@ -144,3 +166,7 @@ class QueryTransformer(SolutionTransformer):
     def _graphs(self, branch: Tree, kind: str) -> tuple[Iri, ...]:
         found = [tokens(clause)[0] for clause in trees(branch) if clause.data == kind]
         return tuple(dict.fromkeys(self.iri(token) for token in found))
+
+
+def _has(branch: Tree, data: str) -> bool:
+    return any(child.data == data or _has(child, data) for child in trees(branch))

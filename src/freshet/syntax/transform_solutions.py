@@ -73,7 +73,7 @@ class SolutionTransformer(PatternTransformer, ABC):
 
     def select(self, clause: Tree, pattern: Node, modifiers: Tree, values: Child | None) -> Node:
         """A SELECT query over a pattern."""
-        how, *children = clause.children
+        how, *children = clause.children[1:] if clause.data == "stream_select_clause" else clause.children
         star = children[0] if isinstance(children[0], Token) and children[0].type == "STAR" else None
         outer, self.grouping = self.grouping, Grouping()
         items = [] if star else [self._item(child) for child in children]

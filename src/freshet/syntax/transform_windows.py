@@ -64,11 +64,34 @@ class WindowTransformer(TripleTransformer, ABC):
                 width, slide = branch.children
                 width_ms = self._duration_ms(width, "RANGE")
                 return SlidingWindow(stream, width_ms, self._duration_ms(slide, "STEP") if slide else width_ms)
+            case "past_window":
+                return self._past_window(stream, branch)
             case _:
-                width, *slides = tokens(branch)
+                given = [child for child in branch.children if child is not None]
+                (predicate,) = (child for child in given if isinstance(child, Tree) and child.data == "time_predicate")
+                width, *slides = (child for child in given if child is not predicate)
                 slide_ms = self._duration_ms(slides[0], "STEP") if slides else None
-                predicate = self._time_predicate(trees(branch)[0])
-                return EventTimeWindow(stream, predicate, self._duration_ms(width, "RANGE"), slide_ms)
+                return EventTimeWindow(
+                    stream, self._time_predicate(predicate), self._duration_ms(width, "RANGE"), slide_ms
+                )
+
+    def _past_window(self, stream: Iri, branch: Tree) -> SlidingWindow:
+        """`[FROM NOW - a TO NOW - b STEP c]`"""
+        _, begin, _, end, slide = branch.children
+        if end is not None and self._ago_ms(end) > 0:
+            raise self.source.unsupported("a window that ends in the past is not supported yet", offset(end))
+        return self._window_until_now(stream, begin, slide, branch)
+
+    def _window_until_now(self, stream: Iri, begin: Child | None, slide: Child | None, branch: Tree) -> SlidingWindow:
+        width_ms = 0 if begin is None else self._ago_ms(begin)
+        if width_ms == 0:
+            raise self.source.unsupported("a window of the present instant alone is not supported here", offset(branch))
+        return SlidingWindow(stream, width_ms, self._duration_ms(slide, "SLIDE") if slide else width_ms)
+
+    def _ago_ms(self, child: Child) -> int:
+        """The duration of `NOW - duration`, which may be 0."""
+        assert isinstance(child, Tree)
+        return self._any_duration_ms(child.children[-1])
 
     def _time_predicate(self, branch: Tree) -> Iri:
         """The lexer has taken the letters after @ for a language: `@ex:time` comes as `@ex` and `:time`."""
@@ -80,15 +103,26 @@ class WindowTransformer(TripleTransformer, ABC):
             raise self.source.error("expected a predicate such as @ex:time, without spaces", offset(first))
         return self.iri(make_token("PNAME", name, offset(first) + 1))
 
-    # ---- C-SPARQL
+    # ---- C-SPARQL and SPARQLstream
 
     def declare_stream(self, branch: Tree) -> None:
-        """`FROM STREAM stream [...]`"""
-        self.mark(Dialect.CSPARQL, "FROM STREAM", branch)
+        """`FROM STREAM stream [...]`, `FROM NAMED STREAM stream [...]`"""
         if branch.data == "named_stream_declaration":
-            raise self.source.unsupported("FROM NAMED STREAM is not supported yet", offset(branch))
-        stream = self.iri(tokens(branch)[0])
+            self.mark(Dialect.SPARQLSTREAM, "FROM NAMED STREAM", branch)
+        else:
+            self.mark(Dialect.CSPARQL, "FROM STREAM", branch)
+        stream = self.stream_name(tokens(branch)[0])
         clause = trees(branch)[0]
+        if clause.data == "past_window":
+            self._declare(self._past_window(stream, clause))
+            return
+        if clause.data == "recent_window":
+            _, begin, slide = clause.children
+            self._declare(self._window_until_now(stream, begin, slide, clause))
+            return
+        if clause.data not in ("range_of_time", "range_of_triples"):
+            message = f"this window of FROM STREAM goes with STREAM {tokens(branch)[0]} {{ ... }} in the pattern"
+            raise self.source.error(message, offset(clause))
         width, step = clause.children
         if clause.data == "range_of_time":
             width_ms = self._duration_ms(width, "RANGE")
@@ -99,10 +133,39 @@ class WindowTransformer(TripleTransformer, ABC):
 
     def period_ms(self, branch: Tree) -> int:
         """`COMPUTED EVERY ...`"""
-        self.mark(Dialect.CSPARQL, "COMPUTED EVERY", branch)
-        return self._duration_ms(trees(branch)[0], "COMPUTED EVERY")
+        (period,) = branch.children
+        return self._duration_ms(period, "COMPUTED EVERY")
 
     # ---- CQELS-QL
+
+    def declare_cqels_stream(self, branch: Tree) -> None:
+        """`FROM STREAM name [...]`, where the pattern has `STREAM name { }`"""
+        self.mark(Dialect.CQELS, "STREAM name { }", branch)
+        token, clause = tokens(branch)[0], trees(branch)[0]
+        name = self.stream_name(token)
+        if name in self.windows:
+            raise self.source.error(f"the stream {token} is declared already", offset(token))
+        if clause.data == "range_of_time":
+            width, step = clause.children
+            window: WindowOperator = self._range_window(name, width, step)
+        elif clause.data == "range_of_triples":
+            window = TriplesWindow(name, self._number(clause.children[0], "TRIPLES"))
+        else:
+            window = self._instant_window(name, clause)
+        self.windows[name] = WindowDeclaration(name, window)
+
+    def declared_stream(self, branch: Tree) -> Iri:
+        """The window of `STREAM name { }`."""
+        token = tokens(branch)[0]
+        name = self.stream_name(token)
+        if name not in self.windows:
+            hint = f"give it a window: FROM STREAM {token} [RANGE 10s], or STREAM {token} [RANGE 10s] {{ ... }}"
+            raise self.source.error(f"the stream {token} has no window", offset(token), hint)
+        return name
+
+    def stream_name(self, token: Token) -> Iri:
+        """A stream's IRI; a plain word is taken as it is."""
+        return Iri(str(token)) if token.type == "WORD" else self.iri(token)
 
     def stream_window(self, branch: Tree) -> tuple[Iri, Variable | None]:
         """The window of `STREAM stream [...] { }`: its name, and the variable that stands for the stream."""
@@ -115,14 +178,17 @@ class WindowTransformer(TripleTransformer, ABC):
         match branch.data:
             case "range_window":
                 width, step = branch.children
-                width_ms = self._duration_ms(width, "RANGE")
-                return RangeWindow(stream, width_ms, self._step(step, width_ms, self._duration_ms) if step else None)
+                return self._range_window(stream, width, step)
             case "triples_window":
                 return TriplesWindow(stream, self._number(tokens(branch)[0], "TRIPLES"))
             case "now_window":
                 return NowWindow(stream)
             case _:
                 return AllWindow(stream)
+
+    def _range_window(self, stream: Iri | Variable, width: Child, step: Child | None) -> RangeWindow:
+        width_ms = self._duration_ms(width, "RANGE")
+        return RangeWindow(stream, width_ms, self._step(step, width_ms, self._duration_ms) if step else None)
 
     # ---- what they share
 
@@ -145,11 +211,15 @@ class WindowTransformer(TripleTransformer, ABC):
         return number
 
     def _duration_ms(self, child: Child, what: str) -> int:
-        text = "".join(tokens(child)) if isinstance(child, Tree) else str(child)
-        try:
-            duration = duration_ms(text) if text[0] in "Pp" else unit_duration_ms(text)
-        except ValueError as problem:
-            raise self.source.error(str(problem), offset(child)) from None
+        duration = self._any_duration_ms(child)
         if duration == 0:
             raise self.source.error(f"{what} must be longer than 0", offset(child))
         return duration
+
+    def _any_duration_ms(self, child: Child) -> int:
+        """A duration; without a unit it is in milliseconds."""
+        text = "".join(tokens(child)) if isinstance(child, Tree) else f"{child}ms"
+        try:
+            return duration_ms(text) if text[0] in "Pp" else unit_duration_ms(text)
+        except ValueError as problem:
+            raise self.source.error(str(problem), offset(child)) from None
