@@ -1,8 +1,8 @@
 """Records of a source as plain values, for comparing."""
 
-from freshet.spark import records
-from freshet.spark.sources.columns import Plan
-from freshet.spark.sources.open import open_records, tasks_of
+from freshet.sources.columns import LINE, REASON, Plan
+from freshet.sources.open import tasks_of
+from freshet.spark.sources.open import open_records
 
 
 def values(batches, references):
@@ -23,5 +23,5 @@ def spark_rows(spark, source, references, **options):
 
 
 def _split(found, references):
-    good = [tuple(row[f"text of {each}"] for each in references) for row in found if row[records.REASON] is None]
-    return good, [(row[records.REASON], row[records.LINE]) for row in found if row[records.REASON] is not None]
+    good = [tuple(row[f"text of {each}"] for each in references) for row in found if row[REASON] is None]
+    return good, [(row[REASON], row[LINE]) for row in found if row[REASON] is not None]

@@ -122,7 +122,8 @@ def _our_rates(inputs: Sequence[Input]) -> dict[tuple[str, bool], float]:
 
 
 def _run_seconds(spark: Any, given: Input, join: bool) -> float:
-    from freshet.spark.map_run import MapOptions, run_map
+    from freshet.mapper.map_options import MapOptions
+    from freshet.spark.map_run import run_map
 
     output = given.folder / "out.nq"
     began = time.perf_counter()

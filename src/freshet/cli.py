@@ -97,6 +97,12 @@ def serve(pipeline: Path | None, **options: Any) -> None:
 @click.option("--base", metavar="IRI", help="What relative IRIs are resolved against.")
 @click.option("--distinct", is_flag=True, help="Each statement once, sorted.")
 @click.option(
+    "--on",
+    type=click.Choice(["auto", "process", "spark"]),
+    default="auto",
+    help="Where the mapping runs: in this process, which starts at once, or on Spark; auto decides by the size.",
+)
+@click.option(
     "--rejects",
     type=FILE,
     show_default="rejects, beside the output",
@@ -109,23 +115,28 @@ def map_(
     functions: Path | None,
     base: str | None,
     distinct: bool,
+    on: str,
     rejects: Path | None,
 ) -> None:
     """Map files and databases to RDF with an RML mapping.
 
     The exit status is 1 where records were rejected.
     """
-    from freshet.spark.map_run import MapOptions, check_map, run_map
-    from freshet.spark.session import spark_session
+    from freshet.mapper.map_options import MapOptions
+    from freshet.mapper.placement import SPARK, place_mapping
 
     beside = Path() if output is None else output.parent
     options = MapOptions(output, format, rejects or beside / "rejects", base, functions, distinct)
-    check_map(mapping, options)  # before the seconds that Spark needs to start
-    spark = spark_session()
-    try:
-        done = run_map(spark, mapping, options)
-    finally:
-        spark.stop()
+    place = place_mapping(mapping, options, on)
+    print(f"freshet: {place.reason}", file=sys.stderr)
+    if place.on == SPARK:
+        from freshet.spark.map_run import run_map_on_spark
+
+        done = run_map_on_spark(mapping, options)
+    else:
+        from freshet.mapper.map_run import run_map_here
+
+        done = run_map_here(mapping, options)
     for join in done.unjoined:
         print(f"freshet: no two records were joined of {join}", file=sys.stderr)
     rejected = f", {done.rejected:,} rejected, see {done.rejects}" if done.rejected else ""

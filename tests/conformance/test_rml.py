@@ -6,6 +6,7 @@ import csv
 import shutil
 import sqlite3
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,10 @@ from conformance.isomorphism import Row, same_bag
 from conformance.known_failures import parameters
 from conformance.rml_output import quads_in
 from conformance.rml_suite import BASE, CASES, KNOWN_FAILURES, SUITES, RmlCase
+from freshet.mapper.map_options import MapOptions, MapSummary
+from freshet.mapper.map_run import run_map_here
 from freshet.rdf.errors import FreshetError
-from freshet.spark.map_run import MapOptions, MapSummary, run_map
+from freshet.spark.map_run import run_map
 from shared_data import shared
 
 COUNTS = {"rml-core": 76, "rml-fnml": 20, "rml-io": 73, "rml-legacy-tests": 118}
@@ -26,28 +29,58 @@ COUNTS = {"rml-core": 76, "rml-fnml": 20, "rml-io": 73, "rml-legacy-tests": 118}
 def test_rml(case: RmlCase, rml_spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error may be one of the whole mapping, or records that are rejected. A case that expects one and shows the
     output all the same (of the records that are left) may have either."""
-    for file in case.inputs:
-        shutil.copy(file, tmp_path / file.name)
-    with_database(tmp_path)
-    monkeypatch.chdir(tmp_path)
+    prepare(case, tmp_path, monkeypatch)
     options = MapOptions(tmp_path / "found.nq", rejects=tmp_path / "rejects", base=case.base)
-    done = mapped(rml_spark, tmp_path / "mapping.ttl", options)
+    done = mapped(lambda: run_map(rml_spark, tmp_path / "mapping.ttl", options))
+    check(case, done, tmp_path)
+    by_spark = take_made(case, tmp_path)
+    here = mapped(lambda: run_map_here(tmp_path / "mapping.ttl", options))
+    assert str(here) == str(done)
+    assert take_made(case, tmp_path) == by_spark, "the same bytes in this process, after sorting"
+
+
+@pytest.mark.parametrize("case", parameters(CASES, KNOWN_FAILURES))
+def test_rml_here(case: RmlCase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same without Spark."""
+    prepare(case, tmp_path, monkeypatch)
+    options = MapOptions(tmp_path / "found.nq", rejects=tmp_path / "rejects", base=case.base)
+    check(case, mapped(lambda: run_map_here(tmp_path / "mapping.ttl", options)), tmp_path)
+
+
+def prepare(case: RmlCase, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for file in case.inputs:
+        shutil.copy(file, folder / file.name)
+    with_database(folder)
+    monkeypatch.chdir(folder)
+
+
+def take_made(case: RmlCase, folder: Path) -> dict[str, list[bytes]]:
+    """The lines of all files that a run has made, sorted. The files are gone then."""
+    inputs = {"case.db", *(file.name for file in case.inputs)}
+    found = [file for file in folder.rglob("*") if file.is_file() and file.name not in inputs]
+    taken = {str(file.relative_to(folder)): sorted(file.read_bytes().splitlines()) for file in found}
+    for file in found:
+        file.unlink()
+    return taken
+
+
+def check(case: RmlCase, done: MapSummary | FreshetError, folder: Path) -> None:
     if not isinstance(done, MapSummary):
         assert case.error, str(done)
         return
     if case.error and case.output is None:
         assert done.rejected
-        assert (tmp_path / "rejects").exists()
+        assert (folder / "rejects").exists()
         return
     assert case.output is not None
-    compare(tmp_path / "found.nq", case.output)
+    compare(folder / "found.nq", case.output)
     for target in case.targets:
-        compare(tmp_path / target.name, target)
+        compare(folder / target.name, target)
 
 
-def mapped(spark: SparkSession, mapping: Path, options: MapOptions) -> MapSummary | FreshetError:
+def mapped(run: Callable[[], MapSummary]) -> MapSummary | FreshetError:
     try:
-        return run_map(spark, mapping, options)
+        return run()
     except FreshetError as error:
         return error
 

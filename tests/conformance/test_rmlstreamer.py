@@ -18,6 +18,7 @@ from conformance.isomorphism import same_bag
 from conformance.known_failures import parameters
 from conformance.rml_output import quads_in
 from conformance.rmlstreamer_suite import CASES, KNOWN_FAILURES, SUITE, StreamCase
+from freshet.mapper.map_options import MapOptions
 from freshet.rdf.batch import elements_of
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import FreshetError
@@ -26,12 +27,12 @@ from freshet.rml.reader import read_mapping
 from freshet.rml.sources import FileSource, KafkaSource, SocketSource
 from freshet.rml.stream_inputs import StreamInput
 from freshet.rml.windows import WindowKind, default_window
-from freshet.spark import records
+from freshet.sources.columns import ARRIVED, FILE, LINE, REASON
 from freshet.spark.live.connector import add_connector
 from freshet.spark.live.open import Reading, open_documents
 from freshet.spark.live.spool import Spool, read_documents
 from freshet.spark.live.tcp import TcpReceiver
-from freshet.spark.map_run import MapOptions, run_map
+from freshet.spark.map_run import run_map
 from freshet.spark.stream import EncodedStream, StreamSpec
 from live_servers import KafkaBroker, LineServer
 from shared_data import shared
@@ -65,9 +66,9 @@ def topics(rml_spark: SparkSession, kafka: KafkaBroker) -> dict[str, DataFrame]:
         .withColumn("sent", F.from_json(F.col("value").cast("string"), "ARRAY<STRING>"))
         .select(
             F.concat_ws(" ", F.col("sent")[0], F.col("sent")[1]).alias("to"),
-            F.col("sent")[2].alias(records.LINE),
-            F.concat(F.lit("kafka:"), "topic", F.lit("/"), "partition", F.lit("/"), "offset").alias(records.FILE),
-            F.unix_millis("timestamp").alias(records.ARRIVED),
+            F.col("sent")[2].alias(LINE),
+            F.concat(F.lit("kafka:"), "topic", F.lit("/"), "partition", F.lit("/"), "offset").alias(FILE),
+            F.unix_millis("timestamp").alias(ARRIVED),
         )
         .toPandas()
     )
@@ -109,7 +110,7 @@ def triples_of(case: StreamCase, spark: SparkSession, received) -> list[tuple]:
         given = [StreamInput(Received(received(each)), each, time_form="arrival") for each in sources]
         encoded = EncodedStream(StreamSpec(f"slice {number}", tuple(given), mapping_slice))
         table = encoded._encoded([Reading(spark, case.mapping.parent)] * len(given)).toArrow()
-        good = table.filter(pc.is_null(table.column(records.REASON)))
+        good = table.filter(pc.is_null(table.column(REASON)))
         elements = elements_of(good, encoded.layout, dictionary)
         found += [tuple(dictionary.decode_many(ids)) for ids in zip(*elements[1:], strict=True)]
     return found

@@ -18,14 +18,20 @@ MAPPING = """
 """
 
 
-@pytest.mark.spark
-@pytest.mark.slow
-def test_files_are_mapped_and_bad_records_kept(tmp_path):
+@pytest.mark.parametrize(
+    ("on", "where"),
+    [
+        ("auto", "in this process: 26 bytes"),
+        pytest.param("spark", "on Spark", marks=[pytest.mark.spark, pytest.mark.slow]),
+    ],
+)
+def test_files_are_mapped_and_bad_records_kept(tmp_path, on, where):
     (tmp_path / "rooms.ttl").write_text(MAPPING)
     (tmp_path / "rooms.csv").write_text("room,name\n1,one\n2\n3,three\n")
     out = tmp_path / "out" / "rooms.nt"
-    done = in_another_process("map", "-m", tmp_path / "rooms.ttl", "-o", out, "--format", "nt")
+    done = in_another_process("map", "-m", tmp_path / "rooms.ttl", "-o", out, "--format", "nt", "--on", on)
     assert done.status == 1, done.err
+    assert done.err.startswith(f"freshet: mapping {where}")
     assert out.read_text().splitlines() == [
         '<http://example.org/room/1> <http://example.org/name> "one" .',
         '<http://example.org/room/3> <http://example.org/name> "three" .',
@@ -40,7 +46,7 @@ def test_files_are_mapped_and_bad_records_kept(tmp_path):
     assert done.err.splitlines()[-1].startswith("freshet: 3 records mapped, 1 rejected, see ")
 
 
-def test_a_wrong_mapping_is_told_in_one_line_before_spark_starts(tmp_path):
+def test_a_wrong_mapping_is_told_in_one_line_before_anything_starts(tmp_path):
     (tmp_path / "rooms.ttl").write_text(MAPPING.replace("rml:reference", "rml:pigeon"))
     done = in_another_process("map", "-m", tmp_path / "rooms.ttl")
     assert done.status == 2

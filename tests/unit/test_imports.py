@@ -78,6 +78,32 @@ def test_a_replay_loads_neither_spark_nor_what_pipelines_need(folder):
     assert not {module for module in modules if module.startswith(("freshet.spark", "freshet.rml"))}
 
 
+MAPPING = """@prefix rml: <http://w3id.org/rml/> . @base <http://e/base/> .
+<R> rml:logicalSource [ rml:source "rooms.FORM" ; rml:referenceFormulation rml:KIND ] ;
+  rml:subjectMap [ rml:template "http://e/{room}" ; rml:class <http://e/Room> ] ;
+  rml:predicateObjectMap [ rml:predicate <http://e/name> ; rml:objectMap [ rml:reference "name" ] ] ,
+    [ rml:predicate <http://e/same> ; rml:objectMap [ rml:parentTriplesMap <S> ;
+      rml:joinCondition [ rml:child "name" ; rml:parent "name" ] ] ] .
+<S> rml:logicalSource [ rml:source "rooms.csv" ; rml:referenceFormulation rml:CSV ] ;
+  rml:subjectMap [ rml:template "http://e/same/{room}" ] .
+"""
+
+
+@pytest.mark.parametrize(
+    ("form", "kind", "needed"), [("csv", "CSV", set()), ("json", "JSONPath", set()), ("xml", "XPath", {"lxml"})]
+)
+def test_a_small_mapping_loads_neither_spark_nor_pandas(folder, form, kind, needed):
+    iterator = '; rml:iterator "/a/b"' if form == "xml" else '; rml:iterator "$"' if form == "json" else ""
+    (folder / "m.ttl").write_text(MAPPING.replace("FORM", form).replace("rml:KIND", f"rml:{kind} {iterator}"))
+    (folder / "rooms.csv").write_text("room,name\n1,one\n2,two\n")
+    (folder / "rooms.json").write_text('{"room": 1, "name": "one"}\n{"room": 2, "name": "two"}\n')
+    (folder / "rooms.xml").write_text("<a><b><room>1</room><name>one</name></b></a>")
+    modules = _modules(_command("map", "-m", "m.ttl", "-o", "out.nq"), folder=folder)
+    assert not _packages(modules) & (_HEAVY - needed)
+    assert not {module for module in modules if module.startswith(("freshet.spark", "freshet.native"))}
+    assert "<http://e/1> <http://e/same> <http://e/same/1> ." in (folder / "out.nq").read_text()
+
+
 def test_reports_in_columns_and_lines_need_no_pandas(folder):
     taken = _modules(
         """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import TypeVar
 
@@ -77,6 +78,38 @@ def repeat(text: str, count: int) -> pa.Array:
     encoded = np.frombuffer(text.encode(), np.uint8)
     offsets = np.arange(count + 1, dtype=np.int32) * np.int32(encoded.size)
     return strings(np.tile(encoded, count), offsets, np.full(count, True))
+
+
+def string_array(written: Sequence[str | None]) -> pa.Array:
+    """An array of strings, of which some may be null, likewise."""
+    valid = np.array([text is not None for text in written], np.bool_)
+    encoded = [b"" if text is None else text.encode() for text in written]
+    offsets = np.array([0, *accumulate(map(len, encoded))], np.int32)
+    return strings(np.frombuffer(b"".join(encoded), np.uint8), offsets, valid)
+
+
+def list_array(lengths: NDArray[AnyNumber], values: pa.Array) -> pa.Array:
+    """Lists of these lengths, that have the values one after the other."""
+    offsets = np.zeros(lengths.size + 1, np.int32)
+    np.cumsum(lengths, out=offsets[1:])
+    return pa.ListArray.from_arrays(numbers(offsets), values)
+
+
+def list_lengths(lists: pa.Array) -> NDArray[np.int32]:
+    """How many values each list has; one that is null has none."""
+    if not len(lists):
+        return np.empty(0, np.int32)
+    offsets = np.frombuffer(lists.buffers()[1], np.int32)[lists.offset : lists.offset + len(lists) + 1]
+    lengths: NDArray[np.int32] = np.diff(offsets)
+    return np.where(truths(lists.is_valid()), lengths, 0) if lists.null_count else lengths
+
+
+def truths(array: pa.Array) -> NDArray[np.bool_]:
+    """The values of an array of truth values without nulls."""
+    if not len(array):
+        return np.empty(0, np.bool_)
+    bits = np.unpackbits(np.frombuffer(array.buffers()[1], np.uint8), bitorder="little")
+    return bits[array.offset : array.offset + len(array)].view(np.bool_)
 
 
 def numbers(values: NDArray[AnyNumber], valid: NDArray[np.bool_] | None = None) -> pa.Array:

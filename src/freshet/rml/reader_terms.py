@@ -29,7 +29,7 @@ _IN_INPUT = {"parameter", "parameterMap", "inputValue", "inputValueMap"}
 _IN_CONDITION = {"functionExecution", "return", "returnMap", "fnml:functionValue"}
 _TEMPLATE = re.compile(r"\{((?:[^{}\\]|\\.)+)\}|((?:[^{}\\]|\\.)+)")
 # BCP 47, well formed: a language of two or three letters with subtags, or a private or old registration.
-LANGUAGE_PATTERN = r"^([A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*|[xXiI](-[A-Za-z0-9]{1,8})+)$"
+LANGUAGE_TAG = r"([A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*|[xXiI](-[A-Za-z0-9]{1,8})+)"
 _IRI_TYPES = (TermType.IRI, TermType.URI, TermType.UNSAFE_IRI, TermType.UNSAFE_URI)
 _IRI_TEXT = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`]*")
 _TYPE_OF = {Iri: TermType.IRI, BlankNode: TermType.BLANK_NODE, Literal: TermType.LITERAL}
@@ -196,7 +196,7 @@ class TermMapReader:
             if not isinstance(read.expression, Literal):
                 return read
             found = read.expression.lexical
-        if found is not None and re.match(LANGUAGE_PATTERN, found) is None:
+        if found is not None and re.fullmatch(LANGUAGE_TAG, found) is None:
             raise self._graph.wrong(f"has {found} as language, which is no language tag")
         return found
 
@@ -275,7 +275,7 @@ class TermMapReader:
 def constant(graph: MappingGraph, value: Value) -> TermMap:
     """A term map that makes the same term of every record."""
     term = term_of(value)
-    if isinstance(term, Literal) and term.language is not None and re.match(LANGUAGE_PATTERN, term.language) is None:
+    if isinstance(term, Literal) and term.language is not None and re.fullmatch(LANGUAGE_TAG, term.language) is None:
         raise graph.wrong(f"has {term.language} as language, which is no language tag")
     return TermMap(_TYPE_OF[type(term)], term)
 

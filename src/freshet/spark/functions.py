@@ -9,13 +9,9 @@ from pyspark import cloudpickle
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from freshet.rml.functions import FUNCTIONS, Function
-from freshet.rml.user_functions import UserFunction
+from freshet.mapper.operations import LISTS, FunctionTable
 
 Inputs = Mapping[str, Column | None]  # by the name of the parameter; None where it is not given
-
-LISTS = frozenset({"string_split"})  # what gives several values
-TAKES_LIST = frozenset({"array_join"})  # what takes all values of a reference at once
 
 
 def _substring(given: Inputs) -> Column:
@@ -97,7 +93,7 @@ _COLUMNS: dict[str, Callable[[Inputs], Column]] = {
     "toUpperCase": lambda given: F.upper(_text(given, _VALUE)),
     "toLowerCase": lambda given: F.lower(_text(given, _VALUE)),
     "toTitleCase": lambda given: F.initcap(_text(given, _VALUE)),
-    "string_trim": lambda given: F.regexp_replace(_text(given, _VALUE), r"^\s+|\s+$", ""),
+    "string_trim": lambda given: F.regexp_replace(_text(given, _VALUE), r"^\s+|\s+\z", ""),
     "string_length": lambda given: F.length(_text(given, _VALUE)),
     "string_substring": _substring,
     "string_replace": lambda given: F.replace(_text(given, _VALUE), _text(given, "find"), _text(given, "replace")),
@@ -142,26 +138,14 @@ def _split(given: Inputs) -> Column:
     return F.split(_text(given, _VALUE), pattern)
 
 
-class FunctionTable:
-    """What of functions can be called: those of Freshet, and the user's."""
-
-    def __init__(self, users: Mapping[str, UserFunction] | None = None) -> None:
-        self._users = dict(users or {})
-
-    def declaration(self, iri: str) -> Function:
-        return self._users[iri].declared if iri in self._users else FUNCTIONS[iri]
-
-    def is_users(self, iri: str) -> bool:
-        return iri in self._users
-
-    def column(self, iri: str, given: Inputs) -> Column:
-        """The result of a call, as text."""
-        if iri not in self._users:
-            name = FUNCTIONS[iri].name
-            return _split(given) if name in LISTS else _COLUMNS[name](given).cast("string")
-        user = self._users[iri]
-        # The user's file is no module that Spark's workers could import.
-        cloudpickle.register_pickle_by_value(sys.modules[user.apply.__module__])  # type: ignore[no-untyped-call]
-        arguments = [_text(given, name) for name in user.declared.parameters]
-        called: Column = F.arrow_udf(user.apply, "string")(*arguments)  # type: ignore[attr-defined]
-        return called
+def call_column(functions: FunctionTable, iri: str, given: Inputs) -> Column:
+    """The result of a call, as text; an array where the function gives several values."""
+    if not functions.is_users(iri):
+        name = functions.declaration(iri).name
+        return _split(given) if name in LISTS else _COLUMNS[name](given).cast("string")
+    user = functions.users[iri]
+    # The user's file is no module that Spark's workers could import.
+    cloudpickle.register_pickle_by_value(sys.modules[user.apply.__module__])  # type: ignore[no-untyped-call]
+    arguments = [_text(given, name) for name in user.declared.parameters]
+    called: Column = F.arrow_udf(user.apply, "string")(*arguments)  # type: ignore[attr-defined]
+    return called

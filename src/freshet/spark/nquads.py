@@ -9,16 +9,17 @@ from dataclasses import replace
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from freshet.mapper.renderer import fuse_pieces
 from freshet.rml.mapping_slices import Statement
 from freshet.rml.model import TermMap
-from freshet.spark import records
-from freshet.spark.term_columns import Piece, Rendered, Renderer, fuse_pieces, join_pieces
+from freshet.sources.columns import FILE, LINE, REASON
+from freshet.spark.term_columns import Piece, SparkRendered, SparkRenderer
 
 LINES = "lines"
 
 
 def with_lines(
-    frame: DataFrame, statements: Sequence[Statement], chosen: set[Statement], renderer: Renderer
+    frame: DataFrame, statements: Sequence[Statement], chosen: set[Statement], renderer: SparkRenderer
 ) -> DataFrame:
     """Records with the N-Quads lines of the `chosen` statements in LINES: empty where they make none.
 
@@ -27,44 +28,45 @@ def with_lines(
     terms = _Terms(statements, renderer)
     named = [column.alias(name) for name, column in terms.columns.items()]
     with_terms = frame.select("*", *named) if named else frame
-    reason = F.coalesce(F.col(records.REASON), *terms.reasons)
+    reason = F.coalesce(F.col(REASON), *terms.reasons)
     lines = F.concat_ws("\n", *(terms.lines(statement) for statement in statements if statement in chosen))
     return with_terms.select(
         F.when(reason.isNull(), lines).otherwise("").alias(LINES),
-        reason.alias(records.REASON),
-        records.FILE,
-        records.LINE,
+        reason.alias(REASON),
+        FILE,
+        LINE,
     )
 
 
 class _Terms:
     """The terms of some statements. One that stands in several statements has a column of its own."""
 
-    def __init__(self, statements: Iterable[Statement], renderer: Renderer) -> None:
+    def __init__(self, statements: Iterable[Statement], renderer: SparkRenderer) -> None:
         used = Counter(_without_targets(term) for statement in statements for term in statement if term is not None)
         self.columns: dict[str, Column] = {}
         self.reasons: list[Column] = []
-        self._rendered: dict[TermMap, Rendered] = {}
+        self._join = renderer.join
+        self._rendered: dict[TermMap, SparkRendered] = {}
         for term, times in used.items():
             made = renderer.render(term)
             if made.reason is not None:
                 self.reasons.append(made.reason)
             if times > 1 and any(not isinstance(piece, str) for piece in made.pieces):
                 name = f"term {len(self.columns)}"
-                self.columns[name] = join_pieces(made.pieces)
-                made = Rendered((F.col(f"`{name}`"),), made.many)
+                self.columns[name] = renderer.join(made.pieces)
+                made = SparkRendered((F.col(f"`{name}`"),), made.many)
             self._rendered[term] = made
 
     def lines(self, statement: Statement) -> Column:
         """The lines of a statement: a text, or an array where a term of it is many; null where a term is missing."""
         terms = [self._rendered[_without_targets(term)] for term in statement if term is not None]
-        between: list[Rendered] = []
+        between: list[SparkRendered] = []
         for term in terms:
-            between += [term, Rendered((" ",))]
-        return _each_of([*between, Rendered((".",))], join_pieces)
+            between += [term, SparkRendered((" ",))]
+        return _each_of([*between, SparkRendered((".",))], self._join)
 
 
-def _each_of(terms: list[Rendered], make: Callable[[tuple[Piece, ...]], Column]) -> Column:
+def _each_of(terms: list[SparkRendered], make: Callable[[tuple[Piece, ...]], Column]) -> Column:
     """What is made with every choice of one value of each term."""
     at = next((at for at, term in enumerate(terms) if term.many), None)
     if at is None:
@@ -74,7 +76,7 @@ def _each_of(terms: list[Rendered], make: Callable[[tuple[Piece, ...]], Column])
     several = sum(term.many for term in terms) > 1
 
     def inner(value: Column) -> Column:
-        return _each_of([*terms[:at], Rendered((value,)), *terms[at + 1 :]], make)
+        return _each_of([*terms[:at], SparkRendered((value,)), *terms[at + 1 :]], make)
 
     made = F.transform(values, inner)
     return F.flatten(made) if several else made

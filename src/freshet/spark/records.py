@@ -3,20 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from freshet.rdf.arrow import repeat
 from freshet.rdf.errors import UnsupportedError
 from freshet.rml.json_lines import TimeReference, path_tree, read_lines
 from freshet.rml.model import Reference
 from freshet.rml.references import names_of
+from freshet.sources.columns import ARRIVED, FILE, LINE, REASON, TIME, RecordShape, encoded_name, kind_name, text_name
 
-LINE, FILE, ARRIVED, REASON, TIME = "line", "file", "arrived", "reason", "time"
 _PARSED, _CORRUPT = "parsed", "_corrupt"
+
+
+class Records(NamedTuple):
+    """A row a record. The columns of the references in `many` are arrays, without nulls; the others are plain."""
+
+    frame: DataFrame
+    many: frozenset[str]
+    encoded: frozenset[str] = frozenset()  # the references that have a column of percent-encoded texts
+
+
+def spark_schema(shape: RecordShape) -> T.StructType:
+    """The columns of records with their types, as Spark has them."""
+    several = {column(each) for each in shape.many for column in (text_name, kind_name)}
+
+    def kind_of(name: str) -> T.DataType:
+        if name in (LINE, FILE, REASON):
+            return T.StringType()
+        if name == ARRIVED:
+            return T.LongType()
+        plain = T.ByteType() if name.startswith(kind_name("")) else T.StringType()
+        return T.ArrayType(plain) if name in several else plain
+
+    return T.StructType([T.StructField(name, kind_of(name)) for name in shape.names])
 
 
 def lines(
@@ -60,9 +85,9 @@ def json_records(
     kinded = [each for each in chosen if each in frozenset(kinds)]
     tree = path_tree([_names(each) for each in chosen])
     moment = None if time is None else TimeReference(chosen.index(time), time in wanted)
-    fields = [f"{quote_name(column_name(each))} STRING" for each in chosen]
+    fields = [f"{quote_name(text_name(each))} STRING" for each in chosen]
     fields += [f"{quote_name(kind_name(each))} TINYINT" for each in kinded]
-    names = [LINE, FILE, ARRIVED, REASON, TIME, *map(column_name, chosen), *map(kind_name, kinded)]
+    names = [LINE, FILE, ARRIVED, REASON, TIME, *map(text_name, chosen), *map(kind_name, kinded)]
 
     def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -108,7 +133,7 @@ def csv_records(records: DataFrame, header: str, columns: list[str], nulls: Iter
     parsed = records.where(F.col(LINE) != header).withColumn(_PARSED, F.from_csv(F.col(LINE), F.lit(schema), options))
     ragged = F.when(F.col(_PARSED)[_CORRUPT].isNotNull(), F.lit(f"not a CSV record of {len(columns)} fields"))
     reason = F.coalesce(F.when(~F.is_valid_utf8(F.col(LINE)), F.lit("not UTF-8 text")), ragged)
-    fields = {column_name(Reference(name)): _csv_field(name, sorted(nulls)) for name in columns}
+    fields = {text_name(Reference(name)): _csv_field(name, sorted(nulls)) for name in columns}
     return parsed.withColumn(REASON, reason).withColumns(fields)
 
 
@@ -116,21 +141,6 @@ def _csv_field(name: str, nulls: list[str]) -> Column:
     text = F.coalesce(F.col(_PARSED).getField(name), F.lit(""))
     good = F.col(REASON).isNull()
     return F.when(good & ~text.isin(nulls) if nulls else good, text)
-
-
-def column_name(reference: Reference) -> str:
-    """The column of a reference's text."""
-    return f"{_side(reference)}text of {reference}"
-
-
-def kind_name(reference: Reference) -> str:
-    """The column of the kind of its value."""
-    return f"{_side(reference)}kind of {reference}"
-
-
-def _side(reference: Reference) -> str:
-    """What stands before the columns of joined records."""
-    return f"{reference.side} " if reference.side else ""
 
 
 def _names(reference: Reference) -> tuple[str, ...]:
@@ -147,12 +157,12 @@ def field(reference: Reference) -> Column:
 
 def encoded_column(reference: Reference) -> Column:
     """The text of a reference as it stands in an IRI, where the records bring it."""
-    return F.col(quote_name(f"{_side(reference)}encoded {reference}"))
+    return F.col(quote_name(encoded_name(reference)))
 
 
 def field_name(reference: Reference) -> str:
     """The name of that column as it stands in SQL."""
-    return quote_name(column_name(reference))
+    return quote_name(text_name(reference))
 
 
 def kind(reference: Reference) -> Column:

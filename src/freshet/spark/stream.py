@@ -14,6 +14,10 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
+from freshet.mapper.compiled import CompiledMapping, compile_slice
+from freshet.mapper.operations import FunctionTable, ReferenceShape
+from freshet.mapper.rejects import write_rejects
+from freshet.mapper.renderer import Renderer
 from freshet.rdf.batch import Layout
 from freshet.rml.mapping_slices import CHILD, PARENT, JoinSlice, MappingSlice, calls_in, calls_of, references_in
 from freshet.rml.model import Expression
@@ -21,16 +25,14 @@ from freshet.rml.sources import FolderSource, KafkaSource, MqttSource
 from freshet.rml.stream_inputs import StreamInput
 from freshet.rml.user_functions import UserFunction
 from freshet.rml.windows import JoinWindow
+from freshet.sources.columns import ARRIVED, FILE, LINE, REASON, TIME, kind_name, text_name
+from freshet.sources.csv_header import files_with_other_header
 from freshet.spark import records
-from freshet.spark.csv_header import files_with_other_header
-from freshet.spark.functions import FunctionTable
 from freshet.spark.live.open import Reading, open_documents
 from freshet.spark.live.trouble import trouble_of
-from freshet.spark.mapping import CompiledMapping, compile_slice
-from freshet.spark.rejects import write_rejects
 from freshet.spark.running import RunningStream
 from freshet.spark.stream_records import TimedRecords, Wanted, read_records
-from freshet.spark.term_columns import ReferenceShape, join_pieces
+from freshet.spark.term_columns import SparkColumns
 from freshet.spark.timed_lines import timed_records
 from freshet.spark.window_join import CHILD_PREFIX, PARENT_PREFIX, window_join
 
@@ -123,11 +125,11 @@ class EncodedStream:
         def take(batch: DataFrame, number: int) -> None:
             began = time.perf_counter()
             table = self._with_headers_checked(batch.toArrow())
-            good = pc.is_null(table.column(records.REASON))
+            good = pc.is_null(table.column(REASON))
             bad = table.filter(pc.invert(good))
             write_rejects(bad, rejects / self.spec.name / f"batch-{number}.json")
             kept = table.filter(good) if len(bad) else table
-            kept = kept.drop_columns([records.REASON, records.FILE, records.LINE])
+            kept = kept.drop_columns([REASON, FILE, LINE])
             seconds = time.perf_counter() - began
             on_batch(self.spec.name, number, kept, records=len(table), rejected=len(bad), seconds=seconds)
 
@@ -155,22 +157,22 @@ class EncodedStream:
 
         Only the driver knows which CSV files have another header, so those always bring them.
         """
-        rejected = F.lit(True) if self._header else F.col(records.REASON).isNotNull()
-        place: list[str | Column] = [F.when(rejected, F.col(name)).alias(name) for name in (records.FILE, records.LINE)]
+        rejected = F.lit(True) if self._header else F.col(REASON).isNotNull()
+        place: list[str | Column] = [F.when(rejected, F.col(name)).alias(name) for name in (FILE, LINE)]
         texts = [f"text_{k}" for k in range(len(self.layout.frames))]
-        return encoded.select(records.TIME, records.ARRIVED, records.REASON, *place, *texts)
+        return encoded.select(TIME, ARRIVED, REASON, *place, *texts)
 
     def _with_headers_checked(self, table: pa.Table) -> pa.Table:
         """Reject the records of CSV files whose header is another than the first file's."""
         if not self._header:
             return table
-        files = table.column(records.FILE)
+        files = table.column(FILE)
         other = files_with_other_header(pc.unique(files).to_pylist(), self._header)
         if not other:
             return table
         wrong = pc.is_in(files, pa.array(other, files.type))
-        reasons = pc.if_else(wrong, f"the file's header is not {self._header}", table.column(records.REASON))
-        return table.set_column(table.column_names.index(records.REASON), records.REASON, reasons)
+        reasons = pc.if_else(wrong, f"the file's header is not {self._header}", table.column(REASON))
+        return table.set_column(table.column_names.index(REASON), REASON, reasons)
 
     def _encoded(self, readings: list[Reading]) -> DataFrame | None:
         """The stream as encoded records; None while there is no file that shows its columns."""
@@ -182,13 +184,13 @@ class EncodedStream:
             return self._shipped(timed_records(documents, self.spec.blank_scope, one_line=one_line))
         if isinstance(self.spec.mapping_slice, JoinSlice):
             frame, many = self._joined(self.spec.mapping_slice, mapping, readings)
-            return self._shipped(mapping.encode(frame, many))
-        wanted = Wanted(mapping.references, mapping.kinds, not mapping.always_fits)
+            return self._shipped(_encode(mapping, frame, many))
+        wanted = Wanted(mapping.references, mapping.kinds, not _always_fits(mapping))
         found = read_records(self.spec.inputs[0], wanted, readings[0])
         if found is None:
             return None
         self._header = found.header
-        return self._shipped(mapping.encode(found.frame, {"": found.many}))
+        return self._shipped(_encode(mapping, found.frame, {"": found.many}))
 
     def _joined(
         self, join: JoinSlice, mapping: CompiledMapping, readings: list[Reading]
@@ -206,17 +208,17 @@ class EncodedStream:
             parent.frame,
             child_key=keys,
             parent_key=keys,
-            time=records.TIME,
+            time=TIME,
             window=self._window(join),
             lateness_ms=self.spec.lateness_ms,
         )
-        arrived = F.greatest(f"`{CHILD_PREFIX}{records.ARRIVED}`", f"`{PARENT_PREFIX}{records.ARRIVED}`")
+        arrived = F.greatest(f"`{CHILD_PREFIX}{ARRIVED}`", f"`{PARENT_PREFIX}{ARRIVED}`")
         frame = pairs.withColumns(
             {
-                records.ARRIVED: arrived,
-                records.FILE: F.col(f"`{CHILD_PREFIX}{records.FILE}`"),
-                records.LINE: F.lit(None).cast("string"),
-                records.REASON: F.lit(None).cast("string"),
+                ARRIVED: arrived,
+                FILE: F.col(f"`{CHILD_PREFIX}{FILE}`"),
+                LINE: F.lit(None).cast("string"),
+                REASON: F.lit(None).cast("string"),
             }
         )
         return frame, {CHILD: child.many, PARENT: parent.many}
@@ -231,19 +233,31 @@ class EncodedStream:
         found = read_records(self.spec.inputs[at], Wanted(own | compared, kinds), reading, single=False)
         assert found is not None
         # What cannot be read meets nothing for want of a time, and so is counted.
-        readable = F.when(F.col(records.REASON).isNull(), F.col(records.TIME))
-        frame = found.frame.withColumn(records.TIME, readable)
-        renderer = replace(mapping.renderer, shapes={"": ReferenceShape(found.many)})  # of keys the kinds do not matter
+        readable = F.when(F.col(REASON).isNull(), F.col(TIME))
+        frame = found.frame.withColumn(TIME, readable)
+        # Of keys the kinds do not matter.
+        renderer = Renderer(SparkColumns(mapping.functions), {"": ReferenceShape(found.many)}, nquads=False)
         for number, key in enumerate(keys):
             made = renderer.texts(key)
-            text = join_pieces(made.pieces)
+            text = renderer.join(made.pieces)
             if made.many:
                 text = F.explode_outer(F.array_distinct(text))  # a record without a key is there once, to be counted
             frame = frame.withColumn(_key_name(number), text)
-        names = {records.column_name(each) for each in own} | {records.kind_name(each) for each in kinds}
+        names = {text_name(each) for each in own} | {kind_name(each) for each in kinds}
         kept = [records.quote_name(name) for name in frame.columns if name in names]
-        places = [records.TIME, records.ARRIVED, records.FILE, *map(_key_name, range(len(keys)))]
+        places = [TIME, ARRIVED, FILE, *map(_key_name, range(len(keys)))]
         return TimedRecords(frame.select(*places, *kept), found.many & {each.text for each in own})
+
+
+def _encode(mapping: CompiledMapping, parsed: DataFrame, many: Mapping[str, frozenset[str]]) -> DataFrame:
+    """Add the texts of every term, and the reason where a record makes something that is no IRI."""
+    texts, reasons = mapping.texts(mapping.renderer(SparkColumns(mapping.functions), many))
+    return parsed.withColumns({**texts, REASON: F.coalesce(F.col(REASON), *reasons)})
+
+
+def _always_fits(mapping: CompiledMapping) -> bool:
+    """Whether every record that can be read makes its terms; otherwise some may make what is no IRI."""
+    return not mapping.texts(mapping.renderer(SparkColumns(mapping.functions)))[1]
 
 
 def _describe_input(given: StreamInput) -> tuple[object, ...]:

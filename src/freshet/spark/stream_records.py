@@ -13,8 +13,9 @@ from freshet.rml.model import Reference
 from freshet.rml.references import names_of, reference
 from freshet.rml.sources import FolderSource, Formulation, LogicalSource
 from freshet.rml.stream_inputs import ARRIVAL, StreamInput
+from freshet.sources.columns import ARRIVED, LINE, REASON, TIME
+from freshet.sources.csv_header import column_names, first_header
 from freshet.spark import records
-from freshet.spark.csv_header import column_names, first_header
 from freshet.spark.live.documents import not_text
 from freshet.spark.live.open import Reading, open_documents
 from freshet.spark.sources.documents import parse_documents
@@ -75,18 +76,18 @@ def read_records(given: StreamInput, wanted: Wanted, reading: Reading, *, single
 def _add_times(parsed: DataFrame, given: StreamInput, time: Reference | None, many: frozenset[str]) -> DataFrame:
     """Add TIME, and the reason where there is none."""
     if time is None:
-        moment: Column = F.col(records.ARRIVED)
+        moment: Column = F.col(ARRIVED)
     else:
         text = records.field(time)
         moment = milliseconds(F.get(text, F.lit(0)) if time.text in many else text, given.time_form)
-        if records.TIME in parsed.columns:
-            moment = F.coalesce(F.col(records.TIME), moment)
-    timed = parsed.withColumn(records.TIME, moment)
-    missing = F.when(F.col(records.TIME).isNull(), F.lit(f"no event time in {given.time_reference}"))
-    reasons = [F.col(records.REASON), missing]
+        if TIME in parsed.columns:
+            moment = F.coalesce(F.col(TIME), moment)
+    timed = parsed.withColumn(TIME, moment)
+    missing = F.when(F.col(TIME).isNull(), F.lit(f"no event time in {given.time_reference}"))
+    reasons = [F.col(REASON), missing]
     if not isinstance(given.source, FolderSource):
-        reasons.insert(0, not_text(F.col(records.LINE)))
-    return timed.withColumn(records.REASON, F.coalesce(*reasons))
+        reasons.insert(0, not_text(F.col(LINE)))
+    return timed.withColumn(REASON, F.coalesce(*reasons))
 
 
 def _is_plain_json(logical_source: LogicalSource, references: Iterable[Reference]) -> bool:

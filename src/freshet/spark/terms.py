@@ -5,10 +5,6 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-# What an IRI may not hold, and how one begins.
-IRI_PATTERN = r"""^[A-Za-z][A-Za-z0-9+.\-]*:[^\x00-\x20<>"{}|\\^`]*$"""
-
-
 # Where Spark's `url_encode`, which is made for forms, differs from what IRIs want.
 _AS_IN_IRIS = (("+", "%20"), ("*", "%2A"), ("%7E", "~"))
 

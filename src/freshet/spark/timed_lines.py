@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from freshet.sources.columns import ARRIVED, FILE, LINE
 from freshet.spark import records
 
 _SCHEMA = (
@@ -24,8 +25,8 @@ def timed_records(documents: DataFrame, blank_scope: str, *, one_line: bool) -> 
             yield _split_batch(batch, blank_scope)
 
     if not one_line:
-        lines = F.explode(F.split(F.col(records.LINE), "\r?\n")).alias(records.LINE)
-        documents = documents.select(lines, records.FILE, records.ARRIVED)
+        lines = F.explode(F.split(F.col(LINE), "\r?\n")).alias(LINE)
+        documents = documents.select(lines, FILE, ARRIVED)
     return records.without_blank_lines(documents).mapInArrow(split, _SCHEMA)
 
 

@@ -1,19 +1,22 @@
-"""Statements as N-Quads lines, on records made by hand."""
+"""Statements as N-Quads lines, on records made by hand: on Spark and on Arrow, which must agree."""
 
 from __future__ import annotations
 
 import pytest
 
 from freshet.kernels import json_values
+from freshet.mapper.arrow_columns import ArrowColumns
+from freshet.mapper.arrow_lines import lines_of
+from freshet.mapper.compiled import shapes_of
+from freshet.mapper.operations import FunctionTable, ReferenceShape
+from freshet.mapper.renderer import Renderer
 from freshet.rml.functions import FUNCTIONS
 from freshet.rml.mapping_slices import slice_mapping
 from freshet.rml.reader import read_mapping
 from freshet.rml.user_functions import load_functions
-from freshet.spark import records
-from freshet.spark.functions import FunctionTable
-from freshet.spark.mapping import shapes_of
+from freshet.sources.columns import FILE, LINE, REASON
 from freshet.spark.nquads import LINES, with_lines
-from freshet.spark.term_columns import ReferenceShape, Renderer
+from freshet.spark.term_columns import SparkColumns
 
 HEAD = """
 @prefix rml: <http://w3id.org/rml/> . @prefix ex: <http://example.org/ns#> . @base <http://example.org/base/> .
@@ -34,7 +37,7 @@ def made(spark, tmp_path, maps, rows, *, form="CSV", many=frozenset(), users=Non
     )
     names = sorted({name for row in rows for name in row})
     kinded = form == "JSONPath"
-    fields = [f"{name} STRING" for name in (records.REASON, records.FILE, records.LINE)]
+    fields = [f"{name} STRING" for name in (REASON, FILE, LINE)]
     for name in names:
         array = name in many
         fields.append(f"`text of {name}` {'ARRAY<STRING>' if array else 'STRING'}")
@@ -48,11 +51,22 @@ def made(spark, tmp_path, maps, rows, *, form="CSV", many=frozenset(), users=Non
             value += [*found] if kinded else [found]
         values.append(value)
     frame = spark.createDataFrame(values, ", ".join(fields))
-    renderer = Renderer(
-        shapes_of(mapping_slice, ReferenceShape(frozenset(many))), nquads=True, functions=FunctionTable(users)
-    )
-    found = with_lines(frame, mapping_slice.triples, set(mapping_slice.triples), renderer).collect()
-    return [(row[LINES].split("\n") if row[LINES] else [], row[records.REASON]) for row in found]
+    shapes = shapes_of(mapping_slice, ReferenceShape(frozenset(many)))
+    functions = FunctionTable(users)
+    renderer = Renderer(SparkColumns(functions), shapes, nquads=True)
+    triples = mapping_slice.triples
+    found = with_lines(frame, triples, set(triples), renderer).collect()
+    by_spark = [(row[LINES].split("\n") if row[LINES] else [], row[REASON]) for row in found]
+    (batch,) = frame.toArrow().combine_chunks().to_batches()
+    here = lines_of(batch, triples, [set(triples)], Renderer(ArrowColumns(batch, functions), shapes, nquads=True))
+    texts = iter(here.texts[0].to_pylist())
+    reasons = here.reasons.to_pylist()
+    assert by_spark == [([] if reason else _lines(next(texts)), reason) for reason in reasons]
+    return by_spark
+
+
+def _lines(text):
+    return text.removesuffix("\n").split("\n") if text else []
 
 
 def pair(object_map, predicate="ex:p"):
@@ -186,3 +200,36 @@ def test_all_values_at_once(spark, tmp_path):
         [ rml:parameter grel:p_string_sep ; rml:inputValue "+" ] ]"""
     ((lines, _),) = made(spark, tmp_path, SUBJECT + pair(call), [{"id": "1", "v": ["a", "b"]}], many=frozenset({"v"}))
     assert lines == ['<http://example.org/1> <http://example.org/ns#p> "a+b" .']
+
+
+TEXTS = [
+    "", " ", "a", "Abc dEF  ghi", "o'neil-x", "Straße ǆ", "ΑΣ İ ſ ﬁ", "東京", "😀 x", "1", "true", "TRUE", "-2.5",
+    " 7 ", "1e3", "12345678.9", "0.00012", "1.5d", "NaN", "-Infinity", "9e30", ".5", "5.", "x", "1.0E10", "aXbXc", "X",
+    "a\"b,c",
+    "<a href='b'>&c</a>", "a\nb\r", "\u00a0a\u2003", "a\\b", "http://x.org/y z", "HTTPS://a", "*~._-/?", "\u0085", "é",
+]  # fmt: skip
+SECOND = ["", "a", "X", "2", "-1", "1.7", "abc", "html", "url", "csv", "javascript", "true", "é", "\\"]
+
+
+@pytest.mark.parametrize("name", sorted({each.name for each in FUNCTIONS.values()} - {"array_join"}))
+def test_functions_are_the_same_on_both(spark, tmp_path, name):
+    """Whatever texts they are given."""
+    declared = next(each for each in FUNCTIONS.values() if each.name == name)
+    iri = next(iri for iri, each in FUNCTIONS.items() if each is declared)
+    given = declared.parameters
+    namespace = iri[: -len(iri.rpartition("#" if "#" in iri else "/")[2])]
+    inputs = ", ".join(
+        f'[ rml:parameter <{namespace}{each}> ; rml:inputValueMap [ rml:reference "{each}" ] ]' for each in given
+    )
+    call = f"rml:functionExecution [ rml:function <{iri}> {'; rml:input ' + inputs if inputs else ''} ]"
+    seconds = SECOND if len(given) > 1 else [""]
+    thirds = ["", "x", "true", "3", "yz"] if len(given) > 2 else [""]
+    rows = [
+        dict(zip(given, (first, second, third), strict=False)) | {"id": "1"}
+        for first in TEXTS
+        for second in seconds
+        for third in thirds
+    ]
+    rows += [{"id": "1"}, *({"id": "1", each: "a"} for each in given)]
+    found = made(spark, tmp_path, SUBJECT + pair(call), rows)
+    assert len(found) == len(rows)

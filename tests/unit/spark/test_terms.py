@@ -5,8 +5,9 @@ from urllib.parse import quote
 import pyarrow as pa
 from pyspark.sql import functions as F
 
+from freshet.mapper.operations import IRI_PATTERN
 from freshet.rml.percent import percent_encoded as in_arrow
-from freshet.spark.terms import IRI_PATTERN, percent_encoded, percent_encoded_ascii, percent_encoded_value
+from freshet.spark.terms import percent_encoded, percent_encoded_ascii, percent_encoded_value
 
 
 def test_percent_encoding(spark):
@@ -24,6 +25,7 @@ def test_percent_encoding(spark):
 def test_iris(spark):
     good = ["http://example.org/é", "urn:x:y", "mailto:a@b"]
     bad = ["relative", "http://example.org/a b", "http://a/<b>", 'http://a/"', "http://a/{x}", "", "http://a/\\"]
+    bad += ["urn:x\n"]
     rows = spark.createDataFrame([(value,) for value in good + bad], "value STRING")
     found = {row[0]: row[1] for row in rows.select("value", F.col("value").rlike(IRI_PATTERN)).collect()}
     assert {value for value, fits in found.items() if fits} == set(good)

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from freshet.rdf.errors import InputError
 from freshet.rml.sources import KafkaSource
-from freshet.spark import records
+from freshet.sources.columns import ARRIVED, FILE, LINE
 from freshet.spark.live.documents import text_column
 
 _DEFAULT_PORT = 9092
@@ -38,9 +38,9 @@ def kafka_documents(spark: SparkSession, source: KafkaSource, most_records: int 
     read = spark.readStream.format("kafka").options(**options).load()
     place = F.concat(F.lit("kafka:"), "topic", F.lit("/"), "partition", F.lit("/"), "offset")
     return read.where(F.col("value").isNotNull()).select(
-        text_column(F.col("value")).alias(records.LINE),
-        place.alias(records.FILE),
-        F.unix_millis("timestamp").alias(records.ARRIVED),
+        text_column(F.col("value")).alias(LINE),
+        place.alias(FILE),
+        F.unix_millis("timestamp").alias(ARRIVED),
     )
 
 

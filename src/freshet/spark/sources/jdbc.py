@@ -11,21 +11,21 @@ from pyspark.sql import types as T
 from freshet.rdf.errors import InputError
 from freshet.rml.kinds import BINARY, BOOLEAN, DATE, DATETIME, DECIMAL, INTEGER, NOTHING, REAL, STRING
 from freshet.rml.sources import DatabaseSource, Formulation, LogicalSource
+from freshet.sources.columns import FILE, LINE, REASON, Plan, kind_name, text_name
+from freshet.sources.typed import places_of
 from freshet.spark import records
-from freshet.spark.sources.columns import Plan, Records, kind_name, text_name
-from freshet.spark.sources.typed import places_of
 
 _FETCHED = 10_000  # rows that a driver fetches at once
 
 
-def jdbc_records(spark: SparkSession, source: LogicalSource, given: DatabaseSource, plan: Plan) -> Records:
+def jdbc_records(spark: SparkSession, source: LogicalSource, given: DatabaseSource, plan: Plan) -> records.Records:
     """The rows of a table or a query."""
     table = _table(spark, source, given)
     places = places_of(plan.references, table.columns, given.url)
     nothing = F.lit(None).cast("string")
-    columns = [nothing.alias(records.LINE), nothing.alias(records.FILE), nothing.alias(records.REASON)]
+    columns = [nothing.alias(LINE), nothing.alias(FILE), nothing.alias(REASON)]
     if plan.keep:
-        columns[:2] = [F.to_json(F.struct("*")).alias(records.LINE), F.lit(given.url).alias(records.FILE)]
+        columns[:2] = [F.to_json(F.struct("*")).alias(LINE), F.lit(given.url).alias(FILE)]
     kinds = []
     for reference, place in zip(plan.references, places, strict=True):
         column = F.col("`" + table.columns[place].replace("`", "``") + "`")
@@ -34,7 +34,7 @@ def jdbc_records(spark: SparkSession, source: LogicalSource, given: DatabaseSour
             text = F.when(~text.isin(*sorted(source.nulls)), text)
         columns.append(text.alias(text_name(reference)))
         kinds.append(F.when(text.isNull(), NOTHING).otherwise(kind).cast("tinyint").alias(kind_name(reference)))
-    return Records(table.select(*columns, *kinds), frozenset())
+    return records.Records(table.select(*columns, *kinds), frozenset())
 
 
 def _table(spark: SparkSession, source: LogicalSource, given: DatabaseSource) -> DataFrame:

@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
-from freshet.rdf.errors import UnsupportedError
 from freshet.rml.percent import percent_encoded
-from freshet.rml.sources import DatabaseSource, FileSource, Formulation, LogicalSource
-from freshet.spark.sources import sqlite
-from freshet.spark.sources.columns import (
-    DEFAULT_LIMITS,
-    Limits,
-    Plan,
-    Records,
-    RecordShape,
-    Task,
-    encoded_name,
-    kind_name,
-    text_name,
-)
-from freshet.spark.sources.csv_files import csv_tasks
+from freshet.rml.sources import DatabaseSource, LogicalSource
+from freshet.sources import sqlite
+from freshet.sources.columns import DEFAULT_LIMITS, Limits, Plan, RecordShape, Task, encoded_name, kind_name, text_name
+from freshet.sources.open import tasks_of
+from freshet.spark.records import Records, spark_schema
 from freshet.spark.sources.jdbc import jdbc_records
-from freshet.spark.sources.json_files import json_tasks
-from freshet.spark.sources.rdf_files import rdf_tasks
-from freshet.spark.sources.xml_files import xml_tasks
 
 
 def open_records(
@@ -53,25 +40,6 @@ def open_records(
     return run_tasks(spark, *tasks_of(source, plan), frozenset(references), frozenset(encoded))
 
 
-_OF_FILES: dict[Formulation, Callable[[LogicalSource, FileSource, Plan], tuple[RecordShape, Sequence[Task]]]] = {
-    Formulation.CSV: csv_tasks,
-    Formulation.JSON: json_tasks,
-    Formulation.XML: xml_tasks,
-    Formulation.SPARQL: rdf_tasks,
-}
-
-
-def tasks_of(source: LogicalSource, plan: Plan) -> tuple[RecordShape, Sequence[Task]]:
-    """The columns of a source, and the tasks that read it."""
-    given = source.source
-    if isinstance(given, DatabaseSource) and source.formulation in (Formulation.TABLE, Formulation.QUERY):
-        return sqlite.sqlite_tasks(source, given, plan)
-    if isinstance(given, FileSource) and source.formulation in _OF_FILES:
-        return _OF_FILES[source.formulation](source, given, plan)
-    what = type(given).__name__
-    raise UnsupportedError(f"the reference formulation {source.formulation.value} of a {what} as a bounded source")
-
-
 def run_tasks(
     spark: SparkSession, shape: RecordShape, tasks: Sequence[Task], plain: frozenset[str], encoded: frozenset[str]
 ) -> Records:
@@ -79,7 +47,7 @@ def run_tasks(
     chosen = sorted(encoded - shape.many)
     dropped = [name for each in chosen if each not in plain for name in (text_name(each), kind_name(each))]
     dropped = [name for name in dropped if name in shape.names]
-    fields = [field for field in shape.schema if field.name not in dropped]
+    fields = [field for field in spark_schema(shape) if field.name not in dropped]
     fields += [T.StructField(encoded_name(each), T.StringType()) for each in chosen]
 
     def run(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

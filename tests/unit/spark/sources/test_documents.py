@@ -5,8 +5,9 @@ import pytest
 
 from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.rml.sources import Formulation, KafkaSource, LogicalSource
-from freshet.spark.sources.columns import Plan
-from freshet.spark.sources.documents import parse_documents, parsed_batch, parser_of
+from freshet.sources.columns import Plan
+from freshet.sources.documents import parsed_batch, parser_of
+from freshet.spark.sources.documents import parse_documents
 
 TOPIC = KafkaSource("localhost:9092", "t")
 

@@ -10,7 +10,7 @@ import pytest
 
 from freshet.rdf.errors import InputError
 from freshet.rml.sources import Compression, FileSource, Formulation, LogicalSource
-from freshet.spark.sources import file_ranges
+from freshet.sources import file_ranges
 from freshet.spark.sources.open import open_records
 from source_rows import rows, spark_rows
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 from freshet.rdf.errors import FreshetError
 from freshet.rml.sources import FileSource, LogicalSource
 from freshet.rml.xml_paths import xpath
-from freshet.spark.sources.columns import Plan, RecordShape
-from freshet.spark.sources.files import DAMAGED, codec_of, contents, files_of
-from freshet.spark.sources.xml_text import XmlReader
+from freshet.sources.columns import Plan, RecordShape
+from freshet.sources.files import DAMAGED, codec_of, contents, files_of
+from freshet.sources.xml_text import XmlReader
 
 ROOT = "/*"  # the iterator where none is given
 

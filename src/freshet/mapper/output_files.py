@@ -1,4 +1,4 @@
-"""Output of bounded runs: what Spark has written in parts becomes one file, in a format, packed and encoded."""
+"""Output of bounded runs: what was written in parts becomes one file, in a format, packed and encoded."""
 
 from __future__ import annotations
 
@@ -33,14 +33,8 @@ FORMATS = {
 WITH_GRAPHS = frozenset({"nq", "trig", "jsonld"})
 
 
-def part_files(folder: Path) -> list[Path]:
-    """The files that Spark has written, in the order of its partitions."""
-    return sorted(folder.glob("part-*"))
-
-
-def write_output(folders: Iterable[Path], target: Target | None, format_name: str) -> None:
-    """Put the lines in all parts of some folders together: in a file, or on standard output where there is none."""
-    parts = [part for folder in folders for part in part_files(folder)]
+def write_output(parts: list[Path], target: Target | None, format_name: str) -> None:
+    """Put the lines of some files together: in a file, or on standard output where there is none."""
     if target is None:
         _write(parts, sys.stdout.buffer, format_name)
         sys.stdout.buffer.flush()

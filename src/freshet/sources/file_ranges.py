@@ -10,8 +10,8 @@ import numpy as np
 
 from freshet.kernels.csv_records import split_places
 from freshet.rml.sources import FileSource
-from freshet.spark.sources.files import BLOCK, contents
-from freshet.spark.sources.texts import as_bytes
+from freshet.sources.files import BLOCK, contents
+from freshet.sources.texts import as_bytes
 
 LEAST, MOST = 8 << 20, 64 << 20  # bytes of a range of a file that is cut
 _MARK = b"\xef\xbb\xbf"

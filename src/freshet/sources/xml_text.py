@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from lxml import etree
 
+from freshet.rdf.arrow import list_array, string_array
 from freshet.rml.xml_paths import Namespaces, compile_path, stays_inside, steps_of, xml_references
-from freshet.spark.sources.columns import DEFAULT_LIMITS, SHOWN, Column, Found, Limits, RecordShape
-from freshet.spark.sources.xml_stream import RefusedError, elements, parse_document
+from freshet.sources.columns import DEFAULT_LIMITS, SHOWN, Column, Found, Limits, RecordShape
+from freshet.sources.xml_stream import RefusedError, elements, parse_document
 
 ROWS = 4096
 
@@ -81,9 +83,9 @@ class XmlReader:
         yield from self.records_of(bytes(text), encoding)
 
     def _batch(self, name: str, found: Texts, lines: list[str | None]) -> pa.RecordBatch:
-        files = pa.array([name if self.keep else None] * len(lines), pa.string())
+        files = string_array([name if self.keep else None] * len(lines))
         nothing = pa.nulls(len(lines), pa.string())
-        return self.shape.batch(Found(as_columns(found), nothing, pa.array(lines, pa.string()), files))
+        return self.shape.batch(Found(as_columns(found), nothing, string_array(lines), files))
 
 
 class _Until:
@@ -105,4 +107,8 @@ class _Until:
 
 
 def as_columns(found: Texts) -> list[Column]:
-    return [(pa.array(values, pa.list_(pa.string())), None) for values in found]
+    columns: list[Column] = []
+    for values in found:
+        lengths = np.array([len(each) for each in values], np.int64)
+        columns.append((list_array(lengths, string_array([text for each in values for text in each])), None))
+    return columns

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from freshet.spark.sources.csv_text import CsvReader
-from freshet.spark.sources.json_documents import document_batches
-from freshet.spark.sources.json_text import JsonReader
+from freshet.sources.csv_text import CsvReader
+from freshet.sources.json_documents import document_batches
+from freshet.sources.json_text import JsonReader
 
 
 def warm_csv(reader: CsvReader) -> int:

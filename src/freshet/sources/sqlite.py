@@ -13,8 +13,8 @@ import pyarrow as pa
 from freshet.rdf.errors import InputError
 from freshet.rml.kinds import BOOLEAN, DATE, DATETIME, DECIMAL, TIME
 from freshet.rml.sources import DatabaseSource, Formulation, LogicalSource
-from freshet.spark.sources.columns import ROWS, Plan, RecordShape
-from freshet.spark.sources.typed import Typed, batch_of, places_of
+from freshet.sources.columns import ROWS, Plan, RecordShape
+from freshet.sources.typed import Typed, batch_of, places_of
 
 PREFIX = "jdbc:sqlite:"
 

@@ -7,9 +7,9 @@ from lxml import etree
 
 from freshet.rdf.errors import InputError
 from freshet.rml.xml_paths import stays_inside, steps_of, xpath
-from freshet.spark.sources.columns import Limits, RecordShape
-from freshet.spark.sources.xml_stream import ENTITIES
-from freshet.spark.sources.xml_text import XmlReader
+from freshet.sources.columns import Limits, RecordShape
+from freshet.sources.xml_stream import ENTITIES
+from freshet.sources.xml_text import XmlReader
 from source_rows import values
 
 SPACES = (("e", "http://example.org/"),)

@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from freshet.rdf.errors import FreshetError, InputError
 from freshet.rml.sources import FileSource, LogicalSource
-from freshet.spark.sources.columns import Plan, RecordShape
-from freshet.spark.sources.csv_text import CsvReader
-from freshet.spark.sources.file_ranges import FileRange, byte_blocks, csv_ranges, head_of, range_size
-from freshet.spark.sources.files import DAMAGED, contents, files_of, is_plain
-from freshet.spark.sources.warming import warm_csv
+from freshet.sources.columns import Plan, RecordShape
+from freshet.sources.csv_text import CsvReader
+from freshet.sources.file_ranges import FileRange, byte_blocks, csv_ranges, head_of, range_size
+from freshet.sources.files import DAMAGED, contents, files_of, is_plain
+from freshet.sources.warming import warm_csv
 
 
 @dataclass(frozen=True, slots=True)

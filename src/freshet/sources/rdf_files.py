@@ -15,9 +15,9 @@ from freshet.rdf.errors import InputError
 from freshet.rdf.terms import XSD
 from freshet.rml.kinds import DATATYPES, INTEGER, NOTHING, REAL, STRING
 from freshet.rml.sources import FileSource, LogicalSource
-from freshet.spark.sources.columns import ROWS, Limits, Plan, RecordShape
-from freshet.spark.sources.files import DAMAGED, contents, files_of
-from freshet.spark.sources.typed import Typed, batch_of, places_of
+from freshet.sources.columns import ROWS, Limits, Plan, RecordShape
+from freshet.sources.files import DAMAGED, contents, files_of
+from freshet.sources.typed import Typed, batch_of, places_of
 
 _INTEGERS = ("int", "long", "short", "byte", "nonNegativeInteger", "positiveInteger", "unsignedInt", "unsignedLong")
 _KINDS = {XSD + name: kind for kind, name in DATATYPES.items()}

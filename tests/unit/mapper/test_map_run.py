@@ -1,4 +1,4 @@
-"""Bounded runs: the same bytes every time, joins, rejects, formats, targets."""
+"""Bounded runs, in this process and on Spark: the same bytes every time, joins, rejects, formats, targets."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import json
 
 import pytest
 
+from freshet.mapper.map_options import MapOptions
+from freshet.mapper.map_run import run_map_here
 from freshet.rdf.errors import InputError, UnsupportedError
-from freshet.spark.map_run import MapOptions, run_map
 
 HEAD = """
 @prefix rml: <http://w3id.org/rml/> . @prefix ex: <http://example.org/ns#> . @base <http://example.org/base/> .
@@ -30,6 +31,17 @@ CITIES = """
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://example.org/ns#Person>"
 
 
+@pytest.fixture(params=["process", pytest.param("spark", marks=pytest.mark.spark)])
+def mapper(request):
+    """Runs a mapping."""
+    if request.param == "process":
+        return run_map_here
+    from freshet.spark.map_run import run_map
+
+    spark = request.getfixturevalue("spark")
+    return lambda file, options: run_map(spark, file, options)
+
+
 @pytest.fixture
 def world(tmp_path):
     people = [
@@ -45,15 +57,15 @@ def world(tmp_path):
     return tmp_path
 
 
-def run(spark, world, **given):
+def run(mapper, world, **given):
     options = MapOptions(world / "out.nq", rejects=world / "rejects", **given)
-    done = run_map(spark, world / "mapping.ttl", options)
+    done = mapper(world / "mapping.ttl", options)
     return done, (world / "out.nq").read_bytes()
 
 
-def test_the_same_input_gives_the_same_bytes(spark, world):
-    done, first = run(spark, world)
-    assert run(spark, world)[1] == first
+def test_the_same_input_gives_the_same_bytes(mapper, world):
+    done, first = run(mapper, world)
+    assert run(mapper, world)[1] == first
     lands = {"c0": ["be"], "c1": ["be", "nl"], "c2": ["nl"]}
     kept = [number for number in range(200) if number not in (7, 9)]
     homes = [
@@ -67,8 +79,8 @@ def test_the_same_input_gives_the_same_bytes(spark, world):
     assert (done.records, done.rejected) == (205, 2)
 
 
-def test_rejects_are_kept_with_their_reasons(spark, world):
-    run(spark, world)
+def test_rejects_are_kept_with_their_reasons(mapper, world):
+    run(mapper, world)
     kept = [json.loads(line) for file in (world / "rejects").iterdir() for line in file.read_text().splitlines()]
     assert sorted(reject["record"] for reject in kept) == ['{"id": 7, "page": "urn:p 7"}', '{"id": 9, broken']
     assert {reject["reason"] for reject in kept} >= {"not an absolute IRI: urn:p 7"}
@@ -79,84 +91,84 @@ def test_rejects_are_kept_with_their_reasons(spark, world):
     }
 
 
-def test_rejects_of_an_earlier_run_are_gone(spark, world):
-    run(spark, world)
+def test_rejects_of_an_earlier_run_are_gone(mapper, world):
+    run(mapper, world)
     (world / "rejects" / "notes.json").write_text("mine")
     (world / "people.json").write_text('{"id": 2, "page": "urn:a"}\n')
-    done, _ = run(spark, world)
+    done, _ = run(mapper, world)
     assert done.rejected == 0
     assert [file.name for file in (world / "rejects").iterdir()] == ["notes.json"]
 
 
-def test_lines_of_csv_records_that_are_rejected(spark, world):
+def test_lines_of_csv_records_that_are_rejected(mapper, world):
     (world / "cities.csv").write_text('name,land\nc0,be\nc1\n"c\n2",nl\nc1\n' + "x" * 20_000 + "\nc9,nl\n")
-    run(spark, world)
+    run(mapper, world)
     kept = [json.loads(line) for file in (world / "rejects").iterdir() for line in file.read_text().splitlines()]
     assert [each["line"] for each in kept if each["file"] == str(world / "cities.csv")] == [3, 6, 7]
 
 
-def test_each_statement_once_and_sorted(spark, world):
+def test_each_statement_once_and_sorted(mapper, world):
     file = world / "people.json"
     file.write_text('{"id": 2, "page": "urn:a"}\n{"id": 1, "page": "urn:a"}\n{"id": 2, "page": "urn:a"}\n')
-    _, found = run(spark, world, distinct=True)
+    _, found = run(mapper, world, distinct=True)
     lines = found.decode().splitlines()
     assert lines == sorted(set(lines))
     assert len(lines) == 4
 
 
-def test_a_statement_of_two_sources_is_there_once(spark, world):
+def test_a_statement_of_two_sources_is_there_once(mapper, world):
     second = PEOPLE.replace("people.json", "more.json").replace("<P>", "<More>")
     (world / "mapping.ttl").write_text(HEAD + PEOPLE + second + CITIES, encoding="utf-8")
     (world / "people.json").write_text('{"id": 2, "page": "urn:a"}\n{"id": 1, "page": "urn:a"}\n')
     (world / "more.json").write_text('{"id": 1, "page": "urn:a"}\n{"id": 3, "page": "urn:a"}\n')
-    _, found = run(spark, world, distinct=True)
+    _, found = run(mapper, world, distinct=True)
     lines = found.decode().splitlines()
     assert lines == sorted(set(lines))
     assert len(lines) == 6
 
 
-def test_turtle(spark, world):
+def test_turtle(mapper, world):
     (world / "people.json").write_text('{"id": 1, "page": "urn:a"}\n')
-    _, found = run(spark, world, format="ttl")
+    _, found = run(mapper, world, format="ttl")
     assert (
         found.decode()
         == "<http://example.org/1> a <http://example.org/ns#Person> ;\n\t<http://example.org/ns#page> <urn:a> .\n"
     )
 
 
-def test_named_graphs_need_a_format_that_holds_them(spark, world):
+def test_named_graphs_need_a_format_that_holds_them(mapper, world):
     mapping = HEAD + PEOPLE.replace("rml:class", "rml:graph ex:g ; rml:class") + CITIES
     (world / "mapping.ttl").write_text(mapping, encoding="utf-8")
     with pytest.raises(InputError, match="named graphs"):
-        run(spark, world, format="ttl")
+        run(mapper, world, format="ttl")
 
 
-def test_what_has_a_target_goes_there(spark, world, monkeypatch):
+def test_what_has_a_target_goes_there(mapper, world, monkeypatch):
     monkeypatch.chdir(world)
     target = """<T> rml:target [ rml:path "dump.nq.gz" ; rml:root rml:MappingDirectory ] ;
       rml:serialization formats:N-Quads ; rml:compression rml:gzip ."""
     people = PEOPLE.replace('rml:reference "$.page"', 'rml:logicalTarget <T> ; rml:reference "$.page"')
     (world / "mapping.ttl").write_text(HEAD + people + CITIES + target, encoding="utf-8")
-    _, found = run(spark, world)
+    _, found = run(mapper, world)
     dumped = gzip.decompress((world / "dump.nq.gz").read_bytes()).decode().splitlines()
     assert len(dumped) == 198
     assert all("ns#page" in line for line in dumped)
     assert "ns#page" not in found.decode()
 
 
-def test_a_stream_is_no_bounded_input(spark, world):
+def test_a_stream_is_no_bounded_input(mapper, world):
     source = 'rml:source [ a rmls:TCPSocketStream ; rmls:hostName "localhost" ; rmls:port "5005" ]'
     (world / "mapping.ttl").write_text(HEAD + CITIES.replace('rml:source "cities.csv"', source), encoding="utf-8")
     with pytest.raises(UnsupportedError, match="stream"):
-        run(spark, world)
+        run(mapper, world)
 
 
-def test_a_join_in_which_nothing_meets_is_told(spark, world):
+def test_a_join_in_which_nothing_meets_is_told(mapper, world):
     (world / "cities.csv").write_text("name,land\nc0,BE\n", encoding="utf-8")
-    done, _ = run(spark, world)
+    done, _ = run(mapper, world)
     assert done.unjoined == ("people.json with cities.csv by city = name, an expression = land",)
     (world / "cities.csv").write_text("name,land\nc0,nl\n", encoding="utf-8")
-    assert run(spark, world)[0].unjoined == ()
+    assert run(mapper, world)[0].unjoined == ()
 
 
 NOT_THERE = {
@@ -167,12 +179,12 @@ NOT_THERE = {
 
 
 @pytest.mark.parametrize("name", NOT_THERE)
-def test_what_a_source_does_not_have_is_told_before_anything_runs(spark, world, name):
+def test_what_a_source_does_not_have_is_told_before_anything_runs(mapper, world, name):
     before, after, who, what = NOT_THERE[name]
     mapping = world / "mapping.ttl"
     mapping.write_text(mapping.read_text().replace(before, after))
     with pytest.raises(InputError) as wrong:
-        run(spark, world)
+        run(mapper, world)
     assert str(wrong.value).startswith(f"{mapping}: the triples map {who}: ")
     assert what in str(wrong.value)
     assert not (world / "out.nq").exists()

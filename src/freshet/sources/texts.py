@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from freshet.kernels.csv_records import write_fields
 from freshet.rdf.arrow import booleans, read_only, strings
-from freshet.spark.sources.columns import SHOWN
+from freshet.sources.columns import SHOWN
 
 Places = NDArray[np.int64]
 

@@ -3,18 +3,17 @@ so that an error can name the one that asks for it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-
-from pyspark.sql import SparkSession
+from collections.abc import Callable, Collection, Iterator
 
 from freshet.rdf.errors import FreshetError, InputError
 from freshet.rml.mapping_slices import references_in, references_of
 from freshet.rml.model import Expression, Mapping, ParentObject, TermMap, TriplesMap
 from freshet.rml.sources import LogicalSource
-from freshet.spark.sources.open import open_records
+
+Open = Callable[[LogicalSource, Collection[str]], object]  # raises what is wrong with a source
 
 
-def check_sources(spark: SparkSession, mapping: Mapping) -> None:
+def check_sources(mapping: Mapping, open_source: Open) -> None:
     """Raise an error that names the triples map where a file, a table, a column or a variable is not there."""
     sources = {each.name: each.source for each in mapping.triples_maps}
     for triples_map in mapping.triples_maps:
@@ -22,12 +21,12 @@ def check_sources(spark: SparkSession, mapping: Mapping) -> None:
         for source, reference in _references_of_map(triples_map, sources):
             asked.setdefault(source, set()).add(reference)
         for source, references in asked.items():
-            _check(spark, source, references, triples_map.name, mapping.file)
+            _check(open_source, source, references, triples_map.name, mapping.file)
 
 
-def _check(spark: SparkSession, source: LogicalSource, references: Collection[str], name: str, file: str) -> None:
+def _check(open_source: Open, source: LogicalSource, references: Collection[str], name: str, file: str) -> None:
     try:
-        open_records(spark, source, references)
+        open_source(source, references)
     except FreshetError as error:
         raise InputError(f"the triples map {name} cannot be mapped: {error}", file=file) from None
 

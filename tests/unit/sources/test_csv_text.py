@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.rml.sources import CsvDialect
-from freshet.spark.sources.columns import Limits, RecordShape
-from freshet.spark.sources.csv_text import CsvReader
+from freshet.sources.columns import Limits, RecordShape
+from freshet.sources.csv_text import CsvReader
 from source_rows import values
 
 PIECES = st.sampled_from([",", '"', '""', "\n", "\r\n", "a", "é", " ", "x,y", '",', ',"', "\n\n"])
@@ -70,7 +70,7 @@ def test_ends_of_lines(ends):
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_name(tmp_path):
-    from freshet.spark.sources.files import utf8_blocks
+    from freshet.sources.files import utf8_blocks
 
     blocks = utf8_blocks(io.BytesIO("\ufeffa,b\n1,2\n".encode()), "utf-8")
     assert values(CsvReader(RecordShape(("a",)), CsvDialect()).batches("f", blocks), ["a"]) == ([("1",)], [])

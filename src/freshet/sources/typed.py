@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from freshet.rdf.errors import InputError
 from freshet.rml.kinds import BINARY, BOOLEAN, INTEGER, NOTHING, REAL, STRING
-from freshet.spark.sources.columns import Column, Found, RecordShape
+from freshet.sources.columns import Column, Found, RecordShape
 
 
 class Typed(NamedTuple):

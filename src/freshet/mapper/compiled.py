@@ -1,4 +1,4 @@
-"""Mappings compiled to Spark columns: one row a record, with a text for each term that a record makes.
+"""Mappings compiled for streams: one row a record, with a text for each term that a record makes.
 
 The text is what of the term's key differs between records. What is the same in all of them stays with the driver, in
 the layout (`freshet.rdf.batch`), and so does making ids of keys, since the dictionary is there. A stream has triples
@@ -11,20 +11,15 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
-
+from freshet.mapper.operations import C, ColumnOperations, FunctionTable, ReferenceShape
+from freshet.mapper.renderer import Rendered, Renderer, fuse_pieces
 from freshet.rdf.batch import Frame, Layout, Slot
 from freshet.rdf.errors import UnsupportedError
 from freshet.rdf.terms import XSD_STRING, BlankNode, Iri, Literal, Term
 from freshet.rml import kinds
-from freshet.rml.mapping_slices import CHILD, PARENT, JoinSlice, MappingSlice, Statement, references_of, slice_mapping
+from freshet.rml.mapping_slices import CHILD, PARENT, JoinSlice, MappingSlice, Statement, references_of
 from freshet.rml.model import Call, EachRecord, Reference, Template, TermMap, TermType
-from freshet.rml.model import Mapping as RmlMapping
 from freshet.rml.sources import Formulation
-from freshet.spark import records
-from freshet.spark.functions import FunctionTable
-from freshet.spark.term_columns import ReferenceShape, Rendered, Renderer, fuse_pieces, join_pieces
 
 _UNKNOWN = ReferenceShape()
 _JSON_KINDS = (kinds.INTEGER, kinds.REAL, kinds.BOOLEAN)
@@ -42,8 +37,9 @@ class CompiledMapping:
 
     terms: tuple[TermMap, ...]
     layout: Layout
-    formulation: Formulation
-    renderer: Renderer
+    shapes: Mapping[str, ReferenceShape]
+    blank_scope: str
+    functions: FunctionTable
 
     @property
     def references(self) -> frozenset[Reference]:
@@ -54,37 +50,21 @@ class CompiledMapping:
         """The references of which the kind of value matters: those of natural literals, and those in templates."""
         return frozenset(each for term in self.terms for each in references_of(term) if _needs_kind(term))
 
-    @property
-    def always_fits(self) -> bool:
-        """Whether every record that can be read makes its terms; otherwise some may make what is no IRI."""
-        return all(self.renderer.render(term).reason is None for term in self.terms)
+    def renderer(self, columns: ColumnOperations[C], many: Mapping[str, frozenset[str]] | None = None) -> Renderer[C]:
+        """What makes the keys of terms. References in `many`, of each side of a join its own, have arrays."""
+        shapes = self.shapes
+        if many:
+            shapes = {side: shape._replace(many=many[side]) for side, shape in shapes.items()}
+        return Renderer(columns, shapes, nquads=False, blank_scope=self.blank_scope)
 
-    def encode(self, parsed: DataFrame, many: Mapping[str, frozenset[str]] | None = None) -> DataFrame:
-        """Add `text_k` for every term, and the reason where a record makes something that is no IRI.
+    def texts(self, renderer: Renderer[C]) -> tuple[dict[str, C], list[C]]:
+        """`text_k` of every term, and the reasons where a record makes something that is no IRI.
 
-        References in `many`, of each side of a join its own, have arrays, and so have the texts of terms that use them.
+        Of references with arrays the texts of terms are arrays too.
         """
-        renderer = replace(self.renderer, shapes=_with_many(self.renderer.shapes, many)) if many else self.renderer
         rendered = [renderer.render(term) for term in self.terms]
-        texts = {f"text_{k}": _text(made, self.layout.frames[k]) for k, made in enumerate(rendered)}
-        reasons = [made.reason for made in rendered if made.reason is not None]
-        return parsed.withColumns({**texts, records.REASON: F.coalesce(F.col(records.REASON), *reasons)})
-
-
-def compile_mapping(
-    mapping: RmlMapping, wanted: frozenset[str] | None, blank_scope: str, functions: FunctionTable | None = None
-) -> CompiledMapping:
-    """The columns for all triples maps of a mapping, as of one source; of triples with constant predicates only the
-    `wanted` ones, all where it is None."""
-    slices = slice_mapping(mapping)
-    for each in slices:
-        if isinstance(each, JoinSlice):
-            raise UnsupportedError("a join with another source has no place in a single stream", file=mapping.file)
-    formulation = mapping.triples_maps[0].source.formulation
-    statements = [statement for each in slices for statement in each.triples]
-    return _compile_statements(
-        statements, wanted, blank_scope, formulation, {"": ReferenceShape(kinds=_KINDS.get(formulation, ()))}, functions
-    )
+        texts = {f"text_{k}": _text(made, self.layout.frames[k], renderer) for k, made in enumerate(rendered)}
+        return texts, [made.reason for made in rendered if made.reason is not None]
 
 
 def compile_slice(
@@ -94,10 +74,7 @@ def compile_slice(
     functions: FunctionTable | None = None,
 ) -> CompiledMapping:
     """The columns for a slice of a mapping. References of a join name their side, and so do their columns."""
-    source = mapping_slice.child if isinstance(mapping_slice, JoinSlice) else mapping_slice.source
-    return _compile_statements(
-        mapping_slice.triples, wanted, blank_scope, source.formulation, shapes_of(mapping_slice), functions
-    )
+    return _compile_statements(mapping_slice.triples, wanted, blank_scope, shapes_of(mapping_slice), functions)
 
 
 def shapes_of(
@@ -116,11 +93,9 @@ def _compile_statements(
     statements: Iterable[Statement],
     wanted: frozenset[str] | None,
     blank_scope: str,
-    formulation: Formulation,
     shapes: Mapping[str, ReferenceShape],
     functions: FunctionTable | None,
 ) -> CompiledMapping:
-    renderer = Renderer(shapes, nquads=False, blank_scope=blank_scope, functions=functions or FunctionTable())
     numbers: dict[TermMap, int] = {}
 
     def slot(term: TermMap) -> Slot:
@@ -138,7 +113,7 @@ def _compile_statements(
     ]
     frames = tuple(_frame(term, shapes, blank_scope) for term in numbers)
     layout = Layout(tuple(dict.fromkeys(triples)), frames)
-    return CompiledMapping(tuple(numbers), layout, formulation, renderer)
+    return CompiledMapping(tuple(numbers), layout, shapes, blank_scope, functions or FunctionTable())
 
 
 def _constant(term: TermMap) -> Term | None:
@@ -170,13 +145,13 @@ def _frame(term: TermMap, shapes: Mapping[str, ReferenceShape], blank_scope: str
     return f'"{first}', f'{last}"^^<{term.datatype.value}>'
 
 
-def _text(rendered: Rendered, frame: Frame) -> Column:
+def _text(rendered: Rendered[C], frame: Frame, renderer: Renderer[C]) -> C:
     """What of a term's key differs between records; null where a reference gives nothing."""
     before, after = frame
     if rendered.many:
         (whole,) = rendered.pieces
-        assert isinstance(whole, Column)
-        return F.transform(whole, lambda key: F.substring(key, len(before) + 1, F.length(key) - len(before + after)))
+        assert not isinstance(whole, str)
+        return renderer.columns.cut_each(whole, len(before), len(after))
     first, *rest = fuse_pieces(rendered.pieces)
     if before:
         assert isinstance(first, str)
@@ -187,11 +162,7 @@ def _text(rendered: Rendered, frame: Frame) -> Column:
         assert isinstance(last, str)
         assert last.endswith(after)
         last = last.removesuffix(after)
-    return join_pieces((*most, last))
-
-
-def _with_many(shapes: Mapping[str, ReferenceShape], many: Mapping[str, frozenset[str]]) -> dict[str, ReferenceShape]:
-    return {side: shape._replace(many=many[side]) for side, shape in shapes.items()}
+    return renderer.join((*most, last))
 
 
 def _needs_kind(term: TermMap) -> bool:

@@ -1,4 +1,4 @@
-"""Records as Spark sees them: a text a reference, its kind where values have types, and why a record cannot be read."""
+"""Records in columns: a text a reference, its kind where values have types, and why a record cannot be read."""
 
 from __future__ import annotations
 
@@ -7,25 +7,17 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import types as T
 
 from freshet.kernels.json_values import NOTHING
-from freshet.spark import records
+from freshet.rml.model import Reference
 
 Column = tuple[pa.Array, pa.Array | None]  # texts, and kinds where values have types
 Task = Callable[[], Iterator[pa.RecordBatch]]  # reads some records
 
+LINE, FILE, ARRIVED, REASON, TIME = "line", "file", "arrived", "reason", "time"
+
 ROWS = 32_768  # records in an Arrow batch, at most
 SHOWN = 10_000  # characters of a rejected record that are kept
-
-
-class Records(NamedTuple):
-    """A row a record. The columns of the references in `many` are arrays, without nulls; the others are plain."""
-
-    frame: DataFrame
-    many: frozenset[str]
-    encoded: frozenset[str] = frozenset()  # the references that have a column of percent-encoded texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,23 +61,9 @@ class RecordShape:
 
     @property
     def names(self) -> list[str]:
-        places = [records.LINE, records.FILE, *([records.ARRIVED] if self.arrived else []), records.REASON]
+        places = [LINE, FILE, *([ARRIVED] if self.arrived else []), REASON]
         texts = [text_name(each) for each in self.references]
         return places + texts + ([kind_name(each) for each in self.references] if self.kinds else [])
-
-    @property
-    def schema(self) -> T.StructType:
-        """The columns with their types, as Spark has them."""
-        return T.StructType([T.StructField(name, self._type(name)) for name in self.names])
-
-    def _type(self, name: str) -> T.DataType:
-        if name in (records.LINE, records.FILE, records.REASON):
-            return T.StringType()
-        if name == records.ARRIVED:
-            return T.LongType()
-        several = {column(each) for each in self.many for column in (text_name, kind_name)}
-        plain = T.ByteType() if name.startswith(kind_name("")) else T.StringType()
-        return T.ArrayType(plain) if name in several else plain
 
     def batch(self, found: Found) -> pa.RecordBatch:
         """What was found, as these columns."""
@@ -106,16 +84,20 @@ class RecordShape:
         return self.batch(Found(self.nothing(1), pa.array([reason]), shown, pa.array([file]), pa.nulls(1, pa.int64())))
 
 
-def text_name(reference: str) -> str:
-    """The column of what a reference finds."""
-    return f"text of {reference}"
+def text_name(reference: Reference | str) -> str:
+    """The column of what a reference finds. In joined records its side stands before it."""
+    return f"{_side(reference)}text of {reference}"
 
 
-def encoded_name(reference: str) -> str:
+def encoded_name(reference: Reference | str) -> str:
     """The column of the same as it stands in an IRI."""
-    return f"encoded {reference}"
+    return f"{_side(reference)}encoded {reference}"
 
 
-def kind_name(reference: str) -> str:
+def kind_name(reference: Reference | str) -> str:
     """The column of its kind, a code of `freshet.kernels.json_values`."""
-    return f"kind of {reference}"
+    return f"{_side(reference)}kind of {reference}"
+
+
+def _side(reference: Reference | str) -> str:
+    return f"{reference.side} " if isinstance(reference, Reference) and reference.side else ""

@@ -17,8 +17,8 @@ from freshet.kernels.json_paths import PathSteps
 from freshet.rdf.arrow import Ranges, numbers
 from freshet.rml.json_paths import deep_enough, read_path
 from freshet.rml.json_records import Column, JsonReferences, find, parse_records, path_steps
-from freshet.spark.sources.columns import DEFAULT_LIMITS, ROWS, Found, Limits, RecordShape
-from freshet.spark.sources.texts import Places, as_bytes, broken_pieces, pieces, where, with_broken, with_last
+from freshet.sources.columns import DEFAULT_LIMITS, ROWS, Found, Limits, RecordShape
+from freshet.sources.texts import Places, as_bytes, broken_pieces, pieces, where, with_broken, with_last
 
 _NONE = np.empty(0, np.int64)
 

@@ -13,9 +13,9 @@ from freshet.kernels import json_paths
 from freshet.kernels.json_paths import BROKEN, DONE, FULL, PathSteps
 from freshet.rml.json_paths import read_path
 from freshet.rml.json_records import path_steps
-from freshet.spark.sources.columns import ROWS, Found
-from freshet.spark.sources.json_text import JsonReader
-from freshet.spark.sources.texts import Places, as_bytes, pieces, with_last
+from freshet.sources.columns import ROWS, Found
+from freshet.sources.json_text import JsonReader
+from freshet.sources.texts import Places, as_bytes, pieces, with_last
 
 _SHOWN = 200  # bytes of a broken document that are kept
 

@@ -9,14 +9,13 @@ from collections import defaultdict
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import NamedTuple
 
 import orjson
 import pyarrow as pa
 
-from freshet.spark import records
-from freshet.spark.csv_header import path_of
-from freshet.spark.sources.columns import SHOWN
+from freshet.sources.columns import FILE, LINE, REASON, SHOWN
+from freshet.sources.csv_header import path_of
 
 _MOST_MISSES = 20
 _BLOCK = 16 << 20
@@ -28,7 +27,7 @@ def write_rejects(rejected: pa.Table, target: Path) -> None:
         return
     places = _Places()
     lines = []
-    columns = rejected.column(records.REASON), rejected.column(records.FILE), _as_bytes(rejected.column(records.LINE))
+    columns = rejected.column(REASON), rejected.column(FILE), _as_bytes(rejected.column(LINE))
     for reason, place, record in zip(*(column.to_pylist() for column in columns), strict=True):
         line = None
         if place is not None and place.startswith("file:"):
@@ -43,24 +42,24 @@ def write_rejects(rejected: pa.Table, target: Path) -> None:
     os.replace(unfinished, target)
 
 
-def write_map_rejects(parts: Iterable[Path], target: Path) -> None:
-    """Put the rejects that Spark has written in parts together, with the lines at which they begin in their files."""
+class Reject(NamedTuple):
+    """A record that could not be mapped: why, the URI of its file, and its text."""
+
+    reason: str
+    file: str | None
+    record: str | None
+
+
+def write_map_rejects(rejects: Iterable[Reject], target: Path) -> None:
+    """Write rejected records, with the lines at which they begin in their files."""
     places = _Places()
     target.parent.mkdir(parents=True, exist_ok=True)
     with target.open("wb") as out:
-        for part in parts:
-            with part.open("rb") as rejects:
-                _write_found(rejects, places, out)
-
-
-def _write_found(rejects: IO[bytes], places: _Places, out: IO[bytes]) -> None:
-    for reject in rejects:
-        given = orjson.loads(reject)
-        place, record = given.get("file"), given.get("record")
-        file = path_of(place) if place is not None and place.startswith("file:") and "#" not in place else None
-        line = places.line_of(file, record.encode()) if file is not None and record else None
-        kept = {"reason": given["reason"], "file": place if file is None else str(file), "line": line, "record": record}
-        out.write(orjson.dumps(kept, option=orjson.OPT_APPEND_NEWLINE))
+        for reason, place, record in rejects:
+            file = path_of(place) if place is not None and place.startswith("file:") and "#" not in place else None
+            line = places.line_of(file, record.encode()) if file is not None and record else None
+            kept = {"reason": reason, "file": place if file is None else str(file), "line": line, "record": record}
+            out.write(orjson.dumps(kept, option=orjson.OPT_APPEND_NEWLINE))
 
 
 def remove_map_rejects(folder: Path) -> None:

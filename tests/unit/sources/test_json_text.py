@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from freshet.spark.sources.columns import Limits
-from freshet.spark.sources.json_documents import document_batches
-from freshet.spark.sources.json_text import JsonReader, are_lines, json_shape
+from freshet.sources.columns import Limits
+from freshet.sources.json_documents import document_batches
+from freshet.sources.json_text import JsonReader, are_lines, json_shape
 from source_rows import values
 
 NAMES = st.sampled_from(["a", "b", "c"])

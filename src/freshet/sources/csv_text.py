@@ -17,8 +17,8 @@ from freshet.kernels.csv_records import END, FIELDS, SEVERAL, START, TOO_LONG, U
 from freshet.rdf.arrow import Ranges, numbers, strings
 from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.rml.sources import CsvDialect
-from freshet.spark.sources.columns import DEFAULT_LIMITS, ROWS, Column, Found, Limits, RecordShape
-from freshet.spark.sources.texts import as_bytes, broken_pieces, pieces, where, with_broken, with_last
+from freshet.sources.columns import DEFAULT_LIMITS, ROWS, Column, Found, Limits, RecordShape
+from freshet.sources.texts import as_bytes, broken_pieces, pieces, where, with_broken, with_last
 
 _NOTHING_WANTED = np.empty(0, np.int64)
 _PROBE = np.empty((0, 1), np.int64), np.empty((0, 1), np.int64), np.empty((0, 1), np.int8)

@@ -11,12 +11,12 @@ import pyarrow as pa
 from freshet.rdf.errors import FreshetError, InputError
 from freshet.rml.json_paths import read_path
 from freshet.rml.sources import FileSource, LogicalSource
-from freshet.spark.sources.columns import Limits, Plan, RecordShape
-from freshet.spark.sources.file_ranges import FileRange, first_line, head_of, line_blocks, line_ranges, range_size
-from freshet.spark.sources.files import DAMAGED, contents, files_of, is_plain
-from freshet.spark.sources.json_documents import document_batches
-from freshet.spark.sources.json_text import JsonReader, are_lines, json_shape
-from freshet.spark.sources.warming import warm_json
+from freshet.sources.columns import Limits, Plan, RecordShape
+from freshet.sources.file_ranges import FileRange, first_line, head_of, line_blocks, line_ranges, range_size
+from freshet.sources.files import DAMAGED, contents, files_of, is_plain
+from freshet.sources.json_documents import document_batches
+from freshet.sources.json_text import JsonReader, are_lines, json_shape
+from freshet.sources.warming import warm_json
 
 
 @dataclass(frozen=True, slots=True)

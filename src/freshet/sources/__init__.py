@@ -1,0 +1,1 @@
+"""Where records come from: files, databases and documents of streams, as columns of texts."""

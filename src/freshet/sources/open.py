@@ -1,0 +1,36 @@
+"""Bounded sources as tasks: what a mapping's logical source has, read here or on Spark's workers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from freshet.rdf.errors import UnsupportedError
+from freshet.rml.sources import DatabaseSource, FileSource, Formulation, LogicalSource
+from freshet.sources.columns import Plan, RecordShape, Task
+
+
+def tasks_of(source: LogicalSource, plan: Plan) -> tuple[RecordShape, Sequence[Task]]:
+    """The columns of a source, and the tasks that read it. What a kind of source needs is imported for it only."""
+    match source.source, source.formulation:
+        case DatabaseSource() as given, Formulation.TABLE | Formulation.QUERY:
+            from freshet.sources.sqlite import sqlite_tasks
+
+            return sqlite_tasks(source, given, plan)
+        case FileSource() as given, Formulation.CSV:
+            from freshet.sources.csv_files import csv_tasks
+
+            return csv_tasks(source, given, plan)
+        case FileSource() as given, Formulation.JSON:
+            from freshet.sources.json_files import json_tasks
+
+            return json_tasks(source, given, plan)
+        case FileSource() as given, Formulation.XML:
+            from freshet.sources.xml_files import xml_tasks
+
+            return xml_tasks(source, given, plan)
+        case FileSource() as given, Formulation.SPARQL:
+            from freshet.sources.rdf_files import rdf_tasks
+
+            return rdf_tasks(source, given, plan)
+    what = type(source.source).__name__
+    raise UnsupportedError(f"the reference formulation {source.formulation.value} of a {what} as a bounded source")
