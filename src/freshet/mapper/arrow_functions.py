@@ -56,7 +56,8 @@ def _upper(text: str) -> str:
 
 def _title(text: str) -> str:
     """Words begin after spaces only."""
-    return " ".join(word[:1].title() + word[1:] for word in text.lower().split(" "))
+    words = [(word[:1], word.lower()) for word in text.split(" ")]
+    return " ".join(first.title() + lower[len(first.lower()) :] for first, lower in words)
 
 
 def _substring(given: Inputs) -> Values:
@@ -203,7 +204,7 @@ def split_texts(given: Inputs) -> Values:
     pieces: list[str | None] = []
     lengths = []
     for text, mark in zip(texts.to_pylist(), spread(separator, given.rows).to_pylist(), strict=True):
-        found = [] if text is None or mark is None else text.split(mark) if mark else [*text, ""]
+        found = [] if text is None or mark is None else text.split(mark) if mark else [*text] or [""]
         pieces += found
         lengths.append(len(found))
     return list_array(np.array(lengths, np.int64), string_array(pieces))

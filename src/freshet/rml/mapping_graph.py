@@ -21,10 +21,12 @@ class MappingGraph:
     """The nodes of a mapping file with their properties: by short name in `get`, by full IRI in `full`.
 
     `base` is what the file says with @base. `triples_map` is the one that is being read; errors name it.
+    A mapping that is `sent` as text is a stranger's: nothing of this machine is looked at for it.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, sent: str | None = None) -> None:
         self.path = path
+        self.sent = sent
         self.file = str(path)
         self.triples_map = ""
         self.base: str | None = None
@@ -37,7 +39,11 @@ class MappingGraph:
 
     def _parse(self) -> list[ox.Quad]:
         try:
-            parser = ox.parse(path=self.file, format=ox.RdfFormat.TURTLE, base_iri=_BASE)
+            turtle = ox.RdfFormat.TURTLE
+            if self.sent is None:
+                parser = ox.parse(path=self.file, format=turtle, base_iri=_BASE)
+            else:
+                parser = ox.parse(self.sent, format=turtle, base_iri=_BASE)
             quads = list(parser)
         except SyntaxError as error:
             raise InputError(error.msg, file=self.file, line=error.lineno, column=error.offset) from None

@@ -42,6 +42,11 @@ def read_mapping(path: str | Path, *, base: str | None = None, functions: Functi
     return _Reader(MappingGraph(Path(path)), base, functions).mapping()
 
 
+def read_mapping_text(text: str, name: str) -> Mapping:
+    """The same of a text that somebody has sent; `name` stands for the file in errors. It brings no code."""
+    return _Reader(MappingGraph(Path(name), text), None, FUNCTIONS).mapping()
+
+
 class _Reader:
     def __init__(self, graph: MappingGraph, base: str | None, functions: Functions) -> None:
         self._graph = graph

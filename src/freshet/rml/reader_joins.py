@@ -60,6 +60,8 @@ def read_window(graph: MappingGraph, node: Value) -> JoinWindow | None:
         if (text := graph.text(config, f"rmls:{name}")) is not None:
             given[field] = _milliseconds(graph, name, text)
     if (policy := graph.text(config, "rmls:sizingPolicy")) is not None:
+        if graph.sent is not None:
+            raise graph.refusal("a sizing policy, which is code, in a mapping that is sent")
         given["policy"] = policy
     try:
         if policy is not None:

@@ -186,6 +186,8 @@ def file_path(graph: MappingGraph, text: str, root: Value | None) -> Path:
     if text.startswith(("http://", "https://", "ftp://", "ws://")):
         raise graph.refusal(f"the address {text} as a file")
     plain = Path(unquote(urlsplit(text).path)) if text.startswith("file:") else Path(text)
+    if graph.sent is not None:
+        return plain
     own = graph.path.resolve().parent
     name = None if root is None else short(root.value)
     if name is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from datetime import timedelta
 from functools import cached_property
@@ -25,6 +25,7 @@ from freshet.federation.evaluation import Constraints
 from freshet.federation.settings import ServiceSettings
 from freshet.native.memory.term_collector import TermCollector
 from freshet.oneshot.answer import answer
+from freshet.rdf.batch import Layout, elements_of
 from freshet.rdf.deadline import Deadline, QueryLimits, QueryStoppedError
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
@@ -941,6 +942,28 @@ class Session:
                 is_new = self._push(stream, elements, (key, digest))
         return len(elements.times) if is_new else 0
 
+    def push_tables(
+        self, stream: str, tables: Sequence[tuple[pa.Table, Layout]], *, key: tuple[str, str] | None = None
+    ) -> int:
+        """Push what a mapping has made of records, all at once; once, where it has a key with a digest of its content.
+
+        Args:
+            stream: The stream's IRI.
+            tables: Tables with a row a record, each with its layout (`freshet.rdf.batch`).
+            key: The key that the client has chosen, and a digest of what was sent with it.
+
+        Returns:
+            How many elements were pushed: 0 where they were pushed before.
+
+        Raises:
+            InputError: The stream is not known, or the key was used for something else.
+        """
+        with self.dictionary.pins:  # nothing holds the elements' terms until the engine has them
+            parts = [elements_of(table, layout, self.dictionary) for table, layout in tables]
+            elements = Elements(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+            is_new = self._push(stream, elements, key)
+        return len(elements.times) if is_new else 0
+
     def _push(self, stream: str, elements: Elements, key: tuple[str, str] | None) -> bool:
         """Push elements that have been checked, and are pinned; says whether they were not there under their key."""
         is_new, engine = True, self.engine
@@ -959,6 +982,11 @@ class Session:
         engine.collect_terms()
         engine.service_threads.hold_back()
         return is_new
+
+    @property
+    def folder(self) -> Path | None:
+        """The checkpoint's folder, where there is one."""
+        return self._folder
 
     @property
     def has_engine(self) -> bool:

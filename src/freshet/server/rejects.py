@@ -35,6 +35,10 @@ class Rejects:
             }
         )
 
+    def add_record(self, stream: str, reason: str, record: str) -> None:
+        """Note a record of a post that could not be mapped."""
+        self.add(stream, FreshetError(reason), record.encode())
+
     def json(self) -> dict[str, Any]:
         """How many there were, and the newest, last come first."""
         return {"total": self.counts.total(), "rejects": [*reversed(self._newest)]}

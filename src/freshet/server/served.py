@@ -13,6 +13,7 @@ from starlette.requests import Request
 
 from freshet.algebra.nodes import Query
 from freshet.runtime.session import Session
+from freshet.server.records import StreamMappings
 from freshet.server.rejects import Rejects
 from freshet.server.settings import ServerSettings
 from freshet.server.workers import Workers
@@ -36,6 +37,7 @@ class Served:
     changing: Workers  # threads of what changes the session
     prepare: Callable[[str, tuple[str, ...], tuple[str, ...]], Query]  # a query with its default and named graphs
 
+    mappings: StreamMappings = field(init=False)
     fed_elsewhere: frozenset[str] = frozenset()  # streams of a pipeline
     rejects: Rejects = field(default_factory=Rejects)
     standing: StandingQueries = field(init=False)
@@ -78,6 +80,7 @@ def serve_session(session: Session, settings: ServerSettings) -> Served:
         Workers(2, limits.waiting, "change"),
         _preparing(session),
     )
+    shared.mappings = StreamMappings(session, session.folder)
     shared.standing = StandingQueries(shared)
     shared.live = LiveClients(shared)
     shared.metrics = Metrics(shared)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from starlette.requests import Request
@@ -24,7 +24,11 @@ from freshet.server.bodies import media_type, read_body, text_of
 from freshet.server.logs import log_fields
 from freshet.server.problems import Problem
 from freshet.server.queries import json_response
+from freshet.server.records import RECORD_FORMATS, Posted, RejectedError, check_mapping
 from freshet.server.served import Served, served
+
+if TYPE_CHECKING:
+    from freshet.mapper.record_mapper import MappedRecords, StreamMapping
 
 TIMED = "application/x-timed-n-triples"
 _FORMATS: dict[str, str] = {
@@ -37,6 +41,8 @@ _FORMATS: dict[str, str] = {
     "application/ld+json": "jsonld",
 }
 _LONGEST_KEY = 200
+_FIRST_REJECTS = 20  # of a post, in its answer
+_SHOWN = 500  # characters of a rejected record
 _LOG = logging.getLogger("freshet.server.streams")
 
 
@@ -67,8 +73,9 @@ async def put_stream(request: Request) -> Response:
     if name not in (iri, short_name(iri)):
         raise Problem(400, f"the short name of <{iri}> is {short_name(iri)}")
     options = _options(given)
+    mapping = await _mapping(request)
     await shared.wait_for_start()
-    is_new = await shared.changing.submit(_declare, shared.session, iri, options)
+    is_new = await shared.changing.submit(_declare, shared, iri, options, mapping)
     if is_new:
         _LOG.info("stream declared", extra=log_fields(stream=iri))
     answer = json_response(describe_stream(shared, find_stream(shared.session, iri)), 201 if is_new else 200)
@@ -89,16 +96,39 @@ def _options(given: Any) -> dict[str, Any]:
     return found
 
 
-def _declare(session: Session, iri: str, options: dict[str, Any]) -> bool:
+async def _mapping(request: Request) -> StreamMapping | None:
+    """The mapping that a stream is declared with: the body, in Turtle."""
+    shared, given = served(request), request.query_params
+    media, charset = media_type(request)
+    body = text_of(await read_body(request, shared.settings.limits), charset)
+    if not body.strip():
+        if "time" in given:
+            raise Problem(400, "time is a reference into records, and goes with a mapping as the body")
+        return None
+    if media != "text/turtle":
+        raise Problem(415, f"a stream's mapping is text/turtle, and the Content-Type says {media or 'nothing'}")
+    from freshet.mapper.record_mapper import StreamMapping
+
+    return StreamMapping(body, given.get("time", ""), given.get("time-form", "iso"))
+
+
+def _declare(shared: Served, iri: str, options: dict[str, Any], mapping: StreamMapping | None) -> bool:
     """In a thread: whether it is new."""
+    session = shared.session
     known = next((state for state in session.streams() if state.iri == iri), None)
+    if mapping is not None:
+        if iri in shared.fed_elsewhere:
+            raise Problem(409, f"the stream <{iri}> is read from its source: nothing else can enter it")
+        check_mapping(mapping)
     if known is None:
         session.stream(iri, **options)
+        shared.mappings.declare(iri, mapping)
         return True
     wanted = Session()
     wanted.stream(iri, **options)
     if options_of(wanted.streams()[0], wanted.dictionary) != options_of(known, session.dictionary):
         raise Problem(409, f"the stream <{iri}> is declared otherwise")
+    shared.mappings.declare(iri, mapping)
     return False
 
 
@@ -111,7 +141,7 @@ async def post_stream(request: Request) -> Response:
     media, charset = media_type(request)
     form = _FORMATS.get(media)
     if form is None:
-        raise Problem(415, f"a stream takes {', '.join(_FORMATS)}, and the Content-Type says {media or 'nothing'}")
+        _check_records(shared, state.iri, media)
     key = request.headers.get("idempotency-key")
     if key is not None and not 0 < len(key) <= _LONGEST_KEY:
         raise Problem(400, f"an Idempotency-Key has at most {_LONGEST_KEY} characters")
@@ -120,6 +150,8 @@ async def post_stream(request: Request) -> Response:
     body = await read_body(request)
     text_of(body, charset)
     watermark_ms = parse_time(given["watermark"]) if "watermark" in given else None
+    if form is None:
+        return await _post_records(request, began, state.iri, body, media, key, watermark_ms)
     options: dict[str, Any] = {"key": key, "file": "body"}
     if form != "timed":
         options |= {"format": form} | _time(given, request.headers.get("event-time"))
@@ -133,6 +165,56 @@ async def post_stream(request: Request) -> Response:
         shared.rejects.add(state.iri, error, body)
         raise error
     return json_response({"stream": state.iri, "elements": count, "repeated": key is not None and count == 0})
+
+
+def _check_records(shared: Served, iri: str, media: str) -> None:
+    """Refuse what is neither RDF nor records that the stream has a mapping for."""
+    if media not in RECORD_FORMATS:
+        known = ", ".join([*_FORMATS, *RECORD_FORMATS])
+        raise Problem(415, f"a stream takes {known}, and the Content-Type says {media or 'nothing'}")
+    if shared.mappings.get(iri) is None and iri not in shared.fed_elsewhere:
+        raise Problem(415, f"the stream <{iri}> has no mapping: PUT declares it with one, for {media}")
+
+
+async def _post_records(
+    request: Request, began: float, iri: str, body: bytes, media: str, key: str | None, watermark_ms: int | None
+) -> Response:
+    """Map records and push what they make. Those that cannot be mapped are answered with their reasons."""
+    shared, given = served(request), request.query_params
+    text = given.get("time", request.headers.get("event-time"))
+    time_ms = None if text is None else parse_time(text)
+
+    def push() -> Posted:
+        shared.metrics.begin_push(began)
+        try:
+            arrived_ms = time.time_ns() // 1_000_000
+            posted = shared.mappings.push(iri, body, media, arrived_ms=arrived_ms, time_ms=time_ms, key=key)
+            if watermark_ms is not None:
+                shared.session.advance(iri, watermark_ms)
+            return posted
+        finally:
+            shared.metrics.end_push()
+
+    try:
+        posted = await shared.changing.submit(push)
+    except RepeatedKeyError as error:
+        raise Problem(422, str(error)) from None
+    except RejectedError as error:
+        rejects = _note_rejects(shared, iri, error.mapped)
+        raise Problem(422, str(error), records=error.mapped.records, rejected=rejects) from None
+    mapped = posted.mapped
+    repeated = key is not None and not posted.elements and mapped.records > len(mapped.rejected)
+    rejects = {"count": 0, "first": []} if repeated else _note_rejects(shared, iri, mapped)
+    answer = {"stream": iri, "records": mapped.records, "elements": posted.elements, "repeated": repeated}
+    return json_response({**answer, "rejected": rejects})
+
+
+def _note_rejects(shared: Served, iri: str, mapped: MappedRecords) -> dict[str, Any]:
+    """Keep and count rejected records; their number, and the first of them."""
+    for reject in mapped.rejected:
+        shared.rejects.add_record(iri, *reject)
+    first = [{"reason": reason, "record": record[:_SHOWN]} for reason, record in mapped.rejected[:_FIRST_REJECTS]]
+    return {"count": len(mapped.rejected), "first": first}
 
 
 def _push(
@@ -214,4 +296,13 @@ def describe_stream(shared: Served, state: StreamState) -> dict[str, Any]:
         "idle": options.idle_ms,
         "absorb": "none" if options.absorb is None else list(options.absorb) or "all",
         "keep": options.keep_ms,
+        "mapping": _describe_mapping(shared, state.iri),
     }
+
+
+def _describe_mapping(shared: Served, iri: str) -> dict[str, Any] | None:
+    mapper = shared.mappings.get(iri)
+    if mapper is None:
+        return None
+    takes = [name for name, each in RECORD_FORMATS.items() if each in mapper.formulations]
+    return {"takes": takes, "time": mapper.declared.time_reference or None, "text": mapper.declared.text}

@@ -133,9 +133,11 @@ _COLUMNS: dict[str, Callable[[Inputs], Column]] = {
 
 def _split(given: Inputs) -> Column:
     """The pieces of a text between separators, as an array."""
-    # Spark splits by a pattern; \Q..\E takes the separator as it is.
-    pattern = F.concat(F.lit("\\Q"), _text(given, "string_sep"), F.lit("\\E"))
-    return F.split(_text(given, _VALUE), pattern)
+    # Spark splits by a pattern; \Q..\E takes the separator as it is. Only of an empty pattern it knows that characters
+    # may be pairs of Java's.
+    text, separator = _text(given, _VALUE), _text(given, "string_sep")
+    pieces = F.split(text, F.concat(F.lit("\\Q"), separator, F.lit("\\E")))
+    return F.when(separator == "", F.split(text, F.lit(""))).otherwise(pieces)
 
 
 def call_column(functions: FunctionTable, iri: str, given: Inputs) -> Column:

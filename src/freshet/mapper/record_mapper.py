@@ -1,0 +1,158 @@
+"""Records that are pushed into a stream, mapped in this process: JSON, CSV and XML as Spark maps them in pipelines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from freshet.mapper.arrow_columns import ArrowColumns
+from freshet.mapper.arrow_texts import NULL_TEXT, is_true, spread, text_scalar
+from freshet.mapper.compiled import CompiledMapping, compile_slice
+from freshet.mapper.event_times import event_times
+from freshet.rdf.arrow import list_lengths, numbers, string_array
+from freshet.rdf.batch import Layout
+from freshet.rdf.errors import InputError, UnsupportedError
+from freshet.rml.mapping_slices import JoinSlice, MappingSlice, slice_mapping
+from freshet.rml.model import Mapping, ParentObject, TermMap
+from freshet.rml.reader import read_mapping_text
+from freshet.rml.references import reference
+from freshet.rml.sources import CsvDialect, FileSource, Formulation, LogicalSource
+from freshet.sources.columns import ARRIVED, FILE, LINE, REASON, TIME, Plan, RecordShape, text_name
+from freshet.sources.documents import Parse, parsed_batch, parser_of
+
+TIME_FORMS = ("iso", "epoch_ms", "epoch_s")
+
+
+@dataclass(frozen=True, slots=True)
+class StreamMapping:
+    """The mapping of a stream, in Turtle, and which reference says when a record happened; without one that is when
+    it arrives."""
+
+    text: str
+    time_reference: str = ""
+    time_form: str = "iso"
+
+
+class Rejected(NamedTuple):
+    """Why a record makes no triples, and its text."""
+
+    reason: str
+    record: str
+
+
+class MappedRecords(NamedTuple):
+    """What records make: tables with a row a record, and how each makes triples."""
+
+    tables: list[tuple[pa.Table, Layout]]
+    records: int
+    rejected: list[Rejected]
+
+
+class _Slice(NamedTuple):
+    """The statements of records that one iterator cuts."""
+
+    compiled: CompiledMapping
+    shape: RecordShape
+    parse: Parse
+
+
+class RecordMapper:
+    """Maps documents. Where a mapping has several sources of one formulation, a document is one of each."""
+
+    def __init__(self, declared: StreamMapping, blank_scope: str) -> None:
+        self.declared = declared
+        if declared.time_form not in TIME_FORMS:
+            raise InputError(f"times are written as {', '.join(TIME_FORMS)}, not as {declared.time_form}")
+        mapping = read_mapping_text(declared.text, "mapping")
+        _refuse_targets(mapping)
+        maps = [replace(each, source=_posted(each.source)) for each in mapping.triples_maps]
+        self._slices: dict[Formulation, list[_Slice]] = {}
+        for mapping_slice in slice_mapping(replace(mapping, triples_maps=tuple(maps))):
+            if isinstance(mapping_slice, JoinSlice):
+                raise UnsupportedError("records that are posted are not joined: use a pipeline", file=mapping.file)
+            formulation = mapping_slice.source.formulation
+            self._slices.setdefault(formulation, []).append(self._compile(mapping_slice, blank_scope))
+
+    @property
+    def formulations(self) -> tuple[Formulation, ...]:
+        """The formulations of which it takes documents."""
+        return tuple(self._slices)
+
+    def _compile(self, mapping_slice: MappingSlice, blank_scope: str) -> _Slice:
+        compiled = compile_slice(mapping_slice, None, blank_scope)
+        texts = {each.text for each in compiled.references}
+        if time := self._time(mapping_slice.source.formulation):
+            texts.add(time)
+        shape, parse = parser_of(mapping_slice.source, Plan(tuple(sorted(texts)), keep=True))
+        return _Slice(compiled, shape, parse)
+
+    def _time(self, formulation: Formulation) -> str:
+        given = self.declared.time_reference
+        return reference(given, formulation).text if given else ""
+
+    def map(
+        self, documents: Sequence[str], formulation: Formulation, arrived_ms: int, time_ms: int | None = None
+    ) -> MappedRecords:
+        """What documents make. `time_ms` is the time of all records, whatever they say."""
+        size = len(documents)
+        beside = [string_array(documents), spread(NULL_TEXT, size), numbers(np.full(size, arrived_ms))]
+        batch = pa.RecordBatch.from_arrays(beside, names=[LINE, FILE, ARRIVED])
+        tables: list[tuple[pa.Table, Layout]] = []
+        rejected: list[Rejected] = []
+        records = 0
+        for each in self._slices[formulation]:
+            parsed = parsed_batch(batch, each.shape, each.parse, keep=True)
+            table, bad = self._mapped(each, parsed, self._times(each, parsed, formulation, time_ms))
+            records += len(parsed)
+            tables.append((table, each.compiled.layout))
+            rejected += bad
+        return MappedRecords(tables, records, rejected)
+
+    def _times(self, each: _Slice, parsed: pa.RecordBatch, formulation: Formulation, time_ms: int | None) -> pa.Array:
+        if time_ms is not None:
+            return numbers(np.full(len(parsed), time_ms))
+        time = self._time(formulation)
+        if not time:
+            return parsed.column(ARRIVED)
+        texts = parsed.column(text_name(time))
+        if time in each.shape.many:
+            lengths = list_lengths(texts)
+            texts = texts.flatten().take(numbers(np.cumsum(lengths, dtype=np.int64) - lengths, lengths > 0))
+        return event_times(texts, self.declared.time_form)
+
+    def _mapped(self, each: _Slice, parsed: pa.RecordBatch, times: pa.Array) -> tuple[pa.Table, list[Rejected]]:
+        renderer = each.compiled.renderer(ArrowColumns(parsed), {"": each.shape.many})
+        texts, wrong = each.compiled.texts(renderer)
+        no_time = text_scalar(f"no event time in {self.declared.time_reference}")
+        missing = pc.if_else(is_true(pc.is_null(times)), no_time, NULL_TEXT)
+        reasons = spread(pc.coalesce(parsed.column(REASON), missing, *wrong), len(parsed))
+        columns: dict[str, Any] = {name: spread(text, len(parsed)) for name, text in texts.items()}
+        table = pa.table({TIME: times, ARRIVED: parsed.column(ARRIVED), **columns})
+        if reasons.null_count == len(reasons):
+            return table, []
+        bad = pc.is_valid(reasons)
+        shown = zip(reasons.filter(bad).to_pylist(), parsed.column(LINE).filter(bad).to_pylist(), strict=True)
+        return table.filter(pc.is_null(reasons)), [Rejected(*row) for row in shown]
+
+
+def _posted(source: LogicalSource) -> LogicalSource:
+    """The same records, out of what is posted: where the mapping would read them from does not matter."""
+    dialect = source.source.dialect if isinstance(source.source, FileSource) else CsvDialect()
+    return replace(source, source=FileSource(Path("posted"), dialect=dialect))
+
+
+def _refuse_targets(mapping: Mapping) -> None:
+    for triples_map in mapping.triples_maps:
+        made: list[TermMap | ParentObject] = [triples_map.subject, *triples_map.graphs]
+        for pair in triples_map.pairs:
+            made += [*pair.predicates, *pair.objects, *pair.graphs]
+        if any(each.targets for each in made):
+            raise UnsupportedError(
+                f"{triples_map.name} has a logical target, and streams write to none", file=mapping.file
+            )
