@@ -56,7 +56,8 @@ def served_pipeline(pipeline: Pipeline, settings: ServerSettings) -> Iterator[Se
         view = LogView()
         with PipelineRun(pipeline, Metrics(pipeline.streams), view, is_served=True) as run:
             run.keep_reports(settings.limits.kept_bytes)
-            shared = serve_session(run.session, settings)
+            folder = None if pipeline.checkpoint is None else pipeline.checkpoint.folder
+            shared = serve_session(run.session, settings, folder)
             shared.fed_elsewhere = frozenset(stream.iri for stream in pipeline.streams.values())
             stopped = threading.Event()
             started = shared.started = Future()

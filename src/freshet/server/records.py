@@ -43,27 +43,31 @@ class StreamMappings:
         self._folder = None if folder is None else folder / "mappings"
         self._lock = threading.Lock()
         self._mappers: dict[str, RecordMapper] = {}
+        self._declared: dict[str, StreamMapping] = {}
         for file in sorted(self._folder.glob("*.json")) if self._folder is not None and self._folder.is_dir() else ():
             from freshet.mapper.record_mapper import StreamMapping
 
             kept = orjson.loads(file.read_bytes())
             iri = kept.pop("iri")
-            self._mappers[iri] = self._mapper(iri, StreamMapping(**kept))
+            self._declared[iri] = StreamMapping(**kept)
 
     def get(self, iri: str) -> RecordMapper | None:
+        """What maps the records of a stream, if it has a mapping."""
+        if iri not in self._mappers and iri in self._declared:  # since a restart nobody has asked
+            self._mappers[iri] = self._mapper(iri, self._declared[iri])
         return self._mappers.get(iri)
 
     def declare(self, iri: str, declared: StreamMapping | None) -> None:
         """Give a stream a mapping. The same again changes nothing; another one is refused."""
         with self._lock:
-            known = self._mappers.get(iri)
+            known = self._declared.get(iri)
             if known is not None or declared is None:
-                if (None if known is None else known.declared) != declared:
+                if known != declared:
                     raise Problem(409, f"the stream <{iri}> is declared with {'another' if declared else 'a'} mapping")
                 return
             mapper = self._mapper(iri, declared)
             self._keep(iri, declared)
-            self._mappers[iri] = mapper
+            self._declared[iri], self._mappers[iri] = declared, mapper
 
     def _mapper(self, iri: str, declared: StreamMapping) -> RecordMapper:
         from freshet.mapper.record_mapper import RecordMapper
@@ -92,7 +96,8 @@ class StreamMappings:
         self, iri: str, body: bytes, media: str, *, arrived_ms: int, time_ms: int | None, key: str | None
     ) -> Posted:
         """Map records and push what they make. Records that cannot be mapped are left out."""
-        mapper, formulation = self._mappers[iri], RECORD_FORMATS[media]
+        mapper, formulation = self.get(iri), RECORD_FORMATS[media]
+        assert mapper is not None
         if formulation not in mapper.formulations:
             known = ", ".join(name for name, each in RECORD_FORMATS.items() if each in mapper.formulations)
             raise Problem(415, f"the mapping of the stream <{iri}> takes {known}")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
@@ -66,8 +67,8 @@ class Served:
         self.changing.close()
 
 
-def serve_session(session: Session, settings: ServerSettings) -> Served:
-    """What handlers need of a session."""
+def serve_session(session: Session, settings: ServerSettings, folder: Path | None = None) -> Served:
+    """What handlers need of a session, or of a pipeline, whose checkpoint is in a folder."""
     from freshet.server.live import LiveClients
     from freshet.server.metrics import Metrics
     from freshet.server.queries import StandingQueries
@@ -80,7 +81,7 @@ def serve_session(session: Session, settings: ServerSettings) -> Served:
         Workers(2, limits.waiting, "change"),
         _preparing(session),
     )
-    shared.mappings = StreamMappings(session, session.folder)
+    shared.mappings = StreamMappings(session, folder or session.folder)
     shared.standing = StandingQueries(shared)
     shared.live = LiveClients(shared)
     shared.metrics = Metrics(shared)
