@@ -958,9 +958,12 @@ class Session:
         Raises:
             InputError: The stream is not known, or the key was used for something else.
         """
+        from freshet.native.streams.stream import merge_in_order
+
         with self.dictionary.pins:  # nothing holds the elements' terms until the engine has them
             parts = [elements_of(table, layout, self.dictionary) for table, layout in tables]
-            elements = Elements(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+            # Records make their triples one kind after the other, so the order means nothing: time decides.
+            elements = merge_in_order([part for part in parts if len(part.times)] or parts[:1])
             is_new = self._push(stream, elements, key)
         return len(elements.times) if is_new else 0
 
