@@ -98,9 +98,9 @@ def _options(given: Any) -> dict[str, Any]:
 
 async def _mapping(request: Request) -> StreamMapping | None:
     """The mapping that a stream is declared with: the body, in Turtle."""
-    shared, given = served(request), request.query_params
+    given = request.query_params
     media, charset = media_type(request)
-    body = text_of(await read_body(request, shared.settings.limits), charset)
+    body = text_of(await read_body(request), charset)
     if not body.strip():
         if "time" in given:
             raise Problem(400, "time is a reference into records, and goes with a mapping as the body")
