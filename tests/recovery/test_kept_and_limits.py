@@ -5,7 +5,7 @@ import pytest
 
 from freshet.rdf.errors import InputError
 from freshet.runtime.journal import Journal
-from freshet.store.slices import BufferFullError
+from freshet.store.slices import BufferFullError, elements_within
 from short_lives import IRI, QUERY, begun, killed, line
 
 KEPT = {"keep_ms": 3000, "keep_bytes": 9 * 32}
@@ -68,6 +68,29 @@ def test_windows_of_a_common_time_are_there_again(tmp_path, monkeypatch):
     again = begun(tmp_path)
     assert sorted(row["s"].value for row in again.bindings(again.query(asked))) == before
     again.close()
+
+
+def test_a_stream_says_from_when_on_it_is_kept_after_a_restart(tmp_path, monkeypatch):
+    """What is too old goes from time to time; a checkpoint leaves it out at once."""
+    monkeypatch.setattr("freshet.runtime.checkpoint._MARK_SECONDS", 0)
+    session = begun(tmp_path)
+    session.stream(IRI, keep_ms=8000)
+    for time_ms in range(100, 21_000, 100):
+        session.push(IRI, line(time_ms))
+    assert kept_times(session) == list(range(11_900, 21_000, 100))
+    assert session.checkpoint()
+    killed(session)
+    again = begun(tmp_path)
+    assert kept_times(again) == list(range(12_900, 21_000, 100))
+    again.close()
+
+
+def kept_times(session) -> list[int]:
+    """The times of the elements that a stream has from when on it says that it has all, which must be there."""
+    kept = session.stored.snapshot().kept(IRI)
+    times = sorted(elements_within(kept.slices, kept.from_ms, 10**9).times.tolist())
+    assert times == list(range(kept.from_ms, 21_000, 100))
+    return times
 
 
 def test_a_journal_without_what_is_kept_is_read(tmp_path, monkeypatch):

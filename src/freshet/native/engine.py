@@ -114,6 +114,13 @@ class Engine:
             self._kept.declare(state, budget_bytes)
             self._connect()
 
+    def free_windows(self) -> None:
+        """Keep of each stream no more than the last elements that it has to, and say so to one-shot queries."""
+        with self._lock:
+            for state in self.streams.values():
+                if state.keep_ms:
+                    self._kept.free(state)
+
     @property
     def names(self) -> list[str]:
         """The names of the registered queries, live ones too."""

@@ -205,6 +205,8 @@ class DurableSession:
             with self._order:
                 self._do_again(entry)
             self._engine.service_threads.hold_back()
+        if self._state:  # the checkpoint has nothing of what is older than what is kept now
+            self._engine.free_windows()
         with self._order:
             self._done = self._current = checkpoint.journal.next_sequence - 1
             self.is_restoring = False

@@ -70,10 +70,15 @@ class KeptWindows:
 
     def advance(self, state: StreamState) -> None:
         """All before the watermark is in: windows that it has passed can be read. What is too old is freed in time."""
-        needed_from_ms = None
         if state.watermark_ms - self._freed_ms[state.iri] > state.keep_ms // _PARTS:
-            self._freed_ms[state.iri] = state.watermark_ms
-            needed_from_ms = self._common_watermark(state.iri) - state.keep_ms
+            self.free(state)
+        else:
+            self._store.close_windows(state.iri, state.watermark_ms)
+
+    def free(self, state: StreamState) -> None:
+        """The same, and what is too old is freed now."""
+        self._freed_ms[state.iri] = state.watermark_ms
+        needed_from_ms = self._common_watermark(state.iri) - state.keep_ms
         self._store.close_windows(state.iri, state.watermark_ms, needed_from_ms)
 
 
