@@ -42,11 +42,13 @@ def run_queries(
     absorb: Mapping[str, bool | Sequence[str]] | None = None,
     reports: Sequence[Collection[str]] | None = None,
     passing: str | None = None,
+    compacting: bool = False,
 ) -> list[list[dict[str, Any]]]:
     """The reports of several queries (name, text) in one session, a list for each query.
 
     `reports` has the conditions on reporting with which each is registered. A query that is `passing` is registered
-    when a third of the schedule is done, and removed after two thirds.
+    when a third of the schedule is done, and removed after two thirds. With `compacting` the stored graph is compacted
+    between all pushes.
     """
     session = freshet.Session()
     if data is not None:
@@ -64,6 +66,8 @@ def run_queries(
         if passing is not None and at == len(schedule) * 2 // 3:
             session.unregister(session.engine.names[-1])
         hand_over(session, iri, lines)
+        if compacting:
+            session.engine.compact_stored()
     session.finish()
     assert not session.failures, session.failures
     return [[json.loads(session.ndjson(report)) for report in query.take()] for query in registered]

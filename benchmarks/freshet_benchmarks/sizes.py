@@ -166,7 +166,10 @@ def absorbed_figures(triples: int) -> list[Figure]:
 
 
 def absorbed_bytes(triples: int, count: int) -> float:
-    """How much memory grows for each triple that is absorbed; its terms are known before."""
+    """How much memory grows for each triple that is absorbed; its terms are known before.
+
+    It is looked at when the store has done what it does in the background, and queries have seen that.
+    """
     session = Session()
     absorbed, asked = BASE + "absorbed", BASE + "asked"
     session.stream(absorbed, absorb=True)
@@ -192,6 +195,8 @@ def absorbed_bytes(triples: int, count: int) -> float:
         push(0)
         before = resident_bytes()
         for first in range(BATCH, triples, BATCH):
+            if first + BATCH >= triples:
+                session.stored.wait_for_compaction()
             push(first)
         return (resident_bytes() - before) / max(1, triples - BATCH)
 

@@ -55,6 +55,7 @@ def disagreement(case: Scenario, batching: int, directory: Path, expected: Repor
             absorb=case.absorb,
             reports=[query.report for query in case.queries],
             passing=case.passing.text if case.passing else None,
+            compacting=batching % 2 == 1,
         )
     except UnsupportedError as problem:
         raise Refused(problem.message) from None

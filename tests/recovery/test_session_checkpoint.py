@@ -35,7 +35,10 @@ def test_the_graph_is_in_segments_and_the_journal_is_short(tmp_path, whole):
     segments, journal = tmp_path / "c" / "graph", tmp_path / "c" / "journal"
     assert list(segments.glob("*-triples.parquet"))
     assert min(int(file.stem) for file in journal.glob("*.log")) > 20
-    finished(reopened(tmp_path / "c", received), whole)
+    life = reopened(tmp_path / "c", received)
+    stored = life.session.stored
+    assert len(stored.base()) > len(stored.added().times)  # what streams left is part of the base after a restart
+    finished(life, whole)
 
 
 def test_what_is_opened_elsewhere_is_opened_there_again(tmp_path):

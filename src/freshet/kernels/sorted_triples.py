@@ -175,6 +175,31 @@ def scatter_groups(groups, starts, keys, seconds):
 
 
 @njit
+def merge_groups(bounds, keys, seconds, more_bounds, more_keys, more_seconds):
+    """The rows of two sorted sets that have none in common as one, in the same order.
+
+    Both have the same groups, of which some may be empty.
+    """
+    keys_out = np.empty(keys.size + more_keys.size, np.int64)
+    seconds_out = np.empty(keys_out.size, np.int64)
+    end = 0
+    for group in range(bounds.size - 1):
+        i, j = bounds[group], more_bounds[group]
+        while i < bounds[group + 1] or j < more_bounds[group + 1]:
+            first = j == more_bounds[group + 1]
+            if not first and i < bounds[group + 1]:
+                first = keys[i] < more_keys[j] or (keys[i] == more_keys[j] and seconds[i] < more_seconds[j])
+            if first:
+                keys_out[end], seconds_out[end] = keys[i], seconds[i]
+                i += 1
+            else:
+                keys_out[end], seconds_out[end] = more_keys[j], more_seconds[j]
+                j += 1
+            end += 1
+    return keys_out, seconds_out
+
+
+@njit
 def _first_not_below(column, start, stop, wanted):
     while start < stop:
         middle = (start + stop) >> 1

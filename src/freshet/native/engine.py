@@ -334,6 +334,13 @@ class Engine:
         self._advance(state)
         if absorbed is not None:
             self.live.follow(absorbed.predicates)
+        if state.absorb is not None:
+            self._graphs.compact_if_due(self._router.least_watermark)
+
+    def compact_stored(self) -> int:
+        """Make what was absorbed before all watermarks part of the stored graph's base at once; gives how many rows."""
+        with self._lock:
+            return self._graphs.compact(self._router.least_watermark())
 
     def collect_terms(self) -> None:
         """Drop terms that nothing holds any more, if it is time to."""

@@ -131,8 +131,8 @@ class Checkpoint:
         first({} if manifest is None else manifest.state)
         if manifest is not None:
             with dictionary.pins:
-                for segment in manifest.segments:
-                    self.dataset.take_up(read_segment(self._graph_folder, segment, dictionary))
+                segments = (read_segment(self._graph_folder, each, dictionary) for each in manifest.segments)
+                self.dataset.take_up(segments, _settled_ms(manifest.state))
             self.dataset.restore(manifest.state.get("vector_timestamp", {}))
         self.delivered = max(
             [
@@ -368,6 +368,12 @@ class Checkpoint:
         for file in self._graph_folder.iterdir():
             if file.name not in used:
                 file.unlink(missing_ok=True)
+
+
+def _settled_ms(state: State) -> int:
+    """Before what time everything that streams have left in the graph is seen by all that is yet to be evaluated."""
+    watermarks = [stream["watermark_ms"] for stream in state.get("streams", ())]
+    return max(BEFORE_ALL_TIME + 1, min(watermarks, default=BEFORE_ALL_TIME))
 
 
 def _needed_through(marks: list[_Mark], query: str) -> int:

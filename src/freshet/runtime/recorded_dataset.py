@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -27,15 +28,23 @@ class RecordedDataset(StoredDataset):
         with self._record_lock:
             self._absorbed.append((self.sequence, elements))
 
-    def take_up(self, rows: GraphRows) -> None:
-        """Take up what a checkpoint has: loaded triples, and those that streams have left, with their times."""
-        loaded = rows.times == BEFORE_ALL_TIME
+    def take_up(self, segments: Iterable[GraphRows], settled_ms: int) -> None:
+        """Take up what a checkpoint has: loaded triples, and those that streams have left, with their times.
+
+        What came before `settled_ms` is loaded as well: nothing will be evaluated that does not see it.
+        """
+        unsettled = []
         with self.changing:
-            for graph, chosen in rows_by_graph(rows.graphs[loaded]):
-                subjects, predicates, objects = (column[loaded][chosen] for column in rows[2:])
-                self.load(subjects, predicates, objects, graph)
-            if not loaded.all():
-                super().absorb(Elements(*(column[~loaded] for column in rows[1:])))
+            is_mapped = self.base().is_mapped  # which stays on disk
+            for rows in segments:
+                settled = rows.times == BEFORE_ALL_TIME if is_mapped else rows.times < settled_ms
+                for graph, chosen in rows_by_graph(rows.graphs[settled]):
+                    subjects, predicates, objects = (column[settled][chosen] for column in rows[2:])
+                    self.load(subjects, predicates, objects, graph)
+                unsettled.append(Elements(*(column[~settled] for column in rows[1:])))
+            for elements in unsettled:
+                if len(elements.times):
+                    super().absorb(elements)
 
     def absorbed_before(self, sequence: int) -> GraphRows | None:
         """What was absorbed by entries before one, None where that is nothing."""

@@ -40,6 +40,7 @@ class Appended:
         self._groups: dict[int, int] = {}  # by predicate
         self._in_base = _NO_BASE
         self.lowerings = 0  # batches in which triples came again with earlier times
+        self.compacted = 0  # rows that were appended before, and are part of the base now
         self.rows = 0
 
     def append(self, elements: Elements, done: Callable[[int], None] = lambda shard: None) -> Ids:
@@ -94,9 +95,20 @@ class Appended:
         found: Ids = rows
         return found
 
+    def take_over(self, before: AppendedView, compacted: int) -> None:
+        """Have the rows of a view, in their order, that are not here yet; the first `compacted` are in the base."""
+        first = compacted + self.rows
+        if first < before.rows:
+            self.append(Elements(before.arrays.times[first : before.rows], *before.triples(first)))
+        if before.arrays.earliest is not before.arrays.times:
+            self._arrays = arrays = with_earlier_times(self._arrays, self.rows)
+            arrays.earliest[: self.rows] = before.times(compacted)
+        self.lowerings = before.lowerings
+        self.compacted = before.compacted + compacted
+
     def view(self) -> AppendedView:
         """What is there now, for readers."""
-        return AppendedView(self._arrays, self.rows, self._groups, self.lowerings)
+        return AppendedView(self._arrays, self.rows, self._groups, self.lowerings, self.compacted)
 
     def held(self) -> Iterator[Ids]:
         """The arrays that have ids of terms, as far as they are used."""

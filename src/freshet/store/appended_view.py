@@ -26,11 +26,14 @@ SUBJECT, OBJECT = 0, 2
 class AppendedView:
     """A prefix of the appended rows. The rest may come while it is read."""
 
-    __slots__ = ("_arrays", "_chains_along", "_group_arrays", "_groups", "lowerings", "rows")
+    __slots__ = ("_arrays", "_chains_along", "_group_arrays", "_groups", "compacted", "lowerings", "rows")
 
-    def __init__(self, arrays: AppendedArrays, rows: int, groups: Mapping[int, int], lowerings: int = 0) -> None:
+    def __init__(
+        self, arrays: AppendedArrays, rows: int, groups: Mapping[int, int], lowerings: int = 0, compacted: int = 0
+    ) -> None:
         self._arrays = arrays
         self.lowerings = lowerings  # how often triples came again with earlier times
+        self.compacted = compacted  # rows that came before these and are part of the base now
         self._groups = groups  # grows; what came after the view has no row in it
         self._group_arrays: dict[int, Ids] = {}
         self._chains_along: dict[int, tuple[int, int]] = {}
@@ -120,6 +123,12 @@ class AppendedView:
         out, into = self._arrays.out.nodes, self._arrays.into.nodes
         return (into, out) if key == SUBJECT else (out, into)
 
+    def end_of(self, predicate: int) -> int:
+        """The number after that of a predicate's last row, or after one that has come since; 0 where it has none."""
+        group = self._groups.get(predicate)
+        ends = self._arrays.groups.ends
+        return 0 if group is None else int(ends[group, 1]) if group < len(ends) else self.rows
+
     def rows_of(self, triples: Triples) -> Ids:
         """The rows of triples, -1 for those that are not here."""
         arrays = self._arrays
@@ -150,9 +159,10 @@ class AppendedView:
             found = self._group_arrays[group] = np.array([group], np.int64)
         return found, 0
 
-    def triples(self, first: int = 0) -> Triples:
-        """All triples, or those from a row on, in the order in which they came."""
-        out, into = (chains.nodes[first : self.rows] for chains in (self._arrays.out, self._arrays.into))
+    def triples(self, first: int = 0, stop: int | None = None) -> Triples:
+        """All triples, or those from a row on or before one, in the order in which they came."""
+        rows = slice(first, self.rows if stop is None else stop)
+        out, into = (chains.nodes[rows] for chains in (self._arrays.out, self._arrays.into))
         return Triples(into[:, 0].copy(), self._arrays.groups.known[out[:, 1] >> 32], out[:, 0].copy())
 
     def times(self, first: int = 0) -> Ids:

@@ -14,10 +14,12 @@ from freshet.rdf.elements import Elements
 from freshet.rdf.errors import InputError
 from freshet.rdf.triples import DEFAULT_GRAPH, Ids, Triples
 from freshet.store.appended_view import no_view
+from freshet.store.compaction import Compacted, Compaction, PointsToRows, settled_rows
 from freshet.store.graph import Reader, StoredGraph
 from freshet.store.graph_snapshot import GraphSnapshot
 from freshet.store.snapshots import PLANNED, Injectors, SnapshotPlan, VectorTimestamp
 from freshet.store.store_bytes import StoreBytes, bytes_of
+from freshet.store.stream_index import NO_ROW
 from freshet.store.stream_windows import DEFAULT_BUDGET_BYTES, KeptElements, StreamWindows
 from freshet.store.triple_index import TripleIndex
 from freshet.store.window_reader import WindowReader
@@ -117,7 +119,7 @@ class _Changing:
 
 
 class StoredDataset:
-    """The graphs that are stored. They only grow.
+    """The graphs that are stored. They only grow. What is appended becomes part of the base in time.
 
     Writers (absorb, load) hold `changing`. Readers take the snapshot that was published last, and never wait.
     Where as many snapshots are read as may be (`most_snapshots`, with those of the plan), a reader shares the newest of
@@ -136,7 +138,8 @@ class StoredDataset:
         self._named: dict[int, StoredGraph] = {}
         self._named_changed = False
         self._windows: dict[str, StreamWindows] = {}
-        self._pointed_to: dict[int, WeakSet[object]] = {}
+        self._pointed_to: dict[int, WeakSet[PointsToRows]] = {}
+        self._compaction = Compaction(self.default, self._replace_base)
         self._published = DatasetSnapshot({}, self.default.reader)
         self._read: WeakValueDictionary[int, DatasetSnapshot] = WeakValueDictionary()  # as published, by number
         self._counting = threading.Lock()  # held while a reader is registered, never for longer
@@ -148,8 +151,8 @@ class StoredDataset:
             keep_base = bool(self._pointed_to.get(graph))
             return self._graph(graph).load(subjects, predicates, objects, keep_base=keep_base)
 
-    def point_to_rows(self, pointing: object, graph: int = DEFAULT_GRAPH) -> None:
-        """Let rows of a graph keep their numbers as long as somebody has `pointing`."""
+    def point_to_rows(self, pointing: PointsToRows, graph: int = DEFAULT_GRAPH) -> None:
+        """Let rows of a graph keep their numbers as long as somebody has `pointing`, until they are compacted."""
         with self.changing:
             self._pointed_to.setdefault(graph, WeakSet()).add(pointing)
 
@@ -167,6 +170,28 @@ class StoredDataset:
             if windows is not None:
                 windows.record_absorbed(elements, rows, self.default.appended() or _NOTHING_APPENDED)
             self._plan.end(batch)
+
+    def compact_if_due(self, settled_ms: Callable[[], int]) -> None:
+        """Make appended rows part of the base in a thread, if they are many.
+
+        Whatever is evaluated from now on sees all rows with a time before `settled_ms`, but for what points to rows:
+        that is asked. A pattern that is read for the first time for a moment before that sees them too.
+        """
+        self._compaction.start_if_due(settled_ms, self._pointing, self._kept_from)
+
+    def compact(self, settled_ms: int) -> int:
+        """The same at once, however many they are; gives how many rows were compacted."""
+        self._compaction.wait()
+        reader = self.default.reader
+        if not isinstance(reader, GraphSnapshot):
+            return 0
+        rows = settled_rows(reader, settled_ms, self._pointing(), self._kept_from())
+        self._compaction.run(reader.base, rows)
+        return rows
+
+    def wait_for_compaction(self) -> None:
+        """Until a compaction that has begun is done."""
+        self._compaction.wait()
 
     def keep_windows(
         self, stream: str, budget_bytes: int = DEFAULT_BUDGET_BYTES, needed_from: Callable[[], int] | None = None
@@ -258,8 +283,24 @@ class StoredDataset:
         )
 
     def stop(self) -> None:
-        """Let the injecting threads go, where there are any."""
+        """Let threads go, where there are any."""
+        self._compaction.wait()
         self._injectors.stop()
+
+    def _pointing(self) -> list[PointsToRows]:
+        return list(self._pointed_to.get(DEFAULT_GRAPH, ()))
+
+    def _kept_from(self) -> int:
+        """The first row that windows of streams read."""
+        return min((each.index.first_row for each in self._windows.values()), default=NO_ROW)
+
+    def _replace_base(self, compacted: Compacted) -> None:
+        """Let readers have a graph that is compacted."""
+        with self.changing:
+            before = self.default.appended() or _NOTHING_APPENDED
+            for windows in self._windows.values():
+                windows.index.compact(compacted.rows, before)
+            self.default.replace_base(compacted.base, compacted.appended, compacted.rows)
 
     def _publish(self) -> None:
         """Let readers have what there is now."""

@@ -71,7 +71,7 @@ class StoredGraph:
     def absorb(self, elements: Elements, done: Callable[[int], None] = lambda shard: None) -> Ids:
         """Append what a stream leaves behind; the row of each triple, -1 where it was there. `done`: see Appended."""
         if self._appended is None:
-            self._appended = Appended(self.base, self._each_shard, self._shards)
+            self._appended = self.appended_to(self.base)
         before = self._appended.rows, self._appended.lowerings
         rows = self._appended.append(elements, done)
         self._elements = None  # a triple that was there may have an earlier time now
@@ -79,6 +79,18 @@ class StoredGraph:
             self.reader = GraphSnapshot(self.base, self._appended.view())
         self._empty = False
         return rows
+
+    def appended_to(self, base: TripleIndex) -> Appended:
+        """What takes rows that are appended to a base."""
+        return Appended(base, self._each_shard, self._shards)
+
+    def replace_base(self, base: TripleIndex, appended: Appended, rows: int) -> None:
+        """Have another base that has the first appended rows too, and those after them appended to it."""
+        view = self.appended()
+        assert view is not None, "there were appended rows, and there still are"
+        appended.take_over(view, rows)
+        self.base, self._appended, self._elements = base, appended, None
+        self.reader = GraphSnapshot(base, appended.view())
 
     def appended(self) -> AppendedView | None:
         """The triples that are not in the base."""

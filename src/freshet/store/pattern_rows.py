@@ -51,7 +51,7 @@ class Lookup(NamedTuple):
 class PatternRows:
     """Rows of a base and what is appended to it; `freshet.kernels.pattern_rows` says how they are numbered.
 
-    It reads what `read` was given last. Numbers stay as long as the base does.
+    It reads what `read` was given last. Numbers stay as long as the base does; `renumber` says what they become.
     """
 
     def __init__(self, constants: tuple[int, int, int], columns: Sequence[tuple[int, ...]]) -> None:
@@ -75,6 +75,7 @@ class PatternRows:
         )
         self._view = view
         self.limit = view.rows  # rows that are appended
+        self.compacted = view.compacted  # rows that were appended before, and are part of the base now
         self.lowerings = view.lowerings  # how often some came again with earlier times
         self.arrays = view.arrays
         predicate = self.constants[PREDICATE]
@@ -90,6 +91,21 @@ class PatternRows:
             return False
         self._read_base(base)
         return True
+
+    def newly_compacted(self, reader: Reader) -> int:
+        """How many of the appended rows of `read` are part of the base of another reader."""
+        return reader.appended.compacted - self.compacted if isinstance(reader, GraphSnapshot) else 0
+
+    def renumber(self, reader: Reader, rows: Rows) -> Rows:
+        """Read a graph of which more is compacted; the numbers that rows have there."""
+        every = tuple(range(len(self.columns)))
+        keys = np.empty((len(rows), len(every)), np.int64)
+        for column, places in enumerate(self.columns):
+            keys[:, column] = self.terms(rows, places[0])
+        self.read(reader)
+        numbers, found = self.find(self.lookup(every), keys)
+        assert len(numbers) == len(rows), "a row that is compacted is in the base once"
+        return found
 
     def is_untouched(self, reader: Reader) -> bool:
         """Whether nothing that can match has come since `read`, so that it need not read anew."""

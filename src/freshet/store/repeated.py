@@ -31,6 +31,18 @@ class Repeated(NamedTuple):
     def __bool__(self) -> bool:
         return bool(self.appended.size or self.of_base.times.size)
 
+    def compacted(self, rows: int, appended: AppendedView) -> Repeated:
+        """The same when the first rows are part of the base, and the others numbered anew."""
+        moved = self.appended < rows
+        times = self.first_ms + self.later[moved].astype(np.int64)
+        more = Elements(times, *appended.at(self.appended[moved].astype(np.int64)))
+        return self._replace(
+            appended=self.appended[~moved] - np.uint32(rows),
+            later=self.later[~moved],
+            of_base=Elements(*(np.concatenate(columns) for columns in zip(self.of_base, more, strict=True))),
+            rows=max(0, self.rows - rows),
+        )
+
     def triples(self, appended: AppendedView, from_ms: int, to_ms: int) -> Triples:
         """Those with from_ms <= time < to_ms."""
         times = self.first_ms + self.later.astype(np.int64)

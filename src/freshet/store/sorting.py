@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from freshet.kernels.sorted_triples import find_ranges, scatter_groups
+from freshet.kernels.sorted_triples import find_ranges, merge_groups, scatter_groups
 from freshet.rdf.triples import Ids
 from freshet.store.directory import make_directory
 from freshet.store.order_arrays import OrderArrays
@@ -39,6 +39,20 @@ def sort_columns(keys: Ids, predicates: Ids, seconds: Ids) -> tuple[Ids, Ids, Id
 def other_order(order: OrderArrays) -> OrderArrays:
     """The same triples with the key and the second place changed about."""
     return _with_directory(*_sorted(order.predicates, order.bounds, order.seconds, order.keys))
+
+
+def merge_orders(order: OrderArrays, keys: Ids, predicates: Ids, seconds: Ids) -> OrderArrays:
+    """An order with more triples, none of which is in it, nor stands twice."""
+    more = sort_columns(keys, predicates, seconds)
+    groups = np.union1d(order.predicates, more[0])
+    bounds, more_bounds = (_bounds_of(groups, *each) for each in ((order.predicates, order.bounds), more[:2]))
+    columns = merge_groups(bounds, order.keys, order.seconds, more_bounds, *more[2:])
+    return _with_directory(groups, bounds + more_bounds, *columns)
+
+
+def _bounds_of(groups: Ids, predicates: Ids, bounds: Ids) -> Ids:
+    """The bounds of some groups among others that include them."""
+    return np.append(bounds[np.searchsorted(predicates, groups)], bounds[-1])
 
 
 def _with_directory(predicates: Ids, bounds: Ids, keys: Ids, seconds: Ids) -> OrderArrays:

@@ -32,6 +32,7 @@ Number = TypeVar("Number", bound=np.generic)
 _FIRST_SLOTS = 1 << 12
 _SLOTS_A_ROW = 2  # of each table: most keys that are asked for are absent, which few steps should show
 _FIRST_RUNS = 1 << 8
+NO_ROW = (1 << 63) - 1
 MOST_MILLISECONDS = (1 << 47) - 1  # between two times of a batch: beside them a run has sixteen bits for its row
 
 
@@ -112,6 +113,20 @@ class StreamIndex:
         before = self.indexed
         repeated = (again for again in before.repeated if again.last_ms >= time_ms)
         self.indexed = before.chosen(before.batches[:, GREATEST] >= time_ms, repeated)
+
+    @property
+    def first_row(self) -> int:
+        """The first row that a batch has; one after all rows where there are no batches."""
+        firsts = self.indexed.batches[:, FIRST]
+        return int(firsts.min()) if firsts.size else NO_ROW
+
+    def compact(self, rows: int, appended: AppendedView) -> None:
+        """The first rows, which no batch has, are part of the base from now on, and the others numbered anew."""
+        before = self.indexed
+        batches = before.batches.copy()
+        batches[:, [FIRST, LAST]] -= rows
+        repeated = tuple(each.compacted(rows, appended) for each in before.repeated)
+        self.indexed = before._replace(batches=batches, repeated=repeated)
 
     @property
     def nbytes(self) -> int:

@@ -8,9 +8,10 @@ import numpy as np
 
 from freshet.rdf.triples import ANY, Ids, Triples
 from freshet.store.found import Column
+from freshet.store.mapped_files import is_mapped
 from freshet.store.order_arrays import OrderArrays
 from freshet.store.sorted_triples import SortedTriples
-from freshet.store.sorting import other_order, sort_order
+from freshet.store.sorting import merge_orders, other_order, sort_order
 
 SUBJECT, PREDICATE, OBJECT = range(3)
 _COUNT_MASK = 0xFFFFFFFF
@@ -68,6 +69,19 @@ class TripleIndex:
         """An index that has more triples; None where this one is sorted already."""
         given = self._given
         return None if given is None else TripleIndex(*given, triples)
+
+    def merged_with(self, triples: Triples) -> TripleIndex:
+        """An index that has more triples, none of which is in this one, nor stands twice. Both orders are made."""
+        by_subject, by_object = (
+            merge_orders(self.order(key).arrays, triples[key], triples.predicates, triples[OBJECT - key])
+            for key in (SUBJECT, OBJECT)
+        )
+        return TripleIndex.of_orders(by_subject, by_object)
+
+    @property
+    def is_mapped(self) -> bool:
+        """Whether the triples are maps of files."""
+        return any(is_mapped(order.arrays.keys) for order in self.orders())
 
     def triples(self) -> Triples:
         """All triples; where they are not sorted yet some may stand twice."""

@@ -1,4 +1,4 @@
-"""Random loads, absorbed batches and snapshots of them beside plain sets of triples."""
+"""Random loads, absorbed batches, compactions and snapshots of them beside plain sets of triples."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ from naive_triples import (
 
 NAMED = 77
 STEPS = st.lists(
-    st.tuples(st.sampled_from(["load", "absorb", "absorb", "named", "read"]), TRIPLES, st.integers(0, 9)), max_size=8
+    st.tuples(st.sampled_from(["load", "absorb", "absorb", "named", "read", "compact"]), TRIPLES, st.integers(0, 9)),
+    max_size=8,
 )
 
 
@@ -45,14 +46,28 @@ class Twin:
             self.stored.absorb(elements_of(triples, time), "stream")
         elif kind == "read":
             assert rows(self.stored.snapshot().graph(0).match(ANY, ANY, ANY)) == sorted(self.expected[DEFAULT_GRAPH])
+        elif kind == "compact":
+            self.compact(time)
         else:
             self.stored.load(*columns_of(triples), NAMED if kind == "named" else DEFAULT_GRAPH)
-        if kind != "read":
+        if kind not in ("read", "compact"):
             self.expected.setdefault(NAMED if kind == "named" else DEFAULT_GRAPH, set()).update(triples)
         if kind in ("absorb", "load"):
             for triple in triples:
                 self.times[triple] = min(self.times.get(triple, 10**6), time if kind == "absorb" else BEFORE_ALL_TIME)
         self.taken.append((self.stored.snapshot(), {name: set(graph) for name, graph in self.expected.items()}))
+
+    def compact(self, settled_ms: int) -> None:
+        """Rows before the first that came at a time or later are compacted, and have been there always."""
+        before = self.stored.added()
+        rows_before = len(self.stored.base())
+        count = self.stored.compact(settled_ms)
+        assert len(self.stored.base()) == rows_before + count
+        assert len(self.stored.added().times) == len(before.times) - count
+        assert count == len(before.times) or (before.times >= settled_ms).any()
+        for triple in rows(self.stored.base().match(ANY, ANY, ANY)):
+            assert self.times[triple] < settled_ms or self.times[triple] == BEFORE_ALL_TIME
+            self.times[triple] = BEFORE_ALL_TIME
 
 
 @pytest.mark.parametrize("shards", [1, 4])

@@ -30,7 +30,7 @@ from naive_triples import (
     rows,
 )
 
-BATCHES = st.lists(st.tuples(st.sampled_from("abt"), TRIPLES, st.lists(st.integers(0, 20), min_size=12)), max_size=8)
+BATCHES = st.lists(st.tuples(st.sampled_from("abtc"), TRIPLES, st.lists(st.integers(0, 20), min_size=12)), max_size=8)
 
 
 def read_window(stored: StoredDataset, stream: str, from_ms: int, to_ms: int) -> WindowReader:
@@ -57,7 +57,7 @@ def test_windows(
     patterns: list[Pattern],
     kinds: Kinds,
 ) -> None:
-    """Streams a and b are absorbed, t is timing data of the stream a."""
+    """Streams a and b are absorbed, t is timing data of the stream a; with c the store is compacted instead."""
     stored = StoredDataset()
     stored.load(*columns_of(loaded))
     stored.keep_windows("a")
@@ -67,9 +67,11 @@ def test_windows(
         elements = Elements(np.array(times[: len(triples)], np.int64), *columns_of(triples))
         if stream == "t":
             stored.push_timing(elements, "a")
+        elif stream == "c":
+            stored.compact(times[0])
         else:
             stored.absorb(elements, stream)
-        if stream != "b":
+        if stream in "at":
             expected |= {triple for triple, time in zip(triples, times, strict=False) if from_ms <= time < to_ms}
         if number == 4:
             stored.close_windows("a", freed, freed)

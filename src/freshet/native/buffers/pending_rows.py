@@ -62,6 +62,11 @@ class PendingRows:
         self._rows, self._births, self._released = rows[order], births[order], 0
         self._later, self._later_count, self._later_first = [], 0, NEVER
 
+    def shift(self, count: int) -> None:
+        """All rows have numbers that are less by a count."""
+        self._rows = self._rows - np.int32(count)
+        self._later = [(rows - np.int32(count), births) for rows, births in self._later]
+
     def release(self, last: int) -> tuple[NDArray[np.int32], Ids]:
         """Give away the rows that are born by a moment, with their births, in any order."""
         start = self._released

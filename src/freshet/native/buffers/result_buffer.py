@@ -63,6 +63,17 @@ class ResultBuffer:
         live: Pointers = self.arrays.pointers[:used][self.arrays.alive[:used]]
         return live
 
+    def pointed_to(self, leaf: int) -> Rows:
+        """The rows of a leaf that the results point to, as often as they do."""
+        used = self.arrays.sizes.item(USED)
+        rows: Rows = self.arrays.pointers[:used, leaf][self.arrays.alive[:used]]
+        return rows
+
+    def point_to(self, leaf: int, rows: Rows) -> None:
+        """Have the results point to other rows of a leaf, in the order of `pointed_to`."""
+        used = self.arrays.sizes.item(USED)
+        self.arrays.pointers[:used, leaf][self.arrays.alive[:used]] = rows
+
     def add(self, pointers: Pointers, row_capacities: Sequence[int]) -> None:
         self.make_room(len(pointers), max(row_capacities, default=0))
         _ADD.run(self.arrays, pointers)

@@ -10,17 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Protocol
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from freshet.kernels.pattern_rows import OLD as _OLD
 from freshet.kernels.pattern_rows import begin_rows, drop_unborn, row_births
 from freshet.native.buffers.pending_rows import PendingRows
+from freshet.native.buffers.result_buffer import ResultBuffer
 from freshet.native.buffers.ring_index import Lives
 from freshet.native.moments import OPEN
 from freshet.rdf.triples import DEFAULT_GRAPH, Ids
+from freshet.store.compaction import PointsToRows
 from freshet.store.graph import Reader
+from freshet.store.graph_snapshot import GraphSnapshot
 from freshet.store.pattern_rows import UNBOUND, PatternRows, Rows
+from freshet.store.triple_index import PREDICATE, TripleIndex
 
 _NO_ROWS = np.empty(0, np.int32)
 _NO_MOMENTS = np.empty(0, np.int64)
@@ -62,14 +67,15 @@ class GraphStore(Protocol):
     """The store: it publishes what was loaded and absorbed before a batch by the time that the batch is stepped."""
 
     def named(self) -> Graphs: ...
-    def point_to_rows(self, pointing: object, graph: int = DEFAULT_GRAPH) -> None: ...
+    def point_to_rows(self, pointing: PointsToRows, graph: int = DEFAULT_GRAPH) -> None: ...
 
 
 class StoredLeaf:
     """A leaf buffer of a pattern over a stored graph.
 
     `step` brings it to a batch, once, whoever calls it. Until the next step it shows the graph as it was then, whatever
-    is absorbed or loaded meanwhile.
+    is absorbed, loaded or compacted meanwhile. A step that finds rows compacted has other numbers for them; the
+    results that point to them (`point_from`) get these.
     """
 
     died = _NO_MOMENTS  # no row ends
@@ -95,6 +101,8 @@ class StoredLeaf:
         self._mark = 0  # of what `newer` has given
         self._fresh: Rows = _NO_ROWS
         self._young_from = 0  # the least number of a row that may be younger than the batch; see `_note_lives`
+        self._results: WeakKeyDictionary[ResultBuffer, int] = WeakKeyDictionary()  # with the column that points here
+        self._settled: tuple[TripleIndex | None, int] | None = None  # a base, and how many rows appended to it
         store.point_to_rows(self, graph)  # before it is read: from here on the base stays, if it has anything
         self._reader = store.named().graph(graph)
         self._rows.read(self._reader)
@@ -120,6 +128,19 @@ class StoredLeaf:
         rows = self.live + len(self._pending)
         return rows, [min(rows, self._rows.distinct(place)) for place in self._places]
 
+    def point_from(self, results: ResultBuffer, column: int) -> None:
+        """Results have numbers of rows in a column."""
+        self._results[results] = column
+
+    def settled_rows(self, reader: GraphSnapshot) -> int | None:
+        """How many of the appended rows are old to the next batch; None where that has nothing new to look at."""
+        settled = self._settled  # another thread may be in the middle of a step
+        if settled is None:  # the first batch will look at all of them
+            return None
+        rows = settled[1] if settled[0] is reader.base else 0
+        predicate = self.pattern.constants[PREDICATE]
+        return None if predicate and reader.appended.end_of(predicate) <= rows else rows
+
     # ---- batches
 
     def step(self, batch: Moments) -> bool:
@@ -137,12 +158,16 @@ class StoredLeaf:
         reader = self._store.named().graph(self._graph)
         if is_first:
             self._begin(reader)
+        elif self._rows.newly_compacted(reader):
+            self._follow_compaction(reader)
+            self._go_on(reader)
         elif pending.first_birth > batch.last and (reader is self._reader or self._rows.is_untouched(reader)):
             self._fresh = _NO_ROWS
         else:
             self._go_on(reader)
         self._reader = reader
         self._note_lives()
+        self._settled = (self._rows.base, pending.least_row(self._floor) if len(pending) else self._rows.limit)
         self._changed = len(self._fresh) > 0
         return self._changed
 
@@ -159,6 +184,19 @@ class StoredLeaf:
         self._note_early(rows[old], births[old], _BEFORE)
         self._floor = int(rows[~old].min()) if not old.all() else self._rows.limit
         self._bring(rows[~old], births[~old])
+
+    def _follow_compaction(self, reader: Reader) -> None:
+        """Read a graph of which more is compacted: rows that are older than the batch."""
+        count = self._rows.newly_compacted(reader)
+        pointed = [(results, column, results.pointed_to(column)) for results, column in self._results.items()]
+        held = np.unique(np.concatenate((_NO_ROWS, *(rows for _, _, rows in pointed))))
+        renumbered = self._rows.renumber(reader, held)
+        for results, column, rows in pointed:
+            results.point_to(column, renumbered[np.searchsorted(held, rows)])
+        self._seen, self._floor, self._mark = (max(0, each - count) for each in (self._seen, self._floor, self._mark))
+        self._pending.shift(count)
+        self._early_births = self._early_births[self._early >= count]
+        self._early = self._early[self._early >= count] - count
 
     def _go_on(self, reader: Reader) -> None:
         base_rows = _NO_ROWS

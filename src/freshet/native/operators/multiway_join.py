@@ -138,6 +138,9 @@ class MultiwayJoinOp:
         ]
         self._expiring = sum(each.expires for each in inputs)
         self._results = ResultBuffer(len(inputs), self._expiring)
+        for at, each in enumerate(inputs):
+            if isinstance(each.buffer, StoredLeaf):
+                each.buffer.point_from(self._results, at)
         self._all = (1 << len(inputs)) - 1
         self._number = 0  # of the present batch
         self._keeps = self._expiring > 0  # results, to know which of them end

@@ -25,6 +25,7 @@ from freshet.native.r2s.bags import as_rows, bag_difference
 from freshet.oneshot.dataset import GraphReader
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.triples import DEFAULT_GRAPH, Triples
+from freshet.store.compaction import PointsToRows
 from freshet.store.dataset import DatasetSnapshot
 
 _FIRST_MOMENT = instant_at(FURTHEST_MS) + 1
@@ -55,7 +56,7 @@ class HeldSnapshot:
     def named(self) -> DatasetSnapshot:
         return self._snapshot
 
-    def point_to_rows(self, pointing: object, graph: int = DEFAULT_GRAPH) -> None:
+    def point_to_rows(self, pointing: PointsToRows, graph: int = DEFAULT_GRAPH) -> None:
         self._store.point_to_rows(pointing, graph)
         self.go_on()  # what came before it was pointed to may have another base
 

@@ -47,6 +47,11 @@ class StreamRouter:
         constructed = self.constructed.get(stream)
         return self.streams.get(stream) if constructed is None else constructed.state
 
+    def least_watermark(self) -> int:
+        """How far all streams have come: queries that are registered later are evaluated after that."""
+        states = [*self.streams.values(), *(each.state for each in self.derived.values())]
+        return min((state.watermark_ms for state in states), default=BEFORE_ALL_TIME)
+
     def beginning_now(self, query: Query) -> Query:
         """A query with windows over derived streams of what comes from now on."""
         windows = tuple(self._begin_now(declaration) for declaration in query.windows)

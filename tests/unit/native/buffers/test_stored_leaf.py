@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from freshet.native.buffers.leaf_buffer import LeafPattern
+from freshet.native.buffers.result_buffer import ResultBuffer
 from freshet.native.buffers.stored_leaf import StoredLeaf
 from freshet.rdf.elements import Elements
 from freshet.rdf.triples import DEFAULT_GRAPH
@@ -122,7 +123,9 @@ def check(leaf: StoredLeaf, naive: NaiveLeaf, batch: Batch, keys: list[Triple], 
 
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["load", "absorb", "absorb", "absorb", "named", "step", "step"]), TRIPLES, st.integers(0, 40)
+        st.sampled_from(["load", "absorb", "absorb", "absorb", "named", "compact", "step", "step"]),
+        TRIPLES,
+        st.integers(0, 40),
     ),
     min_size=2,
     max_size=10,
@@ -146,10 +149,12 @@ def test_beside_its_twin(shards, pattern, graph, steps, keys, moments, registere
     stored: dict[int, dict[Triple, int]] = {DEFAULT_GRAPH: {}, NAMED: {}}
     leaf: StoredLeaf | None = None
     naive = NaiveLeaf(pattern)
+    results, pointed_to = ResultBuffer(2, 1), list[tuple[int, ...]]()
     number, last = 0, 4
     for at, (kind, triples, time) in enumerate([*steps, ("step", [], 50)]):
         if at == min(registered, len(steps)):
             leaf = StoredLeaf(pattern, store, graph)
+            leaf.point_from(results, 1)
         if kind == "step":
             number, first, last = number + 1, last + 1, last + 1 + time
             batch = Batch(number, first, last, np.empty(0, np.int64))
@@ -158,6 +163,12 @@ def test_beside_its_twin(shards, pattern, graph, steps, keys, moments, registere
                 assert leaf.step(batch) == bool(naive.fresh)
                 assert leaf.step(batch) == bool(naive.fresh)
                 check(leaf, naive, batch, keys, moments[: len(keys)])
+                assert values_of(leaf, results.pointed_to(1)) == pointed_to
+                held = np.concatenate((leaf.live_rows(), *(_probed(leaf, columns, keys) for columns in [(), (0,)])))
+                results.add(np.stack((np.zeros(len(held), np.int32), held), axis=1), [1])
+                pointed_to += values_of(leaf, held)
+        elif kind == "compact":  # what has come before the last moment, and nothing that comes later is seen before
+            store.compact(last // 2 + 1)
         elif kind == "absorb":  # time goes on within a batch, and a batch may be behind or ahead of the moments
             times = np.arange(time, time + len(triples))
             store.absorb(Elements(times, *columns_of(triples)), "stream")
@@ -168,6 +179,14 @@ def test_beside_its_twin(shards, pattern, graph, steps, keys, moments, registere
             store.load(*columns_of(triples), name)
             stored[name].update(dict.fromkeys(triples, BEFORE_ALL_TIME))
     store.stop()
+
+
+def _probed(leaf: StoredLeaf, columns: tuple[int, ...], keys: list[Triple]) -> np.ndarray:
+    """Rows that are found by keys: those of the base have other numbers in each order."""
+    if len(leaf.pattern.columns) < len(columns):
+        return np.empty(0, np.int32)
+    array = np.array([key[: len(columns)] for key in keys], np.int64).reshape(len(keys), len(columns))
+    return leaf.index_on(columns).probe(array, np.full(len(keys), leaf._last), 1)[1]
 
 
 def batch(number: int, first: int, last: int) -> Batch:
@@ -267,6 +286,43 @@ def test_it_holds_nothing_of_what_is_absorbed() -> None:
     assert sum(leaf.held_bytes for leaf in leaves) <= 3 * 4000  # the fresh rows of the last batch
     assert leaves[0].sizes() == (20_000, [500, 20_000])
     assert leaves[0].index_on((0,)).rows_per_key() == 40
+
+
+def test_rows_that_come_after_a_compaction_are_fresh() -> None:
+    """Results that point to compacted rows point to the same triples, and the rows after them begin once."""
+    store = StoredDataset()
+    leaf, results = StoredLeaf(pattern_of("a.b"), store), ResultBuffer(2, 1)
+    leaf.point_from(results, 1)
+    expected = []
+    for at in range(10):
+        absorbed(store, 100 * at, 100, 100 * at)
+        assert leaf.step(batch(at + 1, 200 * at, 200 * at + 199))
+        fresh = leaf.fresh(at + 1)
+        assert leaf.values[fresh, 1].tolist() == list(range(10**6 + 100 * at, 10**6 + 100 * (at + 1)))
+        assert leaf.live == 100 * (at + 1)
+        results.add(np.stack((np.zeros(100, np.int32), fresh), axis=1), [1])
+        expected += values_of(leaf, fresh)
+        assert values_of(leaf, results.pointed_to(1)) == expected
+        if at % 3 == 2:
+            assert store.compact(10**6) == 300
+    assert not leaf.step(batch(11, 2000, 2100))
+    assert values_of(leaf, results.pointed_to(1)) == expected
+    assert len(store.added().times) == 100
+
+
+def test_what_no_batch_has_seen_is_not_compacted() -> None:
+    store = StoredDataset()
+    leaf = StoredLeaf(pattern_of("a.b"), store)
+    absorbed(store, 0, 100, 0)
+    leaf.step(batch(1, 0, 99))  # up to the time 49
+    assert store.compact(10**6) == 50
+    absorbed(store, 100, 100, 100)
+    assert store.compact(10**6) == 0  # of the base that it reads it has seen nothing yet
+    leaf.step(batch(2, 100, 399))
+    assert store.compact(10**6) == 150
+    leaf.step(batch(3, 400, 401))
+    assert leaf.live == 200
+    assert not len(leaf.fresh(3))
 
 
 def test_it_is_read_while_another_thread_absorbs() -> None:
