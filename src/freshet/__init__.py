@@ -24,10 +24,15 @@ if TYPE_CHECKING:
     from freshet.results.report import GraphAnswer as GraphAnswer
     from freshet.results.report import Report as Report
     from freshet.results.report import Solutions as Solutions
+    from freshet.results.why import Derivation as Derivation
+    from freshet.results.why import StoredTriple as StoredTriple
+    from freshet.results.why import Why as Why
+    from freshet.results.why import WindowElement as WindowElement
     from freshet.runtime.query_failure import QueryFailure as QueryFailure
     from freshet.runtime.registered_query import RegisteredQuery as RegisteredQuery
     from freshet.runtime.session import Session as Session
     from freshet.runtime.wall_clock import ManualClock as ManualClock
+    from freshet.runtime.window_at import WhyGoneError as WhyGoneError
     from freshet.store.slices import BufferFullError as BufferFullError
 
 __version__ = "0.2.0"  # the one place: pyproject.toml reads it here
@@ -40,6 +45,7 @@ _MODULES = {
     "BudgetError": "rdf.errors",
     "BufferFullError": "store.slices",
     "Deadline": "rdf.deadline",
+    "Derivation": "results.why",
     "FreshetError": "rdf.errors",
     "GraphAnswer": "results.report",
     "InputError": "rdf.errors",
@@ -55,7 +61,11 @@ _MODULES = {
     "ServiceSettings": "federation.settings",
     "Session": "runtime.session",
     "Solutions": "results.report",
+    "StoredTriple": "results.why",
     "UnsupportedError": "rdf.errors",
+    "Why": "results.why",
+    "WhyGoneError": "runtime.window_at",
+    "WindowElement": "results.why",
 }
 
 __all__ = [*sorted(_MODULES), "__version__"]

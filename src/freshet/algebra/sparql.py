@@ -47,6 +47,7 @@ from freshet.algebra.nodes import (
     TriplePattern,
     Union,
     Values,
+    Window,
 )
 from freshet.algebra.scope import variables_in_scope
 from freshet.algebra.text import path_text
@@ -143,6 +144,8 @@ def _body(node: Node) -> str:
             return f"{_group(left)} MINUS {_group(right)}"
         case Graph(name, child):
             return f"GRAPH {_term(name)} {_group(child)}"
+        case Window(name, child):
+            return f"WINDOW {_term(name)} {_group(child)}"
         case Service(endpoint, child, silent):
             return f"SERVICE {'SILENT' if silent else ''} {_term(endpoint)} {_group(child)}"
         case Extend(child, variable, expression):

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from typing import ParamSpec
+from typing import NamedTuple, ParamSpec
+
+import numpy as np
 
 from freshet.algebra.nodes import Query
 from freshet.algebra.windows import AllWindow, EventTimeWindow
@@ -18,6 +20,7 @@ from freshet.native.memory.term_collector import TermCollector
 from freshet.native.memory.window_budget import WindowBudget, WindowRoom
 from freshet.native.moments import AFTER_ALL_TIME, close_at
 from freshet.native.operators.service_views import ViewSource
+from freshet.native.plan.expand import expand_windows
 from freshet.native.plan.lower import lower, lower_live
 from freshet.native.plan.plan import Plan
 from freshet.native.plan.plan_reads import asks_services, predicates_of
@@ -28,6 +31,7 @@ from freshet.native.reentrant_call_queue import ReentrantCallQueue
 from freshet.native.service.service_thread import ServiceQueryThread
 from freshet.native.service.service_threads import ServiceQueryThreads
 from freshet.native.streams.constructed_stream import ConstructedStream
+from freshet.native.streams.element_log import ElementLog, HeldElements, Origin
 from freshet.native.streams.kept_windows import KeptWindows
 from freshet.native.streams.stream import StreamState
 from freshet.native.streams.stream_router import AnyGroup, StreamRouter
@@ -42,6 +46,31 @@ from freshet.results.answers import AnswerBatch, hand_over
 from freshet.results.report import Freshness, Report
 
 P = ParamSpec("P")
+
+
+class AskedQuery(NamedTuple):
+    """A query as it was registered: how many streams there were then, and after which elements it begins."""
+
+    query: Query
+    streams: int
+    begin: int
+
+
+class HeldForQuery(NamedTuple):
+    """What is still there of the elements that a query has read.
+
+    The query has its windows on streams with names. `sources` are by the names that `source_of` gives, `absorbed` the
+    streams that leave triples in the stored graph, `bases` those that others are derived from; `constructed` are the
+    names of those that are answers of queries.
+    """
+
+    query: Query
+    timing: Timing
+    sources: dict[str, HeldElements]
+    absorbed: dict[str, HeldElements]
+    bases: dict[str, HeldElements]
+    constructed: frozenset[str]
+    most: int  # elements of a stream that are kept
 
 
 class Engine:
@@ -61,15 +90,18 @@ class Engine:
         views: ViewSource | None = None,
         window_bytes: int | None = None,
         collector: TermCollector | None = None,
+        why_elements: int = 0,
     ) -> None:
         self.dictionary = dictionary
-        self._router = StreamRouter(dictionary)
+        self.log = ElementLog(why_elements)
+        self._router = StreamRouter(dictionary, self.log)
         self.streams = self._router.streams
         self._graphs = graphs
         self._report_failure = on_failure or warn_failed
         self._queries: dict[str, AnyGroup] = {}
         self._takers: dict[str, Callable[[AnswerBatch], None]] = {}
         self._timings: dict[str, Timing] = {}
+        self._asked: dict[str, AskedQuery] = {}
         self._members: Counter[AnyGroup] = Counter()  # how many queries each group has
         self.on_silent_evaluation: Callable[[str, Freshness], None] | None = (
             None  # evaluations with SERVICE that report nothing
@@ -149,7 +181,8 @@ class Engine:
         What its operators do is written to `measurements`.
         """
         with self._lock:
-            plan = lower(self._router.beginning_now(query), streams=list(self.streams), file=file)
+            asked_now = AskedQuery(self._router.beginning_now(query), len(self.streams), self.log.begin())
+            plan = lower(asked_now.query, streams=list(self.streams), file=file)
             if not query.windows:
                 raise InputError(f"the query {name} has no window, so it is not continuous", file=file)
             if constraints is not None and constraints != Constraints() and not asks_services(plan):
@@ -168,7 +201,7 @@ class Engine:
             asked = QueryRegistration(name, plan, timing, deliver, limits, measurements, constraints)
             try:
                 group, plan = self._placement.place(asked)
-                self._queries[name], self._timings[name] = group, timing
+                self._queries[name], self._timings[name], self._asked[name] = group, timing, asked_now
                 self._takers[name] = taker
                 self._members[group] += 1
             except BaseException as error:
@@ -305,9 +338,17 @@ class Engine:
         with self._lock:
             return self._budget.room_for(self._stream(stream).iri)
 
-    def push(self, stream: str, elements: Elements, *, admitted: bool = False) -> None:
+    def push(
+        self,
+        stream: str,
+        elements: Elements,
+        *,
+        admitted: bool = False,
+        batch: int | None = None,
+        origin: Origin | None = None,
+    ) -> None:
         """Elements of a stream in the order they came; windows must have room for them where nobody has admitted them
-        before.
+        before. They are a `batch` with a number, where somebody counts, and come from `origin`.
         """
         state = self.streams.get(stream) or self._stream(stream)
         if self._lock.is_pushing:  # it is done later: the caller can be given errors only now
@@ -317,17 +358,23 @@ class Engine:
                 with self._lock:
                     self._kept.check_room(state, elements)
             admitted = True
-        self._calls.run(stream, self._push, state, elements, admitted)
+        self._calls.run(stream, self._push, state, elements, admitted, batch, origin)
         if not len(self.dictionary.pinned):  # else the caller, who may have one, collects them after it
             self.collect_terms()
 
-    def _push(self, state: StreamState, elements: Elements, admitted: bool) -> None:
+    def _push(
+        self, state: StreamState, elements: Elements, admitted: bool, batch: int | None, origin: Origin | None
+    ) -> None:
         count = len(elements.times)
         if count > self._budget.room and not admitted:
             self._budget.check(state, count)
         if self.dictionary.is_sweeping:
             self.dictionary.note(*elements[1:])
         elements = self._kept.accept(state, elements) if state.keep_ms else state.accept(elements)
+        rows = None
+        if len(elements.times) not in (count, 0) and state.on_time is not None:
+            rows = np.flatnonzero(state.on_time)
+        self.log.add(state.iri, elements, batch, origin, rows)
         absorbed = None if state.absorb is None else self._absorb(state, elements)
         self._budget.take(count)
         self._router.push(state, elements)
@@ -342,13 +389,36 @@ class Engine:
         with self._lock:
             return self._graphs.compact(self._router.least_watermark())
 
+    def held_for(self, name: str) -> HeldForQuery:
+        """What is still there of the elements that a query has read, by its streams, and of those that were absorbed.
+
+        Raises:
+            InputError: There is no query of this name.
+        """
+        with self._lock:
+            if name not in self._asked:
+                raise InputError(f"there is no query named {name}")
+            asked, timing = self._asked[name], self._timings[name]
+            sources = {source: self.log.held(source, asked.begin) for source in timing.streams}
+            absorbed = {iri: self.log.held(iri, 0) for iri, state in self.streams.items() if state.absorb is not None}
+            constructed = frozenset(timing.base_streams & self._router.constructed.keys())
+            return HeldForQuery(
+                expand_windows(asked.query, list(self.streams)[: asked.streams]),
+                timing,
+                sources,
+                absorbed,
+                {base: self.log.held(base, 0) for base in timing.base_streams - sources.keys()},
+                constructed,
+                self.log.most,
+            )
+
     def collect_terms(self) -> None:
         """Drop terms that nothing holds any more, if it is time to."""
         if self.collector.is_due():
             with self._lock:
                 if self._lock.is_occupied:  # a report is being taken, and others of the same moment are nowhere yet
                     return
-                derived = (self._router.derived, self._router.constructed)
+                derived = (self._router.derived, self._router.constructed, self.log)
                 held = (self.streams, self._graphs, self._groups(), derived, self._plans, self.live)
                 with ExitStack() as paused:
                     if all(paused.enter_context(thread.pause()) for thread in self.service_threads.all()):
@@ -489,7 +559,7 @@ class Engine:
 
     def _leave(self, name: str) -> None:
         group = self._queries.pop(name)
-        del self._takers[name], self._timings[name]
+        del self._takers[name], self._timings[name], self._asked[name]
         self._router.constructed.pop(name, None)
         self.service_threads.leave(name)
         self._members[group] -= 1

@@ -42,14 +42,7 @@ def answer(
     """
     if query.windows and windows is None:
         raise UnsupportedError("the query has windows: register it, or replay recorded streams")
-    stored = dataset
-    if query.default_graphs or query.named_graphs:
-        dataset = DatasetView(dataset, _ids(query.default_graphs, dictionary), _ids(query.named_graphs, dictionary))
-    if windows:
-        # As in continuous queries, patterns outside of windows match the stored graph where FROM names no other.
-        outside = (dataset if query.default_graphs else stored).graph(DEFAULT_GRAPH)
-        contents = {dictionary.encode(name): content for name, content in windows.items()}
-        dataset = WindowedDataset(dataset, contents, outside, merged=query.merged)
+    dataset = query_dataset(query, dataset, dictionary, windows or {})
     scope = Scope(
         dataset=dataset,
         graph=dataset.graph(DEFAULT_GRAPH),
@@ -70,6 +63,21 @@ def answer(
     if query.form is QueryForm.DESCRIBE:
         return describe(query.resources, table, scope)
     return _solutions(_selected(query.root), table, dictionary)
+
+
+def query_dataset(
+    query: Query, dataset: Dataset, dictionary: Dictionary, windows: Mapping[Iri, GraphReader]
+) -> Dataset:
+    """What a query sees of a dataset, and of the contents of its windows."""
+    stored = dataset
+    if query.default_graphs or query.named_graphs:
+        dataset = DatasetView(dataset, _ids(query.default_graphs, dictionary), _ids(query.named_graphs, dictionary))
+    if not windows:
+        return dataset
+    # As in continuous queries, patterns outside of windows match the stored graph where FROM names no other.
+    outside = (dataset if query.default_graphs else stored).graph(DEFAULT_GRAPH)
+    contents = {dictionary.encode(name): content for name, content in windows.items()}
+    return WindowedDataset(dataset, contents, outside, merged=query.merged)
 
 
 def _ids(names: tuple[Iri, ...], dictionary: Dictionary) -> Ids:

@@ -51,7 +51,7 @@ def exists(scope: Scope, expression: Exists, columns: Mapping[str, Ids], count: 
     names = variables_of(expression.pattern)
     outer = Table({name: ids for name, ids in columns.items() if name in names}, count)
     result = np.zeros(count, np.bool_)
-    for rows in _rows_by_bound(outer):
+    for rows in rows_by_bound(outer):
         some = outer.take(rows).bound_columns()
         numbers, firsts = number_groups(some, tuple(some.columns))
         pattern = skip_unbound_services(expression.pattern, outer.columns.keys() - some.columns.keys())
@@ -59,7 +59,7 @@ def exists(scope: Scope, expression: Exists, columns: Mapping[str, Ids], count: 
     return result
 
 
-def _rows_by_bound(table: Table) -> list[Rows]:
+def rows_by_bound(table: Table) -> list[Rows]:
     """The rows in classes that bind the same variables."""
     unbound = [name for name, ids in table.columns.items() if not ids.all()]
     if not unbound:

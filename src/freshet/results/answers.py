@@ -155,6 +155,7 @@ class AnswerBatch:
                 None if self.triples is None else self._graph(at),
                 self.freshness,
                 self.dictionary,
+                moment,
             )
 
     def _graph(self, at: int) -> GraphAnswer:

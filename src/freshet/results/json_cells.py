@@ -22,7 +22,7 @@ _ENDS = (("@", 1, None, ',"xml:lang":"'), ("^^<", 3, -1, ',"datatype":"'))
 def json_cells(keys: pa.Array) -> pa.Array:
     """The objects of terms by their keys in the dictionary; a null is nothing."""
     if len(keys) <= _FEW:
-        return texts(["" if key is None else _term_object(key) for key in keys.to_pylist()])
+        return texts(["" if key is None else term_object(key) for key in keys.to_pylist()])
     kinds, values, suffixes = split_keys(keys)
     ends = _NO_TEXT
     for start, first, stop, lead in _ENDS:
@@ -35,7 +35,7 @@ def json_cells(keys: pa.Array) -> pa.Array:
         escaped = _to_escape(column)
         if escaped is None:
             continue
-        written = [_term_object(key) for key in keys.filter(booleans(escaped)).to_pylist()]
+        written = [term_object(key) for key in keys.filter(booleans(escaped)).to_pylist()]
         cells = pc.replace_with_mask(cells, booleans(escaped), texts(written))
     return pc.fill_null(cells, _NO_TEXT)
 
@@ -57,7 +57,8 @@ def _to_escape(column: pa.Array) -> NDArray[np.bool_] | None:
     return found
 
 
-def _term_object(key: str) -> str:
+def term_object(key: str) -> str:
+    """The object of one term, by its key."""
     if key.startswith("<"):
         return f'{{"type":"uri","value":{_string(key[1:-1])}}}'
     if key.startswith("_"):

@@ -121,6 +121,7 @@ class Report(Readable):
         rows: A row for each solution and a column of term ids for each variable, 0 where it is unbound.
         graph: The triples, where the query is a CONSTRUCT.
         freshness: How fresh the answer is, where the query has SERVICE.
+        moment: The time again, twice, and one more where the evaluation was not at the close of a window.
 
     Example:
         >>> import freshet
@@ -145,6 +146,7 @@ class Report(Readable):
     graph: GraphAnswer | None = None
     freshness: Freshness | None = None  # where the query has SERVICE
     dictionary: Dictionary | None = field(default=None, repr=False)
+    moment: int | None = field(default=None, repr=False)
 
     @property
     def shown(self) -> Solutions:

@@ -39,6 +39,7 @@ from freshet.runtime.durable_records import (
 from freshet.runtime.durable_reports import DurableReports
 from freshet.runtime.folder_state import FORMAT
 from freshet.runtime.journal import Header, JournalEntry
+from freshet.runtime.origins import TextOrigin
 from freshet.runtime.packed_elements import unpack_elements
 from freshet.runtime.push_keys import PushKeys
 
@@ -82,7 +83,8 @@ class DurableContents:
         header = entry.header
         match header["kind"]:
             case "push":
-                self.push(header["stream"], unpack_elements(header, entry.body, self._dictionary))
+                origin = TextOrigin.of(header.get("origin"))
+                self.push(header["stream"], unpack_elements(header, entry.body, self._dictionary), origin)
                 if "key" in header:
                     self.keys.add(*header["key"])
             case "batch":
@@ -112,13 +114,15 @@ class DurableContents:
                 self.load(Quads(*rows[2:], rows.graphs), header["graph"])
         self._engine.collect_terms()
 
-    def push(self, stream: str, elements: Elements) -> None:
-        self.count_batch(stream)
-        self._engine.push(stream, elements, admitted=True)
+    def push(self, stream: str, elements: Elements, origin: TextOrigin) -> None:
+        batch = self.count_batch(stream)
+        own = None if origin.is_plain else origin
+        self._engine.push(stream, elements, admitted=True, batch=batch, origin=own)
 
-    def count_batch(self, stream: str) -> None:
-        """A batch of a stream is in."""
-        self._batches[stream] = self._batches.get(stream, 0) + 1
+    def count_batch(self, stream: str) -> int:
+        """A batch of a stream is in; gives its number."""
+        self._batches[stream] = number = self._batches.get(stream, 0) + 1
+        return number
 
     def declare(self, options: StreamOptions) -> None:
         """A stream that is not there yet: the file of a pipeline may have been given one that a client declared."""

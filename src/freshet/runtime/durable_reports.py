@@ -54,7 +54,16 @@ class DurableReports:
         )
         columns = None if plan.template is None else TRIPLE
         box.query = RegisteredQuery(
-            one.name, plan.variables, box.waiting, box.made, columns, one.text, query, plan, measured
+            one.name,
+            plan.variables,
+            box.waiting,
+            box.made,
+            columns,
+            one.text,
+            query,
+            plan,
+            measured,
+            (self._engine, self._checkpoint.dataset),
         )
         self.boxes[one.name] = box
         self._note_windows(query)

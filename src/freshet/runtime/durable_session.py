@@ -51,6 +51,7 @@ from freshet.runtime.durable_reports import DurableReports
 from freshet.runtime.folder_state import changed_queries, check_layouts, check_of_pipeline, state_of_folder
 from freshet.runtime.intake import StreamIntake, last_time
 from freshet.runtime.journal import Header, JournalEntry, Piece
+from freshet.runtime.origins import PUSHED, TextOrigin
 from freshet.runtime.packed_elements import pack_elements
 from freshet.runtime.registered_query import RegisteredQuery
 
@@ -335,7 +336,9 @@ class DurableSession:
                 else:
                     self._checkpoint.append(header)
 
-    def push(self, stream: str, elements: Elements, key: tuple[str, str] | None = None) -> bool:
+    def push(
+        self, stream: str, elements: Elements, key: tuple[str, str] | None = None, origin: TextOrigin = PUSHED
+    ) -> bool:
         """Columns that have been checked; the caller holds a pin on the dictionary.
 
         With a key and a digest, what has been pushed before is not pushed again; says whether it was pushed now.
@@ -349,10 +352,12 @@ class DurableSession:
             header |= {"kind": "push", "stream": stream, "latest_ms": latest_ms}
             if key is not None:
                 header["key"] = key
+            if not origin.is_plain:
+                header["origin"] = origin.describe()
             with self._writing(header, *body):
                 if key is not None:
                     self._contents.keys.add(*key)
-                self._contents.push(stream, elements)
+                self._contents.push(stream, elements, origin)
             return True
 
     def advance(self, stream: str, watermark_ms: int) -> None:

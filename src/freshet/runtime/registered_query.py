@@ -7,16 +7,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from freshet.rdf.errors import InputError
 from freshet.results.answers import AnswerBatch
 from freshet.results.report import Report
+from freshet.results.why import MOST_MEMBERS, Why
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from freshet.algebra.nodes import Query
+    from freshet.native.engine import Engine
     from freshet.native.measuring import Measurements
     from freshet.native.plan.plan import Plan
+    from freshet.rdf.deadline import Deadline
     from freshet.runtime.explaining import Explanation
+    from freshet.store.dataset import StoredDataset
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,7 @@ class RegisteredQuery:
     parsed: Query | None = None
     plan: Plan | None = None
     measured: Measurements | None = None
+    answered_by: tuple[Engine, StoredDataset] | None = None
 
     def explain(self) -> Explanation:
         """Explain how the query is kept answered, with what each operator has done, if it is registered with `measure`.
@@ -68,6 +74,62 @@ class RegisteredQuery:
 
         assert self.parsed is not None, "it is registered"
         return Explanation(self.parsed, None, self.plan, self.measured)
+
+    def why(
+        self, report: Report, row: int = 0, *, members: int = MOST_MEMBERS, deadline: Deadline | None = None
+    ) -> Why:
+        """Explain why a row was reported: the elements, stored triples and source records that it was derived from.
+
+        The query is evaluated once more as of the report, over the newest elements of its streams, which the session
+        keeps (`why_elements`), and the stored graph (docs/how-to/why.md).
+
+        Args:
+            report: A report of this query.
+            row: Which of its rows, or of its triples where it is a CONSTRUCT, from 0.
+            members: How many derivations of the row, and members of each group, are given at most.
+            deadline: How long it may take, and how much memory: 30 seconds and 1 GB if not given.
+
+        Returns:
+            What the row was derived from. `elements`, `stored` and `records` have it all together.
+
+        Raises:
+            InputError: The report is another query's, or has no such row.
+            WhyGoneError: What it was derived from is not there any more.
+            UnsupportedError: The query has SERVICE: what endpoints gave cannot be traced.
+
+        Example:
+            >>> import freshet
+            >>> session = freshet.Session()
+            >>> session.stream("http://example.org/s")
+            >>> query = session.register('''
+            ...     REGISTER RSTREAM <hot> AS SELECT ?room (COUNT(*) AS ?n)
+            ...     FROM NAMED WINDOW <w> ON <http://example.org/s> [RANGE PT10S STEP PT10S]
+            ...     WHERE { WINDOW <w> { ?room <http://example.org/t> ?t FILTER (?t > 20) } } GROUP BY ?room''')
+            >>> session.push("http://example.org/s", "\\n".join(
+            ...     f'{t * 1000}\\t<http://example.org/a> <http://example.org/t> "{t * 10}"^^'
+            ...     '<http://www.w3.org/2001/XMLSchema#integer> .' for t in range(1, 5)))
+            >>> session.finish()
+            >>> [report] = query.take()
+            >>> why = query.why(report, 0)
+            >>> [(element.time_ms, str(element.triple[2].lexical), element.record) for element in why.elements]
+            [(3000, '30', 'push:1/3'), (4000, '40', 'push:1/4')]
+            >>> why.derivations[0].members[0].total
+            2
+        """
+        from freshet.runtime.why import why
+
+        assert self.answered_by is not None, "it is registered"
+        if report.query != self.name:
+            raise InputError(f"the report is one of the query {report.query}, not of {self.name}")
+        if members < 1:
+            raise InputError(f"members is {members}: it must be a positive number")
+        shown = report.shown
+        if not 0 <= row < len(shown.rows):
+            raise InputError(f"the report has {len(shown.rows)} rows: there is no row {row}")
+        values = dict(zip(shown.variables, shown.rows[row].tolist(), strict=True))
+        graph = [] if report.graph is None else [(s, p, o) for s, p, o in shown.rows.tolist()]
+        moment = 2 * report.time_ms if report.moment is None else report.moment
+        return why(*self.answered_by, self.name, moment, values, graph, members, deadline)
 
     def take(self) -> list[Report]:
         """Take the reports since the last call. Those of the last call count as received.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 import time
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -224,6 +224,31 @@ class ReportLog:
             if moment < kept.dropped:
                 raise ReportsGoneError(f"reports of {query} after {report_id} were dropped to make room")
             return [reports.after(moment) for reports in kept.reports if reports.moments[-1] > moment]
+
+    def find(self, query: str, report_id: str) -> tuple[int, bytes]:
+        """The moment of a report, and its line.
+
+        Raises:
+            ReportsGoneError: It is not there any more, or never was.
+            InputError: The id is none of a report.
+        """
+        with self._lock:
+            registration, moment = _parse_id(report_id)
+            kept = self._queries.get(query)
+            if kept is None or registration != kept.registration:
+                raise ReportsGoneError(f"the query {query} was registered again since the report {report_id}")
+            for reports in kept.reports:
+                at = bisect_left(reports.moments, moment)
+                if at < len(reports.moments) and reports.moments[at] == moment:
+                    return moment, reports.lines[at]
+            raise ReportsGoneError(f"the report {report_id} of {query} is not there any more, or never was")
+
+    def ids_at(self, query: str, time_ms: int) -> list[str]:
+        """The ids of the reports of a query with a time."""
+        with self._lock:
+            kept = self._queries.get(query)
+            found = [moment for reports in (kept.reports if kept else ()) for moment in reports.moments]
+            return [f"{kept.registration}-{moment}" for moment in found if kept and moment >> 1 == time_ms]
 
     def newest(self, query: str, count: int) -> list[LoggedReports]:
         """The newest reports of a query, as many as are asked for and there, in order."""

@@ -24,6 +24,7 @@ from freshet.federation.client import ServiceClient
 from freshet.federation.evaluation import Constraints
 from freshet.federation.settings import ServiceSettings
 from freshet.native.memory.term_collector import TermCollector
+from freshet.native.streams.element_log import MOST_ELEMENTS
 from freshet.oneshot.answer import answer
 from freshet.rdf.batch import Layout, elements_of
 from freshet.rdf.deadline import Deadline, QueryLimits, QueryStoppedError
@@ -42,6 +43,7 @@ from freshet.runtime.checkpoint import EVERY_SECONDS, Checkpoint
 from freshet.runtime.compile_ahead import compile_beside
 from freshet.runtime.definitions import QueryDefinition
 from freshet.runtime.durable_records import DurableRegistration, Position, StreamOptions, declare_stream, load_quads
+from freshet.runtime.origins import PUSHED, TextOrigin, line_shifts
 from freshet.runtime.push_keys import PushKeys
 from freshet.runtime.pushing import Pushed, Pushing
 from freshet.runtime.query_failure import OnFailure, QueryFailure, report_failure
@@ -54,6 +56,7 @@ from freshet.runtime.session_checks import (
     check_options,
     check_registration,
     check_whole_number,
+    check_why_elements,
     check_window_bytes,
     parse_absorb,
     parse_idle,
@@ -119,6 +122,7 @@ class Session:
         sync: bool = True,
         stored: StoredDataset | None = None,
         window_bytes: int | None = None,
+        why_elements: int = MOST_ELEMENTS,
         clock: WallClock | None = None,
     ) -> None:
         """Start an empty session, or continue the one in a checkpoint folder.
@@ -137,6 +141,8 @@ class Session:
             stored: Stored data to use in place of empty ones.
             window_bytes: The memory that windows of registered queries may hold in all (docs/reference/windows.md).
                 Half of the machine's memory if not given.
+            why_elements: How many of the newest elements of each stream are kept for `RegisteredQuery.why`. With 0 none
+                are, and no answer can be explained.
             clock: The clock for streams that are `idle`, where it is not the system's: a `ManualClock` in tests.
 
         Raises:
@@ -174,6 +180,7 @@ class Session:
         kept = None if checkpoint is None else Checkpoint(Path(checkpoint), every_seconds=every, sync=sync)
         self.stored = stored or (StoredDataset() if kept is None else kept.dataset)
         self._window_bytes = check_window_bytes(window_bytes)
+        self._why_elements = check_why_elements(why_elements)
         self._collector = TermCollector(self.dictionary)
         self._engine: Engine | None = None
         self._making_engine = threading.RLock()
@@ -218,7 +225,13 @@ class Session:
         with self._making_engine:
             if self._engine is None:
                 engine = Engine(
-                    self.dictionary, self.stored, self._failed, self._views, self._window_bytes, self._collector
+                    self.dictionary,
+                    self.stored,
+                    self._failed,
+                    self._views,
+                    self._window_bytes,
+                    self._collector,
+                    self._why_elements,
                 )
                 engine.service_threads.most_behind = self.services.settings.most_behind
                 self._engine = engine
@@ -652,6 +665,7 @@ class Session:
             parsed=query,
             plan=plan,
             measured=measured,
+            answered_by=(self.engine, self.stored),
         )
         return self._registered[chosen]
 
@@ -882,11 +896,16 @@ class Session:
         """
         with self.dictionary.pins:  # nothing holds the elements' terms until the engine has them
             if not isinstance(elements, Elements) or time_ms is not None:
-                elements = Pushing(self.dictionary, self.blank_scope(stream), file).elements(elements, time_ms)
+                origin = PUSHED
+                read = Pushing(self.dictionary, self.blank_scope(stream), file).elements(elements, time_ms)
+                if isinstance(elements, str | bytes):
+                    text = elements.encode() if isinstance(elements, str) else elements
+                    origin = TextOrigin(shifts=line_shifts(text, len(read.times)))
+                self._push(stream, read, None, origin)
             else:
                 check_columns(elements)
                 check_ids(elements, self.dictionary)
-            self._push(stream, elements, None)
+                self._push(stream, elements, None)
 
     def push_text(
         self,
@@ -898,6 +917,7 @@ class Session:
         time_predicate: str | None = None,
         key: str | None = None,
         file: str = "pushed data",
+        posted: bool = False,
     ) -> int:
         """Push a document, at one time, or at the times that it says; once, where it has a key.
 
@@ -913,6 +933,7 @@ class Session:
                 all are the same, that is the time of all triples.
             key: The key, chosen by the client.
             file: The name of the data in error messages.
+            posted: Whether `RegisteredQuery.why` is to name the records `post:`, those of a request.
 
         Returns:
             How many elements were pushed: 0 where it was pushed before.
@@ -935,11 +956,13 @@ class Session:
                 elements = pushing.elements(body, time_ms, format)
             else:
                 elements = pushing.timed_document(body, format, time_predicate)
+            shifts = None if time_predicate else line_shifts(body, len(elements.times))
+            origin = TextOrigin("post" if posted else "push", key, shifts)
             if key is None:
-                is_new = self._push(stream, elements, None)
+                is_new = self._push(stream, elements, None, origin)
             else:
                 digest = blake2b(b"%b %b" % (stream.encode(), body), digest_size=16).hexdigest()
-                is_new = self._push(stream, elements, (key, digest))
+                is_new = self._push(stream, elements, (key, digest), origin)
         return len(elements.times) if is_new else 0
 
     def push_tables(
@@ -964,23 +987,23 @@ class Session:
             parts = [elements_of(table, layout, self.dictionary) for table, layout in tables]
             # Records make their triples one kind after the other, so the order means nothing: time decides.
             elements = merge_in_order([part for part in parts if len(part.times)] or parts[:1])
-            is_new = self._push(stream, elements, key)
+            is_new = self._push(stream, elements, key, TextOrigin("post", key[0] if key else None, None))
         return len(elements.times) if is_new else 0
 
-    def _push(self, stream: str, elements: Elements, key: tuple[str, str] | None) -> bool:
+    def _push(self, stream: str, elements: Elements, key: tuple[str, str] | None, origin: TextOrigin = PUSHED) -> bool:
         """Push elements that have been checked, and are pinned; says whether they were not there under their key."""
         is_new, engine = True, self.engine
         if self._idle is not None:
             self._idle.hear(stream)
         if self._durable is not None:
-            is_new = self._durable.push(stream, elements, key)
+            is_new = self._durable.push(stream, elements, key, origin)
         elif key is None:
-            engine.push(stream, elements)
+            engine.push(stream, elements, origin=None if origin.is_plain else origin)
         else:
             with engine.loading():  # one that is sent again meanwhile waits
                 is_new = not self._keys.is_known(*key)
                 if is_new:
-                    engine.push(stream, elements)
+                    engine.push(stream, elements, origin=origin)
                     self._keys.add(*key)
         engine.collect_terms()
         engine.service_threads.hold_back()

@@ -62,6 +62,14 @@ def check_window_bytes(given: int | None) -> int | None:
     return given
 
 
+def check_why_elements(given: int) -> int:
+    """The number of elements of each stream that are kept to explain answers."""
+    given = check_whole_number(given, "why_elements")
+    if given < 0:
+        raise InputError(f"why_elements is {given}: it must not be negative")
+    return given
+
+
 def parse_absorb(absorb: bool | str | Iterable[str]) -> tuple[str, ...] | None:
     """What a stream leaves in the graph, as its options say it.
 

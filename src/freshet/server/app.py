@@ -22,6 +22,7 @@ from freshet.server.security import Security, check_right
 from freshet.server.served import Served
 from freshet.server.sparql import sparql
 from freshet.server.streams import get_stream, list_rejects, list_streams, post_stream, put_stream
+from freshet.server.why import why
 
 Handler = Callable[[Request], Awaitable[ASGIApp]]
 Methods = dict[str, tuple[str | None, Handler]]
@@ -44,6 +45,7 @@ def make_app(shared: Served) -> ASGIApp:
         *_resource("/queries", {"GET": ("ask", list_queries)}),
         *_resource("/queries/{name:path}/answers", {"GET": ("ask", answers)}),
         *_resource("/queries/{name:path}/plan", {"GET": ("ask", plan)}),
+        *_resource("/queries/{name:path}/why", {"GET": ("ask", why)}, gzip=True),
         *_resource(
             "/queries/{name:path}",
             {"GET": ("ask", get_query), "PUT": ("register", put_query), "DELETE": ("register", delete_query)},

@@ -14,12 +14,16 @@ from freshet.federation.errors import ServiceError
 from freshet.rdf.deadline import QueryStoppedError
 from freshet.rdf.errors import BudgetError, FreshetError, QuerySyntaxError, UnsupportedError
 from freshet.runtime.durable_files import CheckpointError
+from freshet.runtime.report_log import ReportsGoneError
+from freshet.runtime.window_at import WhyGoneError
 from freshet.store.slices import BufferFullError
 
 _LOG = logging.getLogger("freshet.server")
 _STATUSES: tuple[tuple[type[FreshetError], int], ...] = (  # the first that fits
     (QuerySyntaxError, 400),
     (UnsupportedError, 501),
+    (WhyGoneError, 410),
+    (ReportsGoneError, 410),
     (QueryStoppedError, 503),
     (ServiceError, 502),
     (CheckpointError, 503),

@@ -120,7 +120,7 @@ async def get_query(request: Request) -> Response:
     await _wait_if_unknown(shared, name)
     if definition := shared.session.definitions.get(name):
         return json_response(describe_definition(shared, definition))
-    return json_response(describe_query(shared, _find(shared.session, name)))
+    return json_response(describe_query(shared, find_query(shared.session, name)))
 
 
 async def _wait_if_unknown(shared: Served, name: str) -> None:
@@ -211,7 +211,7 @@ async def delete_query(request: Request) -> Response:
         if name in session.definitions:
             await shared.changing.submit(session.undefine, name)
         else:
-            _find(session, name)
+            find_query(session, name)
             await shared.changing.submit(session.unregister, name)
     except InputError as error:
         raise Problem(409, str(error)) from None
@@ -229,7 +229,7 @@ async def plan(request: Request) -> Response:
             lambda: shared.session.explain(definition.text, dialect=definition.dialect)
         )
     else:
-        explained = _find(shared.session, name).explain()
+        explained = find_query(shared.session, name).explain()
     if media == "text/plain":
         return Response(f"{explained.text()}\n", media_type="text/plain; charset=utf-8")
     return json_response(explained.json())
@@ -253,7 +253,7 @@ async def _subscription(request: Request) -> Subscription:
         bindings = {key: parse_term(value) for key, value in given.items() if key not in _OWN}
         name = await standing.bind(name, bindings, holder_of(request))
     else:
-        _find(shared.session, name)
+        find_query(shared.session, name)
     try:
         subscriber = standing.subscribers.add(name, media, after, limit, newest or 0)
     except ReportsGoneError as error:
@@ -303,6 +303,7 @@ def describe_query(shared: Served, query: RegisteredQuery) -> dict[str, Any]:
         "subscribers": standing.subscribers.of(query.name),
         "answers": f"{path}/answers",
         "plan": f"{path}/plan",
+        "why": f"{path}/why",
     }
 
 
@@ -325,10 +326,11 @@ def describe_definition(shared: Served, definition: QueryDefinition) -> dict[str
         "subscribers": sum(map(shared.standing.subscribers.of, bound)),
         "answers": f"{path}/answers",
         "plan": f"{path}/plan",
+        "why": f"{path}/why",
     }
 
 
-def _find(session: Session, name: str) -> RegisteredQuery:
+def find_query(session: Session, name: str) -> RegisteredQuery:
     try:
         return session.registered(name)
     except FreshetError:

@@ -152,7 +152,7 @@ async def post_stream(request: Request) -> Response:
     watermark_ms = parse_time(given["watermark"]) if "watermark" in given else None
     if form is None:
         return await _post_records(request, began, state.iri, body, media, key, watermark_ms)
-    options: dict[str, Any] = {"key": key, "file": "body"}
+    options: dict[str, Any] = {"key": key, "file": "body", "posted": True}
     if form != "timed":
         options |= {"format": form} | _time(given, request.headers.get("event-time"))
     try:

@@ -47,6 +47,7 @@ class StreamState:
     `carries` are all predicates that its elements can have, where that is known.
     `keep_ms` is how far back one-shot queries may look, in `keep_bytes` of what does not enter the stored graph;
     `refused` counts the batches for which there was no room.
+    `on_time` says which elements of the last batch that had late ones were not.
     `derived` counts, by the predicates that windows take time from, what these windows did not get.
     """
 
@@ -63,6 +64,7 @@ class StreamState:
     refused: int = 0
     carries: frozenset[Iri] | None = None
     idle_ms: int = 0
+    on_time: NDArray[np.bool_] | None = None
 
     @property
     def counts(self) -> tuple[int, int, dict[str, list[int]]]:
@@ -107,6 +109,7 @@ class StreamState:
         if late == 0:
             return elements
         self.late += late
+        self.on_time = on_time
         return Elements(*(column[on_time] for column in elements))
 
     def absorbed(self, elements: Elements) -> Elements | None:

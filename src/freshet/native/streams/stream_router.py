@@ -17,6 +17,7 @@ from freshet.native.s2r.waiting import ELEMENT_BYTES
 from freshet.native.service.service_thread import ServiceQueryThread
 from freshet.native.streams.constructed_stream import ConstructedStream
 from freshet.native.streams.derived_stream import DerivedStream
+from freshet.native.streams.element_log import ElementLog
 from freshet.native.streams.stream import StreamState
 from freshet.native.timing import Timing, source_of
 from freshet.rdf.dictionary import Dictionary
@@ -30,11 +31,12 @@ AnyGroup = QueryGroup | ServiceQueryThread
 class StreamRouter:
     """Streams and the groups that wait for them. What feeds nobody is let go when they are connected anew."""
 
-    def __init__(self, dictionary: Dictionary) -> None:
+    def __init__(self, dictionary: Dictionary, log: ElementLog) -> None:
         self.streams: dict[str, StreamState] = {}
         self.derived: dict[str, DerivedStream] = {}
         self.constructed: dict[str, ConstructedStream] = {}  # by the names of their queries
         self.dictionary = dictionary
+        self._log = log
         self._groups_of: dict[str, list[AnyGroup]] = {}  # by the name of a stream, derived ones too
         self._states_of: dict[AnyGroup, list[StreamState]] = {}
         self._derived_of: dict[str, list[DerivedStream]] = {}
@@ -229,6 +231,7 @@ class StreamRouter:
         before_ms = constructed.state.watermark_ms
         elements = constructed.release(watermark_ms)
         if elements is not None:
+            self._log.add(constructed.state.iri, elements)
             self.push(constructed.state, elements)
         if elements is not None or constructed.state.watermark_ms > before_ms:
             self.advance(constructed.state.iri)
@@ -243,6 +246,7 @@ class StreamRouter:
             for constructed in self._constructed_by.get(group, ()):
                 elements = constructed.release(constructed.state.watermark_ms)
                 if elements is not None:
+                    self._log.add(constructed.state.iri, elements)
                     self.push(constructed.state, elements)
                 self._end(constructed.state, watermarks)
 
@@ -268,6 +272,7 @@ class StreamRouter:
         elements = derived.release()
         if elements is None:
             return False
+        self._log.add(derived.state.iri, elements)
         for group in self._groups_of.get(derived.state.iri, ()):
             group.push(derived.state.iri, elements)
         return True

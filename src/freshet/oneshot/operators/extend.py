@@ -14,11 +14,15 @@ from freshet.oneshot.table import Table
 
 @operator.register
 def _(node: Extend, scope: Scope) -> Table:
+    return extend_table(evaluate(node.child, scope.with_hint(hint_below(node, scope))), node, scope)
+
+
+def hint_below(node: Extend, scope: Scope) -> Table | None:
+    """What is known of the solutions below: nothing of the variable that the node adds."""
     hint = scope.hint
     if hint is not None and node.variable.name in hint.columns:
         hint = hint.select(name for name in hint.columns if name != node.variable.name)
-    child = evaluate(node.child, scope.with_hint(hint if hint is not None and hint.columns else None))
-    return extend_table(child, node, scope)
+    return hint if hint is not None and hint.columns else None
 
 
 def extend_table(child: Table, node: Extend, scope: Scope) -> Table:

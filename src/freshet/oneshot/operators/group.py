@@ -23,11 +23,22 @@ from freshet.oneshot.table import Rows, Table, number_groups, stack_tables
 
 @operator.register
 def _(node: Group, scope: Scope) -> Table:
+    return group_table(grouped_table(node, scope), node, scope)[0]
+
+
+def grouped_table(node: Group, scope: Scope) -> Table:
+    """The solutions that a node groups."""
     key_names = [key.name for key in node.keys]
     inner = scope.with_hint(None) if scope.hint is None else scope.with_hint(_hint(scope, key_names))
     child = evaluate(node.child, inner)
     if scope.outer is not None:
         child = scope.correlate(child, variables_of(node.aggregates) | set(key_names))
+    return child
+
+
+def group_table(child: Table, node: Group, scope: Scope) -> tuple[Table, Rows]:
+    """The groups of solutions, and for each solution the number of its group."""
+    key_names = [key.name for key in node.keys]
     outer_names = scope.outer_names(child)
     names = list(dict.fromkeys([*outer_names, *key_names]))
     keyed = Table({**child.columns, **{name: child.column(name) for name in names}}, child.count)
@@ -38,7 +49,7 @@ def _(node: Group, scope: Scope) -> Table:
     for variable, function in node.aggregates:
         ids = _aggregate(function, child, groups, result.count, scope)
         result = Table({**result.columns, variable.name: ids}, result.count)
-    return result
+    return result, groups
 
 
 def _hint(scope: Scope, key_names: list[str]) -> Table | None:

@@ -40,7 +40,7 @@ def lines(batch: int) -> str:
 
 def run(query: str, path, *, least: int | None) -> tuple[list[tuple[int, list[str]]], list[int]]:
     """All reports as text, and how large the dictionary was after each batch."""
-    session = freshet.Session()
+    session = freshet.Session(why_elements=100)
     if least is not None:
         session.engine.collector = TermCollector(session.dictionary, least)
     session.load(path)
@@ -79,7 +79,7 @@ def test_the_dictionary_stays_small_and_the_answers_right(query: str, names) -> 
 
 
 def test_a_report_that_somebody_holds_can_be_decoded() -> None:
-    session = freshet.Session()
+    session = freshet.Session(why_elements=100)
     session.engine.collector = TermCollector(session.dictionary, LEAST)
     registered = register(session, COMPUTED)
     session.push(S, lines(0) + lines(1) + lines(2))
@@ -116,7 +116,7 @@ def test_pins_put_a_sweep_off() -> None:
 
 def test_readers_that_overlap_for_ever_put_no_sweep_off(names) -> None:
     """There is always a reader, and the terms that no window has any more are dropped all the same."""
-    session = freshet.Session()
+    session = freshet.Session(why_elements=100)
     session.engine.collector = TermCollector(session.dictionary, LEAST)
     session.load(names)
     registered = register(session, COMPUTED)
@@ -135,7 +135,7 @@ def test_readers_that_overlap_for_ever_put_no_sweep_off(names) -> None:
 
 
 def test_a_term_that_is_given_out_or_pushed_while_a_sweep_waits_is_kept() -> None:
-    session = freshet.Session()
+    session = freshet.Session(why_elements=100)
     session.stream(S)
     dictionary = session.dictionary
     a, b, c, d = (Iri(f"http://example.org/{name}") for name in "abcd")
@@ -159,7 +159,7 @@ def test_a_term_that_is_given_out_or_pushed_while_a_sweep_waits_is_kept() -> Non
 
 def test_threads_that_ask_while_terms_are_swept_find_all_of_theirs() -> None:
     """Readers whose questions overlap, a writer of ever new terms, and a sweep whenever one is possible."""
-    session = freshet.Session()
+    session = freshet.Session(why_elements=100)
     session.engine.collector = TermCollector(session.dictionary, 1)
     session.stream(S, keep_ms=6_000)
     asked = (

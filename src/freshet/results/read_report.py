@@ -1,0 +1,56 @@
+"""A report again, from the line of JSON that it was written as."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import orjson
+import pyarrow as pa
+import pyoxigraph
+from numpy.typing import NDArray
+
+from freshet.algebra.nodes import StreamOperator
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.oxigraph import parsed_key
+from freshet.results.report import GraphAnswer, Report
+
+
+def read_report(line: bytes, variables: tuple[str, ...], moment: int, dictionary: Dictionary) -> Report:
+    """The report of a moment that `report_json` has written. The caller holds a pin on the dictionary."""
+    fields = orjson.loads(line)
+    output = StreamOperator(fields["stream"])
+    nothing = np.empty((0, len(variables)), np.int64)
+    report = Report(fields["query"], fields["time"], output, variables, nothing, dictionary=dictionary, moment=moment)
+    if "triples" in fields:
+        rows = _rows([key for triple in _triples(fields["triples"]) for key in triple], 3, dictionary)
+        report.graph = GraphAnswer(rows[:, 0], rows[:, 1], rows[:, 2], dictionary)
+        return report
+    keys = [_key(binding.get(name)) for binding in fields["bindings"] for name in variables]
+    report.rows = _rows(keys, len(variables), dictionary, len(fields["bindings"]))
+    return report
+
+
+def _rows(keys: list[str | None], width: int, dictionary: Dictionary, count: int = -1) -> NDArray[np.int64]:
+    found: NDArray[np.int64] = dictionary.intern_arrow(pa.array(keys, pa.large_string())).reshape(count, width)
+    return found
+
+
+def _triples(text: str) -> list[list[str | None]]:
+    quads = pyoxigraph.parse(text, pyoxigraph.RdfFormat.N_TRIPLES)
+    return [[parsed_key(term, "") for term in (quad.subject, quad.predicate, quad.object)] for quad in quads]
+
+
+def _key(binding: dict[str, Any] | None) -> str | None:
+    """The dictionary's key of a term of SPARQL's JSON."""
+    if binding is None:
+        return None
+    value = binding["value"]
+    match binding["type"]:
+        case "uri":
+            return f"<{value}>"
+        case "bnode":
+            return f"_:{value}"
+    if language := binding.get("xml:lang"):
+        return f'"{value}"@{language}'
+    return f'"{value}"^^<{datatype}>' if (datatype := binding.get("datatype")) else f'"{value}"'
