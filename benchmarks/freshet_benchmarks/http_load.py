@@ -5,7 +5,8 @@ from __future__ import annotations
 import select
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import cycle
 
 
 class Connection:
@@ -77,19 +78,20 @@ def latencies(port: int, request: bytes, times: int) -> list[float]:
     return found
 
 
-def rate(port: int, request: bytes, seconds: float, connections: int) -> float:
-    """Requests a second over some connections, each with one request at a time."""
+def rate(port: int, requests: Iterable[bytes], seconds: float, connections: int) -> float:
+    """Requests a second over some connections, each with one request at a time; the requests come again and again."""
+    waiting = cycle(requests)
     opened = {each.socket.fileno(): each for each in (Connection(port) for _ in range(connections))}
     poll = select.epoll()
     for number, each in opened.items():
         poll.register(number, select.EPOLLIN)
-        each.socket.sendall(request)
+        each.socket.sendall(next(waiting))
     count, began = 0, time.perf_counter()
     while time.perf_counter() - began < seconds:
         for number, _ in poll.poll(1):
             status, _ = opened[number].answer()
             assert status == 200, status
-            opened[number].socket.sendall(request)
+            opened[number].socket.sendall(next(waiting))
             count += 1
     elapsed = time.perf_counter() - began
     for each in opened.values():

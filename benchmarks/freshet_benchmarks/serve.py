@@ -71,13 +71,25 @@ def _oneshot_figures(home: Path, triples: int) -> list[Figure]:
             for at, quantile in enumerate(("p50", "p99")):
                 peer = None if theirs is None else Baseline("oxigraph serve", theirs[at])
                 figures.append(Figure(f"{name}_http_{quantile}", ours[at], "ms", peer))
-            found = rate(port, request, _RATE_SECONDS, _CONNECTIONS)
-            peer = None
-            if other is not None:
-                peer = Baseline("oxigraph serve", rate(other, same, _RATE_SECONDS, _CONNECTIONS))
-            figures.append(Figure(f"{name}_requests_per_second", found, "requests/s", peer))
+            figures.append(_rate(f"{name}_requests_per_second", port, other, [QUERIES[name]]))
+            figures.append(_rate(f"{name}_varied_requests_per_second", port, other, _varied(QUERIES[name])))
         figures += _live_figures(port, inside)
     return figures
+
+
+def _rate(name: str, port: int, other: int | None, queries: Sequence[str]) -> Figure:
+    """Requests a second, here and there."""
+    found = rate(port, [_ask("/sparql", query) for query in queries], _RATE_SECONDS, _CONNECTIONS)
+    peer = None
+    if other is not None:
+        same = [_ask("/query", query) for query in queries]
+        peer = Baseline("oxigraph serve", rate(other, same, _RATE_SECONDS, _CONNECTIONS))
+    return Figure(name, found, "requests/s", peer)
+
+
+def _varied(query: str) -> list[str]:
+    """The same for other users: more than a server keeps of parsed queries."""
+    return [re.sub(r"\b(u|p)[0-9]+\b", rf"\g<1>{user}", query) for user in range(1, 2001)]
 
 
 def _in_process(data: Path) -> dict[str, float]:

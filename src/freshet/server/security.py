@@ -30,6 +30,9 @@ class Security:
         self._app = app
         self._settings = settings
         self._tokens = [(_digest(token.secret), make_holder(token, settings.limits)) for token in settings.tokens]
+        self._hosts = {each.lower() for each in settings.hosts}
+        if settings.is_loopback:
+            self._hosts |= _LOOPBACK | {settings.host}
         anybody = None if not settings.tokens else frozenset[str]()
         self._anybody = Holder(anybody, settings.limits)
 
@@ -63,11 +66,7 @@ class Security:
 
     def _check_host(self, headers: Headers) -> None:
         name = _host_name(headers.get("host", ""))
-        settings = self._settings
-        known = {each.lower() for each in settings.hosts}
-        if settings.is_loopback:
-            known |= _LOOPBACK | {settings.host}
-        if known and name not in known:
+        if self._hosts and name not in self._hosts:
             raise Problem(421, f"this server is not called '{name}' (--host NAME allows a name)")
 
     def _check_origin(self, method: str, headers: Headers) -> None:

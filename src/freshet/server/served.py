@@ -14,6 +14,7 @@ from starlette.requests import Request
 
 from freshet.algebra.nodes import Query
 from freshet.runtime.session import Session
+from freshet.server.quick import QuickQueries
 from freshet.server.records import StreamMappings
 from freshet.server.rejects import Rejects
 from freshet.server.settings import ServerSettings
@@ -40,6 +41,7 @@ class Served:
 
     mappings: StreamMappings = field(init=False)
     fed_elsewhere: frozenset[str] = frozenset()  # streams of a pipeline
+    quick: QuickQueries = field(default_factory=QuickQueries)
     rejects: Rejects = field(default_factory=Rejects)
     standing: StandingQueries = field(init=False)
     live: LiveClients = field(init=False)

@@ -6,6 +6,7 @@ import asyncio
 import resource
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -20,6 +21,7 @@ from freshet.server.settings import ServerSettings
 
 _BACKLOG = 4096
 _STOP_SECONDS = 5  # until requests that are still being answered are cut off
+_SWITCH_SECONDS = 0.001  # for which a thread may keep the event loop waiting
 _UNREAD_MS = 60_000  # after which the system cuts off a client that reads nothing
 
 
@@ -27,6 +29,7 @@ def serve(shared: Served, on_start: Callable[[str], None]) -> None:
     """Answer requests until SIGINT or SIGTERM; `on_start` gets the address."""
     settings = shared.settings
     settings.check()
+    sys.setswitchinterval(_SWITCH_SECONDS)
     listening = _listen(settings)
     host, port = listening.getsockname()[:2]
     scheme = "http" if settings.certificate is None else "https"

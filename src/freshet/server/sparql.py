@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import time
 from collections.abc import AsyncIterator, Awaitable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, NoReturn, TypeVar
@@ -14,7 +15,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import ASGIApp
 
 from freshet.algebra.nodes import QueryForm
-from freshet.rdf.deadline import Deadline
+from freshet.rdf.deadline import Deadline, QueryStoppedError
 from freshet.rdf.terms import is_absolute_iri
 from freshet.results.report import Answer, BooleanAnswer, Solutions
 from freshet.results.rows import PIECE_ROWS
@@ -24,6 +25,7 @@ from freshet.server.description import service_description
 from freshet.server.holders import check_size, holder_of, limits_of, subscribe
 from freshet.server.negotiation import GRAPHS, SOLUTIONS, choose, wants
 from freshet.server.problems import Problem
+from freshet.server.quick import LONGEST_SECONDS, shape_of
 from freshet.server.served import Served, served
 from freshet.server.subscribers import EVENTS
 
@@ -70,17 +72,29 @@ async def sparql(request: Request) -> ASGIApp:
             return _unless_gone(request, future)
 
         return await subscribe(request, lambda: shared.live.open(operation, deadline, wait, holder))
-    future = shared.asking.submit(_answer, shared, operation, request.headers.get("accept"), deadline)
-    try:
-        written = await _unless_gone(request, future)
-    except BaseException:
-        deadline.cancel()
-        raise
+    written = await _written(request, shared, operation, deadline)
     headers = {"Content-Type": written.media_type, "Vary": "Accept", "Cache-Control": "no-cache"}
     if written.rest is None:
         check_size(len(written.first), limits.answer_bytes)
         return Response(written.first, headers=headers)
     return StreamingResponse(pieces_of(shared, written, limits.answer_bytes), headers=headers)
+
+
+async def _written(request: Request, shared: Served, operation: Operation, deadline: Deadline) -> Written:
+    """The answer: here and now where the query is known to be quick, else from a thread."""
+    accept, shape = request.headers.get("accept"), shape_of(operation.text)
+    if shared.quick.is_quick(shape):
+        try:
+            short = Deadline(LONGEST_SECONDS, limits_of(request).query_bytes)
+            return _answer(shared, operation, shape, accept, short)
+        except QueryStoppedError:
+            shared.quick.note(shape, LONGEST_SECONDS)
+    future = shared.asking.submit(_answer, shared, operation, shape, accept, deadline)
+    try:
+        return await _unless_gone(request, future)
+    except BaseException:
+        deadline.cancel()
+        raise
 
 
 async def read_operation(request: Request) -> Operation:
@@ -153,15 +167,19 @@ def _timeout(parameters: Parameters) -> float | None:
     return seconds
 
 
-def _answer(shared: Served, operation: Operation, accept: str | None, deadline: Deadline) -> Written:
-    """In a thread: the answer, written as the client wants it."""
+def _answer(shared: Served, operation: Operation, shape: str | None, accept: str | None, deadline: Deadline) -> Written:
+    """The answer, written as the client wants it; how long that takes is noted for the shape of the query."""
     session = shared.session
     with deadline.running():
         query = shared.prepare(operation.text, operation.default_graphs, operation.named_graphs)
     media = choose(accept, media_types(query.form))
     formats = GRAPHS if query.form in (QueryForm.CONSTRUCT, QueryForm.DESCRIBE) else SOLUTIONS
+    began = time.thread_time()
     answer = session.query(query, deadline=deadline)
-    return written_pieces(answer, write_pieces(answer, session.dictionary, formats[media]), with_charset(media))
+    written = written_pieces(answer, write_pieces(answer, session.dictionary, formats[media]), with_charset(media))
+    seconds = time.thread_time() - began
+    shared.quick.note(shape, seconds if written.rest is None else LONGEST_SECONDS)
+    return written
 
 
 def written_pieces(answer: Answer, pieces: Iterator[bytes], media: str) -> Written:
