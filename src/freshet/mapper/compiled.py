@@ -12,23 +12,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from freshet.mapper.operations import C, ColumnOperations, FunctionTable, ReferenceShape
+from freshet.mapper.record_shapes import shapes_of
 from freshet.mapper.renderer import Rendered, Renderer, fuse_pieces
 from freshet.rdf.batch import Frame, Layout, Slot
 from freshet.rdf.errors import UnsupportedError
 from freshet.rdf.terms import XSD_STRING, BlankNode, Iri, Literal, Term
-from freshet.rml import kinds
-from freshet.rml.mapping_slices import CHILD, PARENT, JoinSlice, MappingSlice, Statement, references_of
+from freshet.rml.mapping_slices import JoinSlice, MappingSlice, Statement, references_of
 from freshet.rml.model import Call, EachRecord, Reference, Template, TermMap, TermType
-from freshet.rml.sources import Formulation
-
-_UNKNOWN = ReferenceShape()
-_JSON_KINDS = (kinds.INTEGER, kinds.REAL, kinds.BOOLEAN)
-_KINDS = {
-    Formulation.JSON: _JSON_KINDS,
-    Formulation.TABLE: tuple(kinds.DATATYPES),
-    Formulation.QUERY: tuple(kinds.DATATYPES),
-    Formulation.SPARQL: tuple(kinds.DATATYPES),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +65,6 @@ def compile_slice(
 ) -> CompiledMapping:
     """The columns for a slice of a mapping. References of a join name their side, and so do their columns."""
     return _compile_statements(mapping_slice.triples, wanted, blank_scope, shapes_of(mapping_slice), functions)
-
-
-def shapes_of(
-    mapping_slice: MappingSlice | JoinSlice, own: ReferenceShape = _UNKNOWN, parent: ReferenceShape = _UNKNOWN
-) -> dict[str, ReferenceShape]:
-    """What the columns of a slice's records are: what is known of them, with the kinds that their values may have."""
-    if isinstance(mapping_slice, MappingSlice):
-        return {"": own._replace(kinds=_KINDS.get(mapping_slice.source.formulation, ()))}
-    return {
-        CHILD: own._replace(kinds=_KINDS.get(mapping_slice.child.formulation, ())),
-        PARENT: parent._replace(kinds=_KINDS.get(mapping_slice.parent.formulation, ())),
-    }
 
 
 def _compile_statements(

@@ -20,7 +20,6 @@ from freshet.mapper.arrow_columns import ArrowColumns
 from freshet.mapper.arrow_join import joined_rows
 from freshet.mapper.arrow_lines import Lines, line_bytes, lines_of
 from freshet.mapper.arrow_texts import spread, text_scalar
-from freshet.mapper.compiled import shapes_of
 from freshet.mapper.map_options import (
     MapOptions,
     MapSummary,
@@ -36,6 +35,7 @@ from freshet.mapper.map_options import (
 )
 from freshet.mapper.operations import RECORD_NUMBER, FunctionTable, ReferenceShape
 from freshet.mapper.output_files import write_output
+from freshet.mapper.record_shapes import shapes_of
 from freshet.mapper.rejects import Reject, remove_map_rejects, write_map_rejects
 from freshet.mapper.renderer import Renderer
 from freshet.mapper.single_values import single_values

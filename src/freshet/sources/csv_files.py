@@ -14,7 +14,6 @@ from freshet.sources.columns import Plan, RecordShape
 from freshet.sources.csv_text import CsvReader
 from freshet.sources.file_ranges import FileRange, byte_blocks, csv_ranges, head_of, range_size
 from freshet.sources.files import DAMAGED, contents, files_of, is_plain
-from freshet.sources.warming import warm_csv
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,3 +78,13 @@ def _header(reader: CsvReader, source: FileSource, file: Path) -> tuple[list[str
     with file.open("rb") as stream:
         marked = stream.read(3) == b"\xef\xbb\xbf"
     return names, at + 3 * marked if at else 0
+
+
+def warm_csv(reader: CsvReader) -> int:
+    """Read a record as the reader will, so that kernels are compiled before Spark's workers start, and not by each.
+
+    Gives the number of records.
+    """
+    names = list(reader.shape.references) or ["a"]
+    text = reader.dialect.delimiter.join("x" for _ in names).encode()
+    return sum(len(batch) for batch in reader.batches("", iter([text]), names))

@@ -16,7 +16,6 @@ from freshet.sources.file_ranges import FileRange, first_line, head_of, line_blo
 from freshet.sources.files import DAMAGED, contents, files_of, is_plain
 from freshet.sources.json_documents import document_batches
 from freshet.sources.json_text import JsonReader, are_lines, json_shape
-from freshet.sources.warming import warm_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,3 +79,9 @@ def _is_of_lines(file: Path, source: FileSource, limits: Limits) -> bool:
         return are_lines(head_of(file, source, _shows_form, limits.record_bytes))
     except DAMAGED as error:
         raise InputError(f"cannot be read: {error}", file=str(file)) from None
+
+
+def warm_json(reader: JsonReader) -> int:
+    """Read lines and a document as the reader will, likewise. Gives the number of records."""
+    lines = list(reader.line_batches("", iter([b"{}\n{}\n"])))
+    return sum(len(batch) for batch in [*lines, *document_batches(reader, "", iter([b"{}"]))])

@@ -15,7 +15,6 @@ import orjson
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from freshet.mapper.compiled import shapes_of
 from freshet.mapper.map_options import (
     MapOptions,
     MapSummary,
@@ -30,6 +29,7 @@ from freshet.mapper.map_options import (
 )
 from freshet.mapper.operations import RECORD_NUMBER, FunctionTable, ReferenceShape
 from freshet.mapper.output_files import write_output
+from freshet.mapper.record_shapes import shapes_of
 from freshet.mapper.rejects import Reject, remove_map_rejects, write_map_rejects
 from freshet.mapper.renderer import Renderer
 from freshet.mapper.source_checks import check_sources

@@ -4,9 +4,10 @@ import pytest
 
 from freshet.rml.sources import CsvDialect
 from freshet.sources.columns import RecordShape
+from freshet.sources.csv_files import warm_csv
 from freshet.sources.csv_text import CsvReader
+from freshet.sources.json_files import warm_json
 from freshet.sources.json_text import JsonReader, json_shape
-from freshet.sources.warming import warm_csv, warm_json
 
 
 @pytest.mark.parametrize("references", [(), ("a",), ("a", "b")])

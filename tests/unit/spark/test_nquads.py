@@ -7,8 +7,8 @@ import pytest
 from freshet.kernels import json_values
 from freshet.mapper.arrow_columns import ArrowColumns
 from freshet.mapper.arrow_lines import lines_of
-from freshet.mapper.compiled import shapes_of
 from freshet.mapper.operations import FunctionTable, ReferenceShape
+from freshet.mapper.record_shapes import shapes_of
 from freshet.mapper.renderer import Renderer
 from freshet.rml.functions import FUNCTIONS
 from freshet.rml.mapping_slices import slice_mapping
