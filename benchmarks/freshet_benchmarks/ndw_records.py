@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -38,9 +39,24 @@ def json_texts(records: pa.Table, columns: Sequence[str]) -> pa.ChunkedArray:
     return pc.binary_join_element_wise("{", pc.binary_join_element_wise(*fields, ", "), "}", "")
 
 
-def mapping_text(folder: Path, iterator: str, *, join: bool, numbered: bool = False) -> str:
+class RecordFormat(NamedTuple):
+    """How a format is referred to in mappings."""
+
+    formulation: str
+    iterator: str
+
+
+FORMATS = {
+    "json": RecordFormat("ql:JSONPath", "$[*]"),
+    "csv": RecordFormat("ql:CSV", ""),
+    "xml": RecordFormat("ql:XPath", "/records/record"),
+}
+
+
+def mapping_text(folder: Path, iterator: str, *, join: bool, numbered: bool = False, form: str = "json") -> str:
     """The thesis's mapping over the files in a folder; `numbered` puts the number of a record behind its values."""
     maps = [_PREFIXES]
+    cut = f'; rml:iterator "{iterator}"' if iterator else ""
     for name, values in _SUBJECTS.items():
         template = values + "&number={number}" if numbered else values
         pair = f"rr:predicate <http://example.com/type> ; rr:object <http://example.com/lane{name.title()}>"
@@ -53,7 +69,7 @@ def mapping_text(folder: Path, iterator: str, *, join: bool, numbered: bool = Fa
         maps.append(f"""
 <{name}> a rr:TriplesMap ;
   rml:logicalSource [
-    rml:source "{folder}/ndw{name}.json" ; rml:referenceFormulation ql:JSONPath ; rml:iterator "{iterator}"
+    rml:source "{folder}/ndw{name}.{form}" ; rml:referenceFormulation {FORMATS[form].formulation} {cut}
   ] ;
   rr:subjectMap [ rr:template "{template}" ] ;
   rr:predicateObjectMap [ {pair} ] .

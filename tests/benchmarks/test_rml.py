@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from freshet.mapper.map_run import run_map_here
 from freshet.rdf.errors import FreshetError, InputError
 from freshet_benchmarks import rml
 from freshet_benchmarks.ndw_published import Published
 from freshet_benchmarks.ndw_streams import bounded_pairs, constant_streams
+from freshet_benchmarks.rml_commands import command_figures
 from shared_data import shared
 
 LANE = "au/1/5/RWS01_1/lane1= "
@@ -58,16 +60,22 @@ def test_the_real_files_have_the_shape_of_the_generated() -> None:
     assert published.pairs() == 34_200
 
 
-@pytest.mark.slow
-def test_what_is_mapped_is_what_a_join_by_arrow_says(spark, folder: Path, tmp_path: Path) -> None:
+def test_what_is_mapped_is_what_a_join_by_arrow_says(folder: Path, tmp_path: Path) -> None:
     streams = constant_streams(2)
-    rml.write_records(tmp_path, streams, lines=True)
+    rml.write_records(tmp_path, streams)
     rml._write_mappings(tmp_path, "$")
     generated = rml.Input("rml", tmp_path, 800, len(bounded_pairs(streams)))
     real = rml._published(tmp_path / "published", Published(write(folder, FLOW, SPEED)), 20)
     assert (real.records, real.pairs) == (20, 10)
     for given in (generated, real):
         for join in (False, True):
-            assert rml._run_seconds(spark, given, join) > 0
+            assert rml._run_seconds(run_map_here, given, join) > 0
     with pytest.raises(FreshetError, match="20 statements were made of rml_published, not 21"):
-        rml._run_seconds(spark, rml.Input("rml_published", real.folder, 20, 11), True)
+        rml._run_seconds(run_map_here, rml.Input("rml_published", real.folder, 20, 11), True)
+
+
+@pytest.mark.slow
+def test_whole_commands_map_every_format(tmp_path: Path) -> None:
+    figures = command_figures(tmp_path, None, "", counts=(10,), times=1)
+    assert len(figures) == 3 * 2 * 3
+    assert all(figure.value > 0 for figure in figures)
