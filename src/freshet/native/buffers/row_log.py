@@ -15,7 +15,7 @@ from freshet.native.r2s.bags import as_rows
 
 _FIRST_CAPACITY = 64
 _SPARE = 64  # rows that may be late before more room is made
-_ROW_BYTES = 16  # a birth and a death
+_ROW_BYTES = 8  # a death
 _NO_MOMENTS = np.empty(0, np.int64)
 _GO = DirectCall(rows_go)
 
@@ -53,7 +53,7 @@ class RowLog:
 
     def _use(self, capacity: int) -> None:
         self._columns = np.empty((len(self._names), capacity), np.int64)
-        self._born, self._died = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
+        self._died = np.empty(capacity, np.int64)
 
     @property
     def held_bytes(self) -> int:
@@ -73,20 +73,22 @@ class RowLog:
             self._let_go(as_rows(change.went, self._names), np.ascontiguousarray(change.went_at))
 
     def _add(self, change: Change) -> None:
-        if self._end + len(change.came_at) > len(self._born):
+        if self._end + len(change.came_at) > len(self._died):
             self._make_room(len(change.came_at))
         back = slice(self._end, self._end + len(change.came_at))
         for at, name in enumerate(self._names):
             self._columns[at, back] = change.came.column(name)
-        self._born[back], self._died[back] = change.came_at, OPEN
+        self._died[back] = OPEN
         self._end = back.stop
 
     def _make_room(self, more: int) -> None:
         """Move those that hold to arrays with twice the room that they and so many more take; none is late there."""
-        rows = self._first + np.flatnonzero(self._died[self._first : self._end] == OPEN)
-        columns, born, kept = self._columns, self._born, len(rows)
+        columns = self._columns[:, self._head : self._end]
+        if self._late:
+            columns = self._columns[:, self._first + np.flatnonzero(self._died[self._first : self._end] == OPEN)]
+        kept = columns.shape[1]
         self._use(max(_FIRST_CAPACITY, 2 * (kept + more)))
-        self._columns[:, :kept], self._born[:kept], self._died[:kept] = columns[:, rows], born[rows], OPEN
+        self._columns[:, :kept], self._died[:kept] = columns, OPEN
         self._first, self._head, self._end = 0, 0, kept
         if self._late:
             self._late, self._index = 0, RingIndex(tuple(range(len(self._names))))
@@ -100,7 +102,7 @@ class RowLog:
                 break
             if place[HEAD] == self._end:
                 raise ValueError("a row goes that never came")
-            self._index.make_room(max(_SPARE, place.item(LATE)), len(self._born))
+            self._index.make_room(max(_SPARE, place.item(LATE)), len(self._died))
         self._is_in_order = self._late == 0 and place.item(PASSED) == 0
         self._head, self._late = place.item(HEAD), place.item(LATE)
         self._index.rows = self._late
