@@ -1,7 +1,8 @@
 """Columns of ids as typed Arrow columns: a column whose terms all have one datatype has the type of its values.
 
-Inline values are read from the bits of their ids, decimals from the bytes of their keys. Every other distinct term of a
-column is read once; texts are dictionary-encoded, and those of the columns before are found again.
+Inline values are read from the bits of their ids, decimals from the bytes of their keys, doubles from what the terms of
+the dictionary are known to be. Every other distinct term of a column is read once; texts are dictionary-encoded,
+and those of the columns before are found again.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ from freshet.kernels.typed_columns import (
     read_integers,
     write_texts,
 )
+from freshet.kernels.values import DOUBLE
 from freshet.rdf.arrow import large_strings, numbers, read_only, whole_numbers, wide_decimals
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import XSD
+from freshet.rdf.values import values as values_of
 from freshet.results.inline_columns import inline_column
 from freshet.results.keys import common_tail
 from freshet.results.typed_keys import Column, about_terms, typed_keys
@@ -36,6 +39,7 @@ _FIRST_TERMS = 256
 _FEW_TERMS = 2048  # are kept however few rows there are
 _DECIMAL_TAIL = f'"^^<{XSD}decimal>'
 _IRI, _LITERAL = ord("<"), ord('"')
+_DOUBLES = pa.field("", pa.float64(), metadata={"type": "literal", "datatype": XSD + "double"})
 _INTEGERS = pa.field("", pa.int64(), metadata={"type": "literal", "datatype": XSD + "integer"})
 
 
@@ -64,7 +68,9 @@ class ColumnReader:
             found = self._inline(ids, layout.inline_type(first), dictionary)
         else:
             found = self._texts.again(ids, dictionary) or self._decimal(ids, dictionary)
-            found = found or self._texts.begin(ids, first, dictionary)
+        found = found or _doubles(ids, dictionary)
+        if found is None and first > 0:
+            found = self._texts.begin(ids, first, dictionary)
         return found or _any_column(ids, dictionary)
 
     def read_log(self, log: Ids, at: int, rows: slice, dictionary: Dictionary) -> Column:
@@ -211,6 +217,16 @@ class _Texts:
         distinct, self._distinct = self._distinct, np.empty(4 * len(self._distinct), np.int64)
         self._table, self._sizes = np.zeros(4 * len(self._table), np.int64), np.zeros(1, np.int64)
         number_terms(self._table, self._sizes, read_only(distinct), 0, count, np.empty(count, np.int32), self._distinct)
+
+
+def _doubles(ids: Ids, dictionary: Dictionary) -> Column | None:
+    """Doubles in whatever form they are written; their values are known where an expression or a report had them."""
+    if values_of(dictionary, ids[ids.argmax() :][:1]).kinds[0] != DOUBLE:  # one of the dictionary, if there is any
+        return None
+    found, bound = values_of(dictionary, ids), _bound(ids)
+    if ((found.kinds if bound is None else found.kinds[bound]) != DOUBLE).any():
+        return None
+    return _DOUBLES, numbers(found.reals, bound)
 
 
 def _bound(ids: Ids) -> NDArray[np.bool_] | None:

@@ -47,6 +47,8 @@ COLUMNS = [
     ("decimal", pa.large_string(), ["0.0000000000000000001"], ["0.0000000000000000001"]),
     ("decimal", pa.large_string(), ["120000000000000000000"], ["120000000000000000000"]),
     ("double", pa.float64(), ["1.5", "1.0E3", "-INF", "0.1"], [1.5, 1000.0, float("-inf"), 0.1]),
+    ("double", pa.float64(), ["1.0E3", "072", "1E400"], [1000.0, 72.0, float("inf")]),
+    ("double", pa.large_string(), ["1.50", "one"], ["1.50", "one"]),
     ("float", pa.float32(), ["1.5", "2.25"], [1.5, 2.25]),
     ("boolean", pa.bool_(), ["true", "false", "1"], [True, False, True]),
     ("string", pa.large_string(), ["x", "", 'say "x"\n'], ["x", "", 'say "x"\n']),
@@ -113,6 +115,13 @@ def test_unbound_is_null_and_a_column_of_nothing_has_no_type() -> None:
         "z": [None, None, None, None],
     }
     assert batch.schema.field("z").type == pa.null()
+
+
+def test_doubles_that_are_unbound_or_beside_others() -> None:
+    form = 'SELECT ?x { VALUES ?x { "01.5"^^<http://www.w3.org/2001/XMLSchema#double> UNDEF 2.5E0 %s } }'
+    assert freshet.Session().query(form % "").to_arrow().column("x").to_pylist() == [1.5, None, 2.5]
+    mixed = freshet.Session().query(form % "7").to_arrow().column("x").to_pylist()
+    assert [text and text.partition("^^")[0] for text in mixed] == ['"01.5"', None, '"2.5E0"', '"7"']
 
 
 def test_pandas_columns_have_missing_values() -> None:
