@@ -297,6 +297,12 @@ class StoredLeaf:
         """The rows that hold at the end of the batch."""
         return self.index_on(()).probe(_NO_KEY, np.array([self._last], np.int64), 1)[1]
 
+    def graph_at(self, moment: int) -> Reader | None:
+        """The graph itself, where all that is in it holds at a moment of the batch."""
+        if len(self._pending) or (len(self._fresh) and int(self.births(self._fresh).max()) > moment):
+            return None
+        return self._reader
+
     def index_on(self, columns: tuple[int, ...]) -> StoredIndex:
         """What finds rows by some of the columns."""
         index = self._indexes.get(columns)

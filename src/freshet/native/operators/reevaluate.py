@@ -16,6 +16,7 @@ import numpy as np
 
 from freshet.expressions.context import Context
 from freshet.native.buffers.inputs import Buffer
+from freshet.native.buffers.stored_leaf import StoredLeaf
 from freshet.native.change import Change, MomentBatch, merge_changes
 from freshet.native.plan.plan import PlanReevaluate
 from freshet.native.r2s.bags import replacement
@@ -62,6 +63,8 @@ class FollowedGraph:
         readers = []
         for at, buffer in enumerate(self._buffers):
             known = self._readers[at]
+            if known is None and isinstance(buffer, StoredLeaf):
+                known = buffer.graph_at(moment)  # read where it is
             if known is None:
                 rows = np.concatenate((buffer.live_rows(), buffer.dead(number)))
                 rows = rows[(buffer.births(rows) <= moment) & (buffer.deaths(rows) > moment)]

@@ -342,3 +342,22 @@ def test_it_is_read_while_another_thread_absorbs() -> None:
         assert leaf.live % 500 == 0
         seen = leaf.live
     writer.join()
+
+
+def test_the_graph_is_read_where_it_is_once_all_of_it_holds() -> None:
+    store = StoredDataset()
+    one, two, three = (np.array([number]) for number in (1, 2, 3))
+    store.load(one, two, three)
+    leaf = StoredLeaf(LeafPattern((0, 0, 0), ((0,), (1,), (2,))), store)
+    none = np.empty(0, np.int64)
+    leaf.step(Batch(1, 0, 10, none))
+    assert leaf.graph_at(10) is store.named().graph(DEFAULT_GRAPH)
+    store.absorb(Elements(np.array([7]), two, two, two))  # begins at the moment 15
+    leaf.step(Batch(2, 11, 14, none))
+    assert leaf.graph_at(14) is None
+    leaf.step(Batch(3, 15, 20, none))
+    assert leaf.graph_at(20) is leaf.graph_at(15) is store.named().graph(DEFAULT_GRAPH)
+    store.absorb(Elements(np.array([11]), three, two, two))  # begins at 23
+    leaf.step(Batch(4, 21, 30, none))
+    assert leaf.graph_at(22) is None
+    assert leaf.graph_at(23) is not None
