@@ -91,6 +91,15 @@ def test_from_an_empty_server_to_answers_after_a_restart(page, serving, screensh
     expect(table).to_contain_text("north")
     screenshot("page-table")
 
+    table.get_by_role("row").filter(has_text="north").get_by_role("button", name="Why?").click()
+    why = page.get_by_role("region", name="Why this row")
+    expect(why).to_contain_text("members of the group")
+    expect(why.get_by_role("row").filter(has_text="temperature").first).to_contain_text("post:1/")
+    expect(why.get_by_role("row").filter(has_text="lat").first).to_be_visible()
+    screenshot("page-why")
+    why.get_by_role("button", name="Close").click()
+    expect(why).to_be_hidden()
+
     page.get_by_role("tab", name="Chart").click()
     expect(page.locator("figure polyline")).to_have_count(3)
     screenshot("page-chart")
@@ -146,6 +155,37 @@ def test_all_views_fit_a_narrow_screen_in_light_and_dark(page, serving, screensh
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
     page.get_by_role("button", name="Switch between light and dark").click()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != dark
+
+
+def test_a_row_is_explained_by_keyboard_on_a_narrow_screen(page, serving, screenshot):
+    server = serving()
+    assert server.send("PUT", f"/streams/{STREAM}").status == 201
+    assert server.send("PUT", "/queries/warm", RIGHT.encode()).status == 201
+    push(server, readings(1, 31))
+    page.set_viewport_size({"width": 400, "height": 800})
+    page.goto(f"{server.url}/#/query/warm")
+    button = page.get_by_role("region", name="Answers").get_by_role("button", name="Why?").nth(1)
+    button.focus()
+    page.keyboard.press("Enter")
+    why = page.get_by_role("region", name="Why this row")
+    expect(why).to_contain_text("members of the group")
+    expect(why.get_by_role("heading", name="Why?")).to_be_focused()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    screenshot("page-why-narrow")
+    page.keyboard.press("Escape")
+    expect(why).to_be_hidden()
+    expect(button).to_be_focused()
+
+
+def test_what_cannot_be_explained_says_why_not(page, serving):
+    server = serving()
+    assert server.send("PUT", f"/streams/{STREAM}").status == 201
+    assert server.send("PUT", "/queries/warm", RIGHT.encode()).status == 201
+    push(server, readings(1, 11))
+    page.goto(f"{server.url}/#/query/warm")
+    page.route("**/why?*", lambda route: route.continue_(url=re.sub("id=[0-9]+", "id=1", route.request.url)))
+    page.get_by_role("region", name="Answers").get_by_role("button", name="Why?").first.click()
+    expect(page.get_by_role("alert").filter(has_text="registered again")).to_be_visible()
 
 
 def test_a_page_with_a_token_asks_for_it(page, tmp_path, monkeypatch):

@@ -46,6 +46,8 @@ export const streams = () => json("GET", "/streams");
 export const queries = () => json("GET", "/queries");
 export const query = (name) => json("GET", named(name));
 export const plan = (name) => json("GET", `${named(name)}/plan`);
+export const get = (path) => json("GET", path);
+export const whyPath = (name, id, row) => `${named(name)}/why?${new URLSearchParams({ id, row })}`;
 export const vocabulary = () => json("GET", "/vocabulary");
 export const rejects = () => json("GET", "/rejects");
 export const explain = (text) => json("POST", "/explain", { body: text, type: QUERY });

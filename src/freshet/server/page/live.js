@@ -1,13 +1,14 @@
 // The answers of one registered query as they come: table, chart, map, and its plan.
 
 import * as api from "./api.js";
-import { answersTable } from "./table.js";
+import { answersTable, whyButton } from "./table.js";
 import { chart, chartPoints } from "./chart.js";
 import { count, empty, h, tabs, time } from "./dom.js";
 import { connection } from "./connection.js";
 import { map, placeOf } from "./map.js";
 import { planTree } from "./plan.js";
 import { numberOf, variablesOf } from "./terms.js";
+import { whyPanel } from "./why.js";
 
 const MOST_REPORTS = 2000, MOST_ROWS = 300;
 
@@ -19,6 +20,7 @@ export function liveView(name) {
   const state = h("p", { class: "soft", role: "status" }, "Waiting for the first answer …");
   const problem = h("p", { class: "error", role: "alert" });
   const text = h("pre", { hidden: true });
+  const why = whyPanel();
 
   const newRows = () => (reports.at(-1)?.bindings ?? []);
   const redraw = () => {
@@ -29,7 +31,11 @@ export function liveView(name) {
   /** A panel that is drawn again with every report. */
   const living = (make) => () => {
     const place = h("div");
-    draw = () => place.replaceChildren(...[make()].flat());
+    draw = () => {
+      const focused = place.contains(document.activeElement) ? document.activeElement.dataset.why : null;
+      place.replaceChildren(...[make()].flat());
+      if (focused != null) place.querySelector(`[data-why="${focused}"]`)?.focus();
+    };
     draw();
     return place;
   };
@@ -37,15 +43,25 @@ export function liveView(name) {
   const table = living(() => {
     if (!reports.length) return empty("No answer yet. The query is registered; its answers appear here when its windows close.");
     const last = reports.at(-1);
-    if (last.triples != null) return h("pre", {}, reports.slice(-20).reverse().map((report) => `# ${time(report.time)}\n${report.triples}`).join("\n"));
+    if (last.triples != null) return graphs(reports.slice(-20).reverse());
     if (last.stream === "rstream")
-      return answersTable(newRows().slice(0, MOST_ROWS), variablesOf(newRows()));
-    const rows = reports.slice(-MOST_ROWS).reverse().flatMap((report) => (report.bindings ?? []).map((row) => ({ report, row }))).slice(0, MOST_ROWS);
+      return answersTable(newRows().slice(0, MOST_ROWS), variablesOf(newRows()), { onWhy: (at) => why.show(name, last.id, at) });
+    const rows = reports.slice(-MOST_ROWS).reverse().flatMap((report) => (report.bindings ?? []).map((row, number) => ({ report, row, number }))).slice(0, MOST_ROWS);
     return answersTable(rows.map(({ row }) => row), variablesOf(rows.map(({ row }) => row)), {
+      onWhy: (at) => why.show(name, rows[at].report.id, rows[at].number),
       times: rows.map(({ report }) => report.time),
       marks: rows.map(({ report }) => (report.stream === "dstream" ? "gone" : "")),
     });
   });
+
+  /** Triples of CONSTRUCT, each with its explanation. */
+  const graphs = (shown) => {
+    const lines = shown.flatMap((report) => report.triples.split("\n").filter(Boolean).map((triple, number) => ({ report, triple, number }))).slice(0, MOST_ROWS);
+    return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Answers" }, h("table", {}, h("tbody", {},
+      lines.map(({ report, triple, number }, at) => h("tr", {},
+        h("td", {}, time(report.time)), h("td", { title: triple }, h("code", {}, triple)),
+        h("td", { class: "ask" }, whyButton(at, () => why.show(name, report.id, number))))))));
+  };
 
   const choice = (title, key, names) =>
     h("label", {}, `${title} `, h("select", { onchange: (event) => { chosen[key] = event.target.value; redraw(); } },
@@ -106,6 +122,7 @@ export function liveView(name) {
         h("button", { type: "button", class: "end", onclick: remove }, "Remove")),
       text,
       ...tabs({ Table: table, Chart: charted, Map: mapped, Plan: planned }, sessionStorage.getItem("freshet-tab"), (tab) => sessionStorage.setItem("freshet-tab", tab)),
+      why.panel,
     ],
     start: (signal) => {
       api.query(name).then((query) => {
