@@ -29,12 +29,15 @@ from freshet.native.s2r.content import WindowContent
 from freshet.native.s2r.contents import MOVING_TOGETHER, content_of
 from freshet.native.s2r.feed import FROM_THE_FIRST, Begin, Feed
 from freshet.native.s2r.window_view import WindowView
-from freshet.native.schedule import Due, EvaluationSchedule
+from freshet.native.schedule import Due, EvaluationSchedule, close_after
 from freshet.native.scheduled_query import GroupedQuery, ScheduledQuery
 from freshet.native.timing import Counted, Timing, closes_regularly, counts_in_steps, source_of
 from freshet.rdf.deadline import QueryLimits
 from freshet.rdf.elements import Elements
 from freshet.rdf.triples import DEFAULT_GRAPH
+
+FEW_SCHEDULES = 16  # so many are all gone through with every batch
+_MOST_SLEPT = 1 << 16  # elements whose times windows that sleep may keep
 
 BATCH_ELEMENTS = 4096  # of a stream that enter windows in one batch, or as many as a window holds
 
@@ -103,6 +106,9 @@ class QueryGroup:
         self._next_moment = FIRST_MOMENT  # the first of the next batch
         self._loaded = False  # whether a stored graph has changed that no leaf reads
         self._next_due_ms = AFTER_ALL_TIME  # below this watermark there is nothing to do
+        self._closes: set[tuple[int, int]] | None = None  # slides and starts of all windows, None when these change
+        self._any_asleep = False
+        self._slept = 0  # elements since windows that sleep were brought up to date
 
     # ---- queries
 
@@ -160,7 +166,10 @@ class QueryGroup:
             content = chosen.windows[key] = content_of(window, feed, instants, phase)
             feed.readers.append(content)
             self._all_windows.append(content)
-        return chosen.windows[key]
+        content = chosen.windows[key]
+        if self._any_asleep:
+            content.skip_to(self._next_moment - 1)
+        return content
 
     def leaf(self, window: WindowOperator, pattern: LeafPattern) -> LeafBuffer | LeafView:
         """The leaf of a pattern in a window as the query that is being registered sees it."""
@@ -203,6 +212,7 @@ class QueryGroup:
             schedule = EvaluationSchedule(windows, timing.period_ms, self._next_moment - 1)
             self._schedule_of[timing.period_ms, windows] = schedule
             self._schedules[schedule], self._restless[schedule] = [], {}
+            self._closes = None
             if schedule.arriving and timing.period_ms is None:
                 for content in contents:
                     content.feed.instants = True
@@ -211,6 +221,7 @@ class QueryGroup:
         self._added += 1
         scheduled.order = self._added
         self._queries[name] = scheduled
+        schedule.can_sleep &= scheduled.can_rest
         self._schedules[schedule].append(scheduled)
         self._restless[schedule][scheduled] = None
         for leaf in query.leaves:
@@ -236,6 +247,7 @@ class QueryGroup:
                 if not readers:
                     del self._readers[id(leaf)]
         if not others:
+            self._closes = None
             del self._restless[query.schedule]
             del self._schedules[query.schedule], self._schedule_of[query.schedule.period_ms, query.schedule.windows]
         self.free()
@@ -340,6 +352,7 @@ class QueryGroup:
             if feed.waiting.from_ms < watermark_ms:
                 before = feed.count
                 feed.release(watermark_ms)
+                self._slept += feed.count - before
                 if feed.count - before > BATCH_ELEMENTS:
                     cuts += self._cuts(feed, before)
         if self._one_by_one:
@@ -348,14 +361,20 @@ class QueryGroup:
             for moment in sorted(set(cuts)):
                 self._run(min(moment, last))
         self._run(last)
-        next_due_ms = AFTER_ALL_TIME
-        for schedule in self._schedules:
-            if schedule.has_closes and (close_ms := schedule.next_due(watermark_ms)) < next_due_ms:
-                next_due_ms = close_ms
+        next_due_ms = self._next_close(watermark_ms)
         for feed in self._all_feeds:
             if feed.instants and feed.waiting.from_ms < next_due_ms:
                 next_due_ms = feed.waiting.from_ms + 1
         self._next_due_ms = next_due_ms
+
+    def _next_close(self, passed_ms: int) -> int:
+        """The first watermark after one that has been passed at which any window closes."""
+        if self._closes is None:
+            self._closes = {close for schedule in self._schedules for close in schedule.closes}
+        close_ms = AFTER_ALL_TIME
+        for slide_ms, start_ms in self._closes:
+            close_ms = min(close_ms, close_after(passed_ms, slide_ms, start_ms))
+        return close_ms
 
     def _cuts(self, feed: Feed, before: int) -> list[int]:
         """The moments at which a long batch is cut: what enters in one is no more than windows hold, or a few thousand.
@@ -382,7 +401,12 @@ class QueryGroup:
         first, self._next_moment = self._next_moment, last + 1
         self._number = number = self._number + 1
         touched: dict[EvaluationSchedule, dict[ScheduledQuery, None]] = {}
-        for window in self._all_windows:
+        awake: Iterable[EvaluationSchedule] = self._schedules
+        windows: Iterable[WindowContent] = self._all_windows
+        if self._any_asleep or len(self._schedules) > FEW_SCHEDULES:
+            awake = self._awake(first, last)
+            windows = dict.fromkeys(content for schedule in awake for content in schedule.contents)
+        for window in windows:
             window.advance(last)
             for changed_leaf in window.step_leaves(number, first):
                 for query in self._readers.get(id(changed_leaf), ()):
@@ -393,9 +417,10 @@ class QueryGroup:
             for leaf in self._stored_leaves.values():
                 loaded |= leaf.step(batch)
         found: list[tuple[ScheduledQuery, Ids, Answers]] = []
-        for schedule, queries in tuple(self._schedules.items()):
+        for schedule in tuple(awake):
             due = schedule.due(last)
             if len(due.moments) or loaded or schedule.has_moved:
+                queries = self._schedules.get(schedule, ())
                 for query in tuple(queries) if loaded else self._asked(schedule, touched.get(schedule, {})):
                     if (given := self._evaluate(query, number, first, last, due)) is not None:
                         found.append((query, *given))
@@ -403,6 +428,30 @@ class QueryGroup:
             self._report(query, moments, answers)
         if self.on_visited is not None:
             self.on_visited()
+
+    def _awake(self, first: int, last: int) -> list[EvaluationSchedule]:
+        """The schedules to which a batch can make a difference, each come to where it begins. The others sleep.
+
+        One sleeps while its queries rest and no row is in a leaf buffer of its windows. Where a stored graph is read,
+        or the streams have ended, none does.
+        """
+        none_sleeps = self._loaded or self._stored_leaves or last >= last_close_allowed(AFTER_ALL_TIME)
+        awake = []
+        for schedule, restless in self._restless.items():
+            if none_sleeps or restless or not schedule.can_sleep or schedule.is_filled:
+                if schedule.is_asleep:
+                    schedule.is_asleep = False
+                    schedule.skip_to(first - 1)
+                awake.append(schedule)
+            else:
+                schedule.is_asleep = True
+        self._any_asleep = len(awake) < len(self._restless)
+        if self._slept > _MOST_SLEPT:
+            self._slept = 0
+            for schedule in self._restless:
+                if schedule.is_asleep:
+                    schedule.skip_to(first - 1)
+        return awake
 
     def _asked(self, schedule: EvaluationSchedule, touched: dict[ScheduledQuery, None]) -> Sequence[ScheduledQuery]:
         """The queries of a schedule to which a batch makes a difference, in the order in which they came."""

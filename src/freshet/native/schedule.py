@@ -47,7 +47,6 @@ class EvaluationSchedule:
         self.period_ms = period_ms
         self._period_ms = period_ms or 0
         self._slides = np.array([window.closes or (0, 0) for window in windows], np.int64)
-        self.has_closes = period_ms is not None or bool(self._slides[:, 0].any())
         self.arriving = tuple(window for window in windows if window.closes is None)
         self._last_ms = self.before_last_ms = AFTER_ALL_TIME  # of the last two evaluations
         self._held = np.array([window.held for window in windows], np.int64)
@@ -57,11 +56,29 @@ class EvaluationSchedule:
         self._due = DirectCall(due_moments)
         self.has_moved = False  # whether elements enter or leave in the present batch
         self._entering_ends, self._leaving_ends = np.zeros((2, len(windows) + 1), np.int64)
+        self.contents = tuple(window.content for window in windows)
+        self.can_sleep = period_ms is None  # and none of its queries must be evaluated where no row comes or goes
+        self.is_asleep = False  # whether batches are left out that make no difference
+
+    @property
+    def is_filled(self) -> bool:
+        """Whether any row is in a leaf buffer of its windows, or waits to enter."""
+        if len(self.contents) == 1:
+            return bool(self.contents[0].filled)
+        return any(content.filled for content in self.contents)
+
+    def skip_to(self, moment: int) -> None:
+        """Come to a moment, as if it had been evaluated at all before."""
+        for content in self.contents:
+            content.skip_to(moment)
+        for at, window in enumerate(self.windows):
+            self._held[at] = window.held
+        self._state[LAST], self._state[RESTS] = moment, not self._held.any()
 
     @property
     def rests(self) -> bool:
         """Whether everything was empty at the last evaluation, so that nothing before it counts."""
-        return bool(self._state[RESTS])
+        return self.is_asleep or bool(self._state[RESTS])
 
     def end_at(self, watermark_ms: int) -> None:
         """The streams have ended, having come so far."""
@@ -102,10 +119,13 @@ class EvaluationSchedule:
 
     def next_due(self, passed_ms: int) -> int:
         """The first watermark after one that has been passed at which anything can close."""
-        closes = [_after(passed_ms, *window.closes) for window in self.windows if window.closes is not None]
-        if self.period_ms is not None:
-            closes.append(_after(passed_ms, self.period_ms, 0))
-        return min(closes, default=AFTER_ALL_TIME)
+        return min((close_after(passed_ms, *close) for close in self.closes), default=AFTER_ALL_TIME)
+
+    @property
+    def closes(self) -> list[tuple[int, int]]:
+        """Slides and starts of what closes at regular times."""
+        closes = [window.closes for window in self.windows if window.closes is not None]
+        return closes if self.period_ms is None else [*closes, (self.period_ms, 0)]
 
     def held_since(self, time_ms: int) -> int:
         """The earliest time at which a window took on what it holds at a time. One that closes moves soon enough."""
@@ -115,7 +135,8 @@ class EvaluationSchedule:
         return min([time_ms, *(moved_ms for moved_ms in moved if moved_ms > BEFORE_ALL_TIME)])
 
 
-def _after(time_ms: int, slide_ms: int, start_ms: int) -> int:
+def close_after(time_ms: int, slide_ms: int, start_ms: int) -> int:
+    """The first close after a time."""
     return time_ms + slide_ms - (time_ms - start_ms) % slide_ms
 
 

@@ -96,17 +96,17 @@ class ScheduledQuery:
         self.removed = False
         self.order = 0  # in which the queries of its group came
         # Whether it can be left out of batches that make no difference: then its schedule knows the last evaluations.
-        self._can_rest = timing.is_plain and not self.counting
+        self.can_rest = timing.is_plain and not self.counting
 
     @property
     def rests(self) -> bool:
         """Whether a batch in which no row of its leaves comes or goes would make no difference."""
-        return self._can_rest and self.query.rests
+        return self.can_rest and self.query.rests
 
     @property
     def last_known_ms(self) -> int:
         """As of when the windows held what they held at the evaluation before the last."""
-        return self.schedule.before_last_ms if self._can_rest else self.known_before_ms
+        return self.schedule.before_last_ms if self.can_rest else self.known_before_ms
 
     def evaluate(self, number: int, first: int, last: int, due: Due) -> tuple[Ids, Answers] | None:
         """Take a batch in; gives the moments of its evaluations and what they report, if anything."""
@@ -119,7 +119,7 @@ class ScheduledQuery:
         else:
             with self._within_limit(len(due.moments)):
                 answers = self.query.evaluate(batch, due.held)
-        if len(due.moments) and not self._can_rest:
+        if len(due.moments) and not self.can_rest:
             self._remember(due.moments)
         return (due.moments, answers) if len(answers.places) else None
 

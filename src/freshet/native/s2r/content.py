@@ -112,6 +112,14 @@ class WindowContent(ABC):
         self.leaving = self.deaths(gone, left) if left > gone else NO_MOMENTS
         self.left = left
 
+    def skip_to(self, moment: int) -> None:
+        """Come to a moment with no row in a leaf buffer: nobody asks when what has come and gone did so."""
+        entered = self.entered_by(moment)
+        left = max(self.left, min(self.left_by(moment), entered)) if self.expires else self.left
+        if (entered, left) != (self.entered, self.left):
+            self.entered, self.left = entered, left
+            self.entering = self.leaving = NO_MOMENTS
+
     def step_leaves(self, number: int, first_moment: int) -> list[LeafBuffer]:
         """Take the present batch into the leaf buffers; gives those in which anything changes."""
         changed: list[LeafBuffer] = []
