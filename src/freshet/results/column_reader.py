@@ -21,7 +21,7 @@ from freshet.kernels.typed_columns import (
     read_integers,
     write_texts,
 )
-from freshet.kernels.values import DOUBLE
+from freshet.kernels.values import DOUBLE, Values
 from freshet.rdf.arrow import large_strings, numbers, read_only, whole_numbers, wide_decimals
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import XSD
@@ -49,9 +49,10 @@ class ColumnReader:
     def __init__(self) -> None:
         self._texts = _Texts()
         self._decimals: dict[int, pa.Field] = {}  # by digits after the point
-        # What has been read of a log: whole numbers, or numbers of texts, from a row on up to another.
+        # What has been read of a log: integers, doubles or numbers of texts, from a row on up to another.
         self._log: Ids | None = None
         self._integers: Ids | None = None
+        self._doubles: NDArray[np.float64] | None = None
         self._numbers = np.empty(0, np.int32)
         self._texts_then = 0
         self._first = self._end = 0
@@ -79,8 +80,10 @@ class ColumnReader:
         Rows of it that have been read do not change.
         """
         column = read_only(log[at])
-        are_good = self._texts.are_good(rows, dictionary) and self._texts.version == self._texts_then
-        if log is not self._log or rows.start < self._first or not (are_good or self._integers is not None):
+        are_good = self._integers is not None or self._doubles is not None
+        if not are_good:
+            are_good = self._texts.are_good(rows, dictionary) and self._texts.version == self._texts_then
+        if log is not self._log or rows.start < self._first or not are_good:
             self._begin_log(log, column, rows, dictionary)
         if self._log is not None:
             first, self._end = max(rows.start, self._end), max(rows.stop, self._end)
@@ -91,11 +94,14 @@ class ColumnReader:
 
     def _begin_log(self, log: Ids, column: Ids, rows: slice, dictionary: Dictionary) -> None:
         self._log, self._first, self._end = None, rows.start, rows.start
+        self._integers = self._doubles = None
         if rows.start < rows.stop and (first := column.item(rows.start)):
             if layout.inline_type(first) == layout.INTEGER:
                 self._log, self._integers = log, np.empty(len(column), np.int64)
+            elif _are_doubles(values_of(dictionary, column[rows.start : rows.start + 1])):
+                self._log, self._doubles = log, np.empty(len(column))
             elif first > 0 and self._texts.start(first, dictionary):
-                self._log, self._integers, self._numbers = log, None, np.empty(len(column), np.int32)
+                self._log, self._numbers = log, np.empty(len(column), np.int32)
                 self._texts_then = self._texts.version
 
     def _go_on(self, column: Ids, first: int, rows: slice, dictionary: Dictionary) -> Column | None:
@@ -103,6 +109,10 @@ class ColumnReader:
         if self._integers is not None:
             are_alike = read_integers(column, first, rows.stop, self._integers)
             return (_INTEGERS, numbers(self._integers[rows])) if are_alike else None
+        if self._doubles is not None:
+            found = values_of(dictionary, column[first : rows.stop])
+            self._doubles[first : rows.stop] = found.reals
+            return (_DOUBLES, numbers(self._doubles[rows])) if _are_doubles(found) else None
         if not self._texts.number(column, first, rows.stop, self._numbers, dictionary):
             return None
         if (self._numbers[first : rows.stop] < 0).any():
@@ -221,12 +231,14 @@ class _Texts:
 
 def _doubles(ids: Ids, dictionary: Dictionary) -> Column | None:
     """Doubles in whatever form they are written; their values are known where an expression or a report had them."""
-    if values_of(dictionary, ids[ids.argmax() :][:1]).kinds[0] != DOUBLE:  # one of the dictionary, if there is any
+    if not _are_doubles(values_of(dictionary, ids[ids.argmax() :][:1])):  # one of the dictionary, if there is any
         return None
     found, bound = values_of(dictionary, ids), _bound(ids)
-    if ((found.kinds if bound is None else found.kinds[bound]) != DOUBLE).any():
-        return None
-    return _DOUBLES, numbers(found.reals, bound)
+    return (_DOUBLES, numbers(found.reals, bound)) if _are_doubles(found, bound) else None
+
+
+def _are_doubles(found: Values, bound: NDArray[np.bool_] | None = None) -> bool:
+    return bool(((found.kinds if bound is None else found.kinds[bound]) == DOUBLE).all())
 
 
 def _bound(ids: Ids) -> NDArray[np.bool_] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 import numpy as np
@@ -12,10 +13,11 @@ from freshet.native.buffers.row_log import RowLog
 from freshet.native.change import OPEN, Change
 from freshet.oneshot.table import Table
 from freshet.rdf.dictionary import Dictionary
-from freshet.rdf.terms import XSD, Iri, Literal
+from freshet.rdf.terms import XSD, Iri, Literal, Term
 from freshet.results.column_reader import ColumnReader
 
 DICTIONARY = Dictionary()
+DOUBLE = Iri(XSD + "double")
 
 
 def change(came: list[tuple[int, tuple[int, ...]]], went: list[tuple[int, tuple[int, ...]]], width: int) -> Change:
@@ -80,9 +82,14 @@ def test_a_row_that_never_came_cannot_go() -> None:
         log.step(change([], [(2, (7,))], 1))
 
 
-def test_what_is_read_of_a_log_does_not_change_when_it_goes_on() -> None:
+@pytest.mark.parametrize(
+    "term",
+    [lambda number: Iri(f"http://a/{number}"), lambda number: Literal(f"{number}.5{'0' * (number % 2)}", DOUBLE)],
+    ids=["iris", "doubles"],
+)
+def test_what_is_read_of_a_log_does_not_change_when_it_goes_on(term: Callable[[int], Term]) -> None:
     dice, log, reader = Random(4), RowLog(("v0", "v1")), ColumnReader()
-    terms = [DICTIONARY.encode(Iri(f"http://a/{number}")) for number in range(30)]
+    terms = [DICTIONARY.encode(term(number)) for number in range(30)]
     others = [DICTIONARY.encode(Literal("x")), 0, DICTIONARY.encode(Literal("5", Iri(XSD + "integer"))), terms[0]]
     taken: list[tuple] = []
     rows: list[tuple[int, int]] = []
