@@ -25,13 +25,16 @@ from freshet.algebra.nodes import (
 from freshet.algebra.scope import variables_in_scope
 from freshet.rdf.deadline import current
 from freshet.rdf.errors import QuerySyntaxError
-from freshet.rdf.terms import Iri, Term
+from freshet.rdf.ids import XSD_INTEGER
+from freshet.rdf.terms import Iri, Literal, Term
 from freshet.syntax.dialects import Dialect
 from freshet.syntax.source import Source
 from freshet.syntax.transform_expressions import chain
 from freshet.syntax.transform_triples import Step
 from freshet.syntax.transform_windows import WindowTransformer
 from freshet.syntax.tree import Cells, Child, Token, Tree, offset, tokens, trees
+
+_CELLS_AT_ONCE = (1 << 12) - 1  # between two looks at the deadline
 
 EMPTY = BGP(())
 
@@ -180,18 +183,23 @@ class PatternTransformer(WindowTransformer, ABC):
     def _terms(self, cells: Cells) -> list[Term | None]:
         """What cells are, each different text read once; a bracket is nothing."""
         known: dict[str, Term | None] = {"(": None, ")": None}
-        deadline = current()
-        for number, text in enumerate(cells.texts):
-            if text not in known:
+        deadline, has_base = current(), self.base is not None
+        for number, text in enumerate(dict.fromkeys(cells.texts)):
+            if not number & _CELLS_AT_ONCE:
                 deadline.check()
-                known[text] = self._cell_text(text, cells, number)
-        return [known[text] for text in cells.texts]
+            if text.isdecimal() and text.isascii():
+                known[text] = Literal(text, XSD_INTEGER)
+            elif text[0] == "<" and not has_base and "\\" not in text:
+                known[text] = Iri(text[1:-1])
+            elif text not in known:
+                known[text] = self._cell_text(text, cells)
+        return list(map(known.__getitem__, cells.texts))
 
-    def _cell_text(self, text: str, cells: Cells, number: int) -> Term | None:
+    def _cell_text(self, text: str, cells: Cells) -> Term | None:
         try:
             return self.cell(text, 0)
         except QuerySyntaxError:  # once more, with its place, which takes long to find
-            return self.cell(text, cells.offset(number))
+            return self.cell(text, cells.offset(cells.texts.index(text)))
 
     def _distinct_variables(self, branch: Tree) -> tuple[Variable, ...]:
         variables: dict[Variable, None] = {}

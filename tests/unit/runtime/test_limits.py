@@ -90,11 +90,12 @@ def test_a_memory_limit_holds(session: freshet.Session, name: str) -> None:
         session.query(f"BASE <{BASE}> {LONG[name]}", timeout_seconds=20, memory_bytes=4 << 20)
 
 
-@pytest.mark.parametrize("name", ["product", "join", "ORDER BY", "DISTINCT", "CONSTRUCT", "BNODE", "MINUS"])
+@pytest.mark.parametrize("name", ["CONCAT", "product", "join", "ORDER BY", "DISTINCT", "CONSTRUCT", "BNODE", "MINUS"])
 def test_what_does_not_fit_is_refused_before_it_is_made(session: freshet.Session, name: str) -> None:
-    began = thread_time()
-    with pytest.raises(QueryStoppedError, match=r"more memory than its limit of 4\.0 MiB"):
-        session.query(f"BASE <{BASE}> {LONG[name]}", memory_bytes=4 << 20)
+    for _ in range(2):  # the first may load kernels that a query with little time does not come to, as CONCAT's
+        began = thread_time()
+        with pytest.raises(QueryStoppedError, match=r"more memory than its limit of 4\.0 MiB"):
+            session.query(f"BASE <{BASE}> {LONG[name]}", memory_bytes=4 << 20)
     assert thread_time() - began < GRACE
 
 
