@@ -13,7 +13,7 @@ import pytest
 
 from comparing import differences, reports_of
 from counts import count
-from freshet.native.operators.multiway_join import MultiwayJoinOp
+from freshet.native.operators.join_plan import JoinPlan
 from random_streams import batches
 from reference.evaluator import evaluate
 from reference.rewriting import rewrite
@@ -129,9 +129,9 @@ def test_range_joins_answer_as_the_reference() -> None:
 
 @pytest.mark.parametrize("value", [extreme, moment, ordinary])
 def test_range_joins_answer_as_a_cross_product(value, monkeypatch: pytest.MonkeyPatch) -> None:
-    ranges, seen = MultiwayJoinOp._range, []
+    ranges, seen = JoinPlan._range, []
 
-    def noted(self: MultiwayJoinOp, joined: int, at: int) -> object:
+    def noted(self: JoinPlan, joined: int, at: int) -> object:
         found = ranges(self, joined, at)
         seen.append(found is not None)
         return found
@@ -139,9 +139,9 @@ def test_range_joins_answer_as_a_cross_product(value, monkeypatch: pytest.Monkey
     for seed in range(CASES):
         dice = Random(seed)
         query, streams = query_of(dice, value), streams_of(dice, value)
-        monkeypatch.setattr(MultiwayJoinOp, "_range", noted)
+        monkeypatch.setattr(JoinPlan, "_range", noted)
         found = found_by(query, streams, Random(seed))
-        monkeypatch.setattr(MultiwayJoinOp, "_range", lambda *_: None)
+        monkeypatch.setattr(JoinPlan, "_range", lambda *_: None)
         expected = found_by(query, streams, Random(seed))
         wrong = differences(found, expected)
         assert not wrong, f"seed {seed}\n{query}\n{streams}\n{wrong}"

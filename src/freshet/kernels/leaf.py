@@ -7,8 +7,6 @@ than a number).
 `ring` is IndexArrays, RingArrays and `columns`.
 """
 
-import numpy as np
-
 from freshet.kernels.index import IndexArrays, RingArrays, ring_link, ring_probe, ring_unlink
 from freshet.kernels.jit import njit
 
@@ -44,28 +42,3 @@ def index_probe(ring, keys, born, died, moments, ties, is_still, lefts, rows):
         for at in range(found):  # a loop compiles in a fraction of the time of an assignment to a slice
             lefts[at], rows[at] = found_lefts[at], found_rows[at]
     return found
-
-
-@njit
-def index_extend(
-    ring, pointers, moments, values, source, columns, born, died, ties, is_still, place, extended, found_moments
-):  # fmt: skip
-    """Each row of `pointers` with every row, in column `place`, that a probe finds at its moment; and these moments.
-
-    Keys are the values, in some columns, of the rows in column `source`. Gives how many there are; arrays that are too
-    short are left as they are.
-    """
-    keys = np.empty((pointers.shape[0], columns.shape[0]), np.int64)
-    for at in range(pointers.shape[0]):
-        for column in range(columns.shape[0]):
-            keys[at, column] = values[pointers[at, source], columns[column]]
-    lefts, found = ring_probe(_index(ring), _ring(ring), keys, born, died, moments, ties, is_still)
-    count = found.shape[0]
-    if count <= extended.shape[0]:
-        for at in range(count):
-            left = lefts[at]
-            for other in range(pointers.shape[1]):
-                extended[at, other] = pointers[left, other]
-            extended[at, place] = found[at]
-            found_moments[at] = moments[left]
-    return count

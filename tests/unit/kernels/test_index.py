@@ -87,39 +87,6 @@ def test_ring_index_gives_the_rows_of_a_key_newest_first(steps):
         assert ring.counts(as_keys(asked)).tolist() == [len(rings[key]) for key in asked]
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    st.lists(keys, max_size=150),
-    st.lists(keys, max_size=40),
-    st.integers(0, 150),
-    st.sampled_from([(0, 1), (0,), ()]),
-    st.sampled_from([0, 1]),
-)
-def test_rows_are_extended_by_all_that_have_their_keys(there, asking, before, columns, place):
-    """`asking` has its values in other columns than the index has, and rows in an order of their own."""
-    ring, values, born = RingIndex(columns), as_keys(there), np.arange(len(there))
-    ring.link(np.arange(len(there), dtype=np.int32), values)
-    others = np.full((len(asking), 3), -1, np.int64)
-    others[:, [2, 0]] = as_keys(asking)
-    rows = np.arange(len(asking), dtype=np.int32)[::-1].copy()
-    sources = np.array([(2, 0)[column] for column in columns], np.int64)
-    lives = Lives(born, np.full(len(there), OPEN), False)
-    pointers = np.full((len(rows), 2), -1, np.int32)
-    pointers[:, 1 - place] = rows
-    asked = (pointers, np.full(len(rows), before), (others, 1 - place, sources), 0, lives, place)
-    count = ring.extend(*asked, (np.empty((0, 2), np.int32), np.empty(0, np.int64)))
-    found, moments = np.empty((count, 2), np.int32), np.empty(count, np.int64)
-    assert ring.extend(*asked, (found, moments)) == count
-    assert (moments == before).all()
-    expected = [
-        (row, hit) if place == 1 else (hit, row)
-        for row in rows.tolist()
-        for hit in range(min(before, len(there)) - 1, -1, -1)
-        if all(asking[row][column] == there[hit][column] for column in columns)
-    ]
-    assert list(map(tuple, found.tolist())) == expected
-
-
 def test_an_index_without_columns_holds_one_key():
     ring = RingIndex(())
     ring.link(np.arange(3, dtype=np.int32), np.empty((8, 2), np.int64))

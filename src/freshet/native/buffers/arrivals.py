@@ -1,4 +1,4 @@
-"""A queue of timed rows on arrays."""
+"""A queue of rows with their positions, on arrays."""
 
 from __future__ import annotations
 
@@ -10,104 +10,82 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from freshet.kernels import records
 from freshet.native.buffers.one_way_index import Ids
-from freshet.native.moments import AFTER_ALL_TIME
+from freshet.native.buffers.record import Record
 
-_FIRST_CAPACITY = 256
+_FIRST_CAPACITY = 32
 
 Value = TypeVar("Value", bound=np.generic)
 
 
 class Arrivals(Generic[Value]):
-    """Rows in order of time, added at the back and taken from the front, in one pair of arrays that is used again.
+    """Rows in order of position, added at the back and taken from the front, in one pair of arrays that is used again.
 
-    What is added is in order of time, and as a rule not before what is there; the exception is sorted in.
-    Arrays that it gives out are views, good until the next call.
+    Kernels add and take most of them, by its record. Arrays that it gives out are views, good until the next call.
     """
 
     def __init__(self, dtype: type[Value], shape: tuple[int, ...] = ()) -> None:
+        self.record = Record(records.QUEUE_FIELDS)
         self._use(np.empty(_FIRST_CAPACITY, np.int64), np.empty((_FIRST_CAPACITY, *shape), dtype))
         self._write_row = Struct(f"={prod(shape)}q").pack_into
-        self.first = self.end = 0
-        self.first_time = AFTER_ALL_TIME  # the time of the first row
 
-    def _use(self, times: Ids, values: NDArray[Value]) -> None:
-        # The times and values, from `first` up to, not including, `end`, for kernels that read and add some.
-        self.arrays = self._times, self._values = times, values
-        self.room = len(times)
-        # Single numbers are read and written through these in half the time.
-        self._single_times, self._single_values = times.data, values.data
+    def _use(self, positions: Ids, values: NDArray[Value]) -> None:
+        self._positions, self._values = positions, values
+        # Single numbers are written through these in half the time.
+        self._single_positions, self._single_values = positions.data, values.data
+        self.record.fields[records.QUEUE_ROOM] = len(positions)
+        self.record.point(records.POSITIONS, positions)
+        self.record.point(records.QUEUED, values)
 
     def __len__(self) -> int:
-        return self.end - self.first
+        fields = self.record.fields
+        return fields[records.END] - fields[records.FIRST]
 
     @property
     def row_bytes(self) -> int:
-        """What a row takes with its time."""
+        """What a row takes with its position."""
         return 8 + self._values.strides[0]
 
     @property
-    def times(self) -> Ids:
-        return self._times[self.first : self.end]
+    def positions(self) -> Ids:
+        fields = self.record.fields
+        return self._positions[fields[records.FIRST] : fields[records.END]]
 
     @property
     def values(self) -> NDArray[Value]:
-        return self._values[self.first : self.end]
+        fields = self.record.fields
+        return self._values[fields[records.FIRST] : fields[records.END]]
 
-    def append(self, times: Ids, values: NDArray[Value]) -> None:
-        if len(times) == 0:
-            return
-        earlier = len(self) > 0 and times[0] < self._times[self.end - 1]
-        self.make_room(len(times))
-        back = slice(self.end, self.end + len(times))
-        self._times[back] = times
-        self._values[back] = values
-        self.end = back.stop
-        if earlier:
-            order = np.argsort(self.times, kind="stable")
-            self.times[:] = self.times[order]
-            self.values[:] = self.values[order]
-        self.first_time = self._times.item(self.first)
+    def last_added(self, count: int) -> tuple[Ids, NDArray[Value]]:
+        """The rows that were added last, and have not been taken, or all at once."""
+        end = max(count, self.record.fields[records.END])
+        return self._positions[end - count : end].copy(), self._values[end - count : end].copy()
 
-    def append_one(self, time: int, values: Sequence[int]) -> None:
-        """One row, of 64 bits each, at the back, not before what is there."""
-        end = self.end
-        if end == self.room:
-            self._make_room(1)
-            end = self.end
-        self._single_times[end] = time
+    def append_one(self, position: int, values: Sequence[int]) -> None:
+        """One row, of 64 bits each, behind those that are there."""
+        fields = self.record.fields
+        end = fields[records.END]
+        if end == fields[records.QUEUE_ROOM]:
+            self.make_room(1)
+            end = fields[records.END]
+        self._single_positions[end] = position
         self._write_row(self._single_values, 8 * end * len(values), *values)
-        if end == self.first:
-            self.first_time = time
-        self.end = end + 1
-
-    def count_before(self, time_ms: int) -> int:
-        """How many rows at the front have a time before `time_ms`."""
-        if self.first_time >= time_ms:
-            return 0
-        second = self.first + 1
-        if second == self.end or self._single_times[second] >= time_ms:
-            return 1
-        return 1 + int(self._times[second : self.end].searchsorted(time_ms))
+        fields[records.END] = end + 1
 
     def make_room(self, more: int) -> None:
-        """See that `more` rows can be written behind the end."""
-        if self.end + more > self.room:
-            self._make_room(more)
-
-    def move(self, taken: int, added: int) -> None:
-        """Rows were taken from the front, and written behind the end."""
-        self.first += taken
-        self.end += added
-        self.first_time = self._single_times[self.first] if self.first < self.end else AFTER_ALL_TIME
-
-    def _make_room(self, more: int) -> None:
-        """Move what is there to the front, of larger arrays where these are more than half full."""
-        there = len(self)
-        times, values = self._times, self._values
-        if 2 * (there + more) > self.room:
+        """See that `more` rows can be written behind the end: move what is there to the front, of larger arrays where
+        these are more than half full.
+        """
+        fields = self.record.fields
+        first, end, room = fields[records.FIRST], fields[records.END], fields[records.QUEUE_ROOM]
+        if end + more <= room:
+            return
+        there = end - first
+        positions, values = self._positions, self._values
+        if 2 * (there + more) > room:
             capacity = 2 * (there + more)
             self._use(np.empty(capacity, np.int64), np.empty((capacity, *values.shape[1:]), values.dtype))
-        self._times[:there] = times[self.first : self.end]
-        self._values[:there] = values[self.first : self.end]
-        self.first, self.end = 0, there
+        self._positions[:there] = positions[first:end]
+        self._values[:there] = values[first:end]
+        fields[records.FIRST], fields[records.END] = 0, there

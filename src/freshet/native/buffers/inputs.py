@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from freshet.native.buffers.one_way_index import Ids, Rows
+from freshet.native.buffers.record import Record
 from freshet.native.buffers.ring_index import Lives
 
 
 class Index(Protocol):
     """The rows that have a key."""
 
+    @property
+    def record(self) -> Record: ...
     def probe(self, keys: Ids, moments: Ids, ties: int, lives: Lives) -> tuple[Ids, Rows]: ...
     def rows_per_key(self) -> float: ...
     def counts(self, keys: Ids) -> Ids: ...
@@ -25,6 +28,8 @@ class Buffer(Protocol):
     `values` is an array, but that of a stored leaf, which can be asked only for `values[rows, column]`.
     """
 
+    @property
+    def record(self) -> Record: ...
     @property
     def values(self) -> Any: ...
     @property

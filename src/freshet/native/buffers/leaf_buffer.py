@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
+from typing import NamedTuple
 
 import numpy as np
 
-from freshet.kernels.row_lifetimes import leaf_step, release_replaced
+from freshet.kernels import records
+from freshet.kernels.leaf_steps import receive, step_leaves
 from freshet.native.buffers.accumulators import longer
 from freshet.native.buffers.arrivals import Arrivals
 from freshet.native.buffers.begins import RowBegins
 from freshet.native.buffers.constant_filter import ConstantFilter
-from freshet.native.buffers.one_way_index import Ids, Mask, OneWayIndex, Rows
+from freshet.native.buffers.one_way_index import Ids, OneWayIndex, Rows
 from freshet.native.buffers.ordered_index import OrderedIndex
+from freshet.native.buffers.record import Record
 from freshet.native.buffers.ring_index import Lives, RingIndex
 from freshet.native.direct_call import DirectCall
 from freshet.native.moments import BEFORE_ALL_TIME
@@ -26,6 +29,7 @@ _LIFE_BYTES = 20  # a birth, a death and an heir
 _BEFORE_ALL_MOMENTS = 2 * BEFORE_ALL_TIME
 
 _NO_ROWS = np.empty(0, np.int32)
+_STEP, _RECEIVE = DirectCall(step_leaves), DirectCall(receive)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,60 +44,74 @@ class LeafPattern:
     columns: tuple[tuple[int, ...], ...]
     filters: tuple[tuple[int, ConstantFilter], ...] = ()
 
-    def match(self, elements: Elements) -> tuple[Mask | slice, Ids]:
-        """Which elements match, and the variables' values of those that do."""
-        triple = (elements.subjects, elements.predicates, elements.objects)
-        mask: Mask | None = None
-        for constant, values in zip(self.constants, triple, strict=True):
-            if constant:
-                hit = values == constant
-                mask = hit if mask is None else mask & hit
-        for places in self.columns:
-            for place in places[1:]:
-                hit = triple[places[0]] == triple[place]
-                mask = hit if mask is None else mask & hit
+    def among_chosen(self, elements: Elements) -> Elements:
+        """The elements that have chosen terms where only these match."""
         for place, constant_filter in self.filters:
-            hit = constant_filter.among(triple[place])
-            mask = hit if mask is None else mask & hit
-        chosen: Mask | slice = slice(None) if mask is None else mask
-        count = len(elements.times) if mask is None else int(np.count_nonzero(mask))
-        values = np.empty((count, len(self.columns)), np.int64)
-        for at, places in enumerate(self.columns):
-            values[:, at] = triple[places[0]][chosen]
-        return chosen, values
+            chosen = constant_filter.among(elements[1 + place])
+            elements = Elements(*(column[chosen] for column in elements))
+        return elements
+
+
+class Moves(NamedTuple):
+    """How a window moves in a batch: elements with numbers before `entered` come in, those before `left` go out.
+
+    `births` are the moments of those that come, from the number `entered_before` on; `deaths` likewise.
+    """
+
+    entered: int
+    entered_before: int
+    births: Ids
+    left: int
+    left_before: int
+    deaths: Ids
 
 
 class LeafBuffer:
     """Distinct rows of a pattern in a window (a set: a row that comes again stays until its last arrival leaves).
 
-    `step` takes a batch in. `fresh` and `dead` then give the rows whose lives began and ended in it, in order; `born`
-    and `died` have the moments. Rows that died can be read, and found by indexes, until the next step.
+    `step_all` takes a batch in. `fresh` and `dead` then give the rows whose lives began and ended in it, in order;
+    `born` and `died` have the moments. Rows that died can be read, and found by indexes, until the next step.
     """
 
     def __init__(self, pattern: LeafPattern, *, expires: bool = True) -> None:
         self.pattern = pattern
-        self.number = 0  # of the last batch in which anything changed
-        self._expires = expires
-        self._fresh = self._dead = _NO_ROWS
         self._rows = OneWayIndex(len(pattern.columns))
         self.born = np.zeros(self.row_capacity, np.int64)
         self.died = np.full(self.row_capacity, _BEFORE_ALL_MOMENTS, np.int64)
         self._heirs = np.full(self.row_capacity, -1, np.int32)
-        self._arrays = (*self._rows.arrays, self.born, self.died, self._heirs)  # see `freshet.kernels.row_lifetimes`
         self.values: Ids = self._rows.keys  # one row a leaf row, one column a variable
         self._outs = (_NO_ROWS, _NO_ROWS, _NO_ROWS)  # room for rows that are fresh, dead and replaced
-        self._replaced = 0
         self._waiting = Arrivals(np.int64, (len(pattern.columns),))
         self._inside = Arrivals(np.int32)
         self._indexes: dict[tuple[int, ...], RingIndex] = {}
         self._ordered: dict[int, OrderedIndex] = {}
+        self._rings = np.empty(0, np.int64)  # the records of the ring indexes
         self.begins: RowBegins | None = None  # where queries read it that do not see all of its elements
-        self._step = DirectCall(leaf_step)
+        self.record = Record(records.LEAF_FIELDS)
+        self._describe(expires)
+        self._point()
         # The pattern as a single triple is matched: places that must have a value, places that must agree, and which
         # places are the columns.
         self._fixed = [(place, constant) for place, constant in enumerate(pattern.constants) if constant]
         self._equal = [(places[0], place) for places in pattern.columns for place in places[1:]]
         self._values_of = _taken_from([places[0] for places in pattern.columns])
+
+    def _describe(self, expires: bool) -> None:
+        """Write down what never changes."""
+        fields, pattern = self.record.fields, self.pattern
+        fields[records.EXPIRES] = expires
+        fields[records.WAITING], fields[records.INSIDE] = self._waiting.record.address, self._inside.record.address
+        for place, constant in enumerate(pattern.constants):
+            fields[records.CONSTANTS + place] = constant
+        for column, places in enumerate(pattern.columns):
+            fields[records.PLACES + column] = places[0]
+            for place in places[1:]:
+                fields[records.EQUAL] |= 1 << (places[0] + place - 1)
+
+    @property
+    def number(self) -> int:
+        """The number of the last batch in which anything changed."""
+        return self.record.fields[records.NUMBER]
 
     @property
     def row_capacity(self) -> int:
@@ -102,7 +120,7 @@ class LeafBuffer:
     @property
     def live(self) -> int:
         """How many rows can be found: those that live, and those that have died in the present batch."""
-        return self._rows.live + len(self._dead)
+        return self._rows.live + self.record.fields[records.DEAD_COUNT]
 
     @property
     def is_empty(self) -> bool:
@@ -132,11 +150,17 @@ class LeafBuffer:
 
     def fresh(self, number: int) -> Rows:
         """The rows whose lives began in a batch, in order."""
-        return self._fresh if self.number == number else _NO_ROWS
+        fields = self.record.fields
+        return self._outs[0][: fields[records.FRESH_COUNT]] if fields[records.NUMBER] == number else _NO_ROWS
 
     def dead(self, number: int) -> Rows:
         """The rows whose lives ended in a batch, in order."""
         return self._dead if self.number == number else _NO_ROWS
+
+    @property
+    def _dead(self) -> Rows:
+        """The rows that have died, and can still be found."""
+        return self._outs[1][: self.record.fields[records.DEAD_COUNT]]
 
     def lives(self, number: int) -> Lives:
         """The lives of all rows in a batch."""
@@ -166,10 +190,9 @@ class LeafBuffer:
 
     def receive(self, elements: Elements) -> bool:
         """Elements in order; those that match wait until a step lets them in. Says whether there are any."""
-        chosen, values = self.pattern.match(elements)
-        if len(values):
-            self._waiting.append(elements.times[chosen], values)
-        return len(values) > 0
+        before = len(self._waiting)
+        receive_all([self], np.array([self.record.address]), self.pattern.among_chosen(elements))
+        return len(self._waiting) > before
 
     def receive_one(self, position: int, triple: tuple[int, int, int]) -> bool:
         """One element, not before those that have come. Says whether it matches."""
@@ -185,105 +208,89 @@ class LeafBuffer:
         self._waiting.append_one(position, self._values_of(triple))
         return True
 
-    def step(
-        self,
-        number: int,
-        first_moment: int,
-        entered: int,
-        entered_before: int,
-        births: Ids,
-        left: int,
-        left_before: int,
-        deaths: Ids,
-    ) -> None:
-        """Take a batch in: elements with numbers before `entered` come, those before `left` go.
+    def step(self, number: int, first_moment: int, moves: Moves) -> None:
+        """Take a batch in."""
+        step_all([self], np.array([self.record.address]), number, first_moment, moves)
 
-        `births` are the moments of those that come, from the number `entered_before` on; `deaths` likewise.
-        """
-        waiting, inside = self._waiting, self._inside
-        coming = waiting.count_before(entered) if waiting.first_time < entered else 0
-        leaving = inside.count_before(left) if inside.first_time < left else 0
-        if coming or leaving:
-            self._take(number, first_moment, coming, births, entered_before, leaving, left, deaths, left_before)
+    def make_waiting_room(self) -> None:
+        """See that what matches can wait."""
+        self._waiting.make_room(self.record.fields[records.COMING])
 
-    def _take(
-        self,
-        number: int,
-        first_moment: int,
-        coming: int,
-        births: Ids,
-        entered_before: int,
-        leaving: int,
-        left: int,
-        deaths: Ids,
-        left_before: int,
-    ) -> None:
-        """Let so many of those that wait in, and at least so many of those inside out."""
-        waiting, inside = self._waiting, self._inside
-        if len(self._dead) or self._replaced:
-            self._finish()
-        if self._rows.room < coming or len(self._outs[0]) < coming or len(self._outs[1]) < leaving + coming:
-            self._make_room(coming, leaving)
-        inside.make_room(coming)
-        fresh, dead, replaced = self._outs
-        found, gone, self._replaced, gone_arrivals = self._step.run(
-            self._arrays, waiting.arrays, waiting.first, coming, births, entered_before, inside.arrays, inside.first,
-            inside.end, left, deaths, left_before, first_moment, fresh, dead, replaced,
-        )  # fmt: skip
-        self.number = number
-        self._fresh = fresh[:found].copy() if found else _NO_ROWS
-        self._dead = dead[:gone].copy() if gone else _NO_ROWS
-        if self.begins is not None:
-            if left_before >= self.begins.newest:  # who came last sees all that is here
-                self.begins = None
-            else:
-                places = slice(inside.end, inside.end + coming)
-                numbers, rows = inside.arrays[0][places].copy(), inside.arrays[1][places].copy()
-                self.begins.step(self.row_capacity, self._fresh, rows, numbers, births[numbers - entered_before])
-        waiting.move(coming, 0)
-        if self._expires:
-            inside.move(gone_arrivals, coming)
-        elif coming:  # nothing leaves, so nobody has to know when what came
-            self._inside = Arrivals(np.int32)
-        if found:
-            for index in self._all_indexes():
-                index.link(self._fresh, self.values)
-
-    def _finish(self) -> None:
-        """The batch before is done with: its dead leave the indexes, and rows that have an heir are free."""
-        if len(self._dead):
-            for index in self._all_indexes():
-                index.unlink(self._dead)
-        if self._replaced:
-            release_replaced(self._arrays, self._outs[2], self._replaced)
-        self._fresh = self._dead = _NO_ROWS
-        self._replaced = 0
-
-    def _make_room(self, coming: int, leaving: int) -> None:
-        """See that so many rows fit, and some to come, so that steps of a few rows seldom have to look for room."""
+    def make_room(self) -> None:
+        """See that what comes fits, and some rows more, so that steps of a few rows seldom have to look for room."""
+        fields = self.record.fields
+        if fields[records.ORDERED]:
+            fields[records.ORDERED] = 0
+            for ordered in self._ordered.values():
+                ordered.unlink(self._dead)
+            return  # the dead are in use until the kernel is done with the batch before
+        coming, leaving = fields[records.COMING], fields[records.LEAVING]
+        self._inside.make_room(coming)
         self._rows.make_room(coming + _SPARE_ROWS)
-        arrays = self._rows.arrays
-        if arrays.table is not self._arrays[0]:  # it is another one whenever any of them is
-            capacity = self.row_capacity
-            if len(self.born) < capacity:
-                self.born = longer(self.born, capacity)
-                self.died = longer(self.died, capacity, _BEFORE_ALL_MOMENTS)
-                self._heirs = longer(self._heirs, capacity, -1)
-            self._arrays, self.values = (*arrays, self.born, self.died, self._heirs), arrays.keys
+        capacity = self.row_capacity
+        if len(self.born) < capacity:
+            self.born = longer(self.born, capacity)
+            self.died = longer(self.died, capacity, _BEFORE_ALL_MOMENTS)
+            self._heirs = longer(self._heirs, capacity, -1)
         fresh, dead, replaced = self._outs
         if len(fresh) < coming:
-            fresh, replaced = np.empty(2 * coming + _SPARE_ROWS, np.int32), np.empty(2 * coming + _SPARE_ROWS, np.int32)
+            fresh = np.empty(coming + coming // 2 + _SPARE_ROWS, np.int32)
+            replaced = np.empty(len(fresh), np.int32)
         if len(dead) < leaving + coming:
-            dead = np.empty(2 * (leaving + coming) + _SPARE_ROWS, np.int32)
-        self._outs = (fresh, dead, replaced)
+            dead = np.empty(len(fresh) + leaving + leaving // 2, np.int32)
+        self._outs, self.values = (fresh, dead, replaced), self._rows.keys
+        for index in self._indexes.values():
+            index.make_room(coming, capacity)
+        self._point()
+
+    def _point(self) -> None:
+        """Write down where the arrays are."""
+        record, fields, (fresh, dead, replaced) = self.record, self.record.fields, self._outs
+        table, _, counts, free, sizes = self._rows.arrays
+        fields[records.ROOM], fields[records.COLUMNS] = self.values.shape
+        fields[records.ROW_TABLE_SIZE] = len(table)
+        fields[records.FRESH_ROOM], fields[records.DEAD_ROOM] = len(fresh), len(dead)
+        for field, array in (
+            (records.VALUES, self.values),
+            (records.BORN, self.born),
+            (records.DIED, self.died),
+            (records.FRESH, fresh),
+            (records.DEAD, dead),
+            (records.REPLACED, replaced),
+            (records.ROW_TABLE, table),
+            (records.ROW_COUNTS, counts),
+            (records.UNUSED_ROWS, free),
+            (records.ROW_SIZES, sizes),
+            (records.HEIRS, self._heirs),
+        ):
+            record.point(field, array)
+
+    def follow_step(self, moves: Moves) -> None:
+        """Let those know of a step that kernels do not: ordered indexes, and queries that came later than some rows."""
+        fields = self.record.fields
+        if self._ordered:
+            fresh = self.fresh(self.number)
+            for ordered in self._ordered.values():
+                if len(fresh):
+                    ordered.link(fresh, self.values)
+            fields[records.ORDERED] = len(self._dead) > 0
+        if self.begins is not None:
+            if moves.left_before >= self.begins.newest:  # who came last sees all that is here
+                self.begins = None
+            else:
+                numbers, rows = self._inside.last_added(fields[records.COMING])
+                births = moves.births[numbers - moves.entered_before]
+                self.begins.step(self.row_capacity, self.fresh(self.number), rows, numbers, births)
 
     def index_on(self, columns: tuple[int, ...]) -> RingIndex:
         """The ring index on these columns, made the first time it is asked for."""
         index = self._indexes.get(columns)
         if index is None:
             index = self._indexes[columns] = RingIndex(columns)
-            rows = self.live_rows()
-            index.link(np.concatenate((rows, self._dead)) if len(self._dead) else rows, self.values)
+            index.link(np.concatenate((self.live_rows(), self._dead)), self.values)
+            self._rings = np.array([each.record.address for each in self._indexes.values()], np.int64)
+            self.record.fields[records.RING_COUNT] = len(self._rings)
+            self.record.point(records.RINGS, self._rings)
         return index
 
     def ordered_on(self, column: int, dictionary: Dictionary) -> OrderedIndex:
@@ -291,12 +298,33 @@ class LeafBuffer:
         index = self._ordered.get(column)
         if index is None:
             index = self._ordered[column] = OrderedIndex(column, dictionary)
-            rows = self.live_rows()
-            index.link(np.concatenate((rows, self._dead)) if len(self._dead) else rows, self.values)
+            index.link(np.concatenate((self.live_rows(), self._dead)), self.values)
+            self.record.fields[records.ORDERED] = len(self._dead) > 0
         return index
 
     def _all_indexes(self) -> list[RingIndex | OrderedIndex]:
         return [*self._indexes.values(), *self._ordered.values()]  # as they are now: its thread may add one
+
+
+def step_all(
+    leaves: Sequence[LeafBuffer], addresses: Ids, number: int, first_moment: int, moves: Moves
+) -> list[LeafBuffer]:
+    """Take a batch into leaf buffers, whose records are at these addresses; gives those in which anything changes."""
+    changed, at = np.zeros(len(leaves) + 1, np.int64), 0
+    while (at := _STEP.run(addresses, at, number, first_moment, *moves, changed)) < len(leaves):
+        leaves[at].make_room()
+    found = [leaves[at] for at in changed[1 : changed.item(0) + 1].tolist()]
+    for leaf in found:
+        leaf.follow_step(moves)
+    return found
+
+
+def receive_all(leaves: Sequence[LeafBuffer], addresses: Ids, elements: Elements) -> list[LeafBuffer]:
+    """Let leaf buffers have those of some elements, in order, that match; gives those that had nothing before."""
+    filled, at = np.zeros(len(leaves) + 1, np.int64), 0
+    while (at := _RECEIVE.run(addresses, at, *elements, filled)) < len(leaves):
+        leaves[at].make_waiting_room()
+    return [leaves[at] for at in filled[1 : filled.item(0) + 1].tolist()]
 
 
 def _taken_from(places: list[int]) -> Callable[[tuple[int, ...]], tuple[int, ...]]:

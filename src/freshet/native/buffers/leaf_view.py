@@ -6,6 +6,7 @@ import numpy as np
 
 from freshet.native.buffers.leaf_buffer import LeafBuffer
 from freshet.native.buffers.one_way_index import Ids, Rows
+from freshet.native.buffers.record import Record
 from freshet.native.buffers.ring_index import Lives, RingIndex
 
 _NO_ROWS = np.empty(0, np.int32)
@@ -23,6 +24,10 @@ class LeafView:
         self._number = 0  # of the batch in which rows came into sight:
         self._fresh, self._births = _NO_ROWS, np.empty(0, np.int64)
         leaf.begin_at(begin)
+
+    @property
+    def record(self) -> Record:
+        return self.leaf.record
 
     @property
     def values(self) -> Ids:
@@ -82,6 +87,11 @@ class LeafView:
         rows, begins = self.leaf.live_rows(), self.leaf.begins
         return rows if begins is None else rows[begins.seen_at(rows, self.begin) < self.leaf.died[rows]]
 
+    @property
+    def is_partial(self) -> bool:
+        """Whether some rows of the leaf buffer are out of sight. Once none is, none will be."""
+        return self.leaf.begins is not None
+
     def index_on(self, columns: tuple[int, ...]) -> RingIndex | _IndexView:
         index = self.leaf.index_on(columns)
         return index if self.leaf.begins is None else _IndexView(index, self)
@@ -93,6 +103,7 @@ class _IndexView:
     def __init__(self, index: RingIndex, view: LeafView) -> None:
         self._index = index
         self._view = view
+        self.record = index.record
 
     def probe(self, keys: Ids, moments: Ids, ties: int, lives: Lives) -> tuple[Ids, Rows]:
         lefts, hits = self._index.probe(keys, moments, ties, lives)

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
-from freshet.kernels.pointers import (
-    FREE,
-    LIVE,
-    USED,
-    PointerArrays,
-    pointers_add,
-    pointers_invalidate,
-)
+from freshet.kernels import records
+from freshet.kernels.pointers import FREE, LIVE, USED, PointerArrays
 from freshet.native.buffers.one_way_index import Rows
-from freshet.native.direct_call import DirectCall
+from freshet.native.buffers.record import Record
 
 Pointers = NDArray[np.int32]
 
 _FIRST_CAPACITY = 64
-_ADD, _INVALIDATE = DirectCall(pointers_add), DirectCall(pointers_invalidate)
 
 
 class ResultBuffer:
-    """Rows of pointers, one column a leaf; the first `expiring` leaves can take results back."""
+    """Rows of pointers, one column a leaf; the first `expiring` leaves can take results back.
+
+    Kernels add results and take them back (`freshet.kernels.pointers`); this sees that there is room.
+    """
 
     def __init__(self, leaves: int, expiring: int) -> None:
-        self.arrays = PointerArrays(
+        self.record = Record(records.RESULT_FIELDS)
+        arrays = PointerArrays(
             pointers=np.empty((_FIRST_CAPACITY, leaves), np.int32),
             alive=np.zeros(_FIRST_CAPACITY, np.bool_),
             heads=np.full((expiring, _FIRST_CAPACITY), -1, np.int32),
@@ -37,6 +32,15 @@ class ResultBuffer:
             free=np.empty(_FIRST_CAPACITY, np.int32),
             sizes=np.zeros(3, np.int64),
         )
+        self._use(arrays)
+
+    def _use(self, arrays: PointerArrays) -> None:
+        self.arrays = arrays
+        record, fields = self.record, self.record.fields
+        fields[records.SLOTS], fields[records.LEAVES] = arrays.pointers.shape
+        fields[records.EXPIRING], fields[records.ROW_ROOM] = arrays.heads.shape
+        for field, array in enumerate(arrays, start=records.POINTERS):
+            record.point(field, array)
 
     def __len__(self) -> int:
         return int(self.arrays.sizes.item(LIVE))
@@ -74,22 +78,6 @@ class ResultBuffer:
         used = self.arrays.sizes.item(USED)
         self.arrays.pointers[:used, leaf][self.arrays.alive[:used]] = rows
 
-    def add(self, pointers: Pointers, row_capacities: Sequence[int]) -> None:
-        self.make_room(len(pointers), max(row_capacities, default=0))
-        _ADD.run(self.arrays, pointers)
-
-    def invalidate(self, leaf: int, rows: Rows) -> Pointers:
-        """Drop the results that point to rows of a leaf; gives the pointers of what was dropped."""
-        if len(rows) == 1 and self._is_unused(leaf, rows.item(0)):
-            return self.arrays.pointers[:0]
-        gone: Pointers = _INVALIDATE.run(self.arrays, leaf, rows)
-        return gone
-
-    def _is_unused(self, leaf: int, row: int) -> bool:
-        """Whether no result points to a row: a look here is cheaper than the call of a kernel."""
-        heads = self.arrays.heads
-        return bool(row >= heads.shape[1] or heads.item(leaf, row) < 0)
-
     def make_room(self, more: int, row_capacity: int) -> None:
         """See that `more` results fit, which point to rows with numbers below `row_capacity`."""
         pointers, alive, heads, older, newer, free, sizes = self.arrays
@@ -110,4 +98,4 @@ class ResultBuffer:
                 np.concatenate((chain, np.empty((chain.shape[0], added), np.int32)), axis=1) for chain in (older, newer)
             )
             free = np.concatenate((free, np.empty(added, np.int32)))
-        self.arrays = PointerArrays(pointers, alive, heads, older, newer, free, sizes)
+        self._use(PointerArrays(pointers, alive, heads, older, newer, free, sizes))

@@ -7,14 +7,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from freshet.kernels import records
 from freshet.kernels.index import RingArrays, ring_counts
-from freshet.kernels.leaf import index_extend, index_link, index_probe, index_unlink
+from freshet.kernels.leaf import index_link, index_probe, index_unlink
 from freshet.native.buffers.one_way_index import Ids, OneWayIndex, Rows
+from freshet.native.buffers.record import Record
 from freshet.native.direct_call import DirectCall
 
 Pointers = NDArray[np.int32]
-Source = tuple[Ids, int, Ids]  # where keys are: values of rows, in which column of pointers the rows, in which columns
-Room = tuple[Pointers, Ids]  # for what is found
 
 
 class Lives(NamedTuple):
@@ -26,7 +26,6 @@ class Lives(NamedTuple):
 
 
 _FIRST_PAIRS = 256
-_MANY_ROWS, _SKEW = 64, 8
 _RING_BYTES = 12  # a row's entry, and the rows before and behind it
 
 
@@ -63,18 +62,47 @@ class RingIndex:
         self._index = RingKeys(len(columns))
         nothing = np.empty(0, np.int32)
         self._ring = RingArrays(nothing, nothing, nothing)
-        self.arrays = (*self._index.arrays, *self._ring, self._columns)
+        self.record = Record(records.RING_FIELDS)
+        self._use()
         self._lefts, self._found = np.empty(_FIRST_PAIRS, np.int64), np.empty(_FIRST_PAIRS, np.int32)
-        self._probe, self._extend = DirectCall(index_probe), DirectCall(index_extend)
+        self._probe = DirectCall(index_probe)
         self._link, self._unlink = DirectCall(index_link), DirectCall(index_unlink)
-        self.rows = 0
-        self._largest = 0  # the most rows that a key ever had
+
+    def _use(self) -> None:
+        """Let kernels have the arrays as they are now."""
+        self.arrays = (*self._index.arrays, *self._ring, self._columns)
+        record, (table, keys, counts, free, sizes) = self.record, self._index.arrays
+        fields = record.fields
+        fields[records.TABLE_SIZE], fields[records.RING_ROOM] = len(table), len(self._ring.entries)
+        fields[records.KEY_ROOM], fields[records.KEY_COLUMNS] = keys.shape
+        for field, array in (
+            (records.TABLE, table),
+            (records.KEYS, keys),
+            (records.COUNTS, counts),
+            (records.UNUSED, free),
+            (records.SIZES, sizes),
+            (records.OLDER, self._ring.older),
+            (records.NEWER, self._ring.newer),
+            (records.ENTRIES, self._ring.entries),
+            (records.KEY_PLACES, self._columns),
+        ):
+            record.point(field, array)
+
+    @property
+    def rows(self) -> int:
+        """How many rows are in the rings."""
+        return self.record.fields[records.RING_ROWS]
+
+    @rows.setter
+    def rows(self, rows: int) -> None:
+        self.record.fields[records.RING_ROWS] = rows
 
     def link(self, rows: Rows, values: Ids) -> None:
         """Put rows in front of the rings of their keys; `values` are those of all rows that there can be."""
         self.make_room(len(rows), len(values))
-        self._largest = max(self._largest, self._link.run(self.arrays, rows, values))
-        self.rows += len(rows)
+        fields = self.record.fields
+        fields[records.LARGEST] = max(fields[records.LARGEST], self._link.run(self.arrays, rows, values))
+        fields[records.RING_ROWS] += len(rows)
 
     def unlink(self, rows: Rows) -> None:
         self._unlink.run(self.arrays, rows)
@@ -88,7 +116,7 @@ class RingIndex:
             return
         if len(self._ring.entries) < row_capacity:
             self._ring = RingArrays(*(_grow(array, row_capacity) for array in self._ring))
-        self.arrays = (*self._index.arrays, *self._ring, self._columns)
+        self._use()
 
     def probe(self, keys: Ids, moments: Ids, ties: int, lives: Lives) -> tuple[Ids, Rows]:
         """Pairs (which key, row) for all rows with the keys that live at the moments beside these."""
@@ -98,18 +126,6 @@ class RingIndex:
             self._lefts, self._found = np.empty(2 * count, np.int64), np.empty(2 * count, np.int32)
             run(arrays, keys, lives.born, lives.died, moments, ties, lives.is_still, self._lefts, self._found)
         return self._lefts[:count].copy(), self._found[:count].copy()
-
-    def extend(
-        self, pointers: Pointers, moments: Ids, source: Source, ties: int, lives: Lives, place: int, room: Room
-    ) -> int:
-        """As `probe` with the values of the rows that are in a column of pointers: each row of pointers with those
-        found, in column `place`, and the moments, as far as there is room for them. Gives how many there are.
-        """
-        born, died, is_still = lives
-        found: int = self._extend.run(
-            self.arrays, pointers, moments, *source, born, died, ties, is_still, place, room[0], room[1]
-        )
-        return found
 
     @property
     def row_bytes(self) -> int:
@@ -129,7 +145,8 @@ class RingIndex:
     @property
     def is_skewed(self) -> bool:
         """Whether some key has, or had, many more rows than a probe may expect."""
-        return self._largest > _MANY_ROWS and self._largest > _SKEW * self.rows_per_key()
+        largest = self.record.fields[records.LARGEST]
+        return largest > records.MANY_ROWS and largest > records.SKEW * self.rows_per_key()
 
     def rows_per_key(self) -> float:
         """How many rows a probe that hits may expect, from the counters."""

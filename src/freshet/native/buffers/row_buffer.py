@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from freshet.kernels import records
 from freshet.kernels.bag_lifetimes import bag_step
 from freshet.native.buffers.accumulators import longer
 from freshet.native.buffers.one_way_index import Ids, Rows
 from freshet.native.buffers.ordered_index import OrderedIndex
+from freshet.native.buffers.record import Record
 from freshet.native.buffers.ring_index import Lives, RingIndex
 from freshet.native.change import Change, MomentBatch, Operator
 from freshet.native.r2s.bags import as_rows
@@ -37,6 +39,8 @@ class RowBuffer:
         self._free = _NO_ROWS
         self._fresh = self._dead = _NO_ROWS
         self._equals = RingIndex(tuple(range(len(names))))  # the rows of each value
+        self.record = Record(records.BUFFER_FIELDS)
+        self._point()
 
     @property
     def row_capacity(self) -> int:
@@ -85,9 +89,25 @@ class RowBuffer:
             for index in self._all_indexes():
                 index.unlink(self._dead)
         self._step(batch, change)
+        self._point()
         if len(self._fresh):
             for index in self._all_indexes():
                 index.link(self._fresh, self.values)
+
+    def _point(self) -> None:
+        """Write down where the arrays are, and what has changed."""
+        record, fields = self.record, self.record.fields
+        if fields[records.ROOM] != len(self.values):
+            fields[records.ROOM], fields[records.COLUMNS] = self.values.shape
+            record.point(records.VALUES, self.values)
+            record.point(records.BORN, self.born)
+            record.point(records.DIED, self.died)
+        fields[records.NUMBER], fields[records.LIVE] = self._number, self._equals.rows
+        fields[records.FRESH_COUNT], fields[records.DEAD_COUNT] = len(self._fresh), len(self._dead)
+        if len(self._fresh):
+            record.point(records.FRESH, self._fresh)
+        if len(self._dead):
+            record.point(records.DEAD, self._dead)
 
     def _step(self, batch: MomentBatch, change: Change) -> None:
         """Take a batch in."""

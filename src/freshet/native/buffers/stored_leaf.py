@@ -14,9 +14,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from freshet.kernels import records
 from freshet.kernels.pattern_rows import OLD as _OLD
 from freshet.kernels.pattern_rows import begin_rows, drop_unborn, row_births
 from freshet.native.buffers.pending_rows import PendingRows
+from freshet.native.buffers.record import Record
 from freshet.native.buffers.result_buffer import ResultBuffer
 from freshet.native.buffers.ring_index import Lives
 from freshet.native.moments import OPEN
@@ -32,7 +34,6 @@ _NO_MOMENTS = np.empty(0, np.int64)
 _NO_KEY = np.empty((1, 0), np.int64)
 _BEFORE = int(_OLD)
 _OWN_LIVES = Lives(_NO_MOMENTS, _NO_MOMENTS, False)
-_MANY_ROWS = 4
 _FEW = 8  # rows that Python looks at sooner than a kernel
 
 
@@ -88,6 +89,7 @@ class StoredLeaf:
         self._places = tuple(places[0] for places in pattern.columns)
         self.values = _Values(self._rows, self._places)
         self._indexes: dict[tuple[int, ...], StoredIndex] = {}
+        self.record = Record(records.BUFFER_FIELDS)  # without arrays: only what a join has to know
         self._number = 0  # of the batch
         self._changed = False
         self._first = self._last = _BEFORE  # moments of the batch
@@ -332,6 +334,12 @@ class StoredLeaf:
             self._early, self._early_births,
         )  # fmt: skip
         self._young_from = rows.appended + self._floor if self._base_birth == _BEFORE else 0
+        fields = self.record.fields
+        fields[records.NUMBER], fields[records.FRESH_COUNT] = self._number, len(self._fresh)
+        if fields[records.LIVE] != self.live:
+            fields[records.LIVE] = self.live
+            for index in self._indexes.values():
+                index.expect()
 
 
 class _Values:
@@ -357,6 +365,19 @@ class StoredIndex:
         self._columns = columns
         self._rows = leaf._rows
         self._lookup = leaf._rows.lookup(columns)
+        self.record = Record(records.RING_FIELDS)
+        self.expect()
+
+    def expect(self) -> None:
+        """Write down how many rows a probe may expect."""
+        leaf, fields = self._leaf, self.record.fields
+        places = {place for place in range(3) if self._lookup[place] != UNBOUND}
+        distinct = 1
+        if places >= {0, 2} or not leaf.live:
+            distinct = max(1, leaf.live)
+        elif self._columns:
+            distinct = max(1, *(self._rows.distinct(leaf._places[column]) for column in self._columns))
+        fields[records.RING_ROWS], fields[records.EXPECTED] = leaf.live, distinct
 
     def probe(self, keys: Ids, moments: Ids, ties: int, lives: Lives = _OWN_LIVES) -> tuple[Ids, Rows]:
         """Pairs (which key, row) for all rows with the keys that begin before its moment, with ties 1 or at it."""
@@ -375,13 +396,9 @@ class StoredIndex:
     @property
     def is_skewed(self) -> bool:
         """Whether keys may have many more rows than a probe may expect."""
-        return self.rows_per_key() > _MANY_ROWS
+        return self.rows_per_key() > records.MANY_STORED
 
     def rows_per_key(self) -> float:
         """How many rows a probe that hits may expect."""
-        leaf = self._leaf
-        places = {place for place in range(3) if self._lookup[place] != UNBOUND}
-        if places >= {0, 2} or not leaf.live:
-            return 1.0
-        distinct = [self._rows.distinct(leaf._places[column]) for column in self._columns]
-        return max(1.0, leaf.live / max(1, *distinct)) if distinct else float(leaf.live)
+        fields = self.record.fields
+        return max(1.0, fields[records.RING_ROWS] / fields[records.EXPECTED])

@@ -23,29 +23,44 @@ from typing import NamedTuple
 
 import numpy as np
 
-from freshet.algebra.free_variables import variables_of
+from freshet.kernels.join_steps import (
+    BY_ITSELF,
+    DONE,
+    FEW_ROWS,
+    JOINED,
+    NO_ROOM,
+    PYTHON_START,
+    PYTHON_STEP,
+    ROWS_AT_ONCE,
+    SKEWED,
+    START,
+    STEP,
+    TEST,
+    UNKNOWN,
+    end_results,
+    extend,
+    join_step,
+)
 from freshet.native.buffers.inputs import Input
 from freshet.native.buffers.leaf_buffer import LeafBuffer
 from freshet.native.buffers.one_way_index import Ids, Mask, Rows
 from freshet.native.buffers.result_buffer import Pointers, ResultBuffer
-from freshet.native.buffers.ring_index import RingIndex, Room
 from freshet.native.buffers.row_buffer import RowBuffer
 from freshet.native.buffers.stored_leaf import StoredLeaf
-from freshet.native.change import NOTHING, OPEN, Change, MomentBatch
-from freshet.native.operators.conditions import Condition
+from freshet.native.change import NOTHING, Change, MomentBatch
+from freshet.native.direct_call import DirectCall
+from freshet.native.operators.join_plan import Home, HomedCondition, JoinPlan, ProbeStep, RangeStep
 from freshet.native.operators.parameters import QueryBegins
-from freshet.native.operators.range_probe import RangeProbe
 from freshet.native.plan.plan import PlanCondition
-from freshet.native.plan.range_bounds import RangeBound, range_bounds
 from freshet.native.streams.stream import is_in_order
 from freshet.oneshot.table import Table
 from freshet.rdf.deadline import current
 from freshet.rdf.dictionary import Dictionary
 
 _NO_MOMENTS = np.empty(0, np.int64)
-_FIRST_ROOM = 256
-_FEW_ROWS = 64
-_ROWS_AT_ONCE = 1 << 22  # that are found between two looks at the deadline
+_JOIN, _EXTEND, _END = DirectCall(join_step), DirectCall(extend), DirectCall(end_results)
+
+_Found = tuple[Pointers, Ids]  # results, complete or in part, with their moments
 
 
 class Results(NamedTuple):
@@ -55,39 +70,6 @@ class Results(NamedTuple):
     came_at: Ids
     went: Pointers
     went_at: Ids
-
-
-@dataclass(frozen=True, slots=True)
-class _Home:
-    """Where the values of a variable are: in columns of some inputs, of which the first that is bound counts."""
-
-    places: tuple[tuple[int, int], ...]
-
-
-_Condition = tuple[Condition, tuple[tuple[str, _Home], ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Range:
-    """How rows of an input are found by a range of one of its columns, from the values of some variables."""
-
-    column: int
-    probe: RangeProbe
-    homes: tuple[tuple[str, _Home], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """An input that can be probed next: on which columns, with which values, and what is to be compared after."""
-
-    at: int
-    columns: tuple[int, ...]
-    keys: tuple[_Home, ...]
-    compared: tuple[tuple[int, _Home], ...]  # columns of the input that may be unbound, here or there
-    conditions: tuple[_Condition, ...]  # which can be tested from then on
-    source: int | None  # the one input that has all keys, where these and the rows are in arrays
-    key_columns: Ids  # in which of its columns
-    ranged: _Range | None  # how rows are found where there are no columns
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,14 +83,11 @@ class Sight:
     begins: Sequence[tuple[int, LeafBuffer, QueryBegins]]
 
 
-_Choice = tuple[_Step, Sequence[_Step]]
-
-
 class MultiwayJoinOp:
     """Probes the other inputs with the new rows of each, in the order that the counters say is cheapest.
 
     The inputs whose rows can go come first. With `overlapping` a pair of two inputs counts only where some variable is
-    bound on both sides.
+    bound on both sides. Kernels do all of a batch, or as much as they can of it.
     """
 
     def __init__(
@@ -126,35 +105,23 @@ class MultiwayJoinOp:
         self._is_new = True  # nothing has been asked of it yet
         self._overlapping = overlapping
         self._followed = [each.buffer for each in inputs if isinstance(each.buffer, RowBuffer)]
-        self._conditions = [
-            (Condition(each.expression, dictionary), variables_of(each.expression) & each.scope) for each in conditions
-        ]
         self._dictionary = dictionary
-        self._bounds = [
-            bound
-            for each in conditions
-            for bound in range_bounds(each.expression)
-            if {bound.variable, *bound.others} <= each.scope
-        ]
+        self._plan = JoinPlan(inputs, conditions, dictionary)
         self._expiring = sum(each.expires for each in inputs)
         self._results = ResultBuffer(len(inputs), self._expiring)
         for at, each in enumerate(inputs):
             if isinstance(each.buffer, StoredLeaf):
                 each.buffer.point_from(self._results, at)
-        self._all = (1 << len(inputs)) - 1
         self._number = 0  # of the present batch
         self._keeps = self._expiring > 0  # results, to know which of them end
-        self._starts = [self._step(0, at) for at in range(len(inputs))]
-        self._steps: dict[int, list[_Step]] = {}  # by the set of inputs that are joined already
-        self._choices: dict[int, _Choice] = {}  # likewise, in the present batch
+        self._state = np.zeros(3, np.int64)
         self._is_vain: bool | None = None  # whether an input has no rows in it, once that is known
-        self._wanted = {name: home for name in wanted if (home := self._home(name, self._all)).places}
+        self._wanted = {name: home for name in wanted if (home := self._plan.home(name, self._plan.all)).places}
         self._nothing = np.empty((0, len(inputs)), np.int32)
-        self._rooms = [_room(_FIRST_ROOM, len(inputs)), _room(_FIRST_ROOM, len(inputs))]  # by turns
         if len(inputs) == 2:
-            for at, step in ((at, self._step(1 << at, 1 - at)) for at in range(2)):
-                if step.columns and not isinstance(inputs[at].buffer, StoredLeaf):
-                    inputs[step.at].buffer.index_on(step.columns)  # now, so that it is known what a row takes
+            for at, each in enumerate(inputs):
+                if not isinstance(each.buffer, StoredLeaf):
+                    self._plan.following(1 << at)  # makes the indexes now, so that it is known what a row takes
 
     def changes(self, batch: MomentBatch) -> Change:
         results = self.pointer_changes(batch)
@@ -167,46 +134,69 @@ class MultiwayJoinOp:
         for buffer in self._followed:
             buffer.follow(batch)
         self._number = batch.number
-        self._choices.clear()
         self._is_vain = None
+        self._plan.follow()
+        if self._is_new or self._overlapping:
+            return self._end(self._came_by_input(batch))
         if self._sight is not None and any(leaf.begins is not None for _, leaf, _ in self._sight.begins):
-            found = self._found_in_sight(self._sight)
-        else:
-            found = [
-                self._probe(at, rows, each.buffer.births(rows))
-                for at, each in enumerate(self.inputs)
-                if len(rows := each.buffer.fresh(batch.number))
-            ]
+            return self._end(self._came_in_sight(self._sight))
+        state = self._state
+        state[START] = 0
+        record = self._results.record.address if self._keeps else 0
+        reason, *given = _JOIN.run(*self._plan.arrays, self._number, state, record)
+        if reason == DONE and state.item(START) == len(self.inputs):
+            return Results(*given)
+        return self._end(self._came_with_help(reason, given[0], given[1]))
+
+    def _came_with_help(self, reason: int, pointers: Pointers, moments: Ids) -> list[_Found]:
+        """What comes where a kernel cannot do all of it, from where it has stopped on."""
+        found, state = [], self._state
+        while True:
+            start = state.item(START)
+            if reason in (DONE, NO_ROOM):
+                found.append((pointers, moments))
+                if start == len(self.inputs):
+                    return found
+            else:
+                if reason == PYTHON_START:
+                    buffer = self.inputs[start].buffer
+                    rows = buffer.fresh(self._number)
+                    found.append(self._probe(start, rows, buffer.births(rows)))
+                else:
+                    partial = (reason, state.item(JOINED), state.item(STEP), pointers, moments)
+                    found.append(self._go_on(start, BY_ITSELF, *partial))
+                state[START] = start + 1
+            reason, pointers, moments, _, _ = _JOIN.run(*self._plan.arrays, self._number, state, 0)
+
+    def _came_by_input(self, batch: MomentBatch) -> list[_Found]:
+        found = [
+            self._probe(at, rows, each.buffer.births(rows))
+            for at, each in enumerate(self.inputs)
+            if len(rows := each.buffer.fresh(batch.number))
+        ]
         if self._is_new:
             self._is_new = False
             found.insert(0, self._old(batch))
+        return found
+
+    def _end(self, found: list[_Found]) -> Results:
+        """What comes, by inputs, and what goes."""
         came, came_at = _merge_in_order([each for each in found if len(each[1])], self._nothing)
         if not self._keeps:
             return Results(came, came_at, self._nothing, _NO_MOMENTS)
-        gone = [
-            self._results.invalidate(at, rows)
-            for at in range(self._expiring)
-            if len(rows := self.inputs[at].buffer.dead(batch.number))
-        ]
-        gone = [each for each in gone if len(each)]
-        if len(came):
-            deaths = self._deaths(came)
-            if deaths.item() == OPEN if len(deaths) == 1 else (deaths == OPEN).all():
-                self._results.add(came, self._capacities())
-            else:
-                gone.append(came[deaths != OPEN])
-                self._results.add(came[deaths == OPEN], self._capacities())
-        if not gone:
-            return Results(came, came_at, self._nothing, _NO_MOMENTS)
-        return Results(came, came_at, *_merge_in_order([(each, self._deaths(each)) for each in gone], self._nothing))
+        rows = max(each.buffer.row_capacity for each in self.inputs[: self._expiring])
+        self._results.make_room(len(came), rows)
+        came = np.ascontiguousarray(came)
+        gone = _END.run(self._plan.arrays[0], self._number, self._results.record.address, came)
+        return Results(came, came_at, *gone)
 
-    def _found_in_sight(self, sight: Sight) -> list[tuple[Pointers, Ids]]:
+    def _came_in_sight(self, sight: Sight) -> list[_Found]:
         """What fresh rows find, where queries that share the join came later than some rows.
 
         A row that comes again is as a fresh one for who came since it came before.
         """
         later = {at: (leaf, leaf.begins, of) for at, leaf, of in sight.begins if leaf.begins is not None}
-        found = []
+        found: list[_Found] = []
         for start, each in enumerate(self.inputs):
             rows = each.buffer.fresh(self._number)
             moments = each.buffer.births(rows)
@@ -231,21 +221,7 @@ class MultiwayJoinOp:
         """Nobody wants to know which results end, so that they need not be kept."""
         self._keeps = False
 
-    def _capacities(self) -> list[int]:
-        return [each.buffer.row_capacity for each in self.inputs[: self._expiring]]
-
-    def _deaths(self, pointers: Pointers) -> Ids:
-        """When the first of each result's rows dies."""
-        expiring = self.inputs[: self._expiring]
-        if len(pointers) == 1:  # NumPy takes ten times as long for one
-            rows = pointers[0].tolist()
-            return np.array([min([each.buffer.died.item(row) for each, row in zip(expiring, rows, strict=False)])])
-        deaths = np.full(len(pointers), OPEN)
-        for at, each in enumerate(expiring):
-            np.minimum(deaths, each.buffer.deaths(pointers[:, at]), out=deaths)
-        return deaths
-
-    def _old(self, batch: MomentBatch) -> tuple[Pointers, Ids]:
+    def _old(self, batch: MomentBatch) -> _Found:
         """The results of rows that were there before the first batch; they come with its first moment."""
         olds = [each.buffer.old_rows(batch.first) for each in self.inputs]
         fewest = min(range(len(olds)), key=lambda at: len(olds[at]))
@@ -260,7 +236,7 @@ class MultiwayJoinOp:
             return NOTHING.came
         return Table({name: self._values(pointers, home) for name, home in self._wanted.items()}, len(pointers))
 
-    def _probe(self, start: int, rows: Rows, moments: Ids, ties: int | None = None) -> tuple[Pointers, Ids]:
+    def _probe(self, start: int, rows: Rows, moments: Ids, ties: int = BY_ITSELF) -> _Found:
         """The results of rows of one input with rows that live at their moments, and these moments.
 
         Of inputs before it also those that begin then are seen, or, where `ties` says so, of all.
@@ -271,46 +247,71 @@ class MultiwayJoinOp:
             return self._nothing, _NO_MOMENTS
         pointers = np.empty((len(rows), len(self.inputs)), np.int32)
         pointers[:, start] = rows
-        if self._starts[start].conditions:
-            pointers, moments = self._test(pointers, self._starts[start].conditions, moments)
+        if self._plan.starts[start]:
+            pointers, moments = self._test(pointers, self._plan.starts[start], moments)
         return self._extend(start, pointers, 1 << start, moments, ties)
 
     def _extend(
-        self, start: int, pointers: Pointers, joined: int, moments: Ids, ties: int | None, first: _Step | None = None
-    ) -> tuple[Pointers, Ids]:
+        self, start: int, pointers: Pointers, joined: int, moments: Ids, ties: int, first: ProbeStep | None = None
+    ) -> _Found:
         """Partial results with rows of the other inputs, of which `first`, if that is said, is probed first."""
-        while joined != self._all:
-            if len(moments) == 0:
-                return self._nothing, _NO_MOMENTS
-            step = first
-            if step is None:
-                step, choices = self._choices.get(joined) or self._choose(joined)
-                if len(choices) > 1:
-                    parts = self._by_counts(choices, pointers)
-                    if len(parts) > 1:
-                        extended = [
-                            self._extend(start, pointers[rows], joined, moments[rows], ties, chosen)
-                            for chosen, rows in parts
-                        ]
-                        return _merge_in_order(extended, self._nothing)
-                    step = parts[0][0]
-            first = None
-            if len(moments) > _FEW_ROWS and len(blocks := self._blocks(step, pointers)) > 1:
-                return self._extend_in_blocks(start, pointers, joined, moments, ties, step, blocks)
-            pointers, moments = self._look_up(step, pointers, moments, int(step.at < start) if ties is None else ties)
-            joined |= 1 << step.at
-            for column, home in step.compared:
-                if len(moments):
-                    here = self.inputs[step.at].buffer.values[pointers[:, step.at], column]
-                    there = self._values(pointers, home)
-                    pointers, moments = _keep(pointers, moments, (here == there) | (here == 0) | (there == 0))
-            if step.conditions:
-                pointers, moments = self._test(pointers, step.conditions, moments)
-        if self._overlapping:
-            pointers, moments = _keep(pointers, moments, self._overlap(pointers))
         if len(moments) == 0:
             return self._nothing, _NO_MOMENTS
-        return pointers.copy(), moments.copy()  # they may be where the next ones are written
+        step = -1 if first is None else first.number
+        pointers, moments = np.ascontiguousarray(pointers), np.ascontiguousarray(moments)
+        return self._go_on(
+            start, ties, *_EXTEND.run(*self._plan.arrays, self._number, start, ties, joined, pointers, moments, step)
+        )
+
+    def _go_on(
+        self, start: int, ties: int, reason: int, joined: int, number: int, pointers: Pointers, moments: Ids
+    ) -> _Found:
+        """The results of partial ones at which a kernel has stopped."""
+        while len(moments):
+            if reason == DONE:
+                break
+            if reason == UNKNOWN:
+                self._plan.following(joined)
+            elif reason == SKEWED:
+                return self._extend_by_counts(start, pointers, joined, moments, ties)
+            elif reason == PYTHON_STEP:
+                step = self._plan.steps[number]
+                if len(moments) > FEW_ROWS and len(blocks := self._blocks(step, pointers)) > 1:
+                    return self._extend_in_blocks(start, pointers, joined, moments, ties, step, blocks)
+                pointers, moments = self._look_up(step, pointers, moments, start, ties)
+                joined |= 1 << step.at
+                pointers, moments = self._check(step, pointers, moments)
+            elif reason == TEST:
+                pointers, moments = self._check(self._plan.steps[number], pointers, moments)
+            if len(moments):
+                pointers, moments = np.ascontiguousarray(pointers), np.ascontiguousarray(moments)
+                reason, joined, number, pointers, moments = _EXTEND.run(
+                    *self._plan.arrays, self._number, start, ties, joined, pointers, moments, -1
+                )
+        if self._overlapping and len(moments):
+            pointers, moments = _keep(pointers, moments, self._overlap(pointers))
+        return (pointers, moments) if len(moments) else (self._nothing, _NO_MOMENTS)
+
+    def _check(self, step: ProbeStep, pointers: Pointers, moments: Ids) -> _Found:
+        """What is left of partial results by what has to be compared, and by conditions that can be tested."""
+        for column, home in step.compared:
+            if len(moments):
+                here = self.inputs[step.at].buffer.values[pointers[:, step.at], column]
+                there = self._values(pointers, home)
+                pointers, moments = _keep(pointers, moments, (here == there) | (here == 0) | (there == 0))
+        return self._test(pointers, step.conditions, moments)
+
+    def _extend_by_counts(self, start: int, pointers: Pointers, joined: int, moments: Ids, ties: int) -> _Found:
+        """As `_extend`, each partial result by the input in which its key has the fewest rows."""
+        steps = [step for step in self._plan.following(joined) if step.columns]
+        counts = [self._plan.index_of(step).counts(self._keys(step, pointers)) for step in steps]
+        best = np.stack(counts).argmin(axis=0)
+        extended = [
+            self._extend(start, pointers[rows], joined, moments[rows], ties, step)
+            for at, step in enumerate(steps)
+            if len(rows := np.flatnonzero(best == at))
+        ]
+        return _merge_in_order(extended, self._nothing)
 
     def _extend_in_blocks(
         self,
@@ -318,55 +319,43 @@ class MultiwayJoinOp:
         pointers: Pointers,
         joined: int,
         moments: Ids,
-        ties: int | None,
-        step: _Step,
+        ties: int,
+        step: ProbeStep,
         blocks: list[Ids],
-    ) -> tuple[Pointers, Ids]:
+    ) -> _Found:
         """As `_extend`, for some partial results after others, with looks at the deadline between."""
-        pointers, moments = pointers.copy(), moments.copy()
         extended = []
         for rows in blocks:
             extended.append(self._extend(start, pointers[rows], joined, moments[rows], ties, step))
             current().reserve(extended[-1][0].nbytes)
         return _merge_in_order(extended, self._nothing)
 
-    def _blocks(self, step: _Step, pointers: Pointers) -> list[Ids]:
+    def _blocks(self, step: ProbeStep, pointers: Pointers) -> list[Ids]:
         """Partial results in blocks, of which each finds a few million rows; nothing where they find no more."""
         if step.ranged is not None:  # a range may find all rows
-            size = max(_FEW_ROWS, _ROWS_AT_ONCE // self.inputs[step.at].buffer.live)
+            size = max(FEW_ROWS, ROWS_AT_ONCE // self.inputs[step.at].buffer.live)
             return np.split(np.arange(len(pointers)), np.arange(size, len(pointers), size))
-        index = self.inputs[step.at].buffer.index_on(step.columns)
-        if not index.is_skewed and len(pointers) * self._cost(step) <= _ROWS_AT_ONCE:
+        index = self._plan.index_of(step)
+        if not index.is_skewed and len(pointers) * index.rows_per_key() <= ROWS_AT_ONCE:
             return []
         ends = np.cumsum(index.counts(self._keys(step, pointers)))
         with current().step():
             current().reserve(int(ends[-1]) * (4 * len(self.inputs) + 8))
-        cuts = np.unique(np.searchsorted(ends, np.arange(_ROWS_AT_ONCE, ends[-1], _ROWS_AT_ONCE)))
+        cuts = np.unique(np.searchsorted(ends, np.arange(ROWS_AT_ONCE, ends[-1], ROWS_AT_ONCE)))
         return [rows for rows in np.split(np.arange(len(pointers)), cuts) if len(rows)]
 
-    def _look_up(self, step: _Step, pointers: Pointers, moments: Ids, ties: int) -> tuple[Pointers, Ids]:
-        """Partial results with the rows of one more input; they are good until the look-up after the next."""
-        buffer = self.inputs[step.at].buffer
+    def _look_up(self, step: ProbeStep, pointers: Pointers, moments: Ids, start: int, ties: int) -> _Found:
+        """Partial results with the rows of one more input."""
+        seen = int(step.at < start) if ties == BY_ITSELF else ties
         if step.ranged is not None:
-            return self._look_up_range(step, step.ranged, pointers, moments, ties)
-        index, lives = buffer.index_on(step.columns), buffer.lives(self._number)
-        if step.source is None or not isinstance(index, RingIndex):
-            lefts, hits = index.probe(self._keys(step, pointers), moments, ties, lives)
-            pointers = pointers[lefts]
-            pointers[:, step.at] = hits
-            return pointers, moments[lefts]
-        source = (self.inputs[step.source].buffer.values, step.source, step.key_columns)
-        room, spare = self._rooms
-        count = index.extend(pointers, moments, source, ties, lives, step.at, room)
-        if count > len(room[1]):
-            room = _room(2 * count, len(self.inputs))
-            index.extend(pointers, moments, source, ties, lives, step.at, room)
-        self._rooms = [spare, room]
-        return room[0][:count], room[1][:count]
+            return self._look_up_range(step, step.ranged, pointers, moments, seen)
+        index, lives = self._plan.index_of(step), self.inputs[step.at].buffer.lives(self._number)
+        lefts, hits = index.probe(self._keys(step, pointers), moments, seen, lives)
+        pointers = pointers[lefts]
+        pointers[:, step.at] = hits
+        return pointers, moments[lefts]
 
-    def _look_up_range(
-        self, step: _Step, ranged: _Range, pointers: Pointers, moments: Ids, ties: int
-    ) -> tuple[Pointers, Ids]:
+    def _look_up_range(self, step: ProbeStep, ranged: RangeStep, pointers: Pointers, moments: Ids, ties: int) -> _Found:
         """Partial results with the rows of one more input that are within the range of each."""
         buffer = self.inputs[step.at].buffer
         assert isinstance(buffer, LeafBuffer | RowBuffer), "others have no ordered index"
@@ -378,111 +367,14 @@ class MultiwayJoinOp:
         pointers[:, step.at] = hits
         return pointers, moments[lefts]
 
-    def _keys(self, step: _Step, pointers: Pointers) -> Ids:
+    def _keys(self, step: ProbeStep, pointers: Pointers) -> Ids:
         """What partial results look up in the input of a step."""
         keys = np.empty((len(pointers), len(step.keys)), np.int64)
         for place, home in enumerate(step.keys):
             keys[:, place] = self._values(pointers, home)
         return keys
 
-    def _choose(self, joined: int) -> _Choice:
-        """The cheapest step once some inputs are joined, in this batch; and the steps that keys choose from, if any."""
-        steps = self._next_steps(joined)
-        if len(steps) == 1:
-            choice: _Choice = (steps[0], ())
-        else:
-            choice = (min(steps, key=self._cost), self._skewed(steps))
-        self._choices[joined] = choice
-        return choice
-
-    def _next_steps(self, joined: int) -> list[_Step]:
-        """The inputs that can be probed next: those that share nothing with what is joined come last."""
-        steps = self._steps.get(joined)
-        if steps is None:
-            steps = [self._step(joined, at) for at in range(len(self.inputs)) if not joined >> at & 1]
-            by_range = [step for step in steps if step.ranged is not None]
-            steps = self._steps[joined] = [step for step in steps if step.columns] or by_range or steps
-        return steps
-
-    def _skewed(self, steps: Sequence[_Step]) -> Sequence[_Step]:
-        """The steps by key, where one of them has keys with many more rows than others: then the mean says little."""
-        keyed = [step for step in steps if step.columns]
-        if any(self.inputs[step.at].buffer.index_on(step.columns).is_skewed for step in keyed):
-            return keyed
-        return ()
-
-    def _by_counts(self, steps: Sequence[_Step], pointers: Pointers) -> list[tuple[_Step, Ids]]:
-        """The input in which the key of each partial result has the fewest rows: steps, and the results of each."""
-        counts = [
-            self.inputs[step.at].buffer.index_on(step.columns).counts(self._keys(step, pointers)) for step in steps
-        ]
-        best = np.stack(counts).argmin(axis=0)
-        places = ((step, np.flatnonzero(best == at)) for at, step in enumerate(steps))
-        return [(step, rows) for step, rows in places if len(rows)]
-
-    def _cost(self, step: _Step) -> float:
-        """How many rows a look-up may expect. The index on no columns is made only when it is asked."""
-        buffer = self.inputs[step.at].buffer
-        return buffer.index_on(step.columns).rows_per_key() if step.columns else buffer.live
-
-    def _step(self, joined: int, at: int) -> _Step:
-        each = self.inputs[at]
-        keys: list[tuple[int, _Home]] = []
-        compared: list[tuple[int, _Home]] = []
-        for column, name in enumerate(each.names):
-            home = self._home(name, joined)
-            if home.places:
-                sure = name in each.certain and self._is_sure(name, joined)
-                (keys if sure else compared).append((column, home))
-        with_it = joined | 1 << at
-        ready = [
-            (condition, tuple((name, home) for name in names if (home := self._home(name, with_it)).places))
-            for condition, names in self._conditions
-            if self._can_test(names, with_it) and not (joined and self._can_test(names, joined))
-        ]
-        columns, homes = tuple(column for column, _ in keys), tuple(home for _, home in keys)
-        sources = {home.places[0][0] for home in homes} | {at}
-        in_arrays = len(sources) == 2 and not any(isinstance(self.inputs[each].buffer, StoredLeaf) for each in sources)
-        source = homes[0].places[0][0] if in_arrays else None
-        key_columns = np.array([home.places[0][1] for home in homes], np.int64)
-        ranged = None if columns else self._range(joined, at)
-        return _Step(at, columns, homes, tuple(compared), tuple(ready), source, key_columns, ranged)
-
-    def _range(self, joined: int, at: int) -> _Range | None:
-        """How an input that shares nothing with those that are joined is probed by the values of one of its columns."""
-        each = self.inputs[at]
-        if not isinstance(each.buffer, LeafBuffer | RowBuffer):
-            return None
-        bounds: dict[str, list[RangeBound]] = {}
-        for bound in self._bounds:
-            is_here = bound.variable in each.names and bound.variable in each.certain
-            if is_here and all(self._is_sure(name, joined) for name in bound.others):
-                bounds.setdefault(bound.variable, []).append(bound)
-        if not bounds:
-            return None
-        name = max(bounds, key=lambda name: len({bound.operator[0] for bound in bounds[name]}))
-        others = sorted({other for bound in bounds[name] for other in bound.others})
-        homes = tuple((other, self._home(other, joined)) for other in others)
-        return _Range(each.names.index(name), RangeProbe(bounds[name], self._dictionary), homes)
-
-    def _can_test(self, names: set[str], joined: int) -> bool:
-        """Whether a condition has all values that it will ever get."""
-        return joined == self._all or all(self._is_sure(name, joined) for name in names)
-
-    def _is_sure(self, name: str, joined: int) -> bool:
-        return any(joined >> at & 1 and name in each.certain for at, each in enumerate(self.inputs))
-
-    def _home(self, name: str, joined: int) -> _Home:
-        """Where a variable's values are once some inputs are joined."""
-        places = [
-            (at, each.names.index(name))
-            for at, each in enumerate(self.inputs)
-            if joined >> at & 1 and name in each.names
-        ]
-        sure = [place for place in places if name in self.inputs[place[0]].certain]
-        return _Home(tuple(sure[:1] or places))
-
-    def _values(self, pointers: Pointers, home: _Home) -> Ids:
+    def _values(self, pointers: Pointers, home: Home) -> Ids:
         (at, column), *others = home.places
         of_all = self.inputs[at].buffer.values
         if len(pointers) == 1:  # NumPy takes four times as long to look one value up
@@ -493,7 +385,7 @@ class MultiwayJoinOp:
             values = np.where(values != 0, values, self.inputs[at].buffer.values[pointers[:, at], column])
         return values
 
-    def _test(self, pointers: Pointers, conditions: tuple[_Condition, ...], moments: Ids) -> tuple[Pointers, Ids]:
+    def _test(self, pointers: Pointers, conditions: tuple[HomedCondition, ...], moments: Ids) -> _Found:
         for condition, homes in conditions:
             if count := len(moments):
                 columns = {name: self._values(pointers, home) for name, home in homes}
@@ -510,16 +402,12 @@ class MultiwayJoinOp:
         return overlap
 
 
-def _room(count: int, inputs: int) -> Room:
-    return np.empty((count, inputs), np.int32), np.empty(count, np.int64)
-
-
-def _keep(pointers: Pointers, moments: Ids, keep: Mask) -> tuple[Pointers, Ids]:
+def _keep(pointers: Pointers, moments: Ids, keep: Mask) -> _Found:
     """Some of the results."""
     return (pointers, moments) if keep.all() else (pointers[keep], moments[keep])
 
 
-def _merge_in_order(parts: list[tuple[Pointers, Ids]], nothing: Pointers) -> tuple[Pointers, Ids]:
+def _merge_in_order(parts: list[_Found], nothing: Pointers) -> _Found:
     """Results of several parts in order of their moments."""
     if not parts:
         return nothing, _NO_MOMENTS

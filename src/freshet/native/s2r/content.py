@@ -8,7 +8,7 @@ from collections.abc import Collection
 import numpy as np
 
 from freshet.algebra.windows import WindowOperator
-from freshet.native.buffers.leaf_buffer import LeafBuffer, LeafPattern
+from freshet.native.buffers.leaf_buffer import LeafBuffer, LeafPattern, Moves, step_all
 from freshet.native.buffers.one_way_index import Ids
 from freshet.native.s2r.feed import Feed
 
@@ -35,6 +35,7 @@ class WindowContent(ABC):
         self.entering = self.leaving = NO_MOMENTS  # the moments of those that enter and leave in the present batch
         self.leaves: dict[LeafPattern, LeafBuffer] = {}
         self.filled: dict[LeafBuffer, None] = {}  # those that have rows inside, or rows that wait to enter
+        self._stepped: tuple[tuple[LeafBuffer, ...], Ids] | None = None  # these, and the addresses of their records
 
     @property
     def content(self) -> WindowContent:
@@ -51,6 +52,7 @@ class WindowContent(ABC):
         """Keep the leaf buffers with these identities."""
         self.leaves = {pattern: leaf for pattern, leaf in self.leaves.items() if id(leaf) in wanted}
         self.filled = {leaf: None for leaf in self.filled if id(leaf) in wanted}
+        self._stepped = None
         self.feed.routes = None
 
     @property
@@ -122,20 +124,26 @@ class WindowContent(ABC):
 
     def step_leaves(self, number: int, first_moment: int) -> list[LeafBuffer]:
         """Take the present batch into the leaf buffers; gives those in which anything changes."""
-        changed: list[LeafBuffer] = []
         entering, leaving = len(self.entering), len(self.leaving)
-        if entering or leaving:
-            entered_before, left_before = self.entered - entering, self.left - leaving
-            for leaf in tuple(self.filled):
-                leaf.step(
-                    number, first_moment, self.entered, entered_before, self.entering, self.left, left_before,
-                    self.leaving,
-                )  # fmt: skip
-                if leaf.number == number:
-                    changed.append(leaf)
-                    if leaf.is_empty:
-                        del self.filled[leaf]
+        if not (entering or leaving) or not self.filled:
+            return []
+        if self._stepped is None:
+            leaves = tuple(self.filled)
+            self._stepped = leaves, np.array([leaf.record.address for leaf in leaves], np.int64)
+        entered, left = self.entered, self.left
+        moves = Moves(entered, entered - entering, self.entering, left, left - leaving, self.leaving)
+        changed = step_all(*self._stepped, number, first_moment, moves)
+        for leaf in changed:
+            if leaf.is_empty:
+                del self.filled[leaf]
+                self._stepped = None
         return changed
+
+    def fill(self, leaf: LeafBuffer) -> None:
+        """A leaf buffer has rows from now on."""
+        if leaf not in self.filled:
+            self.filled[leaf] = None
+            self._stepped = None
 
     def moves(self) -> Ids:
         """The moments of the present batch at which it moves, as far as these are not regular closes."""

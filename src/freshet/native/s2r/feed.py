@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from freshet.native.buffers.leaf_buffer import LeafBuffer, receive_all
 from freshet.native.buffers.one_way_index import Ids
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, FURTHEST_MS
 from freshet.native.s2r.waiting import ELEMENT_BYTES, WaitingElements
@@ -14,13 +15,12 @@ from freshet.native.streams.stream import split_before
 from freshet.rdf.elements import Elements
 
 if TYPE_CHECKING:
-    from freshet.native.buffers.leaf_buffer import LeafBuffer
     from freshet.native.s2r.content import WindowContent
 
 _FIRST_CAPACITY = 256
-_FEW_PREDICATES = 4
+_FEW_LEAVES = 16
 
-_WindowLeaf = tuple["WindowContent", "LeafBuffer"]
+_WindowLeaf = tuple["WindowContent", LeafBuffer]
 
 
 class Begin(NamedTuple):
@@ -33,29 +33,50 @@ class Begin(NamedTuple):
 FROM_THE_FIRST = Begin(BEFORE_ALL_TIME, 0)
 
 
+class Route:
+    """Leaf buffers that are offered the same elements."""
+
+    def __init__(self, leaves: list[_WindowLeaf]) -> None:
+        self.all = leaves
+        self._contents = {leaf: content for content, leaf in leaves}
+        self._plain = [leaf for _, leaf in leaves if not leaf.pattern.filters]
+        self._filtered = [leaf for _, leaf in leaves if leaf.pattern.filters]
+        self._addresses = np.array([leaf.record.address for leaf in self._plain], np.int64)
+
+    def send(self, elements: Elements) -> None:
+        """Let those that match wait in the leaf buffers."""
+        filled = receive_all(self._plain, self._addresses, elements) if self._plain else []
+        filled += [leaf for leaf in self._filtered if leaf.receive(elements)]
+        for leaf in filled:
+            self._contents[leaf].fill(leaf)
+
+
 class Routes:
     """Which leaf buffers can match an element: those that have its predicate, and those that have any."""
 
     def __init__(self, leaves: Iterable[_WindowLeaf]) -> None:
-        self._of_any: list[_WindowLeaf] = []
-        self._by_predicate: dict[int, list[_WindowLeaf]] = {}
+        of_any: list[_WindowLeaf] = []
+        by_predicate: dict[int, list[_WindowLeaf]] = {}
         for each in leaves:
             predicate = each[1].pattern.constants[1]
-            (self._by_predicate.setdefault(predicate, []) if predicate else self._of_any).append(each)
+            (by_predicate.setdefault(predicate, []) if predicate else of_any).append(each)
+        self._of_any = Route(of_any)
+        self._by_predicate = {predicate: Route(some) for predicate, some in by_predicate.items()}
+        self._every = Route([*of_any, *(each for some in by_predicate.values() for each in some)])
 
     def to(self, predicate: int) -> list[_WindowLeaf]:
         """Those that can match an element with a predicate."""
         found = self._by_predicate.get(predicate)
-        return self._of_any if found is None else found + self._of_any if self._of_any else found
+        of_any = self._of_any.all
+        return of_any if found is None else found.all + of_any if of_any else found.all
 
-    def split(self, elements: Elements) -> Iterator[tuple[Elements, list[_WindowLeaf]]]:
+    def split(self, elements: Elements) -> Iterator[tuple[Elements, Route]]:
         """Elements, at least one, by the leaf buffers that can match them, in order."""
-        if self._of_any:
-            yield elements, self._of_any
-        if len(self._by_predicate) <= _FEW_PREDICATES:  # each leaf buffer selects what is its own as quickly
-            for leaves in self._by_predicate.values():
-                yield elements, leaves
+        if len(self._every.all) <= _FEW_LEAVES:  # each leaf buffer selects what is its own as quickly
+            yield elements, self._every
             return
+        if self._of_any.all:
+            yield elements, self._of_any
         order = np.argsort(elements.predicates, kind="stable")
         predicates = elements.predicates[order]
         starts = np.flatnonzero(np.concatenate(([True], predicates[1:] != predicates[:-1])))
@@ -127,14 +148,12 @@ class Feed:
             triple = (subjects.item(), predicates.item(), objects.item())
             for content, leaf in self._routes().to(triple[1]):
                 if leaf.receive_one(self.count, triple):
-                    content.filled[leaf] = None
+                    content.fill(leaf)
         else:
             self._times[end : end + more] = times
             numbered = elements._replace(times=np.arange(self.count, self.count + more))
-            for some, leaves in self._routes().split(numbered):
-                for content, leaf in leaves:
-                    if leaf.receive(some):
-                        content.filled[leaf] = None
+            for some, route in self._routes().split(numbered):
+                route.send(some)
         self.count += more
 
     def _routes(self) -> Routes:

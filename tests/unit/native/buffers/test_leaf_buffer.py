@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from freshet.native.buffers.leaf_buffer import LeafBuffer, LeafPattern
+from freshet.native.buffers.leaf_buffer import LeafBuffer, LeafPattern, Moves
 from freshet.native.buffers.row_buffer import RowBuffer
 from freshet.rdf.elements import Elements
 
@@ -59,7 +59,7 @@ def run(leaf, indexes, steps):
         last = min(len(elements), last + further)
         first = max(first, min(last, last - behind))
         entering, leaving = np.full(last - entered, 2 * number), np.full(first - left, 2 * number)
-        leaf.step(number, 2 * number, last, entered, entering, first, left, leaving)
+        leaf.step(number, 2 * number, Moves(last, entered, entering, first, left, leaving))
         entered, left = last, first
         held = {(s, o) for s, p, o in elements[first:last] if p == PREDICATE}
         fresh, dead = held - set(born), set(born) - held

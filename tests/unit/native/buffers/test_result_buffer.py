@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from freshet.kernels.pointers import pointers_add, pointers_invalidate
 from freshet.native.buffers.result_buffer import ResultBuffer
 
 rows = st.tuples(st.integers(0, 90), st.integers(0, 5), st.integers(0, 3))
@@ -15,9 +16,10 @@ steps = st.lists(st.tuples(st.lists(rows, max_size=80), st.integers(0, 1), st.se
 def test_invalidation_equals_a_search_through_everything(given_steps):
     buffer, model = ResultBuffer(3, 2), []
     for added, leaf, leaving in given_steps:
-        buffer.add(np.array(added, np.int32).reshape(-1, 3), [96, 6])
+        buffer.make_room(len(added), 96)
+        pointers_add(buffer.arrays, np.array(added, np.int32).reshape(-1, 3))
         model += added
-        gone = buffer.invalidate(leaf, np.array(sorted(leaving), np.int32))
+        gone = pointers_invalidate(buffer.arrays, leaf, np.array(sorted(leaving), np.int32))
         assert sorted(map(tuple, gone.tolist())) == sorted(row for row in model if row[leaf] in leaving)
         model = [row for row in model if row[leaf] not in leaving]
         assert sorted(map(tuple, buffer.live().tolist())) == sorted(model)
