@@ -2,7 +2,7 @@
 
 A join is described by arrays, with records of its buffers (`freshet.kernels.records`) in them:
 
-    inputs  the address of each input's record, and whether Python begins with the rows of this input
+    inputs  the address of each input's record, and whether Python begins with its rows
     steps   for each way to probe an input: see the names below
     keys    which columns of which inputs have the keys of steps
     masks   for sets of inputs that are joined (as bits): where the steps begin that can follow, and how many they are
@@ -47,6 +47,9 @@ STEP_FIELDS = 6
 
 # Why a kernel stops.
 DONE, UNKNOWN, SKEWED, PYTHON_STEP, TEST, PYTHON_START, NO_ROOM = range(7)
+
+# With the rows of which inputs Python begins: with none, with those that are fresh, or with others in sight as well.
+OF_KERNEL, FRESH_ONLY, ALSO_OLD = range(3)
 
 # State: which input's rows are probed with, and where these stand. BY_ITSELF: inputs before it see what begins at the
 # same moment.
@@ -276,7 +279,7 @@ def join_step(inputs, steps, keys, masks, number, state, record):
             state[START] = count
     for start in range(state[START], count):
         buffer = buffer_at(inputs[start, 0])
-        if buffer[NUMBER] != number or buffer[FRESH_COUNT] == 0:
+        if buffer[NUMBER] != number or (buffer[FRESH_COUNT] == 0 and inputs[start, 1] != ALSO_OLD):
             continue
         state[START] = start
         if inputs[start, 1]:

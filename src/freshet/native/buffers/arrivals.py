@@ -74,8 +74,8 @@ class Arrivals(Generic[Value]):
         fields[records.END] = end + 1
 
     def make_room(self, more: int) -> None:
-        """See that `more` rows can be written behind the end: move what is there to the front, of larger arrays where
-        these are more than half full.
+        """See that `more` rows can be written behind the end: move what is there to the front, of other arrays where
+        these are nearly full, or much too large: a window is filled by more rows at once than come later.
         """
         fields = self.record.fields
         first, end, room = fields[records.FIRST], fields[records.END], fields[records.QUEUE_ROOM]
@@ -83,8 +83,8 @@ class Arrivals(Generic[Value]):
             return
         there = end - first
         positions, values = self._positions, self._values
-        if 2 * (there + more) > room:
-            capacity = 2 * (there + more)
+        capacity = (there + more) * 5 // 4 + _FIRST_CAPACITY
+        if capacity > room or 8 * capacity < room:
             self._use(np.empty(capacity, np.int64), np.empty((capacity, *values.shape[1:]), values.dtype))
         self._positions[:there] = positions[first:end]
         self._values[:there] = values[first:end]

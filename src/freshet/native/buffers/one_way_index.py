@@ -23,6 +23,7 @@ Rows = NDArray[np.int32]
 Mask = NDArray[np.bool_]
 
 _FIRST_CAPACITY = 64
+_LARGE_TABLE = 1 << 17
 
 
 def _empty(capacity: int, width: int) -> IndexArrays:
@@ -97,10 +98,11 @@ class OneWayIndex:
             self.arrays = larger
             self._spare = np.empty(0, np.int64)
         else:
-            # The two tables take turns, so that a sweep costs no new memory.
+            # Two large tables take turns, so that a sweep costs no new memory.
             empty = self._spare if len(self._spare) else aligned(table.shape, np.int64)
             empty.fill(-1)
-            self._spare = table
+            if len(table) >= _LARGE_TABLE:
+                self._spare = table
             self.arrays = self.arrays._replace(table=empty)
         self._sweep(table)
 

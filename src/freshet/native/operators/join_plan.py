@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from freshet.algebra.free_variables import variables_of
-from freshet.kernels.join_steps import BY_PYTHON, INDEX, STEP_FIELDS
+from freshet.kernels.join_steps import ALSO_OLD, BY_PYTHON, FRESH_ONLY, INDEX, OF_KERNEL, STEP_FIELDS
 from freshet.native.buffers.inputs import Index, Input
 from freshet.native.buffers.leaf_buffer import LeafBuffer
 from freshet.native.buffers.leaf_view import LeafView
@@ -90,8 +90,8 @@ class JoinPlan:
     def _mark_starts(self) -> None:
         """Say with the rows of which inputs Python begins."""
         for at, each in enumerate(self.inputs):
-            by_python = isinstance(each.buffer, StoredLeaf) or bool(self.starts[at]) or at in self._partial
-            self._starts[at, 1] = by_python
+            by_python = isinstance(each.buffer, StoredLeaf) or bool(self.starts[at])
+            self._starts[at, 1] = ALSO_OLD if at in self._partial else FRESH_ONLY if by_python else OF_KERNEL
 
     def follow(self) -> None:
         """Before a batch: once all rows of an input are in sight, kernels can read it."""

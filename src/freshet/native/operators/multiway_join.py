@@ -136,10 +136,15 @@ class MultiwayJoinOp:
         self._number = batch.number
         self._is_vain = None
         self._plan.follow()
-        if self._is_new or self._overlapping:
-            return self._end(self._came_by_input(batch))
-        if self._sight is not None and any(leaf.begins is not None for _, leaf, _ in self._sight.begins):
-            return self._end(self._came_in_sight(self._sight))
+        sight = self._sight
+        if sight is not None and not any(leaf.begins is not None for _, leaf, _ in sight.begins):
+            sight = None  # all see everything
+        if self._is_new or self._overlapping or sight is not None:
+            found = self._came_by_input(batch) if sight is None else self._came_in_sight(sight)
+            if self._is_new:
+                self._is_new = False
+                found.insert(0, self._old(batch))
+            return self._end(found)
         state = self._state
         state[START] = 0
         record = self._results.record.address if self._keeps else 0
@@ -169,15 +174,12 @@ class MultiwayJoinOp:
             reason, pointers, moments, _, _ = _JOIN.run(*self._plan.arrays, self._number, state, 0)
 
     def _came_by_input(self, batch: MomentBatch) -> list[_Found]:
-        found = [
+        """What fresh rows find, input after input."""
+        return [
             self._probe(at, rows, each.buffer.births(rows))
             for at, each in enumerate(self.inputs)
             if len(rows := each.buffer.fresh(batch.number))
         ]
-        if self._is_new:
-            self._is_new = False
-            found.insert(0, self._old(batch))
-        return found
 
     def _end(self, found: list[_Found]) -> Results:
         """What comes, by inputs, and what goes."""
