@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Protocol, Self
+from typing import NamedTuple, Protocol, Self
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -23,18 +23,21 @@ LONGEST_LIKELY_LAG_MS = 3_600_000
 ROWS_ON_A_LINE = 4
 
 
+class ShownReport(NamedTuple):
+    """A report for a console sink: how many rows it has, the first of them as texts, how good remote data make it."""
+
+    query: str
+    time_ms: int
+    variables: Sequence[str]
+    rows: int
+    first_rows: Sequence[Sequence[str]]
+    freshness: str = ""
+
+
 class Progress(Protocol):
     """Shows a run while the `with` block lasts."""
 
-    def report(
-        self,
-        query: str,
-        time_ms: int,
-        variables: Sequence[str],
-        rows: int,
-        first_rows: Sequence[Sequence[str]],
-        freshness: str = "",
-    ) -> None:
+    def report(self, shown: ShownReport) -> None:
         """A report for a console sink."""
 
     def note(self, message: str) -> None:
@@ -95,22 +98,15 @@ class PlainProgress:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="freshet-progress", daemon=True)
 
-    def report(
-        self,
-        query: str,
-        time_ms: int,
-        variables: Sequence[str],
-        rows: int,
-        first_rows: Sequence[Sequence[str]],
-        freshness: str = "",
-    ) -> None:
+    def report(self, shown: ShownReport) -> None:
         """One line: query, time, number of rows, how good remote data make it, and the first rows."""
-        shown = "; ".join(
-            " ".join(f"{name}={value}" for name, value in zip(variables, row, strict=True) if value)
-            for row in first_rows[:ROWS_ON_A_LINE]
+        texts = "; ".join(
+            " ".join(f"{name}={value}" for name, value in zip(shown.variables, row, strict=True) if value)
+            for row in shown.first_rows[:ROWS_ON_A_LINE]
         )
-        more = "; ..." if rows > min(len(first_rows), ROWS_ON_A_LINE) else ""
-        _line(self._out, f"{query} at {show_time(time_ms)}, {show_count(rows, 'row')}{freshness}: {shown}{more}")
+        more = "; ..." if shown.rows > min(len(shown.first_rows), ROWS_ON_A_LINE) else ""
+        count = show_count(shown.rows, "row")
+        _line(self._out, f"{shown.query} at {show_time(shown.time_ms)}, {count}{shown.freshness}: {texts}{more}")
 
     def note(self, message: str) -> None:
         """A line on `err`."""
@@ -146,15 +142,7 @@ class PlainProgress:
 class QuietProgress:
     """Shows nothing."""
 
-    def report(
-        self,
-        query: str,
-        time_ms: int,
-        variables: Sequence[str],
-        rows: int,
-        first_rows: Sequence[Sequence[str]],
-        freshness: str = "",
-    ) -> None:
+    def report(self, shown: ShownReport) -> None:
         """Nothing is shown."""
 
     def note(self, message: str) -> None:
@@ -177,15 +165,7 @@ class LiveProgress:
         self._rates: dict[str, _Rate] = {}
         self._live = Live(console=console, get_renderable=self.render, refresh_per_second=4, vertical_overflow="crop")
 
-    def report(
-        self,
-        query: str,
-        time_ms: int,
-        variables: Sequence[str],
-        rows: int,
-        first_rows: Sequence[Sequence[str]],
-        freshness: str = "",
-    ) -> None:
+    def report(self, shown: ShownReport) -> None:
         """The view shows each query's last report already."""
 
     def note(self, message: str) -> None:

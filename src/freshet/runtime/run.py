@@ -26,7 +26,7 @@ from freshet.runtime.join_notes import JoinNotes
 from freshet.runtime.kafka_sink import KafkaSink
 from freshet.runtime.metrics import Metrics
 from freshet.runtime.pipeline_model import FileSinkSection, KafkaSinkSection, Pipeline, QuerySection, Stream
-from freshet.runtime.progress import Progress, progress, summary
+from freshet.runtime.progress import Progress, ShownReport, progress, summary
 from freshet.runtime.query_failure import QueryFailure
 from freshet.runtime.run_id import run_id
 from freshet.runtime.session import Session
@@ -360,7 +360,8 @@ class ViewSink:
     def deliver(self, batch: AnswerBatch) -> None:
         for number, time_ms in enumerate(batch.times.tolist()):
             count, rows = shown_rows(batch, number)
-            self._view.report(batch.query, time_ms, batch.shown[0], count, rows, show_freshness(batch.freshness))
+            freshness = show_freshness(batch.freshness)
+            self._view.report(ShownReport(batch.query, time_ms, batch.shown[0], count, rows, freshness))
 
     def skip(self, batch: AnswerBatch) -> None:
         """They were shown before the restart."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from types import TracebackType
@@ -12,6 +12,7 @@ from typing import Self
 
 from freshet.runtime.metrics import Metrics
 from freshet.runtime.pipeline_model import Pipeline
+from freshet.runtime.progress import ShownReport
 from freshet.runtime.run import PipelineRun
 from freshet.runtime.spark_start import starting_spark
 from freshet.server.logs import log_fields
@@ -25,16 +26,8 @@ _LOG = logging.getLogger("freshet.server.pipeline")
 class LogView:
     """What a pipeline shows while it runs, as lines of the log."""
 
-    def report(
-        self,
-        query: str,
-        time_ms: int,
-        variables: Sequence[str],
-        rows: int,
-        first_rows: Sequence[Sequence[str]],
-        freshness: str = "",
-    ) -> None:
-        _LOG.debug("report", extra=log_fields(query=query, time=time_ms, rows=rows))
+    def report(self, shown: ShownReport) -> None:
+        _LOG.debug("report", extra=log_fields(query=shown.query, time=shown.time_ms, rows=shown.rows))
 
     def note(self, message: str) -> None:
         _LOG.info("%s", message)

@@ -11,7 +11,7 @@ from freshet.results.report import Freshness
 from freshet.rml.join_counts import JoinCounts
 from freshet.runtime.display import show_freshness, show_seconds, show_term, show_time
 from freshet.runtime.metrics import Metrics
-from freshet.runtime.progress import LiveProgress, PlainProgress, lag_ms, progress, summary
+from freshet.runtime.progress import LiveProgress, PlainProgress, ShownReport, lag_ms, progress, summary
 
 MORNING_MS = 1_772_438_400_000
 
@@ -83,8 +83,8 @@ def test_a_report_is_one_line_on_the_other_console() -> None:
     clock = ManualClock()
     view, out, err = plain(clock, Metrics(clock=clock))
     rows = [(f"road {number}", "", "50") for number in range(9)]
-    view.report("slow", MORNING_MS, ["road", "why", "limit"], 9, rows)
-    view.report("slow", 5_000, ["road", "why", "limit"], 1, [("[red]a", "rain", "30")])
+    view.report(ShownReport("slow", MORNING_MS, ["road", "why", "limit"], 9, rows))
+    view.report(ShownReport("slow", 5_000, ["road", "why", "limit"], 1, [("[red]a", "rain", "30")]))
     assert out.getvalue().splitlines() == [
         "slow at 2026-03-02 08:00:00, 9 rows: road=road 0 limit=50; road=road 1 limit=50; road=road 2 limit=50;"
         " road=road 3 limit=50; ...",
@@ -108,7 +108,7 @@ def test_how_good_remote_data_make_a_query_is_shown() -> None:
     metrics.report("famous", time_ms=1, rows=1, freshness=Freshness(0.8, 3, 12.0, 2000))
     assert "accuracy about 0.80, 3 refreshes, oldest 2.0 s, constraints missed 1 time (accuracy)" in summary(metrics)
     view, out, _ = plain(clock, metrics)
-    view.report("famous", 5_000, ["n"], 1, [("30",)], show_freshness(gone))
+    view.report(ShownReport("famous", 5_000, ["n"], 1, [("30",)], show_freshness(gone)))
     assert out.getvalue() == (
         "famous at 5000 ms, 1 row, accuracy about 0.00, 1 refresh, missed: accuracy,"
         " <http://data.example.org/> cannot be reached: no connection: n=30\n"
@@ -142,7 +142,7 @@ def test_the_live_view_runs_on_any_terminal(width: int, height: int) -> None:
     out = io.StringIO()
     console = Console(file=out, force_terminal=True, width=width, height=height)
     with progress(busy_metrics(ManualClock()), out=console) as view:
-        view.report("congestion", MORNING_MS, ["district"], 1, [("Harbour",)])
+        view.report(ShownReport("congestion", MORNING_MS, ["district"], 1, [("Harbour",)]))
         view.note("a note")
     assert isinstance(view, LiveProgress)
     assert "\x1b[" in out.getvalue(), "it draws in place"
