@@ -102,10 +102,10 @@ def sustained_multiple(player: Player, length: Length) -> float:
 
 
 def mixed_load(player: Player, latencies: Mapping[str, float], length: Length, *, seed: int = 5) -> Mixed:
-    """Register queries about users drawn at random until a batch takes too long.
+    """Register queries about users drawn at random, one by one while the streams go on, until a batch takes too long.
 
     Of each kind there are the more the less its latency is, as in the paper. Users are drawn from all; few of them do
-    anything in a given second. A query is read once, and the users are put in then. The queries stay registered.
+    anything in a given second. A query is read once, and the users are put in then. In the end they are removed.
     """
     random = np.random.default_rng(seed)
     kinds = list(latencies)
@@ -115,17 +115,24 @@ def mixed_load(player: Player, latencies: Mapping[str, float], length: Length, *
     best, best_seconds, saturated = 0, 0.0, False
     wanted = length.first_queries
     while not saturated and (not registered or spent < length.registering_seconds):
-        started = time.perf_counter()
+        since_batch = 0.0
         for kind in random.choice(kinds, wanted - registered, p=shares / shares.sum()):
             query = forms[kind].about(int(random.integers(player.network.users)))
+            started = time.perf_counter()
             player.session.engine.register(f"mixed{registered}", query, reports)
+            since_batch += time.perf_counter() - started
             registered += 1
-        spent += time.perf_counter() - started
+            if since_batch >= BATCH_MS / 1000:  # as much has come meanwhile
+                spent, since_batch = spent + since_batch, 0.0
+                player.play(player.batches(1)[0])
+        spent += since_batch
         kept_up, seconds = keeps_up(player, player.batches(WARM_BATCHES + BATCHES))
         tell(f"{registered:,} queries: {1000 * seconds:.1f} ms a batch, {spent / registered * 1000:.2f} ms to register")
         saturated = not kept_up
         best, best_seconds = (registered, seconds) if kept_up else (best, best_seconds)
         wanted = round(registered * min(_MOST_MORE, max(_LEAST_MORE, 0.8 * BATCH_MS / 1000 / seconds)))
+    for number in range(registered):
+        player.session.engine.unregister(f"mixed{number}")
     if not reports.rows:
         raise FreshetError("no query of the mixed load had answers, so that its figure says nothing")
     return Mixed(best, saturated, best_seconds, spent / registered, reports.rows)

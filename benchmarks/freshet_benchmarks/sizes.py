@@ -4,6 +4,7 @@
 - Queries: LSBench's Q2 about different persons, registered at once and one a batch, and queries that differ in more
   than a constant; a batch is 100 ms of posts.
 - Stored: a batch of all streams of LSBench with L1 to L6 registered, by the triples of the network.
+- Absorbing: a batch with and without a compaction in the background, by the clock.
 - Memory: bytes an absorbed triple with no, one and three queries that ask for what is absorbed; and joins of two to
   eight windows of 10,000 rows beside the paper's table 2 (operator-aware structures), each in a process of its own.
 
@@ -13,9 +14,11 @@ Times are by processor time, of all threads. `sizes_plot` draws the first three.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
+from time import perf_counter
 from typing import cast
 
 import numpy as np
@@ -54,6 +57,7 @@ def sizes_figures(largest: int | None = None, *, seconds: float = 1.0) -> Sequen
         *query_figures(powers(1, min(LARGEST_QUERIES, max(1, most // TRIPLES_PER_QUERY)))),
         *stored_figures(powers(min(SMALLEST_STORED, most), min(LARGEST_STORED, most))),
         *absorbed_figures(min(ABSORBED, most)),
+        *compaction_figures(min(ABSORBED, most)),
         *table2_figures(),
     ]
 
@@ -170,6 +174,46 @@ def absorbed_bytes(triples: int, count: int) -> float:
 
     It is looked at when the store has done what it does in the background, and queries have seen that.
     """
+    with absorbing(triples, count) as (session, push):
+        push(0)
+        before = resident_bytes()
+        for first in range(BATCH, triples, BATCH):
+            if first + BATCH >= triples:
+                session.stored.wait_for_compaction()
+            push(first)
+        return (resident_bytes() - before) / max(1, triples - BATCH)
+
+
+def compaction_figures(triples: int) -> list[Figure]:
+    """What a batch takes while absorbed triples become part of the base, and while they do not."""
+    during, between = in_child(push_milliseconds, triples)
+    figures = []
+    for part in (50, 99):
+        usual = float(np.percentile(between, part))
+        figures.append(Figure(f"absorb_p{part}_ms", usual, "ms"))
+        if during:  # else there was none
+            found = float(np.percentile(during, part))
+            figures.append(Figure(f"absorb_in_compaction_p{part}_ms", found, "ms", Baseline("without one", usual)))
+    return figures
+
+
+def push_milliseconds(triples: int, count: int = ABSORBING_QUERIES[-1]) -> tuple[list[float], list[float]]:
+    """By the clock, for each batch: of those in which a compaction ran, also for a part of the time, and of others."""
+    during: list[float] = []
+    between: list[float] = []
+    with absorbing(triples, count) as (session, push):
+        for first in range(0, triples, BATCH):
+            was_compacting = session.stored.is_compacting
+            started = perf_counter()
+            push(first)
+            taken = 1_000 * (perf_counter() - started)
+            (during if was_compacting or session.stored.is_compacting else between).append(taken)
+    return during, between[len(between) // 10 :]  # the first compile, or load, their kernels
+
+
+@contextmanager
+def absorbing(triples: int, count: int) -> Iterator[tuple[Session, Callable[[int], None]]]:
+    """A session with queries that ask for what a stream leaves, and what pushes its triples from one on, a batch."""
     session = Session()
     absorbed, asked = BASE + "absorbed", BASE + "asked"
     session.stream(absorbed, absorb=True)
@@ -192,13 +236,7 @@ def absorbed_bytes(triples: int, count: int) -> float:
             # Without an element of its own no query is evaluated, and none takes notice of what was absorbed.
             session.push(asked, Elements(times[-1:], subjects[rows][:1], np.array([streamed]), objects[rows][:1]))
 
-        push(0)
-        before = resident_bytes()
-        for first in range(BATCH, triples, BATCH):
-            if first + BATCH >= triples:
-                session.stored.wait_for_compaction()
-            push(first)
-        return (resident_bytes() - before) / max(1, triples - BATCH)
+        yield session, push
 
 
 def table2_figures() -> list[Figure]:

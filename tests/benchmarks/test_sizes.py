@@ -8,6 +8,7 @@ import pytest
 
 from freshet_benchmarks import sizes
 from freshet_benchmarks.children import in_child, resident_bytes
+from freshet_benchmarks.figures import Baseline
 from freshet_benchmarks.many_queries import Run
 from freshet_benchmarks.operator_forms import Form
 from freshet_benchmarks.sizes import (
@@ -52,7 +53,12 @@ def test_absorbed_triples_and_joins_take_memory() -> None:
 
 def test_all_parts_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """What comes from other processes is made up: this is about names and baselines."""
-    made_up = {"_queries": (Run(0.002, 0.1, 3), 5_000_000), "batch_milliseconds": 7.0, "absorbed_bytes": 75.0}
+    made_up: dict[str, object] = {
+        "_queries": (Run(0.002, 0.1, 3), 5_000_000),
+        "batch_milliseconds": 7.0,
+        "absorbed_bytes": 75.0,
+        "push_milliseconds": ([6.0, 8.0], [3.0]),
+    }
     monkeypatch.setattr(sizes, "in_child", lambda function, *_: made_up.get(function.__name__, 9e6))
     monkeypatch.setattr(sizes, "element_microseconds", lambda *_: 2.0)
     figures = {figure.name: figure for figure in sizes_figures(100_000)}
@@ -62,6 +68,8 @@ def test_all_parts_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
     assert figures["queries_varied_100_ms"].value == 2.0
     assert figures["stored_100000_triples_batch_ms"].value == 7.0
     assert figures["absorbed_triple_3_queries_bytes"].ratio == 1.0
+    assert figures["absorb_in_compaction_p50_ms"].value == 7.0
+    assert figures["absorb_in_compaction_p50_ms"].baseline == Baseline("without one", 3.0)
     assert figures["table2_join_8_way_megabytes"].baseline is not None
     drawn = {name: figure.value for name, figure in figures.items()}
     for panel in PANELS:

@@ -71,6 +71,10 @@ class Compaction:
             if rows and isinstance(reader, GraphSnapshot) and reader.base is base:
                 self._replace(Compacted(self._graph, reader, rows))
 
+    @property
+    def is_running(self) -> bool:
+        return self._busy.locked()
+
     def wait(self) -> None:
         """Until what has begun is done."""
         if self._thread is not None:

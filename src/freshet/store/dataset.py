@@ -189,6 +189,11 @@ class StoredDataset:
         self._compaction.run(reader.base, rows)
         return rows
 
+    @property
+    def is_compacting(self) -> bool:
+        """Whether appended rows are being made part of the base."""
+        return self._compaction.is_running
+
     def wait_for_compaction(self) -> None:
         """Until a compaction that has begun is done."""
         self._compaction.wait()
