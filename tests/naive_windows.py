@@ -164,8 +164,8 @@ def content(
             return tuple(seen)
         case NowWindow():
             return tuple(element for time, element in elements if time == at)
-        case RangeWindow(slide_ms=slide) if slide is not None:
-            start = next(s for s in range(at - window.width_ms + 1, at + slide + 1) if s % slide == 0)
+        case RangeWindow(width_ms=width, tumbling=True):
+            start = next(s for s in range(at, at - width, -1) if s % width == 0)
             return tuple(element for time, element in elements if start <= time <= at)
         case RangeWindow() | EventTimeWindow():
             return tuple(element for time, element in elements if at - window.width_ms <= time <= at)

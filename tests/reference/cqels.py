@@ -59,6 +59,4 @@ def read_window(stream: str, words: list[str]) -> Window:
     step = next((at for at, word in enumerate(upper) if word in ("STEP", "SLIDE")), None)
     tumbling = upper[-1] == "TUMBLING"
     width_ms = duration_ms("".join(words[1 : len(words) - 1 if tumbling else step]))
-    if step is not None:
-        return Range(stream, width_ms, duration_ms("".join(words[step + 1 :])))
-    return Range(stream, width_ms, width_ms if tumbling else None)
+    return Range(stream, width_ms, tumbling)

@@ -25,8 +25,8 @@ def window_of(window: read.WindowOperator) -> Window:
             return Sliding(stream, width_ms, slide_ms, predicate.value)
         case read.CountWindow(_, count, step):
             return Count(stream, count, step)
-        case read.RangeWindow(_, width_ms, slide_ms):
-            return Range(stream, width_ms, slide_ms)
+        case read.RangeWindow(_, width_ms, tumbling):
+            return Range(stream, width_ms, tumbling)
         case read.TriplesWindow(_, count):
             return Triples(stream, count)
         case read.NowWindow():

@@ -98,9 +98,9 @@ def test_declared_windows(clause: str, window: Window) -> None:
 @pytest.mark.parametrize(
     ("clause", "window"),
     [
-        (":s [RANGE 3s]", Range(S, 3000, None)),
-        (":s [RANGE 3s SLIDE 1s]", Range(S, 3000, 1000)),
-        (":s [RANGE 3s TUMBLING]", Range(S, 3000, 3000)),
+        (":s [RANGE 3s]", Range(S, 3000, False)),
+        (":s [RANGE 3s SLIDE 1s]", Range(S, 3000, False)),
+        (":s [RANGE 3s TUMBLING]", Range(S, 3000, True)),
         (":s [NOW]", Now(S)),
         ("[TRIPLES 3] :s", Triples(S, 3)),
         (":s [ALL]", All(S)),

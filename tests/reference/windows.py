@@ -76,17 +76,17 @@ class Count:
 
 @dataclass(frozen=True)
 class Range:
-    """CQELS-QL's `[RANGE w]`: [t - w, t]; with SLIDE b from the smallest multiple of b greater than t - w."""
+    """CQELS-QL's `[RANGE w]`: [t - w, t]; tumbling, from the last multiple of w on. SLIDE makes no difference."""
 
     stream: str
     width_ms: int
-    slide_ms: int | None
+    tumbling: bool
     predicate = None
 
     def content(self, moment: Moment, elements: tuple[Element, ...]) -> list[Element]:
         start_ms = moment.time_ms - self.width_ms
-        if self.slide_ms is not None:
-            start_ms = (start_ms // self.slide_ms + 1) * self.slide_ms
+        if self.tumbling:
+            start_ms = moment.time_ms - moment.time_ms % self.width_ms
         return between(start_ms, moment.time_ms, elements)
 
 

@@ -63,9 +63,8 @@ def _extent(window: WindowOperator, iri_text: IriText) -> str:
             return f"the last {duration_text(width_ms)} by {iri_text(predicate)}, {step}"
         case CountWindow(_, count, step):
             return f"the last {show_count(count, 'element')}, every {step}"
-        case RangeWindow(_, width_ms, slide_ms):
-            slide = "" if slide_ms is None else f", its start moving by {duration_text(slide_ms)}"
-            return f"the last {duration_text(width_ms)} at each instant{slide}"
+        case RangeWindow(_, width_ms, tumbling):
+            return f"the last {duration_text(width_ms)} at each instant{', tumbling' if tumbling else ''}"
         case TriplesWindow(_, count):
             return f"the last {show_count(count, 'element')} at each instant"
         case NowWindow():

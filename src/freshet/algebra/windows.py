@@ -49,14 +49,14 @@ class CountWindow:
 
 @dataclass(frozen=True, slots=True)
 class RangeWindow:
-    """`[RANGE w SLIDE b]`: the elements of [t - width_ms, t].
+    """`[RANGE w]`: the elements of [t - width_ms, t]; tumbling, those from the last multiple of width_ms on.
 
-    With a slide the start moves in steps: it is the smallest multiple of slide_ms greater than t - width_ms.
+    `SLIDE` leaves the content as it is, as the CQELS engine answers.
     """
 
     stream: Iri | Variable
     width_ms: int
-    slide_ms: int | None = None
+    tumbling: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,9 +58,7 @@ class WindowsAt:
                 return self._between(held, last_ms - window.width_ms, last_ms + 1)
             case RangeWindow():
                 last_ms = self._last_instant(self._sources.values(), moment)
-                open_ms = last_ms - window.width_ms
-                if window.slide_ms is not None:
-                    open_ms = (open_ms // window.slide_ms + 1) * window.slide_ms
+                open_ms = last_ms - (last_ms % window.width_ms if window.tumbling else window.width_ms)
                 return self._between(held, open_ms, last_ms + 1)
             case NowWindow():
                 last_ms = self._last_instant(self._sources.values(), moment)

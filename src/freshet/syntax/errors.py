@@ -49,7 +49,7 @@ _PHRASES: tuple[tuple[str, frozenset[str], frozenset[str]], ...] = (
     ("a literal", _LITERAL, _LITERAL),
     ("a query (SELECT, CONSTRUCT, ASK or DESCRIBE)", _FORM, _FORM),
     ("a solution modifier (ORDER BY, LIMIT, ...)", frozenset({"ORDER", "LIMIT", "OFFSET"}), _MODIFIER),
-    ("a name or an IRI", _QUERY_NAME, _QUERY_NAME),
+    ("a name or an IRI", _IRI | {"WORD"}, _QUERY_NAME),
     ("an IRI", _IRI, _IRI),
     ("a duration such as 10s", _DURATION, _DURATION),
 )

@@ -187,8 +187,11 @@ class WindowTransformer(TripleTransformer, ABC):
                 return AllWindow(stream)
 
     def _range_window(self, stream: Iri | Variable, width: Child, step: Child | None) -> RangeWindow:
-        width_ms = self._duration_ms(width, "RANGE")
-        return RangeWindow(stream, width_ms, self._step(step, width_ms, self._duration_ms) if step else None)
+        """SLIDE is read, and makes no difference."""
+        tumbling = isinstance(step, Token) and step.type == "TUMBLING"
+        if step is not None and not tumbling:
+            self._duration_ms(step, "SLIDE")
+        return RangeWindow(stream, self._duration_ms(width, "RANGE"), tumbling)
 
     # ---- what they share
 

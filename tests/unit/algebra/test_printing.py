@@ -212,7 +212,7 @@ def test_windows_of_every_kind():
           : <http://ex/>"""
     assert explain_text(parse_query(rspql)) == dedent(expected)
     cqels = """ASK { STREAM <s> [NOW] {} STREAM ?x [ALL] {} STREAM <s> [TRIPLES 1] {}
-        STREAM <s> [RANGE 3s] {} STREAM <s> [RANGE 3s SLIDE 1s] {} }"""
+        STREAM <s> [RANGE 3s] {} STREAM <s> [RANGE 3s TUMBLING] {} }"""
     expected = """\
         ASK query, reporting what is new (ISTREAM)
         windows
@@ -220,7 +220,7 @@ def test_windows_of_every_kind():
           <window2> on ?x: all elements so far
           <window3> on <s>: the last 1 element at each instant
           <window4> on <s>: the last 3 s at each instant
-          <window5> on <s>: the last 3 s at each instant, its start moving by 1 s
+          <window5> on <s>: the last 3 s at each instant, tumbling
         plan
           Join
           ├─ Window <window1>
@@ -248,7 +248,7 @@ def test_windows_that_are_merged():
 def test_json_of_windows():
     text = "ASK { STREAM <s> [RANGE 3s] {} STREAM ?x [TRIPLES 3] {} }"
     assert explain_json(parse_query(text))["windows"] == [
-        {"name": "window1", "kind": "range", "stream": "s", "width_ms": 3000, "slide_ms": None},
+        {"name": "window1", "kind": "range", "stream": "s", "width_ms": 3000, "tumbling": False},
         {"name": "window2", "kind": "triples", "stream": "?x", "count": 3},
     ]
     assert {*KINDS} == {*get_args(WindowOperator)}

@@ -119,7 +119,8 @@ def random_windows(random: Random) -> list[WindowOperator]:
     ]
     arriving = [lambda: CountWindow(stream(), small(), small()), lambda: EventTimeWindow(stream(), AT, small())]
     following = [
-        lambda: RangeWindow(stream(), random.randint(0, 12), random.choice([None, small()])),
+        lambda: RangeWindow(stream(), random.randint(0, 12)),
+        lambda: RangeWindow(stream(), small(), tumbling=True),
         lambda: NowWindow(stream()),
         lambda: TriplesWindow(stream(), small()),
         lambda: AllWindow(stream()),

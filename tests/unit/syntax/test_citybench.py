@@ -67,7 +67,7 @@ def check_cqels(query: Query) -> None:
     assert query.output is StreamOperator.ISTREAM
     assert query.windows
     assert all(isinstance(each.window, RangeWindow) for each in query.windows)
-    assert {each.window.slide_ms for each in query.windows} <= {None, 1000}
+    assert not any(each.window.tumbling for each in query.windows)
 
 
 CHECKS = {"rspql": check_rspql, "csparql": check_csparql, "cqels": check_cqels}

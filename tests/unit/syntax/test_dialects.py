@@ -135,9 +135,9 @@ def test_the_timestamp_function_is_a_call():
     ("operator", "expected"),
     [
         ("[RANGE 3s]", RangeWindow(STREAM, 3_000)),
-        ("[RANGE 3s SLIDE 1s]", RangeWindow(STREAM, 3_000, 1_000)),
-        ("[range 3000ms slide 1s ]", RangeWindow(STREAM, 3_000, 1_000)),
-        ("[RANGE 3s TUMBLING]", RangeWindow(STREAM, 3_000, 3_000)),
+        ("[RANGE 3s SLIDE 1s]", RangeWindow(STREAM, 3_000)),
+        ("[range 3000ms slide 1s ]", RangeWindow(STREAM, 3_000)),
+        ("[RANGE 3s TUMBLING]", RangeWindow(STREAM, 3_000, tumbling=True)),
         ("[RANGE 2000000ns]", RangeWindow(STREAM, 2)),
         ("[NOW]", NowWindow(STREAM)),
         ("[TRIPLES 3]", TriplesWindow(STREAM, 3)),

@@ -113,11 +113,11 @@ def refused(text: str) -> QuerySyntaxError:
         ("ASK FROM STREAM <s> [RANGE 1s STEP 0.1ms] {}", (1, 36), "0.1ms is not a whole number of milliseconds"),
         (f"ASK FROM STREAM <s> [RANGE {'9' * 50}s] {{}}", (1, 28), f"{'9' * 20}... has too many digits"),
         ("ASK FROM STREAM <s> [RANGE TRIPLES 0] {}", (1, 36), "TRIPLES must be more than 0"),
-        ("ASK FROM STREAM a [NOW] {}", (1, 20), "this window of FROM STREAM goes with STREAM a { ... } in the pattern"),
+        ("ASK FROM STREAM s [NOW] {}", (1, 20), "this window of FROM STREAM goes with STREAM s { ... } in the pattern"),
         ("REGISTER QUERY q COMPUTED EVERY 0s AS ASK {}", (1, 33), "COMPUTED EVERY must be longer than 0"),
         # -- windows of CQELS-QL
         ("ASK { STREAM <s> { } }", (1, 14), "the stream <s> has no window"),
-        ("ASK FROM STREAM a [NOW] FROM STREAM a [ALL] { STREAM a {} }", (1, 37), "the stream a is declared already"),
+        ("ASK FROM STREAM at [NOW] FROM STREAM at [ALL] {STREAM at {}}", (1, 38), "the stream at is declared already"),
         ("ASK { STREAM <s> [LAST] { } }", (1, 19), "expected ALL, NOW, RANGE or TRIPLES, but found 'LAST'"),
         ("ASK { STREAM <s> [RANGE ten] { } }", (1, 25), "expected a duration such as 10s, but found 'ten'"),
         ("ASK { STREAM <s> [RANGE 3s STEP] { } }", (1, 32), "expected a duration such as 10s, but found ']'"),

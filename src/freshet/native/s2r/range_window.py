@@ -60,8 +60,7 @@ class RangeWindowContent(InstantWindowContent):
 
         an element at t leaves at t + width + 1
 
-    With a slide b they are those of [s, t], where s is the smallest multiple of b greater than t - width: an element of
-    [k * b, k * b + b) leaves at k * b + width.
+    Tumbling, they are those of [k * width, t]: an element leaves at the next multiple of the width.
 
     | elements at | width 5, t = 6 | t = 9 |
     | ----------- | -------------- | ----- |
@@ -71,16 +70,15 @@ class RangeWindowContent(InstantWindowContent):
     def __init__(self, window: RangeWindow | EventTimeWindow, feed: Feed, instants: Sequence[Feed]) -> None:
         super().__init__(window, feed, instants)
         self.width_ms = window.width_ms
-        self.slide_ms = window.slide_ms
+        self.tumbling = isinstance(window, RangeWindow) and window.tumbling
 
     def open_ms(self, time_ms: int) -> int:
-        open_ms = time_ms - self.width_ms
-        return open_ms if self.slide_ms is None else (open_ms // self.slide_ms + 1) * self.slide_ms
+        return time_ms // self.width_ms * self.width_ms if self.tumbling else time_ms - self.width_ms
 
     def leave_times(self, times: Ids) -> Ids:
-        if self.slide_ms is None:
+        if not self.tumbling:
             return times + (self.width_ms + 1)
-        leave: Ids = times // self.slide_ms * self.slide_ms + self.width_ms
+        leave: Ids = (times // self.width_ms + 1) * self.width_ms
         return leave
 
     def needed_from(self, time_ms: int) -> int:
