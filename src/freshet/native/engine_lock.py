@@ -8,7 +8,7 @@ middle of a push, so it waits until all others have ended or wait in a callback 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from threading import Condition, Lock, get_ident
 from types import TracebackType
 from typing import ParamSpec
@@ -23,7 +23,7 @@ class EngineLock:
     """
 
     def __init__(self) -> None:
-        self.connected: Mapping[str, frozenset[str]] = {}  # by stream; one that is missing is connected with no other
+        self.connected: dict[str, frozenset[str]] = {}  # by stream; one that is missing is connected with no other
         self._mutex = Lock()
         self._changed = Condition(self._mutex)
         self._waiting = 0  # threads that wait for a change
@@ -60,13 +60,19 @@ class EngineLock:
                 return
             assert stream is not None, "only who is alone may touch all streams"
             while True:
-                connected = self.connected.get(stream) or frozenset((stream,))
+                connected = self._connected(stream)
                 if not self._owner and not self._asking and self._occupied.isdisjoint(connected):
                     break
                 self._wait()
             self._pushing[me] = connected
             self._occupied |= connected
             self._running += 1
+
+    def _connected(self, stream: str) -> frozenset[str]:
+        found = self.connected.get(stream)
+        if found is None:
+            found = self.connected[stream] = frozenset((stream,))
+        return found
 
     def leave(self) -> None:
         """End a push."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from threading import get_ident
 from typing import Any
 
@@ -41,11 +41,12 @@ class ReentrantCallQueue:
         """Do something with a stream, or with all, now; or after what is being done, if this comes from within it."""
         if self._ended_by:
             raise EndedError(self._ended_by)
-        if self._lock.is_pushing or self._refused:
+        is_within = self._lock.is_pushing
+        if is_within or self._refused:
             waiting = self._waiting.setdefault(get_ident(), deque())
             waiting += _taken(self._refused)
             waiting.append((stream, work, arguments))
-            if self._lock.is_pushing:
+            if is_within:
                 return
         else:
             self._do(stream, work, arguments)
@@ -60,17 +61,23 @@ class ReentrantCallQueue:
 
     def _do(self, stream: str | None, work: Callable[..., None], arguments: tuple[Any, ...]) -> None:
         lock = self._lock
-        with nullcontext() if stream is not None else lock:
-            lock.enter(stream)
-            try:
-                work(*arguments)
-            except BaseException as error:
-                if not isinstance(error, FreshetError):  # else it was refused, and has changed nothing
-                    self._ended_by = type(error).__name__
-                self._refused += self._waiting.pop(get_ident(), ())
-                raise
-            finally:
-                lock.leave()
+        if stream is None:
+            with lock:
+                self._occupy(None, work, arguments)
+        else:
+            self._occupy(stream, work, arguments)
+
+    def _occupy(self, stream: str | None, work: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+        self._lock.enter(stream)
+        try:
+            work(*arguments)
+        except BaseException as error:
+            if not isinstance(error, FreshetError):  # else it was refused, and has changed nothing
+                self._ended_by = type(error).__name__
+            self._refused += self._waiting.pop(get_ident(), ())
+            raise
+        finally:
+            self._lock.leave()
 
 
 def _taken(calls: deque[_Call]) -> Iterator[_Call]:

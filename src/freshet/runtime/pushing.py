@@ -42,6 +42,7 @@ _FORMATS = {
     "jsonld": pyoxigraph.RdfFormat.JSON_LD,
 }
 _UNTIMED = -FURTHEST_MS
+_FEW_VALUES = 8  # for each row: of a dictionary with more than that, the rows' values are found by sorting
 _TAKES = (
     "timed N-Triples, RDF text with time_ms, elements (time_ms, subject, predicate, object), or an Arrow table with "
     "the columns time, subject, predicate and object"
@@ -214,8 +215,15 @@ class Pushing(NamedTuple):
     @staticmethod
     def _distinct(column: pa.Array) -> tuple[pa.Array, NDArray[np.int64]]:
         """The values of a dictionary-encoded column that it has, and for each row which of them."""
-        used, places = np.unique(column.indices.to_numpy(), return_inverse=True)
-        return column.dictionary.take(numbers(used.astype(np.int64))), places
+        places, values = column.indices.to_numpy(), column.dictionary
+        if len(values) > _FEW_VALUES * len(places):
+            used, places = np.unique(places, return_inverse=True)
+            return values.take(numbers(used.astype(np.int64))), places
+        is_used = np.zeros(len(values), np.bool_)
+        is_used[places] = True
+        if is_used.all():
+            return values, places.astype(np.int64)
+        return values.filter(pa.array(is_used)), (np.cumsum(is_used) - 1)[places]
 
     def _read_terms(self, texts: pa.Array, places: NDArray[np.int64] | None, role: str) -> NDArray[np.int64]:
         """Terms that are known by these very bytes are not read again."""

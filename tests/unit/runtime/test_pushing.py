@@ -51,16 +51,20 @@ def table(**columns) -> pa.Table:
     return pa.table(whole | columns)
 
 
-def encoded(strings: list[str]) -> pa.Array:
-    """A dictionary-encoded column, whose dictionary has a value besides that no row has."""
+def encoded(strings: list[str], others: int = 1) -> pa.Array:
+    """A dictionary-encoded column, whose dictionary has values besides that no row has, which are no terms."""
     values = list(dict.fromkeys(strings))
-    return pa.DictionaryArray.from_arrays([values.index(each) for each in strings], [*values, "no term"])
+    places = [others // 2 + values.index(each) for each in strings]
+    unused = [f"no term {number}" for number in range(others)]
+    return pa.DictionaryArray.from_arrays(places, [*unused[: others // 2], *values, *unused[others // 2 :]])
 
 
 @pytest.mark.parametrize(
     "pushed",
     [
         [table(subject=encoded([str(A)] * len(TEXTS)), object=encoded(TEXTS))],
+        [table(subject=encoded([str(A)] * len(TEXTS), others=0), object=encoded(TEXTS, others=10))],
+        [table(subject=encoded([str(A)] * len(TEXTS), others=100), object=encoded(TEXTS, others=100))],
         [[(1000, A, P, term) for term in OBJECTS]],
         [(1000, A, P, term) for term in OBJECTS],
         [iter([(np.int64(1000), A, P, term) for term in OBJECTS])],
