@@ -215,7 +215,7 @@ def replay(
     from freshet.runtime.replay import replay as replay_streams
     from freshet.runtime.session import Session
 
-    with Session(services=service) as session:
+    with Session(services=service, why_elements=0) as session:
         recordings = recordings_of(stream)
         left = {iri.removeprefix("<").removesuffix(">") for iri in absorb}
         if unknown := sorted(left - recordings.keys()):

@@ -22,6 +22,13 @@ def _taken(server, path):
     return [json.loads(line) for line in answer.read().splitlines() if line]  # an empty one is a sign of life
 
 
+def _elements(derivations):
+    for derivation in derivations:
+        yield from derivation["elements"]
+        for members in derivation.get("members", ()):
+            yield from _elements(members["derivations"])
+
+
 @pytest.mark.slow
 @pytest.mark.spark
 def test_a_pipeline_is_served_and_goes_on_after_a_kill(tmp_path):
@@ -36,6 +43,10 @@ def test_a_pipeline_is_served_and_goes_on_after_a_kill(tmp_path):
         assert [query["name"] for query in json.loads(server.get("/queries").data)["queries"]] == ["warmFloors"]
         first = _taken(server, "/queries/warmFloors/answers?after=start&limit=3")
         assert [report["time"] for report in first] == sorted({report["time"] for report in first})
+        why = json.loads(server.get(f"/queries/warmFloors/why?id={first[0]['id']}&row=0").data)
+        records = {each["record"] for each in _elements(why["derivations"])}
+        assert records
+        assert all(record.startswith("file:") and record.endswith(".json") for record in records), records
         rooms = server.ask("SELECT ?room { ?room <http://example.org/house/floor> ?f }", Origin="http://app.example")
         assert len(json.loads(rooms.data)["results"]["bindings"]) > 2
         assert rooms.headers["access-control-allow-origin"] == "http://app.example"

@@ -2,7 +2,7 @@
 
 A batch is an Arrow table with a row a record: `time` and `arrived` in milliseconds, and `text_k` for each term of the
 record that is not the same in all of them: what of the term's key is not the same. Where a record may have several of
-a term, the column has lists.
+a term, the column has lists. `origin` may say where the record came from.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.terms import Term
+
+ORIGIN = "origin"  # the column that says where records come from, if there is one
 
 Slot = Term | int
 Frame = tuple[str, str]
@@ -46,7 +48,17 @@ class _Column(NamedTuple):
 def elements_of(table: pa.Table, layout: Layout, dictionary: Dictionary) -> Elements:
     """The timed triples of a batch. Where a record lacks a term, the triples with that term are not made; where it has
     several (the column has lists), each makes its triples with each of the others."""
-    times = table.column("time").to_numpy()
+    return _elements(table.column("time").to_numpy(), table, layout, dictionary)
+
+
+def elements_with_rows(table: pa.Table, layout: Layout, dictionary: Dictionary) -> tuple[Elements, NDArray[np.int64]]:
+    """The same, with the number of the record that each is made of."""
+    made = _elements(np.arange(len(table)), table, layout, dictionary)
+    return made._replace(times=table.column("time").to_numpy()[made.times]), made.times
+
+
+def _elements(times: NDArray[np.int64], table: pa.Table, layout: Layout, dictionary: Dictionary) -> Elements:
+    """The triples of a batch, each with what stands for its record in the place of times."""
     columns: dict[int, _Column] = {}
     parts: list[list[NDArray[np.int64]]] = []
     for triple in layout.triples:

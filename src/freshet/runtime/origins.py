@@ -6,6 +6,8 @@ from bisect import bisect_right
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 _NEWLINE = ord("\n")
 _SKIPPED = np.array([_NEWLINE, ord("\r"), ord("#")], np.uint8)  # what lines without a statement begin with
@@ -48,6 +50,26 @@ class TextOrigin(NamedTuple):
             return PUSHED
         kind, key, shifts = described
         return TextOrigin(kind, key, None if shifts is None else tuple((row, shift) for row, shift in shifts))
+
+
+class BatchOrigin(NamedTuple):
+    """A batch of a pipeline: `records` has what its records are called, `rows` which of them each element is of."""
+
+    stream: str
+    number: int
+    records: pa.ChunkedArray | None = None
+    rows: NDArray[np.int64] | None = None
+
+    def record(self, batch: int, row: int) -> str:
+        """What the record of an element is called, or else its batch.
+
+        >>> BatchOrigin("posts", 4).record(1, 0)
+        'batch:posts/4'
+        """
+        named = None
+        if self.records is not None and self.rows is not None:
+            named = self.records[int(self.rows[row])].as_py()
+        return named or f"batch:{self.stream}/{self.number}"
 
 
 PUSHED = TextOrigin()

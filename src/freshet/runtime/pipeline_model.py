@@ -87,6 +87,7 @@ class Stream(Section):
     triples map, a topic or a file. `functions` is a Python file with functions that the mapping calls. `join` changes
     the windows of joins. Of several sources one that is silent for longer than `idle` (10 s where none is given) does
     not hold the others back; where all are, and `idle` is given, the stream goes on with the wall clock.
+    `origins` says whether batches have the record that each element came from: where they are served, if not given.
     """
 
     iri: IriText
@@ -99,6 +100,7 @@ class Stream(Section):
     idle_ms: Annotated[int | None, BeforeValidator(duration)] = Field(default=None, alias="idle", gt=0)
     join: JoinSection | None = None
     absorb: Absorb = ()
+    origins: bool | None = None
 
 
 class ConsoleSinkSection(Section):

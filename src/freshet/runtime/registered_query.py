@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from freshet.rdf.errors import InputError
+from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.results.answers import AnswerBatch
 from freshet.results.report import Report
 from freshet.results.why import MOST_MEMBERS, Why
@@ -95,7 +95,7 @@ class RegisteredQuery:
         Raises:
             InputError: The report is another query's, or has no such row.
             WhyGoneError: What it was derived from is not there any more.
-            UnsupportedError: The query has SERVICE: what endpoints gave cannot be traced.
+            UnsupportedError: The query has SERVICE, so that what endpoints gave cannot be traced, or it has no window.
 
         Example:
             >>> import freshet
@@ -118,7 +118,8 @@ class RegisteredQuery:
         """
         from freshet.runtime.why import why
 
-        assert self.answered_by is not None, "it is registered"
+        if self.answered_by is None:
+            raise UnsupportedError(f"the query {self.name} has no window: its rows come from the stored graph alone")
         if report.query != self.name:
             raise InputError(f"the report is one of the query {report.query}, not of {self.name}")
         if members < 1:

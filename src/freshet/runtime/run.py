@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
 
+from freshet.native.streams.element_log import MOST_ELEMENTS
 from freshet.rdf.wording import show_count
 from freshet.results.answers import AnswerBatch
 from freshet.rml.join_counts import JoinCounts
@@ -87,6 +88,7 @@ class PipelineRun:
         checkpoint = self._checkpoint = self._opened_checkpoint()
         stored = None if checkpoint is None else checkpoint.dataset
         self.session = session = Session(
+            why_elements=MOST_ELEMENTS if is_served else 0,
             on_failure=self._failed,
             services=pipeline.services.settings(),
             stored=stored,
@@ -299,6 +301,7 @@ class PipelineRun:
                     lateness_ms=stream.lateness_ms,
                     window=sub_stream.window,
                     functions=user_functions(stream),
+                    origins=self._is_served if stream.origins is None else stream.origins,
                 )
             )
 

@@ -73,12 +73,13 @@ def json_records(
     kinds: Iterable[Reference],
     time: Reference | None,
     may_be_rejected: bool,
+    origins: bool = False,
 ) -> DataFrame:
     """JSON lines as the texts of what is referred to, with the `kinds` that are asked for (`kernels/json_values.py`).
 
     `time` is the reference that finds event times of the ISO form: those that the kernel can read are in TIME; unless
     it is among the references there is a text only for the others. Line and file stay beside a record as long as it may
-    be rejected later: always, or only until its time is read.
+    be rejected later: always, or only until its time is read. With `origins` the file stays beside all of them.
     """
     wanted = frozenset(references)
     chosen = sorted(wanted if time is None else wanted | {time}, key=str)
@@ -97,7 +98,8 @@ def json_records(
             if found.good.false_count:
                 reasons = _where(pc.invert(found.good), repeat("not a JSON object", len(batch)))
             if not may_be_rejected:
-                places = [_where(pc.is_null(found.times), place) for place in places]
+                line, file = (_where(pc.is_null(found.times), place) for place in places)
+                places = [line, places[1] if origins else file]
             columns = [*places, batch.column(ARRIVED), reasons, found.times, *found.texts]
             columns += [found.kinds[chosen.index(each)] for each in kinded]
             made = pa.RecordBatch.from_arrays(columns, names=names)

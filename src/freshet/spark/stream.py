@@ -18,7 +18,7 @@ from freshet.mapper.compiled import CompiledMapping, compile_slice
 from freshet.mapper.operations import FunctionTable, ReferenceShape
 from freshet.mapper.rejects import write_rejects
 from freshet.mapper.renderer import Renderer
-from freshet.rdf.batch import Layout
+from freshet.rdf.batch import ORIGIN, Layout
 from freshet.rml.mapping_slices import CHILD, PARENT, JoinSlice, MappingSlice, calls_in, calls_of, references_in
 from freshet.rml.model import Expression
 from freshet.rml.sources import FolderSource, KafkaSource, MqttSource
@@ -50,6 +50,7 @@ class StreamSpec:
     """What a stream, or a sub-stream, is read from, and how it is mapped.
 
     There is one input, or those of a join's child and parent. Without a slice of a mapping it is timed N-Triples.
+    `origins`: whether batches say where each record came from.
     """
 
     name: str
@@ -60,6 +61,7 @@ class StreamSpec:
     lateness_ms: int = 0
     window: JoinWindow | None = None
     functions: Mapping[str, UserFunction] = field(default_factory=dict)
+    origins: bool = False
 
 
 class EncodedStream:
@@ -129,6 +131,8 @@ class EncodedStream:
             bad = table.filter(pc.invert(good))
             write_rejects(bad, rejects / self.spec.name / f"batch-{number}.json")
             kept = table.filter(good) if len(bad) else table
+            if self.spec.origins:
+                kept = kept.append_column(ORIGIN, kept.column(FILE))
             kept = kept.drop_columns([REASON, FILE, LINE])
             seconds = time.perf_counter() - began
             on_batch(self.spec.name, number, kept, records=len(table), rejected=len(bad), seconds=seconds)
@@ -153,12 +157,14 @@ class EncodedStream:
         ]
 
     def _shipped(self, encoded: DataFrame) -> DataFrame:
-        """The columns of a batch that go to the driver: line and file only where they are needed for a reject.
+        """The columns of a batch that go to the driver: the line only where it is needed for a reject, and the file
+        where somebody may ask which record an answer came from.
 
         Only the driver knows which CSV files have another header, so those always bring them.
         """
         rejected = F.lit(True) if self._header else F.col(REASON).isNotNull()
-        place: list[str | Column] = [F.when(rejected, F.col(name)).alias(name) for name in (FILE, LINE)]
+        file = F.col(FILE) if self.spec.origins else F.when(rejected, F.col(FILE)).alias(FILE)
+        place: list[str | Column] = [file, F.when(rejected, F.col(LINE)).alias(LINE)]
         texts = [f"text_{k}" for k in range(len(self.layout.frames))]
         return encoded.select(TIME, ARRIVED, REASON, *place, *texts)
 
@@ -185,7 +191,7 @@ class EncodedStream:
         if isinstance(self.spec.mapping_slice, JoinSlice):
             frame, many = self._joined(self.spec.mapping_slice, mapping, readings)
             return self._shipped(_encode(mapping, frame, many))
-        wanted = Wanted(mapping.references, mapping.kinds, not _always_fits(mapping))
+        wanted = Wanted(mapping.references, mapping.kinds, not _always_fits(mapping), self.spec.origins)
         found = read_records(self.spec.inputs[0], wanted, readings[0])
         if found is None:
             return None
@@ -216,7 +222,7 @@ class EncodedStream:
         frame = pairs.withColumns(
             {
                 ARRIVED: arrived,
-                FILE: F.col(f"`{CHILD_PREFIX}{FILE}`"),
+                FILE: F.concat_ws(" ", f"`{CHILD_PREFIX}{FILE}`", f"`{PARENT_PREFIX}{FILE}`"),
                 LINE: F.lit(None).cast("string"),
                 REASON: F.lit(None).cast("string"),
             }

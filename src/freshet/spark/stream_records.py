@@ -22,11 +22,13 @@ from freshet.spark.sources.documents import parse_documents
 
 
 class Wanted(NamedTuple):
-    """What is asked of records: references, of which ones the kinds too, and whether any record may be rejected."""
+    """What is asked of records: references, of which ones the kinds too, whether any record may be rejected, and
+    whether the file is asked of all of them."""
 
     references: frozenset[Reference]
     kinds: frozenset[Reference] = frozenset()
     may_be_rejected: bool = True
+    origins: bool = False
 
 
 class TimedRecords(NamedTuple):
@@ -56,6 +58,7 @@ def read_records(given: StreamInput, wanted: Wanted, reading: Reading, *, single
             kinds=wanted.kinds,
             time=time if in_kernel else None,
             may_be_rejected=wanted.may_be_rejected or not in_kernel,
+            origins=wanted.origins,
         )
     elif single and _is_csv_lines(given):
         assert isinstance(given.source, FolderSource)

@@ -348,6 +348,15 @@ def test_service_is_refused():
     session.close()
 
 
+def test_a_live_query_is_refused():
+    session = freshet.Session()
+    session.stream(S, absorb=True)
+    query = session.register("SELECT ?x { ?x <http://e/p> ?y }", name="live")
+    session.push(S, ELEMENTS)
+    with pytest.raises(UnsupportedError, match="the query live has no window"):
+        query.why(query.take()[-1])
+
+
 def test_a_negative_number_of_elements():
     with pytest.raises(InputError, match="why_elements"):
         freshet.Session(why_elements=-1)
