@@ -78,8 +78,8 @@ class Engine:
 
     Pushes into streams that no query reads together run beside each other, everything else alone (`EngineLock`).
 
-    A query that fails is removed, and `on_failure` gets its name and the reason; the others go on. Whoever gets a
-    report may register and unregister queries; what it pushes comes after what is being pushed.
+    A query that fails is removed, and `on_failure` gets its name and the reason; the others go on. A callback may
+    register and unregister queries; what it pushes comes after what is being pushed.
     """
 
     def __init__(
@@ -229,8 +229,8 @@ class Engine:
     ) -> Plan:
         """Keep a query without a window answered: first its whole answer, then each change with the stored graphs.
 
-        Nobody waits for the first answer: what is stored meanwhile is reported after it. Queries with equal plans share
-        one, but for those that are measured. What callers hold around pushes is `held` before the engine's lock.
+        The caller does not wait for the first answer: what is stored meanwhile is reported after it. Queries with equal
+        plans share one, but for those that are measured. What callers hold around pushes is `held` before the lock.
         The first answer has the current deadline, `limits` are those of the steps after it.
         """
         self._check_name(name)
@@ -271,7 +271,7 @@ class Engine:
     ) -> Callable[[AnswerBatch], None]:
         """Reports of a CONSTRUCT are elements of a stream too.
 
-        Whoever gets them `one_by_one` may register the first query that reads them, which begins with the next one.
+        A callback that gets them `one_by_one` may register their first reader, which begins with the next one.
         """
         stream = self._router.constructed[name] = ConstructedStream(name)
 
@@ -347,8 +347,8 @@ class Engine:
         batch: int | None = None,
         origin: Origin | None = None,
     ) -> None:
-        """Elements of a stream in the order they came; windows must have room for them where nobody has admitted them
-        before. They are a `batch` with a number, where somebody counts, and come from `origin`.
+        """Elements of a stream in the order they came; windows must have room for them where they were not admitted
+        before. They are a `batch` with a number, where batches are counted, and come from `origin`.
         """
         state = self.streams.get(stream) or self._stream(stream)
         if self._lock.is_pushing:  # it is done later: the caller can be given errors only now
@@ -448,7 +448,7 @@ class Engine:
         self._calls.run(None, self._router.end)
 
     def drain(self, most: int = 0) -> None:
-        """Wait until the queries that have threads of their own have at most so many elements left to take in."""
+        """Wait until the queries that have threads of their own have at most `most` elements left to take in."""
         self.service_threads.drain(most)
 
     def close(self) -> None:
@@ -540,7 +540,7 @@ class Engine:
 
     def _one_by_one(self, name: str, on_report: Callable[[Report], None] | None) -> Callable[[AnswerBatch], None]:
         """What takes batches, and hands their reports over as long as the query is there."""
-        assert on_report is not None, "somebody takes the reports"
+        assert on_report is not None, "there is a callback for reports"
 
         def deliver(batch: AnswerBatch) -> None:
             hand_over(batch, on_report, lambda: self._takers.get(name) is deliver)

@@ -36,7 +36,7 @@ from freshet.rdf.deadline import QueryLimits
 from freshet.rdf.elements import Elements
 from freshet.rdf.triples import DEFAULT_GRAPH
 
-FEW_SCHEDULES = 16  # so many are all gone through with every batch
+FEW_SCHEDULES = 16  # up to this number all are gone through with every batch
 _MOST_SLEPT = 1 << 16  # elements whose times windows that sleep may keep
 
 BATCH_ELEMENTS = 4096  # of a stream that enter windows in one batch, or as many as a window holds
@@ -235,7 +235,7 @@ class QueryGroup:
         self._restless[query.schedule][query] = None
 
     def remove(self, name: str) -> None:
-        """Forget a query, and the windows and leaves that nobody else reads."""
+        """Forget a query, and the windows and leaves that no other query reads."""
         query = self._queries.pop(name)
         query.removed = True
         others = self._schedules[query.schedule]
@@ -424,7 +424,7 @@ class QueryGroup:
                 for query in tuple(queries) if loaded else self._asked(schedule, touched.get(schedule, {})):
                     if (given := self._evaluate(query, number, first, last, due)) is not None:
                         found.append((query, *given))
-        for query, moments, answers in found:  # whoever gets a report may add and remove queries
+        for query, moments, answers in found:  # a callback may add and remove queries
             self._report(query, moments, answers)
         if self.on_visited is not None:
             self.on_visited()
@@ -470,9 +470,9 @@ class QueryGroup:
             else:
                 self._restless[query.schedule][query] = None
             return given
-        except BrokenPipeError:  # nobody reads anything any more
+        except BrokenPipeError:  # the reader has gone
             raise
-        except Exception as error:  # whatever goes wrong in one query must not stop the others
+        except Exception as error:  # an error in one query must not stop the others
             self._failed(query, error)
             return None
 

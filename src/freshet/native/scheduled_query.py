@@ -135,7 +135,7 @@ class ScheduledQuery:
 
     @contextmanager
     def _within_limit(self, evaluations: int) -> Iterator[None]:
-        """Raise a QueryStoppedError where so many evaluations, or reports, take more than the query is allowed to."""
+        """Raise a QueryStoppedError where `evaluations`, or their reports, take longer than the query is allowed to."""
         assert self.limits is not None
         if _UNLIMITED.get():
             yield

@@ -77,7 +77,7 @@ class Accumulator(ABC):
 
     @abstractmethod
     def make_room(self, groups: int) -> None:
-        """There are so many groups at most."""
+        """Make room for `groups` groups."""
 
     @abstractmethod
     def run(self, events: Rows, points: Ids, ids: Ids, results: Ids) -> None:

@@ -26,7 +26,7 @@ _MOST = 2**_LOW - 1
 class RowBegins:
     """The last arrival of each row before the present batch, and all arrivals in it.
 
-    It is kept while somebody sees less than there is: until the last element before `newest` has left.
+    It is kept while a query sees less than there is: until the last element before `newest` has left.
     """
 
     def __init__(self, row_capacity: int, newest: int) -> None:
@@ -34,7 +34,7 @@ class RowBegins:
         self.newest = newest
         self._last = np.full(row_capacity, newest - 1, np.int64)
         self._rows, self._numbers, self._births = _NO_ROWS, _NO_NUMBERS, _NO_NUMBERS
-        self._keys: Ids | None = None  # the arrivals in order of row and number, once somebody asks
+        self._keys: Ids | None = None  # the arrivals in order of row and number, once they are needed
         self._ordered_births = _NO_NUMBERS
         self._first = 0  # the least number of them
         self._is_plain = True  # whether each is the first arrival of a row

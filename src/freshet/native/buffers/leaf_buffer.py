@@ -129,7 +129,7 @@ class LeafBuffer:
 
     @property
     def row_bytes(self) -> int:
-        """What an arrival takes at most while it is inside, one whose row nobody else brought."""
+        """What an arrival takes at most while it is inside, if it is the only one with its row."""
         rings = sum(index.row_bytes for index in self._all_indexes())
         return _LIFE_BYTES + self._rows.entry_bytes + self._inside.row_bytes + rings
 

@@ -39,7 +39,7 @@ class RingKeys(OneWayIndex):
     """The keys of ring indexes, whose counters stand beside them (see `RingArrays`)."""
 
     def __init__(self, width: int, sharing: int = 1) -> None:
-        """Keys with so many columns, and how many ring indexes may share one."""
+        """The number of columns of a key, and how many ring indexes may share one."""
         super().__init__(width + sharing)
         self.width = width
 
@@ -109,7 +109,7 @@ class RingIndex:
         self.rows -= len(rows)
 
     def make_room(self, more: int, row_capacity: int) -> None:
-        """See that `more` rows fit, of a leaf that has room for so many."""
+        """See that `more` rows fit, of a leaf that has room for `row_capacity` rows."""
         self._index.make_room(more)
         # Whenever any array of the index is another, its table is.
         if self._index.arrays.table is self.arrays[0] and len(self._ring.entries) >= row_capacity:

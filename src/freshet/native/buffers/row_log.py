@@ -1,4 +1,4 @@
-"""The rows of an answer in the order in which they came, for whoever wants all that hold."""
+"""The rows of an answer in the order in which they came, for reports of all that hold."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class LogRows(NamedTuple):
 class RowLog:
     """A bag of rows with their lives, in order of their births. Mostly the oldest goes; any other costs more.
 
-    Rows are written once and stay where they are, so that who gets some of them need not copy them: where there is no
+    Rows are written once and stay where they are, so that reports share them without a copy: where there is no
     more room, those that hold move to other arrays.
     """
 
@@ -82,7 +82,7 @@ class RowLog:
         self._end = back.stop
 
     def _make_room(self, more: int) -> None:
-        """Move those that hold to arrays with twice the room that they and so many more take; none is late there."""
+        """Move those that hold to arrays with twice the room that they and `more` rows take; none is late there."""
         columns = self._columns[:, self._head : self._end]
         if self._late:
             columns = self._columns[:, self._first + np.flatnonzero(self._died[self._first : self._end] == OPEN)]

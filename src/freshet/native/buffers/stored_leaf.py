@@ -74,7 +74,7 @@ class GraphStore(Protocol):
 class StoredLeaf:
     """A leaf buffer of a pattern over a stored graph.
 
-    `step` brings it to a batch, once, whoever calls it. Until the next step it shows the graph as it was then, whatever
+    `step` brings it to a batch once. Until the next step it shows the graph as it was then, whatever
     is absorbed, loaded or compacted meanwhile. A step that finds rows compacted has other numbers for them; the
     results that point to them (`point_from`) get these.
     """
@@ -203,7 +203,7 @@ class StoredLeaf:
     def _go_on(self, reader: Reader) -> None:
         base_rows = _NO_ROWS
         if self._rows.read(reader):
-            assert self.live + len(self._pending) == 0, "a base stays as long as somebody points to its rows"
+            assert self.live + len(self._pending) == 0, "a base stays as long as its rows are in use"
             self._mark = self._seen = self._floor = 0
             self.live = self._rows.base_rows()
             self._base_birth = self._first

@@ -35,7 +35,7 @@ Held = TypeVar("Held")
 
 
 class _References(Generic[Held]):
-    """Objects as long as somebody else has them. Adding one is cheap: there is no callback when it goes."""
+    """Objects as long as others refer to them. Adding one is cheap: there is no callback when it goes."""
 
     def __init__(self) -> None:
         self._references: list[ReferenceType[Held]] = []
@@ -63,18 +63,18 @@ class TermCollector:
         self._rows = _References[Ids]()
 
     def keep(self, answer: Report | Solutions | GraphAnswer) -> None:
-        """Keep the terms of an answer as long as somebody has it."""
+        """Keep the terms of an answer as long as it is in use."""
         with self._lock:
             self._answers.add(answer)
 
     def keep_batch(self, batch: AnswerBatch) -> None:
-        """Keep the terms of a batch as long as somebody has it, a part of it, or one of its reports."""
+        """Keep the terms of a batch as long as it, a part of it or one of its reports is in use."""
         self.keep_rows(batch.rows)
         if batch.triples is not None:
             self.keep_rows(batch.triples)
 
     def keep_rows(self, rows: Ids) -> None:
-        """Keep the terms of an array as long as somebody has it, or a part of it."""
+        """Keep the terms of an array as long as it, or a part of it, is in use."""
         base = rows.base  # parts refer to the array that has the memory, not to the part that they are cut from
         owner = base if isinstance(base, np.ndarray) and base.dtype == rows.dtype else rows
         with self._lock:

@@ -1,7 +1,7 @@
 """How much memory the windows of registered queries may take, and whether a batch still fits.
 
 What windows hold is counted from time to time, not with every element: each count says how many elements fit even if
-they match every pattern, and only when so many have come is it counted again. Elements that wait for a window to move
+they match every pattern, and it is counted again when that number has come. Elements that wait for a window to move
 count as what they may take then. Results of joins, rows of operators and groups show in the next count.
 
 A stream that is ahead of others may fill no more than half: its windows move on when the others come, so there must be
@@ -36,7 +36,7 @@ from freshet.rdf.errors import BudgetError
 from freshet.rdf.wording import show_count
 
 MOST_UNSEEN = 1 << 16  # elements between two counts
-_PER_HOLDER = 256  # or so many for each that is asked, so that counting stays cheap beside what they do
+_PER_HOLDER = 256  # or this number for each holder, so that counting stays cheap beside what they do
 _LOOKS_A_SEARCH = 16
 _CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
@@ -62,11 +62,11 @@ class WindowRoom(NamedTuple):
         return self._replace(budget_bytes=self.whole_bytes // 2)
 
     def as_whole(self) -> WindowRoom:
-        """For a stream that nobody holds back."""
+        """For a stream that no other holds back."""
         return self._replace(budget_bytes=self.whole_bytes)
 
     def elements(self, promised_bytes: int = 0) -> int:
-        """How many elements fit, where so many bytes are promised to others; -1 where any number does."""
+        """How many elements fit, where `promised_bytes` are promised to others; -1 where any number does."""
         if not self.element_bytes:
             return -1
         return max(0, self.budget_bytes - self.held_bytes - promised_bytes) // self.element_bytes
@@ -88,7 +88,7 @@ class WindowBudget:
         self._lock = Lock()  # pushes into independent streams come at the same time
 
     def take(self, count: int) -> None:
-        """So many elements come."""
+        """Count elements that come."""
         with self._lock:
             self.room -= count
 
@@ -114,7 +114,7 @@ class WindowBudget:
         return room.as_ahead() if router.is_ahead(stream) else room
 
     def check(self, state: StreamState, count: int) -> None:
-        """Raise a BudgetError where so many elements of a stream do not fit."""
+        """Raise a BudgetError where `count` elements of a stream do not fit."""
         if count <= self.room:
             return
         with self._lock:

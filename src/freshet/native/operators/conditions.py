@@ -1,7 +1,7 @@
 """Conditions that are tested again and again, mostly on a few rows.
 
 To go through an expression takes longer than to compare two ids. So what a condition compares is looked at once: where
-that is variables or constants, a few rows are tested in one call, as far as the ids and the values that are known tell.
+that is variables or constants, a few rows are tested in one call, as far as the ids and the known values suffice.
 """
 
 from __future__ import annotations

@@ -220,7 +220,7 @@ class MultiwayJoinOp:
         return found
 
     def ignore_ends(self) -> None:
-        """Nobody wants to know which results end, so that they need not be kept."""
+        """The ends of results are not needed, so that results are not kept."""
         self._keeps = False
 
     def _old(self, batch: MomentBatch) -> _Found:

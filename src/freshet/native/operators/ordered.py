@@ -64,7 +64,7 @@ class OrderedOp:
         self._index, self._groups = OneWayIndex(len(self._names)), OneWayIndex(len(plan.variables))
         rows = _no_rows(OTHER_COLUMNS + TERM_WIDTH * len(plan.conditions))
         self._arrays = OrderedArrays(rows, _empty_tree(), _empty_tree(), self._index.arrays, self._groups.arrays)
-        self._room = 0  # for so many rows at least
+        self._room = 0  # rows that fit at least
         self._scratch = np.empty(SCRATCH_BYTES, np.uint8)
         self._nothing = np.empty((0, len(self._names)), np.int64)
         self._no_ids = np.empty((0, len(plan.conditions)), np.int64)

@@ -1,4 +1,4 @@
-"""From a plan to operators that hold state. Each is asked only for the variables that somebody above it wants."""
+"""From a plan to operators that hold state. Each is asked only for the variables that operators above it need."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Builder:
     measurements: Measurements | None = None
     parameters: ParametersOp | None = None
     remote: Remote | None = None
-    endless: PlanJoin | None = None  # the join whose results nobody wants to see end
+    endless: PlanJoin | None = None  # the join whose results need not end
     windows: tuple[WindowOperator, ...] = ()  # of a plan that queries share
     shared: dict[int, SharedOp] = field(default_factory=dict)
     numbers: Iterator[int] = field(default_factory=lambda: count(-1, -1))  # of what is shared; plans have their own

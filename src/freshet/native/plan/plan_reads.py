@@ -1,4 +1,4 @@
-"""What of streams and stored graphs a plan can see, so that nobody ships or waits for the rest."""
+"""What of streams and stored graphs a plan can see, so that the rest is neither shipped nor waited for."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class ParametrizedQuery(FollowedQuery):
         self._names: dict[int, str] = {}
 
     def enter(self, name: str, constants: list[int]) -> Rows:
-        """A query more, which is told nothing of what it has; gives what changes for the others."""
+        """Add a query, which is not given its answer so far; gives what changes for the others."""
         number = self._parameters.next_number()
         self._parameters.add(number, constants)
         with self.limits.deadline(1).running():
@@ -142,7 +142,7 @@ class LiveQueries:
         return len(self._plans)
 
     def first_answer(self, query: LiveQuery) -> LiveChange:
-        """The whole answer of a query that is not followed yet. Nobody has to wait for it."""
+        """The whole answer of a query that is not followed yet. No other query waits for it."""
         return self._change(query, query.begin(), is_answer=True)
 
     def add(
@@ -165,7 +165,7 @@ class LiveQueries:
             raise
 
     def remove(self, name: str) -> None:
-        """One follower less; what nobody follows is forgotten."""
+        """One follower less; what has no follower is forgotten."""
         followed = self._followed.pop(name)
         followed.remove(name)
         if not followed.takers:
@@ -177,7 +177,7 @@ class LiveQueries:
             return
         predicates = None if absorbed is None else set(np.unique(absorbed).tolist())
         stepped = [(each, self._step(each)) for each in list(self._plans) if each.can_change(predicates)]
-        for followed, rows in stepped:  # whoever gets a change may add and remove queries
+        for followed, rows in stepped:  # a callback may add and remove queries
             if rows is not None and not rows.is_empty:
                 self._report(followed, rows)
 
@@ -229,7 +229,7 @@ class LiveQueries:
     def _step(self, followed: FollowedQuery) -> Rows | None:
         try:
             return followed.step()
-        except Exception as error:  # whatever goes wrong in one query must not stop the others
+        except Exception as error:  # an error in one query must not stop the others
             self._drop(followed, error)
             return None
 
@@ -252,9 +252,9 @@ class LiveQueries:
     def _give(self, name: str, on_change: OnChange, change: LiveChange) -> None:
         try:
             on_change(change)
-        except BrokenPipeError:  # nobody reads anything any more
+        except BrokenPipeError:  # the reader has gone
             raise
-        except Exception as error:  # whoever takes one query's changes must not stop the others
+        except Exception as error:  # a failing callback of one query must not stop the others
             if name in self._followed:
                 self.remove(name)
                 self._on_failure([name], error)

@@ -39,7 +39,7 @@ class SnapshotStore(GraphStore, Protocol):
 
 
 class HeldSnapshot:
-    """The store at one snapshot, until it is told to go on: all operators of a query read the same."""
+    """The store at one snapshot, until it is advanced: all operators of a query read the same."""
 
     def __init__(self, store: SnapshotStore) -> None:
         self._store = store

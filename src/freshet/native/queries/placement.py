@@ -38,7 +38,7 @@ class QueryRegistration:
 
 
 class Keeper(Protocol):
-    """Whoever keeps the terms of reports, and forgets others."""
+    """What keeps the terms of reports, and drops others."""
 
     @property
     def collector(self) -> TermCollector: ...
@@ -170,7 +170,7 @@ class Placement:
         return QueryGroup(streams, self._graphs, self._on_failure)
 
     def _keeping(self, on_answers: Callable[[AnswerBatch], None]) -> Callable[[AnswerBatch], None]:
-        """Reports keep their terms as long as somebody has them."""
+        """Reports keep their terms as long as they are in use."""
         keep = self._keeper.collector.keep_batch
 
         def deliver(batch: AnswerBatch) -> None:

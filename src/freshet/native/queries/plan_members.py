@@ -17,7 +17,7 @@ OnAnswers = Callable[[AnswerBatch], None]
 class PlanMembers:
     """Queries by numbers, from 1 on.
 
-    There may be very many: whoever looks for what holds rows need not look in here. They stand in lists,
+    There may be very many; searches for holders of rows leave them out. They stand in lists,
     which touch less memory for a report than a table would; those who have gone leave a gap.
     """
 
@@ -32,7 +32,7 @@ class PlanMembers:
         return len(self._numbers)
 
     def add(self, name: str, number: int, on_answers: OnAnswers) -> None:
-        """One query more, with a number that nobody has: one that is free again, or the next."""
+        """One query more, with an unused number: one that is free again, or the next."""
         self._numbers[name] = number
         if number == len(self._names):
             self._names.append(name)
@@ -66,9 +66,9 @@ class PlanMembers:
                         name, output, variables, reported[first:end], offsets[first : end + 1], rows, dictionary
                     )
                 )
-            except BrokenPipeError:  # nobody reads anything any more
+            except BrokenPipeError:  # the reader has gone
                 raise
-            except Exception as error:  # whoever takes one query's reports must not stop the others
+            except Exception as error:  # a failing callback of one query must not stop the others
                 if takers[number] is on_answers:
                     self._on_failure(name, error)
                 else:  # it has removed itself before

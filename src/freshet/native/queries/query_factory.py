@@ -124,7 +124,7 @@ class QueryFactory:
         *,
         at_any_time: bool,
     ) -> SharedQuery:
-        """Operators for all queries that differ from the plan in so many constants; `keep` gets what they report.
+        """Operators for all queries that differ from the plan in some constants; `keep` gets what they report.
 
         They are registered before the next element comes, or `at_any_time`.
         """

@@ -1,7 +1,7 @@
 """Which queries share a plan.
 
 The first query of a shape has a plan of its own, in which constants are constants. From the second on, a plan with
-parameters serves all, whenever they are registered, where it can tell for each of them which rows it sees; else those
+parameters serves all, whenever they are registered, where it is known for each of them which rows it sees; else those
 that are registered before the next element comes.
 """
 

@@ -38,7 +38,7 @@ class SharedQuery:
         exact: Exactness = Exactness.NEVER,
     ) -> None:
         """`windows` are those of which each query sees what comes after it was registered; where there are none, all
-        of the queries see the same. `keep` keeps the terms of an array as long as somebody has a part of it.
+        of the queries see the same. `keep` keeps the terms of an array as long as a part of it is in use.
         `columns` are those of `root` that the variables of the answer have, where these have other names.
         """
         self.name = name

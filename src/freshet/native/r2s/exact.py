@@ -85,7 +85,7 @@ def _is_of_window_or_stored(node: PlanNode) -> bool:
 
 
 def _is_stored(node: PlanNode) -> bool:
-    """Rows of stored patterns begin between evaluations, so that a result may begin and end where nobody looks."""
+    """Rows of stored patterns begin between evaluations, so that a result may begin and end between two evaluations."""
     return isinstance(node, PlanLeaf) and isinstance(node.source, Stored)
 
 
@@ -95,7 +95,7 @@ def _answered(names: Names) -> Names:
 
 
 def top_join(plan: Plan) -> PlanJoin | None:
-    """The join whose results nobody wants to see end, where the answer is exact."""
+    """The join whose results need not end, where the answer is exact."""
     base = _below(plan.root)
     return base if isinstance(base, PlanJoin) and plan.output is StreamOperator.ISTREAM else None
 

@@ -229,7 +229,7 @@ class StateR2S:
 class SequenceR2S:
     """R2S where the answer is a sequence that is wanted as a whole at some evaluations.
 
-    It is asked for at all of them; the one before is kept to tell what is new.
+    It is asked for at all of them; the one before is kept to find what is new.
     """
 
     rests = False  # its operator is asked for the sequence at every evaluation

@@ -115,7 +115,7 @@ class WindowContent(ABC):
         self.left = left
 
     def skip_to(self, moment: int) -> None:
-        """Come to a moment with no row in a leaf buffer: nobody asks when what has come and gone did so."""
+        """Come to a moment with no row in a leaf buffer: the times of what has come and gone are not needed."""
         entered = self.entered_by(moment)
         left = max(self.left, min(self.left_by(moment), entered)) if self.expires else self.left
         if (entered, left) != (self.entered, self.left):

@@ -25,7 +25,7 @@ class CountWindowContent(WindowContent):
     counts = True
 
     def __init__(self, window: CountWindow | TriplesWindow, feed: Feed, phase: int = 0) -> None:
-        """With a phase steps do not begin with the first element of the feed, but so many later."""
+        """With a phase steps do not begin with the first element of the feed, but `phase` elements later."""
         super().__init__(window, feed)
         self._phase = phase
         self._most = window.count

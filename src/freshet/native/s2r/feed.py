@@ -232,7 +232,7 @@ class Feed:
         return elements if len(elements.times) else None
 
     def _make_room(self, more: int) -> None:
-        """Let go of times that nobody will ask for, and move the rest to the front, of a larger array if need be."""
+        """Drop times that are no longer needed, and move the rest to the front, of a larger array if need be."""
         oldest = min((reader.oldest() for reader in self.readers), default=self.count)
         if oldest < self.count:
             oldest = self._first_of(self.time(oldest), oldest)

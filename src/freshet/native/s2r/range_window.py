@@ -18,7 +18,7 @@ class InstantWindowContent(WindowContent):
     """Elements enter at their own instants, and leave at the first instant that is late enough for their own times.
 
     The instants are those of all streams that the query reads, `instants`: its windows move together. So a row that
-    comes again at the instant at which it would leave has one life, not two with a gap that nobody sees.
+    comes again at the instant at which it would leave has one life, not two with a gap between evaluations.
     """
 
     def __init__(self, window: WindowOperator, feed: Feed, instants: Sequence[Feed]) -> None:

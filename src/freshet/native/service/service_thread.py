@@ -1,4 +1,4 @@
-"""A group with a thread of its own, for a query that waits for remote data: nobody else has to wait with it.
+"""A group with a thread of its own, for a query that waits for remote data: other queries do not wait with it.
 
 What the engine asks of the group is put into a queue, and done in order. The thread's work is done with the dictionary
 pinned; `pause` holds it still between two evaluations, or while it waits, so that what it holds can be gone through.
@@ -47,7 +47,7 @@ class _Item(NamedTuple):
 
 
 class _ClosedError(BaseException):
-    """Nobody wants the rest. That is no failure of a query, which handlers of `Exception` would take it for."""
+    """The rest is not needed. That is no failure of a query, which handlers of `Exception` would take it for."""
 
 
 class ServiceQueryThread:
@@ -182,26 +182,26 @@ class ServiceQueryThread:
             self._close()
 
     def abandon(self) -> None:
-        """The same, where all ends: nobody waits for it any more."""
+        """The same, where all ends: it is no longer waited for."""
         with self._changed:
             self._abandoned = True
             self._close()
 
     def free(self) -> None:
-        """Nobody else has this group."""
+        """No other query is in this group."""
 
     @property
     def is_closed(self) -> bool:
         return self._closed
 
     def is_behind(self, most: int) -> bool:
-        """Whether more than so many elements wait."""
+        """Whether more than `most` elements wait."""
         return self._waiting > most
 
     def drain(self, most: int = 0) -> None:
-        """Wait until everything is done, or no more than so many elements wait. The engine must not be locked.
+        """Wait until everything is done, or no more than `most` elements wait. The engine must not be locked.
 
-        Where all ends, nobody waits for the evaluation that it is in. A query that fails is waited for: it says why.
+        Where all ends, a running evaluation is not waited for. A query that fails is waited for: it says why.
         """
         with self._changed:
             if most:
@@ -280,7 +280,7 @@ class ServiceQueryThread:
             return not self._closed
 
     def _take(self) -> bool:
-        """The next of the queue, which nobody goes through meanwhile."""
+        """The next of the queue, which is not iterated meanwhile."""
         with self._changed:
             if not self._queue:
                 return False

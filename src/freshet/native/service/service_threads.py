@@ -23,7 +23,7 @@ class ServiceQueryThreads:
         self._lock = lock
         self.delivering = OwnedLock()
         self.most_behind = MOST_BEHIND
-        self.held_back = 0  # how often somebody waited in `hold_back`
+        self.held_back = 0  # how often a caller waited in `hold_back`
 
     def add(self, query: str, thread: ServiceQueryThread) -> None:
         """A query has a thread of its own."""
@@ -37,9 +37,9 @@ class ServiceQueryThreads:
         return list(self._threads.values())
 
     def drain(self, most: int = 0) -> None:
-        """Wait until all have at most so many elements left to take in; 0: until they have done everything.
+        """Wait until all have at most `most` elements left to take in; 0: until they have done everything.
 
-        Where a report is handed over nobody waits: that thread may be the one to be waited for.
+        While a report is handed over there is no wait: that thread may be the one to be waited for.
         """
         if self._is_reporting:
             return

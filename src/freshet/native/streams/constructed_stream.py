@@ -22,7 +22,7 @@ class ConstructedStream:
         self._waiting: list[Elements] = []
 
     def put(self, batch: AnswerBatch) -> None:
-        """Take in the triples of reports; where nobody reads them, they are only counted.
+        """Take in the triples of reports; where no query reads them, they are only counted.
 
         A graph has no order, and windows that count elements need one that is the same after a restart.
         """

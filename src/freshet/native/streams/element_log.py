@@ -215,7 +215,7 @@ def _ranges(first: int, count: int, capacity: int) -> Iterator[tuple[int, int]]:
 
 
 class ElementLog:
-    """The newest elements of each stream, at most so many of each. With 0 nothing is kept."""
+    """The newest elements of each stream, up to a number of each. With 0 nothing is kept."""
 
     def __init__(self, most: int = MOST_ELEMENTS) -> None:
         self.most = most
@@ -232,7 +232,7 @@ class ElementLog:
     ) -> None:
         """Keep elements that a stream has taken; `rows` are their rows in the batch, where they are not all of it.
 
-        Batches are numbered from 1, unless somebody has numbered them before.
+        Batches are numbered from 1, unless they have numbers already.
         """
         if not self.most:
             return

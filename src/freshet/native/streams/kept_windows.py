@@ -26,7 +26,7 @@ class WindowStore(Protocol):
 
 
 class KeptWindows:
-    """Streams with a `keep_ms`: the elements of the last so many milliseconds are there.
+    """Streams with a `keep_ms`: the elements of the last `keep_ms` milliseconds are there.
 
     Where queries read several streams together, they count from the `common_watermark` of these: a one-shot query over
     the same windows asks for them as of then. Only where there is no room they count from the stream's own.
@@ -38,7 +38,7 @@ class KeptWindows:
         self._freed_ms: dict[str, int] = {}
 
     def declare(self, state: StreamState, budget_bytes: int) -> None:
-        """Keep windows of a stream from now on. Timing data may take so many bytes."""
+        """Keep windows of a stream from now on. Timing data may take `budget_bytes`."""
         self._store.keep_windows(state.iri, budget_bytes, lambda: state.watermark_ms - state.keep_ms)
         self._freed_ms[state.iri] = state.watermark_ms
 

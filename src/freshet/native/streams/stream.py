@@ -39,11 +39,11 @@ class DerivedCounts:
 
 @dataclass(slots=True)
 class StreamState:
-    """The watermark is the largest time seen less the allowed lateness, or later if somebody said so. Where it is
-    `held` only what somebody says counts: then elements come in several parts, each as far as it is.
+    """The watermark is the largest time seen less the allowed lateness, or later if `advance` said so. Where it is
+    `held` only calls of `advance` count: then elements come in several parts, each as far as it is.
 
     `absorb` is what enters the stored graph: nothing (None), everything (an empty set), or some predicates' ids.
-    `idle_ms` is after how long a silence it goes on with the wall clock, 0 for never; who has a clock sees to that.
+    `idle_ms` is after how long a silence it goes on with the wall clock, 0 for never; the owner of the clock does that.
     `carries` are all predicates that its elements can have, where that is known.
     `keep_ms` is how far back one-shot queries may look, in `keep_bytes` of what does not enter the stored graph;
     `refused` counts the batches for which there was no room.
@@ -138,7 +138,7 @@ def concatenate_elements(parts: list[Elements]) -> Elements:
 
 
 def as_contiguous(elements: Elements) -> Elements:
-    """Elements as kernels take them without a look (see `freshet.native.direct_call`), whoever made the columns."""
+    """Elements as kernels take them without a look (see `freshet.native.direct_call`), whatever made the columns."""
     for column in elements:
         if column.dtype != _INT64 or column.strides != _CONTIGUOUS:
             return Elements(*(np.array(column, order="C").astype(_INT64, casting="same_kind") for column in elements))

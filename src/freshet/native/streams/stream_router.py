@@ -29,7 +29,7 @@ AnyGroup = QueryGroup | ServiceQueryThread
 
 
 class StreamRouter:
-    """Streams and the groups that wait for them. What feeds nobody is let go when they are connected anew."""
+    """Streams and the groups that wait for them. What feeds no group is dropped when they are connected anew."""
 
     def __init__(self, dictionary: Dictionary, log: ElementLog) -> None:
         self.streams: dict[str, StreamState] = {}
@@ -135,7 +135,7 @@ class StreamRouter:
         """For each declared stream all streams that change what it changes, as far as that is more than itself.
 
         These are the streams that some wait for together, also by way of others derived from them, and those whose
-        elements are in the store, with all streams of whoever reads it.
+        elements are in the store, with all streams of the queries that read it.
         """
         sets = [{base for each in group.streams for base in self._bases(each)} for group in self._states_of]
         storing = {name for name, state in self.streams.items() if state.absorb is not None or state.keep_ms}
@@ -221,7 +221,7 @@ class StreamRouter:
     def _go_on(self, stream: str) -> None:
         for group in self._groups_of.get(stream, ()):
             states = self._states_of.get(group)
-            if states is not None:  # else a report of another has made somebody remove its last query
+            if states is not None:  # else a callback of another report has removed its last query
                 group.advance(_least_watermark(states))
                 for constructed in self._constructed_by.get(group, ()):
                     self._follow(constructed, group.passed_ms)
