@@ -298,6 +298,7 @@ def query(
     show_default="unless it has windows",
     help="Also show the plan after rewriting.",
 )
+@click.option("--live", is_flag=True, help="Show how a query without a window is kept answered as a live query.")
 @dialect_option
 @click.option("--analyze", is_flag=True, help="Replay recorded streams, and show what each operator did.")
 @repeated("-s", "--stream", metavar="IRI=FILE", help="A stream's recording in timed N-Triples.")
@@ -308,6 +309,7 @@ def explain(
     query: str,
     format: str,
     optimized: bool | None,
+    live: bool,
     dialect: str | None,
     analyze: bool,
     stream: tuple[str, ...],
@@ -333,7 +335,7 @@ def explain(
             services=list(service),
         )
     else:
-        explained = explain_query(text, file=file, dialect=dialect, optimized=optimized)
+        explained = explain_query(text, file=file, dialect=dialect, optimized=optimized, live=live)
     if format == "json":
         sys.stdout.buffer.write(orjson.dumps(explained.json(), option=orjson.OPT_APPEND_NEWLINE))
     else:

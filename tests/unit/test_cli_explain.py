@@ -83,6 +83,15 @@ def test_what_is_evaluated_anew_is_said(cli: CommandLine) -> None:
     ]
 
 
+def test_a_query_without_a_window_as_a_live_one(cli: CommandLine) -> None:
+    text = "SELECT * { ?s <http://ex/p> ?o . ?s <http://ex/next>+ ?other }"
+    assert "kept answered by" not in cli("explain", "-q", text).out
+    explained = cli("explain", "-q", text, "--live").out
+    assert "Pattern ?s <http://ex/p> ?o in the stored graph" in explained
+    assert "A property path (evaluated again whenever its input has changed)" in explained
+    assert "a live ASK query is not supported yet" in cli("explain", "-q", "ASK { ?s ?p ?o }", "--live").out
+
+
 def test_what_is_refused_is_said(cli: CommandLine) -> None:
     finished = cli("explain", "-q", RSPQL.replace("?s :next+ ?other", "?s :next+ ?other FILTER (RAND() > 0.5)"))
     assert finished.status == 0

@@ -14,7 +14,7 @@ from freshet.algebra.rewrite.rules import rewrite
 from freshet.federation.evaluation import Constraints
 from freshet.native.measuring import Measurements
 from freshet.native.plan.describing import plan_json, plan_text
-from freshet.native.plan.lower import lower
+from freshet.native.plan.lower import lower, lower_live
 from freshet.native.plan.plan import Plan
 from freshet.rdf.errors import FreshetError, InputError, UnsupportedError
 from freshet.results.html import text_html
@@ -65,14 +65,16 @@ class Explanation:
         return found | ({} if self.refused is None else {"refused": self.refused})
 
 
-def explain(text: str, *, file: str | None, dialect: str | None, optimized: bool | None) -> Explanation:
-    """What there is to say of a query without running it."""
+def explain(
+    text: str, *, file: str | None, dialect: str | None, optimized: bool | None, live: bool = False
+) -> Explanation:
+    """What there is to say of a query without running it; of one without a window also how it is kept `live`."""
     query = parse_query(text, file=file, dialect=dialect)
-    shown = not query.windows if optimized is None else optimized
+    shown = not (query.windows or live) if optimized is None else optimized
     plan, refused = None, None
-    if query.windows:
+    if query.windows or live:
         try:
-            plan = lower(query)
+            plan = lower(query) if query.windows else lower_live(query)
         except UnsupportedError as error:
             refused = error.message
     return Explanation(query, rewrite(query) if shown else None, plan, refused=refused)

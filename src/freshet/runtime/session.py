@@ -1231,13 +1231,17 @@ class Session:
         except UnsupportedError as error:
             raise error if error.file or not file else UnsupportedError(error.message, file=file) from None
 
-    def explain(self, text: str, *, file: str | None = None, dialect: str | None = None) -> Explanation:
+    def explain(
+        self, text: str, *, file: str | None = None, dialect: str | None = None, live: bool = False
+    ) -> Explanation:
         """Explain how a query is understood, and by which operators it is answered. Nothing is run.
 
         Args:
             text: The query, one-shot or continuous.
             file: The file of the text, for error messages.
             dialect: `sparql`, `rspql`, `csparql` or `cqels`. Recognised if not given.
+            live: Whether to show how a query without a window is kept answered as a live query, in place of the plan
+                after rewriting.
 
         Returns:
             The explanation. `print` shows it as a tree, and so does a notebook; `json()` gives the same as objects.
@@ -1259,7 +1263,7 @@ class Session:
         """
         from freshet.runtime.explaining import explain
 
-        return explain(text, file=file, dialect=dialect, optimized=None)
+        return explain(text, file=file, dialect=dialect, optimized=None, live=live)
 
     def bindings(self, answer: Answer | Report) -> Iterator[dict[str, Term]]:
         """The solutions of an answer as dictionaries of terms, as `answer.bindings()` gives them.
