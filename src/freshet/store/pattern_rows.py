@@ -140,8 +140,9 @@ class PatternRows:
         self._bound_in_base.clear()
 
     @property
-    def _base(self) -> TripleIndex:
-        return self.base or _NO_BASE
+    def current_base(self) -> TripleIndex:
+        """The base of the graph that is read."""
+        return _NO_BASE if self.base is None else self.base
 
     # ---- what rows have
 
@@ -188,7 +189,7 @@ class PatternRows:
         if key == OBJECT and not self._by_object:
             self._by_object = True
             self._place_columns.clear()
-        return self._base.order(key).arrays
+        return self.current_base.order(key).arrays
 
     # ---- which rows have what
 
@@ -264,7 +265,7 @@ class PatternRows:
 
     def _directory(self, key: int) -> tuple[int, int]:
         """Where the table of the predicate begins in an order's directory, and its shift; 0 for none."""
-        group = self._base.order(key).group(self.constants[PREDICATE])
+        group = self.current_base.order(key).group(self.constants[PREDICATE])
         return (0, 0) if group is None else group[1:]
 
     def _all_rows(self) -> Rows:
@@ -291,7 +292,7 @@ class PatternRows:
         self, count: int, subjects: Ids | None, predicates: Ids | None, objects: Ids | None
     ) -> tuple[Ids, Rows]:
         key = OBJECT if subjects is None and objects is not None else SUBJECT
-        order, arrays = self._base.order(key), self._order(key)
+        order, arrays = self.current_base.order(key), self._order(key)
         numbers = np.arange(count)
         keys, seconds = (objects, None) if key == OBJECT else (subjects, objects)
         if keys is None:
@@ -385,7 +386,7 @@ class PatternRows:
         if not self.base_count:
             return 0
         if not self._equal:
-            return self._base.count(*self.constants)
+            return self.current_base.count(*self.constants)
         rows = self.find(self.lookup(()), np.empty((1, 0), np.int64))[1]
         return int(np.count_nonzero(rows < self.appended))
 
@@ -395,7 +396,7 @@ class PatternRows:
         if place == PREDICATE:
             return len(self._order(SUBJECT).predicates) + view.asked_groups(0)[1]
         if place not in self._distinct:
-            self._distinct[place] = self._base.distinct(predicate, place)
+            self._distinct[place] = self.current_base.distinct(predicate, place)
         return self._distinct[place] + view.distinct(predicate, place)
 
 

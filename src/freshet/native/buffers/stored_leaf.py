@@ -104,7 +104,7 @@ class StoredLeaf:
         self._fresh: Rows = _NO_ROWS
         self._young_from = 0  # the least number of a row that may be younger than the batch; see `_note_lives`
         self._results: WeakKeyDictionary[ResultBuffer, int] = WeakKeyDictionary()  # with the column that points here
-        self._settled: tuple[TripleIndex | None, int] | None = None  # a base, and how many rows appended to it
+        self._settled: tuple[TripleIndex, int] | None = None  # a base, and how many rows appended to it
         store.point_to_rows(self, graph)  # before it is read: from here on the base stays, if it has anything
         self._reader = store.named().graph(graph)
         self._rows.read(self._reader)
@@ -140,6 +140,8 @@ class StoredLeaf:
         if settled is None:  # the first batch will look at all of them
             return None
         rows = settled[1] if settled[0] is reader.base else 0
+        if settled[0] is not reader.base and not len(settled[0]):  # a load may have replaced a base that had nothing
+            return 0
         predicate = self.pattern.constants[PREDICATE]
         return None if predicate and reader.appended.end_of(predicate) <= rows else rows
 
@@ -169,7 +171,7 @@ class StoredLeaf:
             self._go_on(reader)
         self._reader = reader
         self._note_lives()
-        self._settled = (self._rows.base, pending.least_row(self._floor) if len(pending) else self._rows.limit)
+        self._settled = (self._rows.current_base, pending.least_row(self._floor) if len(pending) else self._rows.limit)
         self._changed = len(self._fresh) > 0
         return self._changed
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from freshet.kernels.pointers import pointers_add
 from freshet.native.buffers.leaf_buffer import LeafPattern
 from freshet.native.buffers.result_buffer import ResultBuffer
 from freshet.native.buffers.stored_leaf import StoredLeaf
@@ -165,7 +166,7 @@ def test_beside_its_twin(shards, pattern, graph, steps, keys, moments, registere
                 check(leaf, naive, batch, keys, moments[: len(keys)])
                 assert values_of(leaf, results.pointed_to(1)) == pointed_to
                 held = np.concatenate((leaf.live_rows(), *(_probed(leaf, columns, keys) for columns in [(), (0,)])))
-                results.add(np.stack((np.zeros(len(held), np.int32), held), axis=1), [1])
+                point_to(results, held)
                 pointed_to += values_of(leaf, held)
         elif kind == "compact":  # what has come before the last moment, and nothing that comes later is seen before
             store.compact(last // 2 + 1)
@@ -179,6 +180,12 @@ def test_beside_its_twin(shards, pattern, graph, steps, keys, moments, registere
             store.load(*columns_of(triples), name)
             stored[name].update(dict.fromkeys(triples, BEFORE_ALL_TIME))
     store.stop()
+
+
+def point_to(results: ResultBuffer, rows: np.ndarray) -> None:
+    """Add results whose second column points to rows."""
+    results.make_room(len(rows), 1)
+    pointers_add(results.arrays, np.stack((np.zeros(len(rows), np.int32), rows), axis=1))
 
 
 def _probed(leaf: StoredLeaf, columns: tuple[int, ...], keys: list[Triple]) -> np.ndarray:
@@ -300,7 +307,7 @@ def test_rows_that_come_after_a_compaction_are_fresh() -> None:
         fresh = leaf.fresh(at + 1)
         assert leaf.values[fresh, 1].tolist() == list(range(10**6 + 100 * at, 10**6 + 100 * (at + 1)))
         assert leaf.live == 100 * (at + 1)
-        results.add(np.stack((np.zeros(100, np.int32), fresh), axis=1), [1])
+        point_to(results, fresh)
         expected += values_of(leaf, fresh)
         assert values_of(leaf, results.pointed_to(1)) == expected
         if at % 3 == 2:
@@ -308,6 +315,20 @@ def test_rows_that_come_after_a_compaction_are_fresh() -> None:
     assert not leaf.step(batch(11, 2000, 2100))
     assert values_of(leaf, results.pointed_to(1)) == expected
     assert len(store.added().times) == 100
+
+
+def test_what_was_loaded_into_an_empty_graph_is_fresh_whatever_is_compacted() -> None:
+    store = StoredDataset()
+    leaf = StoredLeaf(pattern_of("a.b"), store)
+    leaf.step(batch(1, 0, 99))
+    store.load(np.arange(1, 10), np.full(9, PREDICATE), np.arange(101, 110))
+    store.absorb(Elements(np.zeros(3, np.int64), np.arange(1, 4), np.full(3, PREDICATE + 1), np.arange(1, 4)))
+    store.compact(10**6)
+    leaf.step(batch(2, 100, 199))
+    assert sorted(values_of(leaf, leaf.fresh(2))) == [(each, 100 + each) for each in range(1, 10)]
+    assert store.compact(10**6) == 3
+    leaf.step(batch(3, 200, 299))
+    assert leaf.live == 9
 
 
 def test_what_no_batch_has_seen_is_not_compacted() -> None:
