@@ -418,6 +418,8 @@ class Engine:
             with self._lock:
                 if self._lock.is_occupied:  # a report is being taken, and others of the same moment are nowhere yet
                     return
+                if not self.collector.is_due():  # another thread has just done it
+                    return
                 derived = (self._router.derived, self._router.constructed, self.log)
                 held = (self.streams, self._graphs, self._groups(), derived, self._plans, self.live)
                 with ExitStack() as paused:
