@@ -288,7 +288,7 @@ def _freshet(*arguments: str) -> Iterator[int]:
             yield port
         finally:
             process.terminate()
-            process.wait(20)
+            process.wait(120)  # with thousands of connections, on a busy machine
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
