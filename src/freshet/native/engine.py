@@ -389,6 +389,12 @@ class Engine:
         with self._lock:
             return self._graphs.compact(self._router.least_watermark())
 
+    def note_gone(self, stream: str, until_ms: int) -> None:
+        """Elements of a stream up to a time came before a restart and do not come again, nor what was made of them."""
+        with self._lock:
+            for name in (stream, *self._router.derived, *self._router.constructed):
+                self.log.note_gone(name, until_ms)
+
     def held_for(self, name: str) -> HeldForQuery:
         """What is still there of the elements that a query has read, by its streams, and of those that were absorbed.
 

@@ -225,6 +225,8 @@ def restore_streams(engine: Engine, streams: Iterable[Header], batches: dict[str
         known = engine.streams[fields["iri"]]
         known.go_on_counting(fields["elements"], fields["late"], fields.get("derived"))
         batches[known.iri] = fields.get("batches", 0)
+        if known.elements:
+            engine.note_gone(known.iri, fields["watermark_ms"] + known.lateness_ms)
         engine.advance(known.iri, fields["watermark_ms"])
 
 

@@ -142,13 +142,32 @@ def test_a_row_that_is_not_there_and_a_query_that_is_not(http):
     assert _why(http, "nothing", id="1-2")[0] == 404
 
 
-def test_after_a_restart(tmp_path):
-    def declared():
-        session = Session(checkpoint=tmp_path)
-        session.stream(_S)
-        return session
+def test_what_a_checkpoint_has_let_go_of_is_said_after_a_restart(tmp_path):
+    with _kept(tmp_path) as session, server(session) as http:
+        _put(http, "pairs", _PAIRS)
+        for second in range(1, 9):
+            _post(http, "".join(f"{second}{line}\n" for line in _POSTED.splitlines()))
+            session.checkpoint()
+        answers = http.get("/queries/pairs/answers?after=start&limit=3", Accept="application/x-ndjson").data
+        events = [json.loads(line) for line in answers.splitlines()]
+        assert [event["time"] for event in events] == [2000, 3000, 4000]
+        assert _why(http, "pairs", id=events[0]["id"])[0] == 200
+    with _kept(tmp_path) as session, server(session) as http:
+        status, found = _why(http, "pairs", id=events[0]["id"])
+        assert (status, "are gone" in found["detail"]) == (410, True)
+        session.advance(_S, 9000)
+        status, found = _why(http, "pairs", id=_newest(http, "pairs")["id"])
+        assert [each["record"] for each in found["derivations"][0]["elements"]] == ["post:8/1", "post:8/2"]
 
-    with declared() as session, server(session) as http:
+
+def _kept(folder):
+    session = Session(checkpoint=folder)
+    session.stream(_S)
+    return session
+
+
+def test_after_a_restart(tmp_path):
+    with _kept(tmp_path) as session, server(session) as http:
         _put(http, "pairs", _PAIRS)
         _post(http, f"# a comment\n{_POSTED}", Idempotency_Key="k1")
         _post(http, "300\t<http://e/a> <http://e/p> <http://e/b> .\n")
@@ -156,7 +175,7 @@ def test_after_a_restart(tmp_path):
         event = _newest(http, "pairs")
         before = _why(http, "pairs", id=event["id"])
         assert before[0] == 200
-    with declared() as session, server(session) as http:
+    with _kept(tmp_path) as session, server(session) as http:
         assert _why(http, "pairs", id=event["id"]) == before
         records = [each["record"] for each in before[1]["derivations"][0]["elements"]]
         assert records == ["post:k1/2", "post:2/1", "post:k1/3"]

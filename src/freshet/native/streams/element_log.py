@@ -111,6 +111,10 @@ class _Ring:
             return
         self._staged_count = place + count
 
+    def note_gone(self, until_ms: int, arrival: int) -> None:
+        self._gone_ms = max(self._gone_ms, until_ms)
+        self._last_gone = max(self._last_gone, arrival)
+
     def _take_in(self) -> None:
         """Write what is staged."""
         count, self._staged_count = self._staged_count, 0
@@ -137,7 +141,7 @@ class _Ring:
         self._count += count
         last_gone = self._count - capacity - 1
         if last_gone >= 0:
-            self._last_gone = int(self._arrivals(np.array([last_gone]))[0])
+            self._last_gone = max(self._last_gone, int(self._arrivals(np.array([last_gone]))[0]))
             self._forget()
 
     def _make_room(self, count: int) -> None:
@@ -240,6 +244,12 @@ class ElementLog:
         if ring is None:
             ring = self._rings.setdefault(stream, _Ring(self.most))
         ring.add(elements, len(elements.times), next(self._order), batch, origin, rows)
+
+    def note_gone(self, stream: str, until_ms: int) -> None:
+        """Elements of a stream up to a time came before a restart, and do not come again."""
+        if self.most:
+            ring = self._rings.setdefault(stream, _Ring(self.most))
+            ring.note_gone(until_ms, next(self._order))
 
     def begin(self) -> int:
         """A number by which to ask later for the elements that come from now on."""
