@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from freshet.kernels import json_lines, json_paths
 from freshet.kernels.json_paths import INDEX, NAME, WILDCARD, PathSteps
 from freshet.kernels.json_values import BOOLEAN, ESCAPED, INTEGER, NESTED, NOTHING, REAL, STRING
-from freshet.rdf.arrow import Ranges, numbers, strings
+from freshet.rdf.arrow import Ranges, numbers, string_array, strings, truths
 from freshet.rml.json_lines import first_word, path_tree, read_ranges
 from freshet.rml.json_paths import JsonPath, Step, Wildcard, deep_enough
 
@@ -107,7 +107,7 @@ class JsonReferences:
         return pc.if_else(empty, None, texts), pc.if_else(empty, pa.scalar(NOTHING, pa.int8()), kinds)
 
     def _is_null(self, texts: pa.Array) -> pa.Array:
-        return pc.is_in(texts, pa.array(sorted(self._nulls), pa.string()))
+        return pc.is_in(texts, string_array(sorted(self._nulls)))
 
     def _gathered(self, path: JsonPath, firsts: NDArray[np.int64], values: Column) -> Column:
         """Values by record: a list a record, or at most one where the path cannot find more."""
@@ -115,11 +115,11 @@ class JsonReferences:
         kept = pc.and_(pc.not_equal(kinds, NOTHING), pc.invert(self._is_null(texts)))
         if kept.false_count:
             texts, kinds = texts.filter(kept), kinds.filter(kept)
-            firsts = np.concatenate([[0], np.cumsum(kept.to_numpy(zero_copy_only=False))])[firsts]
+            firsts = np.concatenate([[0], np.cumsum(truths(kept))])[firsts]
         if path.many:
-            offsets = pa.array(firsts, pa.int32())
+            offsets = numbers(firsts.astype(np.int32))
             return pa.ListArray.from_arrays(offsets, texts), pa.ListArray.from_arrays(offsets, kinds)
-        places = pa.array(firsts[:-1], mask=firsts[1:] == firsts[:-1])
+        places = numbers(firsts[:-1], firsts[1:] != firsts[:-1])
         return texts.take(places), pc.fill_null(kinds.take(places), NOTHING)
 
 

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from freshet.kernels import csv_records as kernels
 from freshet.kernels.csv_records import END, FIELDS, SEVERAL, START, TOO_LONG, UNCLOSED
-from freshet.rdf.arrow import Ranges, numbers, strings
+from freshet.rdf.arrow import Ranges, numbers, string_array, strings
 from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.rml.sources import CsvDialect
 from freshet.sources.columns import DEFAULT_LIMITS, ROWS, Column, Found, Limits, RecordShape
 from freshet.sources.texts import as_bytes, broken_pieces, pieces, where, with_broken, with_last
 
+_NULL = pa.nulls(1, pa.string())[0]
 _NOTHING_WANTED = np.empty(0, np.int64)
 _PROBE = np.empty((0, 1), np.int64), np.empty((0, 1), np.int64), np.empty((0, 1), np.int8)
 
@@ -194,7 +195,7 @@ class CsvReader:
         if self.dialect.trim:
             texts = pc.utf8_trim_whitespace(texts)
         if self.nulls:
-            texts = pc.if_else(pc.is_in(texts, pa.array(sorted(self.nulls))), pa.scalar(None, pa.string()), texts)
+            texts = pc.if_else(pc.is_in(texts, string_array(sorted(self.nulls))), _NULL, texts)
         return texts, None
 
 
