@@ -56,8 +56,8 @@ def sizes_figures(largest: int | None = None, *, seconds: float = 1.0) -> Sequen
         *window_figures(powers(min(SMALLEST_WINDOW, most), min(LARGEST_WINDOW, most)), seconds),
         *query_figures(powers(1, min(LARGEST_QUERIES, max(1, most // TRIPLES_PER_QUERY)))),
         *stored_figures(powers(min(SMALLEST_STORED, most), min(LARGEST_STORED, most))),
-        *absorbed_figures(min(ABSORBED, most)),
-        *compaction_figures(min(ABSORBED, most)),
+        *absorbed_figures(ABSORBED),
+        *compaction_figures(ABSORBED),
         *table2_figures(),
     ]
 
