@@ -75,7 +75,7 @@ class _Handler(BaseHTTPRequestHandler):
             return  # the client has gone
 
     def log_message(self, format: str, *arguments: object) -> None:
-        """Requests are nobody's business."""
+        """Requests are not logged."""
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from freshet.sources.sqlite import PREFIX
 PROCESS, SPARK, AUTO = "process", "spark", "auto"
 # Spark takes half a minute to start, in which this process maps some gigabytes; it then maps as fast as it has cores.
 MOST_BYTES = 1_000_000_000
-# What is joined, or told apart for --distinct, is in memory.
+# What is joined, or compared for --distinct, is in memory.
 MOST_HELD_BYTES = 250_000_000
 _UNPACKED = 8  # how many times as large a packed file may become
 

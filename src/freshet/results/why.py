@@ -13,7 +13,7 @@ from freshet.results.json_cells import term_object
 
 Statement = tuple[Term, Term, Term]
 
-MOST_MEMBERS = 100  # derivations of a row, and members of a group, that are given where nobody asks for more
+MOST_MEMBERS = 100  # derivations of a row, and members of a group, that are given unless more are asked for
 
 
 @dataclass(frozen=True, slots=True)

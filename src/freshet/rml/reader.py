@@ -43,7 +43,7 @@ def read_mapping(path: str | Path, *, base: str | None = None, functions: Functi
 
 
 def read_mapping_text(text: str, name: str) -> Mapping:
-    """The same of a text that somebody has sent; `name` stands for the file in errors. It brings no code."""
+    """The same of a text from a client; `name` stands for the file in errors. It brings no code."""
     return _Reader(MappingGraph(Path(name), text), None, FUNCTIONS).mapping()
 
 

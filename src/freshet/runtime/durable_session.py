@@ -616,7 +616,7 @@ class DurableSession:
             warnings.warn(trouble, stacklevel=5)
 
     def _drop(self, batch: AnswerBatch) -> None:
-        """Nobody can subscribe to this run."""
+        """There are no subscribers in this run."""
 
     def _deliver(self, box: Outbox, batch: AnswerBatch) -> None:
         if not self._closed:

@@ -113,7 +113,7 @@ class LiveClients:
 
         def on_change(change: LiveChange) -> None:
             if change.is_answer:
-                found.append(change)  # it may be long, and everybody waits for whoever is here
+                found.append(change)  # it may be long, and others wait for this thread
             else:
                 self._post(client, change.event)
 

@@ -53,7 +53,7 @@ class StreamMappings:
 
     def get(self, iri: str) -> RecordMapper | None:
         """What maps the records of a stream, if it has a mapping."""
-        if iri not in self._mappers and iri in self._declared:  # since a restart nobody has asked
+        if iri not in self._mappers and iri in self._declared:  # the first time since a restart
             self._mappers[iri] = self._mapper(iri, self._declared[iri])
         return self._mappers.get(iri)
 

@@ -158,7 +158,7 @@ class EncodedStream:
 
     def _shipped(self, encoded: DataFrame) -> DataFrame:
         """The columns of a batch that go to the driver: the line only where it is needed for a reject, and the file
-        where somebody may ask which record an answer came from.
+        where clients may ask which record an answer came from.
 
         Only the driver knows which CSV files have another header, so those always bring them.
         """

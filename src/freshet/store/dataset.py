@@ -152,7 +152,7 @@ class StoredDataset:
             return self._graph(graph).load(subjects, predicates, objects, keep_base=keep_base)
 
     def point_to_rows(self, pointing: PointsToRows, graph: int = DEFAULT_GRAPH) -> None:
-        """Let rows of a graph keep their numbers as long as somebody has `pointing`, until they are compacted."""
+        """Let rows of a graph keep their numbers as long as `pointing` exists, until they are compacted."""
         with self.changing:
             self._pointed_to.setdefault(graph, WeakSet()).add(pointing)
 

@@ -1,4 +1,4 @@
-"""What kernels are told of a buffer: where its arrays are (`freshet.kernels.records`)."""
+"""What kernels know of a buffer: where its arrays are (`freshet.kernels.records`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def address_of(array: NDArray[Any]) -> int:
 
 
 class Record:
-    """Numbers that stay where they are. Whoever has it keeps the arrays alive whose addresses are in it."""
+    """Numbers that stay where they are. Its owner keeps the arrays alive whose addresses are in it."""
 
     __slots__ = ("_numbers", "address", "fields")
 
