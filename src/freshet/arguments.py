@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from freshet.rdf.errors import InputError
 from freshet.runtime.durations import setting_ms
@@ -11,22 +12,46 @@ from freshet.runtime.durations import setting_ms
 _LONGEST_NAME = 1024  # of a file; what is longer is a query
 
 
+class DataFile(NamedTuple):
+    """A file or graph directory, and the named graph that it goes to, if any."""
+
+    path: Path
+    graph: str | None
+
+
+def data_files(given: Iterable[str]) -> list[DataFile]:
+    """What -d names: FILE, or IRI=FILE for a named graph. A file of the whole name comes first."""
+    found = []
+    for each in given:
+        if Path(each).exists() or "=" not in each:
+            found.append(DataFile(Path(each), None))
+        else:
+            iri, file = _split(each)
+            found.append(DataFile(Path(file), iri))
+    return found
+
+
+def _split(given: str) -> tuple[str, str]:
+    """The IRI and the file of IRI=FILE. An IRI may hold an equals sign; a file that is there decides where it ends."""
+    iri, _, file = given.partition("=")
+    while "=" in file and not Path(file).exists():
+        more, _, file = file.partition("=")
+        iri = f"{iri}={more}"
+    return iri.removeprefix("<").removesuffix(">"), file
+
+
 def recordings_of(given: Iterable[str]) -> dict[str, list[Path]]:
     """The files of each stream, from IRI=FILE. They are read once, from start to end, so a pipe is as good."""
     recordings: dict[str, list[Path]] = {}
     for each in given:
-        iri, equals, file = each.partition("=")
-        if not equals:
+        if "=" not in each:
             raise InputError(f"-s takes IRI=FILE, not {each!r}")
-        # An IRI may hold an equals sign; a file that is there decides where it ends.
-        while "=" in file and not Path(file).exists():
-            more, _, file = file.partition("=")
-            iri = f"{iri}={more}"
+        iri, file = _split(each)
         if Path(file).is_dir():
             raise InputError("is a folder", file=file)
         if not Path(file).exists():
             raise InputError("there is no such file", file=file)
-        recordings.setdefault(iri.removeprefix("<").removesuffix(">"), []).append(Path(file))
+        recordings.setdefault(iri, []).append(Path(file))
     return recordings
 
 

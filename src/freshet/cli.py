@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from freshet import __version__
-from freshet.arguments import memory_bytes, milliseconds, recordings_of, text_of, text_or_file
+from freshet.arguments import data_files, memory_bytes, milliseconds, recordings_of, text_of, text_or_file
 from freshet.rdf.errors import FreshetError, InputError
 from freshet.rdf.wording import show_count
 
@@ -38,11 +38,16 @@ def repeated(*names: str, **options: Any) -> Option:
     return click.option(*names, multiple=True, **options)
 
 
-data_option = repeated("-d", "--data", type=FILE, help="RDF file or graph directory of the stored graph; repeatable.")
+data_option = repeated(
+    "-d",
+    "--data",
+    metavar="[IRI=]FILE",
+    help="RDF file or graph directory of the stored graph, or of the named graph IRI; repeatable.",
+)
 service_option = repeated("--service", metavar="HOST[:PORT]", help="Host that SERVICE may ask; repeatable.")
 lateness_option = click.option("--lateness", default="0ms", help="How late elements may come: 500ms, 2s, PT1M.")
 dialect_option = click.option(
-    "--dialect", metavar="sparql|rspql|csparql|cqels", help="The query language; recognised if not given."
+    "--dialect", metavar="sparql|rspql|csparql|sparqlstream|cqels", help="The query language; recognised if not given."
 )
 
 
@@ -81,7 +86,7 @@ def serve(pipeline: Path | None, **options: Any) -> None:
     """Serve SPARQL, continuous queries and streams over HTTP, alone or for the pipeline file PIPELINE."""
     from freshet.server.command import ServeOptions, run_server
 
-    run_server(pipeline, ServeOptions(**options))
+    run_server(pipeline, ServeOptions(**{**options, "data": tuple(data_files(options["data"]))}))
 
 
 @app.command(name="map")
@@ -200,7 +205,7 @@ def _check_graphs(graphs: tuple[Path, ...], output: Path | None) -> None:
 def replay(
     stream: tuple[str, ...],
     query: tuple[Path, ...],
-    data: tuple[Path, ...],
+    data: tuple[str, ...],
     lateness: str,
     format: str,
     dialect: str | None,
@@ -220,7 +225,8 @@ def replay(
         left = {iri.removeprefix("<").removesuffix(">") for iri in absorb}
         if unknown := sorted(left - recordings.keys()):
             raise InputError(f"--absorb: no recording is given for the stream <{unknown[0]}>")
-        session.load(*data)
+        for path, graph in data_files(data):
+            session.load(path, graph=graph)
         for iri in recordings:
             session.stream(iri, lateness_ms=milliseconds(lateness), absorb=iri in left)
 
@@ -270,7 +276,7 @@ def replay(
 @service_option
 def query(
     query: str,
-    data: tuple[Path, ...],
+    data: tuple[str, ...],
     format: str | None,
     dialect: str | None,
     timeout: float | None,
@@ -283,7 +289,8 @@ def query(
 
     text, file = text_or_file(query)
     with Session(services=service) as session:
-        session.load(*data)
+        for path, graph in data_files(data):
+            session.load(path, graph=graph)
         most = None if memory is None else memory_bytes(memory, "--memory")
         answer = session.query(text, file=file, dialect=dialect, timeout_seconds=timeout, memory_bytes=most)
         sys.stdout.buffer.write(write_answer(answer, session.dictionary, format))
@@ -313,7 +320,7 @@ def explain(
     dialect: str | None,
     analyze: bool,
     stream: tuple[str, ...],
-    data: tuple[Path, ...],
+    data: tuple[str, ...],
     lateness: str,
     service: tuple[str, ...],
 ) -> None:
@@ -328,7 +335,7 @@ def explain(
         explained = analyze_query(
             text,
             recordings_of(stream),
-            list(data),
+            data_files(data),
             lateness_ms=milliseconds(lateness),
             file=file,
             dialect=dialect,

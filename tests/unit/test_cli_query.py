@@ -210,3 +210,17 @@ def test_services_need_leave(cli: CommandLine) -> None:
         assert "--service 127.0.0.1" in refused.err
     finally:
         endpoint.stop()
+
+
+def test_data_of_a_named_graph(cli: CommandLine, data: Path, tmp_path: Path) -> None:
+    with_equals = tmp_path / "a=b.ttl"
+    with_equals.write_text('@prefix : <http://example.org/> . :d :name "Dora" .', encoding="utf-8")
+    asked = PREFIX + "SELECT ?g ?name { GRAPH ?g { ?s :name ?name } }"
+    found = cli(
+        "query", "-d", f"http://x?y=1={data}", "-d", f"<http://z>={with_equals}", "--format", "csv", "-q", asked
+    )
+    rows = list(csv.reader(io.StringIO(found.out)))[1:]
+    assert {graph for graph, _ in rows} == {"http://x?y=1", "http://z"}
+    assert ["http://z", "Dora"] in rows
+    found = cli("query", "-d", str(with_equals), "--format", "csv", "-q", NAMES)
+    assert found.out.splitlines()[1:] == ["http://example.org/d,Dora"]

@@ -83,7 +83,7 @@ def explain(
 def analyze(
     text: str,
     recordings: dict[str, list[Path]],
-    data: Iterable[Path],
+    data: Iterable[tuple[Path, str | None]],
     *,
     lateness_ms: int,
     file: str | None,
@@ -92,13 +92,14 @@ def analyze(
 ) -> Explanation:
     """The same of a continuous query, with what its operators did while recorded streams were replayed.
 
-    `services` are the hosts that SERVICE may ask. A query that fails is an error.
+    `data` are files with their named graphs, `services` the hosts that SERVICE may ask. A query that fails is an error.
     """
     query = parse_query(text, file=file, dialect=dialect)
     if not query.windows:
         raise InputError("--analyze takes a continuous query", file=file)
     with Session(services=services) as session:
-        session.load(*data)
+        for path, graph in data:
+            session.load(path, graph=graph)
         for stream in recordings:
             session.stream(stream, lateness_ms=lateness_ms)
         measured = Measurements()

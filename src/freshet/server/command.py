@@ -25,7 +25,7 @@ class ServeOptions:
 
     listen: str | None = None
     checkpoint: Path | None = None
-    data: tuple[Path, ...] = ()
+    data: tuple[tuple[Path, str | None], ...] = ()  # with the named graph of each
     service: tuple[str, ...] = ()
     tokens: Path | None = None
     certificate: Path | None = None
@@ -54,7 +54,8 @@ def run_server(pipeline: Path | None, options: ServeOptions) -> None:
         if session.is_restored and options.data:
             _LOG.info("the checkpoint has the stored graph: the files of -d are not loaded again")
         elif options.data:
-            session.load(*options.data)
+            for path, graph in options.data:
+                session.load(path, graph=graph)
         shared = serve_session(session, settings)
         try:
             serve(shared, _log_start)
