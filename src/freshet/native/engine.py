@@ -33,7 +33,7 @@ from freshet.native.service.service_threads import ServiceQueryThreads
 from freshet.native.streams.constructed_stream import ConstructedStream
 from freshet.native.streams.element_log import ElementLog, HeldElements, Origin
 from freshet.native.streams.kept_windows import KeptWindows
-from freshet.native.streams.stream import StreamState
+from freshet.native.streams.stream import StreamState, as_contiguous
 from freshet.native.streams.stream_router import AnyGroup, StreamRouter
 from freshet.native.timing import Counted, Timing, timing_of
 from freshet.rdf.deadline import QueryLimits
@@ -365,6 +365,7 @@ class Engine:
     def _push(
         self, state: StreamState, elements: Elements, admitted: bool, batch: int | None, origin: Origin | None
     ) -> None:
+        elements = as_contiguous(elements)
         count = len(elements.times)
         if count > self._budget.room and not admitted:
             self._budget.check(state, count)

@@ -372,7 +372,10 @@ class Checkpoint:
 
 def _settled_ms(state: State) -> int:
     """Before what time everything that streams have left in the graph is seen by all that is yet to be evaluated."""
-    watermarks = [stream["watermark_ms"] for stream in state.get("streams", ())]
+    streams = state.get("streams", ())
+    if isinstance(streams, dict):  # of a pipeline of version 0.2.0, which says this elsewhere
+        return BEFORE_ALL_TIME + 1
+    watermarks = [stream["watermark_ms"] for stream in streams]
     return max(BEFORE_ALL_TIME + 1, min(watermarks, default=BEFORE_ALL_TIME))
 
 

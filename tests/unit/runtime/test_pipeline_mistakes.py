@@ -41,7 +41,7 @@ CASES = {
         "zzz: 2s",
         [
             "8:5: unknown key 'zzz'; known here: iri, source, sources, mapping, functions, time, lateness, idle, join,"
-            " absorb"
+            " absorb, origins"
         ],
     ),
     "unknown key in a source": (

@@ -90,7 +90,7 @@ def test_times_by_header_by_predicate_and_by_arrival(http):
     ("path", "body", "media", "status", "part"),
     [
         ("/streams/other", "", "text/turtle", 404, "no stream"),
-        (_S, "a,b", "text/csv", 415, "text/turtle"),
+        (_S, "a,b", "text/csv", 415, "has no mapping"),
         (_S, "x", None, 415, "nothing"),
         (_S, "x" * 200_000, "text/turtle", 413, "100,000"),
         (_S, "5\t<http://e/a> <http://e/p> .", _TIMED, 400, "body:1:"),

@@ -1,5 +1,8 @@
 """Python workers of Spark begin with what they need."""
 
+import subprocess
+import sys
+
 import pyarrow as pa
 import pytest
 
@@ -10,22 +13,25 @@ pytestmark = pytest.mark.spark
 
 def test_workers_are_forked_with_installed_modules_and_kernels(spark):
     def look(batches):
-        import sys
-
         from freshet.kernels.json_lines import scan_lines
 
         for _ in batches:
             found = {
                 "pyspark": sys.modules["pyspark.worker"].__file__,
                 "kernels": str(len(scan_lines.signatures)),
-                "pandas": str("pandas" in sys.modules),
             }
             yield pa.RecordBatch.from_pydict({"name": list(found), "value": list(found.values())})
 
     found = dict(map(tuple, spark.range(1).mapInArrow(look, "name string, value string").collect()))
     assert ".zip" not in found["pyspark"]
     assert found["kernels"] == "1"
-    assert found["pandas"] == "False"
+
+
+def test_what_is_loaded_ahead_brings_no_pandas():
+    """It would take every daemon most of a second."""
+    code = "import sys; from freshet.spark import worker_daemon as it; it.load_ahead(); print('pandas' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "False\n"
 
 
 def test_an_unpacked_spark_keeps_its_zip_files():

@@ -92,7 +92,8 @@ def aggregated(window: str) -> str:
         # Contents at 1, 3, 4, 9 and 20; a count that is as before is not new.
         ("[RANGE 5ms]", [(1, "1"), (3, "3"), (4, "4"), (9, "2"), (20, "1")]),  # 9: 4 and 9
         ("[RANGE 6ms]", [(1, "1"), (3, "3"), (4, "4"), (20, "1")]),  # 9: 3, 3, 4 and 9
-        ("[RANGE 5ms SLIDE 4ms]", [(1, "1"), (3, "3"), (4, "4"), (9, "1")]),  # 9: from 8, the first multiple above 4
+        ("[RANGE 5ms SLIDE 4ms]", [(1, "1"), (3, "3"), (4, "4"), (9, "2"), (20, "1")]),  # as without SLIDE
+        ("[RANGE 4ms TUMBLING]", [(1, "1"), (3, "3"), (4, "1")]),  # 4: from 4; 9: from 8
         ("[NOW]", [(1, "1"), (3, "2"), (4, "1")]),
         ("[TRIPLES 3]", [(1, "1"), (3, "3")]),
         ("[ALL]", [(1, "1"), (3, "3"), (4, "4"), (9, "5"), (20, "6")]),
