@@ -11,7 +11,7 @@ A block's info string says what it is, and so what the test does with it:
 | `sparql` | parses the query, and plans it where it is continuous |
 | `yaml` | checks the pipeline file |
 | `turtle` | reads it; where it has a logical source, as a mapping |
-| `json`, `csv`, `tnt` | reads it |
+| `json`, `csv`, `tnt`, `trig` | reads it |
 
 In expected output `...` stands for anything, and on a line of its own for any number of lines. The rows of a report may
 come in another order: a query without ORDER BY leaves it open.

@@ -79,12 +79,7 @@ def moments(
     closing = [window for window in windows if closes(window)]
     last = max([watermark, times[-1] if closing else times[0] - 1])
     empty = max((empty_close(window, streams[window]) for window in closing), default=-inf)
-    if period is None:
-        last = max(last, empty)
-    elif not closing:
-        last = max(watermark, (times[-1] // period + 1) * period)
-    elif empty > -inf:
-        last = max(last, -(-empty // period) * period)
+    last = max(last, empty) if period is None else -(-max(last, empty, times[-1] + 1) // period) * period
     if period is not None:
         due = [(close, 0) for close in range(times[0], int(last) + 1) if close % period == 0]
     else:
@@ -117,10 +112,16 @@ def empty_close(window: WindowOperator, stream: Stream) -> float:
     start = window.start_ms if isinstance(window, SlidingWindow) else 0
     closed = [-inf]
     for time, _ in stream.elements:
+        time += ago_of(window)
         close = (time + window.width_ms - start) // window.slide_ms * window.slide_ms + start
         if close > time:
             closed.append(close + window.slide_ms)
     return max(closed)
+
+
+def ago_of(window: WindowOperator) -> int:
+    """How much older than its close a window's content is."""
+    return window.ago_ms if isinstance(window, SlidingWindow) else 0
 
 
 def instants(window: WindowOperator, windows: Sequence[WindowOperator], streams: Mapping[WindowOperator, Stream]):
@@ -148,6 +149,7 @@ def content(
     if closes(window):
         start = window.start_ms if isinstance(window, SlidingWindow) else 0
         close = (moment[0] - start) // window.slide_ms * window.slide_ms + start
+        close -= ago_of(window)
         return tuple(element for time, element in elements if close - window.width_ms <= time < close)
     moved = [time for time in instants(window, windows, streams) if (time, 1) <= moment]
     if not moved:

@@ -50,7 +50,7 @@ class PipelineLife:
         self.checkpoint = Checkpoint(folder / "checkpoint", every_seconds=1e6)
         self.session = Session(stored=self.checkpoint.dataset)
         durable = self.session.journal_to(self.checkpoint)
-        durable.recover(map(str, graph))
+        durable.recover((str(each), None) for each in graph)
         self.session.stream(S, lateness_ms=1000, absorb=["http://e/name"])
         self.session.stream(M, held=True)
         self.ingest = Ingest(self.session.engine, Metrics(["s", "m"]), durable)

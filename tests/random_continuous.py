@@ -111,6 +111,8 @@ def random_pattern(
     simple = dice.random() < 0.35
     featured = "" if simple or dice.random() < 0.2 else dice.choice(FEATURED)
     patterns = Patterns(dice, homes, blocks, open_block, subjects, dice.choice([1, 2, 3, 4, 5]), simple, featured)
+    beside = Dice(str(dice.getstate()))  # so that queries which do not ask for the time are what they were
+    patterns.timed = beside if beside.random() < 0.15 else None
     return patterns, *patterns.whole()
 
 

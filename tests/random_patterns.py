@@ -70,6 +70,7 @@ class Patterns:
     leaves: int
     simple: bool = False
     featured: str = ""
+    timed: Dice | None = None  # where conditions may ask for the time of the evaluation
     names: dict[str, str] = field(default_factory=dict)
     measured: Variables = field(default_factory=list)
     chosen: list[Triple] = field(default_factory=list)
@@ -194,14 +195,14 @@ class Patterns:
     def optional(self, home: Home, depth: int, scope: Variables) -> tuple[Fragment, Variables]:
         fragments, more = self.group(home, abs(depth) - 1, plain=depth < 0)
         if self.dice.random() < 0.4:
-            fragments.append(Fragment(f"FILTER({condition(self.dice, self.known([*scope, *more]))})"))
+            fragments.append(Fragment(f"FILTER({self.test(self.known([*scope, *more]))})"))
         return braces(fragments, "OPTIONAL {"), more
 
     def nested(self, home: Home, depth: int, scope: Variables) -> tuple[Fragment, Variables]:
         """Braces of their own, with a filter that may speak of what they do not bind."""
         fragments, more = self.group(home, abs(depth) - 1, plain=depth < 0)
         names = [*more, *more, *scope] if self.dice.random() < 0.3 else more
-        return braces([*fragments, Fragment(f"FILTER({condition(self.dice, self.known(names), 1)})")]), more
+        return braces([*fragments, Fragment(f"FILTER({self.test(self.known(names), 1)})")]), more
 
     def union(self, home: Home, depth: int, scope: Variables) -> tuple[Fragment, Variables]:
         groups = [self.group(home, abs(depth) - 1, plain=depth < 0) for _ in range(self.dice.choice([2, 2, 3]))]
@@ -213,17 +214,17 @@ class Patterns:
         return braces(fragments, "MINUS {"), []
 
     def filter(self, home: Home, depth: int, scope: Variables) -> tuple[Fragment, Variables]:
-        return Fragment(f"FILTER({condition(self.dice, self.known(scope))})"), []
+        return Fragment(f"FILTER({self.test(self.known(scope))})"), []
 
     def exists(self, home: Home, depth: int, scope: Variables) -> tuple[Fragment, Variables]:
         """Sometimes with a filter that compares with the solution outside; also in another EXISTS."""
         fragments, more = self.group(home, min(1, abs(depth) - 1), plain=True)
         if self.dice.random() < 0.4:
-            compared = condition(self.dice, self.known([*scope, *more]))
+            compared = self.test(self.known([*scope, *more]))
             fragments.append(Fragment(f"FILTER({compared})"))
         negated = self.dice.choice(["", "NOT "])
         if self.dice.random() < 0.2:
-            test = condition(self.dice, self.known(scope), 1)
+            test = self.test(self.known(scope), 1)
             return braces(fragments, f"FILTER({test} {self.dice.choice(['||', '&&'])} {negated}EXISTS {{", "})"), []
         return braces(fragments, f"FILTER {negated}EXISTS {{"), []
 
@@ -299,6 +300,12 @@ class Patterns:
         named = [name for name in scope if name not in self.stepless]
         self.compared.update(named)
         return [*named, *(name for name in self.measured for _ in range(2) if name in named)] or ["?nothing"]
+
+    def test(self, names: Sequence[str], depth: int = 2) -> str:
+        """A condition, now and then on the time of the evaluation."""
+        if self.timed is not None and self.timed.random() < 0.3:
+            return f"SECONDS(NOW()) {self.timed.choice(['<', '>='])} {self.timed.randint(1, 12)}"
+        return condition(self.dice, names, depth)
 
     def new(self) -> str:
         self.fresh += 1

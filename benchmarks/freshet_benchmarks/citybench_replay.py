@@ -23,6 +23,7 @@ from freshet.oneshot.answer import answer
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import FreshetError, QuerySyntaxError
 from freshet.rdf.ntriples import scan_timed
+from freshet.rdf.terms import Iri
 from freshet.rdf.triples import DEFAULT_GRAPH, Triples
 from freshet.results.report import Report, Solutions
 from freshet.runtime.session import Session
@@ -192,13 +193,13 @@ def _closes(query: Query, streams: Mapping[str, Elements]) -> range:
 
 
 def _stream_of(window: WindowOperator) -> str:
-    assert isinstance(window, SlidingWindow)
+    assert isinstance(window.stream, Iri)
     return window.stream.value
 
 
 def _content(window: WindowOperator, close_ms: int, streams: Mapping[str, Elements]) -> Triples:
     assert isinstance(window, SlidingWindow)
-    held = _between(streams[window.stream.value], close_ms - window.width_ms, close_ms)
+    held = _between(streams[_stream_of(window)], close_ms - window.width_ms, close_ms)
     return Triples(*held[1:])
 
 

@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from freshet.mapper.stream_join import JoinStep
 from freshet.rml.functions import FUNCTIONS
 from freshet.rml.mapping_slices import JoinSlice, slice_mapping
 from freshet.rml.reader import read_mapping
@@ -47,10 +48,17 @@ class Replayed(NamedTuple):
 
 
 class _Taken(NamedTuple):
-    """The triples of a micro-batch, and when they were there (seconds)."""
+    """The triples of a micro-batch, when they were there (seconds), and what waits after it, where the driver knows."""
 
     done: float
     table: pa.Table
+    after: _After | None
+
+
+class _After(NamedTuple):
+    waiting_records: int
+    state_bytes: int
+    late: int
 
 
 @contextmanager
@@ -79,9 +87,16 @@ def write_files(streams: Streams, folder: Path, tick_ms: int) -> int:
 
 
 def replay(
-    spark: Any, files: Path, window: JoinWindow, *, paced_ms: int | None = None, warming_ms: int = 0
+    spark: Any,
+    files: Path,
+    window: JoinWindow,
+    *,
+    paced_ms: int | None = None,
+    warming_ms: int = 0,
+    join_here: bool = True,
 ) -> Replayed:
     """Join what `write_files` has written. With `paced_ms` each file, of so many milliseconds, comes in its time.
+    `join_here`: on the driver, as pipelines do where Spark is local, or in Spark's state store.
 
     Of the pairs and micro-batches of the first `warming_ms` it is not told how long they took.
     """
@@ -91,12 +106,12 @@ def replay(
         (home / "in" / topic).mkdir(parents=True)
     names = sorted(path.name for path in (files / "flow").iterdir())
     taken: dict[int, _Taken] = {}
-    stream = _stream(home, window, None if paced_ms else 1)
+    stream = _stream(home, window, None if paced_ms else 1, join_here)
 
     def on_batch(name: str, number: int, table: pa.Table, **counts: Any) -> None:
         if counts["rejected"]:
             raise RuntimeError(f"{counts['rejected']} pairs make no triples")
-        taken[number] = _Taken(time.time(), table)
+        taken[number] = _Taken(time.time(), table, _after(counts["joined"]))
 
     if paced_ms is None:
         _appear(files, home, names)
@@ -121,7 +136,14 @@ def replay(
     return _replayed(batches, progress, began, warming_ms, stream.layout.triples[0])
 
 
-def _stream(home: Path, window: JoinWindow, files_per_batch: int | None) -> Any:
+def _after(step: JoinStep | None) -> _After | None:
+    if step is None:
+        return None
+    tables = (step.state.children, step.state.parents, step.state.keys)
+    return _After(step.counts.waiting, sum(table.nbytes for table in tables), step.counts.late)
+
+
+def _stream(home: Path, window: JoinWindow, files_per_batch: int | None, join_here: bool) -> Any:
     from freshet.spark.stream import EncodedStream, StreamSpec
 
     path = home / "mapping.ttl"
@@ -131,7 +153,7 @@ def _stream(home: Path, window: JoinWindow, files_per_batch: int | None) -> Any:
         StreamInput(FolderSource(home / "in" / topic), cut, "time", "epoch_ms", files_per_batch)
         for topic, cut in (("speed", part.child), ("flow", part.parent))
     ]
-    return EncodedStream(StreamSpec("s", tuple(inputs), part, window=window))
+    return EncodedStream(StreamSpec("s", tuple(inputs), part, window=window, join_here=join_here))
 
 
 def _appear(files: Path, home: Path, names: list[str]) -> None:
@@ -154,7 +176,8 @@ def _replayed(
 ) -> Replayed:
     from freshet.spark.window_join import METRICS
 
-    counted = [each["observedMetrics"][METRICS] for each in progress]
+    counted: list[Any] = [each.after for each in taken if each.after is not None]
+    counted = counted or [each["observedMetrics"][METRICS] for each in progress]
     pairs = [pair_numbers(_numbers(each.table, triple[2]), _numbers(each.table, triple[0])) for each in taken]
     came = [each.table["time"].to_numpy() - START_MS for each in taken]
     took = [1_000 * (each.done - began) - times for each, times in zip(taken, came, strict=True)]

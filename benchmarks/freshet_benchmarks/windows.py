@@ -1,11 +1,12 @@
 """`freshet bench windows`: joins of two live streams in windows, beside the figures of the Dynamic Windows thesis.
 
-The thesis's workloads (`bench/ndw_streams.py`) go twice through Spark's stateful join, as `freshet run` runs it
-(`bench/window_replay.py`). Once in ticks of event time, as fast as it goes, for every window: completeness is the
-intersection over the union of the pairs that were found and those of the bounded join. And once in real time, for the
-windows that the thesis compares: the latency of a pair is from the arrival of its later record to the triple on the
-driver, and has the wait for the next micro-batch in it. What waits is counted after every tenth of a second of event
-time by the same code without Spark, as a micro-batch says only what waits at its end; what those say is beside it.
+The thesis's workloads (`bench/ndw_streams.py`) go twice through a join on the driver, as `freshet run` runs it where
+Spark is local (`bench/window_replay.py`). Once in ticks of event time, as fast as it goes, for every window:
+completeness is the intersection over the union of the pairs that were found and those of the bounded join. And once
+in real time, for the windows that the thesis compares: the latency of a pair is from the arrival of its later record
+to the triple on the driver, and has the wait for the next micro-batch in it. What waits is counted after every tenth
+of a second of event time by the same code without Spark, as a micro-batch says only what waits at its end; what those
+say is beside it.
 """
 
 from __future__ import annotations
@@ -154,7 +155,7 @@ def waiting_figures(workload: str, name: str, waiting: Waiting) -> list[Figure]:
 
 
 def paced_figures(workload: str, name: str, done: Replayed) -> list[Figure]:
-    """How long pairs take in real time, and what the state store has after each micro-batch."""
+    """How long pairs take in real time, and what waits after each micro-batch."""
     least, median, most = LATENCY_MS[workload].get(name, (None, None, None))
     return [
         _figure(workload, name, "latency_median", np.median(done.latencies_ms), "ms", median),

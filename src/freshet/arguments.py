@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from freshet.rdf.errors import InputError
 from freshet.runtime.durations import setting_ms
+
+if TYPE_CHECKING:
+    from freshet.mapper.record_mapper import StreamMapping
+    from freshet.runtime.recordings import Recordings
 
 _LONGEST_NAME = 1024  # of a file; what is longer is a query
 
@@ -40,8 +44,20 @@ def _split(given: str) -> tuple[str, str]:
     return iri.removeprefix("<").removesuffix(">"), file
 
 
-def recordings_of(given: Iterable[str]) -> dict[str, list[Path]]:
-    """The files of each stream, from IRI=FILE. They are read once, from start to end, so a pipe is as good."""
+def recordings_of(
+    given: Iterable[str],
+    *,
+    mapping: Iterable[str] = (),
+    time: str | None = None,
+    time_form: str = "iso",
+    time_predicate: str | None = None,
+) -> Recordings:
+    """The files of each stream, from IRI=FILE. They are read once, from start to end, so a pipe is as good.
+
+    Each `mapping` is FILE or IRI=FILE, for records of all streams or one; `time` is a reference into them.
+    """
+    from freshet.runtime.recordings import Recordings
+
     recordings: dict[str, list[Path]] = {}
     for each in given:
         if "=" not in each:
@@ -52,7 +68,26 @@ def recordings_of(given: Iterable[str]) -> dict[str, list[Path]]:
         if not Path(file).exists():
             raise InputError("there is no such file", file=file)
         recordings.setdefault(iri, []).append(Path(file))
-    return recordings
+    mappings = _mappings(mapping, recordings, time, time_form)
+    if time is not None and not mappings:
+        raise InputError("--time is a reference into records, and goes with -m MAPPING.ttl")
+    return Recordings(recordings, time_predicate, mappings)
+
+
+def _mappings(
+    given: Iterable[str], streams: Iterable[str], time: str | None, time_form: str
+) -> dict[str, StreamMapping]:
+    found: dict[str, StreamMapping] = {}
+    for path, iri in data_files(given):
+        from freshet.mapper.record_mapper import StreamMapping
+
+        if time is None:
+            raise InputError("--time says which column or path of a record has its time", file=str(path))
+        if iri is not None and iri not in streams:
+            raise InputError(f"-m: no recording is given for the stream <{iri}>")
+        declared = StreamMapping(text_of(path), time, time_form)
+        found |= dict.fromkeys(streams if iri is None else [iri], declared)
+    return found
 
 
 def milliseconds(duration: str, option: str = "--lateness") -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 
 # NumPy asks the system for huge pages, which it must find and clear before the first byte is written: the engine's
@@ -10,6 +11,8 @@ os.environ.setdefault("NUMPY_MADVISE_HUGEPAGE", "0")
 
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -21,7 +24,7 @@ from freshet.rdf.errors import FreshetError, InputError
 from freshet.rdf.wording import show_count
 
 if TYPE_CHECKING:
-    from freshet.results.answers import AnswerBatch
+    from freshet.runtime.recordings import Recordings
 
 FILE = click.Path(path_type=Path)
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -44,11 +47,49 @@ data_option = repeated(
     metavar="[IRI=]FILE",
     help="RDF file or graph directory of the stored graph, or of the named graph IRI; repeatable.",
 )
+from_files_option = click.option(
+    "--from-files", type=FILE, metavar="DIR", help="Folder of the files that FROM names by the last part of an IRI."
+)
 service_option = repeated("--service", metavar="HOST[:PORT]", help="Host that SERVICE may ask; repeatable.")
 lateness_option = click.option("--lateness", default="0ms", help="How late elements may come: 500ms, 2s, PT1M.")
 dialect_option = click.option(
     "--dialect", metavar="sparql|rspql|csparql|sparqlstream|cqels", help="The query language; recognised if not given."
 )
+
+
+_RECORDING_OPTIONS = (
+    repeated("-s", "--stream", metavar="IRI=FILE", help="A stream's recording: timed N-Triples, RDF or records."),
+    repeated("-m", "--mapping", metavar="[IRI=]FILE", help="The RML mapping of recorded CSV, JSON or XML; repeatable."),
+    click.option("--time", metavar="REFERENCE", help="The column or path of a record that has its time."),
+    click.option(
+        "--time-form", type=click.Choice(["iso", "epoch_ms", "epoch_s"]), default="iso", help="How it is written."
+    ),
+    click.option("--time-predicate", metavar="IRI", help="The predicate that has the times of RDF without times."),
+)
+
+
+def recording_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say what recorded streams are."""
+
+    def with_recordings(
+        stream: tuple[str, ...],
+        mapping: tuple[str, ...],
+        time: str | None,
+        time_form: str,
+        time_predicate: str | None,
+        **options: Any,
+    ) -> None:
+        command(
+            recordings=recordings_of(
+                stream, mapping=mapping, time=time, time_form=time_form, time_predicate=time_predicate
+            ),
+            **options,
+        )
+
+    wrapped: Callable[..., Any] = functools.update_wrapper(with_recordings, command)
+    for option in reversed(_RECORDING_OPTIONS):
+        wrapped = option(wrapped)
+    return wrapped
 
 
 @app.command()
@@ -90,7 +131,7 @@ def serve(pipeline: Path | None, **options: Any) -> None:
 
 
 @app.command(name="map")
-@click.option("-m", "--mapping", type=FILE, required=True, help="The RML mapping (Turtle).")
+@click.option("-m", "--mapping", type=FILE, required=True, help="The RML or R2RML mapping (Turtle).")
 @click.option("-o", "--output", type=FILE, help="Where the RDF goes; standard output if not given.")
 @click.option(
     "--format",
@@ -100,6 +141,11 @@ def serve(pipeline: Path | None, **options: Any) -> None:
 )
 @click.option("--functions", type=FILE, metavar="FILE.py", help="A Python file of functions that the mapping calls.")
 @click.option("--base", metavar="IRI", help="What relative IRIs are resolved against.")
+@click.option(
+    "--database",
+    metavar="FILE|URL",
+    help="The database of an R2RML mapping: a file of SQLite, or a JDBC address.",
+)
 @click.option("--distinct", is_flag=True, help="Each statement once, sorted.")
 @click.option(
     "--on",
@@ -119,11 +165,12 @@ def map_(
     format: str,
     functions: Path | None,
     base: str | None,
+    database: str | None,
     distinct: bool,
     on: str,
     rejects: Path | None,
 ) -> None:
-    """Map files and databases to RDF with an RML mapping.
+    """Map files and databases to RDF with an RML or R2RML mapping.
 
     The exit status is 1 where records were rejected.
     """
@@ -131,7 +178,7 @@ def map_(
     from freshet.mapper.placement import SPARK, place_mapping
 
     beside = Path() if output is None else output.parent
-    options = MapOptions(output, format, rejects or beside / "rejects", base, functions, distinct)
+    options = MapOptions(output, format, rejects or beside / "rejects", base, functions, distinct, database)
     place = place_mapping(mapping, options, on)
     print(f"freshet: {place.reason}", file=sys.stderr)
     if place.on == SPARK:
@@ -144,6 +191,8 @@ def map_(
         done = run_map_here(mapping, options)
     for join in done.unjoined:
         print(f"freshet: no two records were joined of {join}", file=sys.stderr)
+    for join, pairs in done.crossed:
+        print(f"freshet: {join}: without a join condition, {show_count(pairs, 'pair')} of records", file=sys.stderr)
     rejected = f", {done.rejected:,} rejected, see {done.rejects}" if done.rejected else ""
     print(f"freshet: {show_count(done.records, 'record')} mapped{rejected}", file=sys.stderr)
     if done.rejected:
@@ -180,6 +229,23 @@ def load(files: tuple[Path, ...], output: Path | None, check: bool, master: str)
     )
 
 
+@app.command()
+@click.option("-d", "--data", type=FILE, metavar="GRAPH", required=True, help="The graph directory to change.")
+@click.option("-u", "--update", required=True, help="A SPARQL update, or the file that holds it.")
+@click.option("--timeout", type=float, help="Seconds after which to give up.")
+@service_option
+def update(data: Path, update: str, timeout: float | None, service: tuple[str, ...]) -> None:
+    """Change a graph directory by SPARQL Update, all at once."""
+    from freshet.rdf.deadline import Deadline
+    from freshet.runtime.session import Session
+    from freshet.runtime.update_directory import update_directory
+
+    text, file = text_or_file(update)
+    with Session(services=service) as session, Deadline(timeout).running():
+        counts = update_directory(data, text, session, file=file)
+    print(f"freshet: {counts.inserted:,} inserted, {counts.deleted:,} deleted", file=sys.stderr)
+
+
 def _check_graphs(graphs: tuple[Path, ...], output: Path | None) -> None:
     from freshet.store.graph_directory import GraphDirectory
 
@@ -192,22 +258,37 @@ def _check_graphs(graphs: tuple[Path, ...], output: Path | None) -> None:
 
 
 @app.command()
-@repeated("-s", "--stream", required=True, metavar="IRI=FILE", help="A stream's recording in timed N-Triples.")
+@recording_options
 @repeated("-q", "--query", type=FILE, required=True, help="File of a continuous query.")
 @data_option
+@from_files_option
 @lateness_option
-@click.option("--format", type=click.Choice(["text", "ndjson"]), default="text", help="How reports are printed.")
+@click.option(
+    "--format",
+    type=click.Choice(["text", "table", "ndjson", "csv", "rdf", "parquet"]),
+    default="text",
+    help="How reports are written.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=FILE,
+    show_default="standard output",
+    help="Where reports go: a file; for parquet a folder, or FILE.parquet.",
+)
 @dialect_option
 @service_option
 @repeated("--report", help="Evaluate only where this holds: change, non-empty; repeatable.")
 @click.option("--every", help="Evaluate at this period, not when windows move: 2s, PT1M.")
 @repeated("--absorb", metavar="IRI", help="Stream that leaves its triples in the stored graph.")
 def replay(
-    stream: tuple[str, ...],
+    recordings: Recordings,
     query: tuple[Path, ...],
     data: tuple[str, ...],
+    from_files: Path | None,
     lateness: str,
     format: str,
+    output: Path | None,
     dialect: str | None,
     service: tuple[str, ...],
     report: tuple[str, ...],
@@ -215,41 +296,56 @@ def replay(
     absorb: tuple[str, ...],
 ) -> None:
     """Run continuous queries over recorded streams, in event time, without Spark."""
-    from freshet.runtime.display import show_dropped, show_report
+    from freshet.runtime.display import show_dropped
+    from freshet.runtime.query_graphs import check_graphs
     from freshet.runtime.replay import QueryFile, queries_in_order
     from freshet.runtime.replay import replay as replay_streams
+    from freshet.runtime.report_output import ReportOutput, check_output, output_file, write_parquet
     from freshet.runtime.session import Session
 
-    with Session(services=service, why_elements=0) as session:
-        recordings = recordings_of(stream)
+    read = [*chain.from_iterable(recordings.files.values()), *query, *(each.path for each in data_files(data))]
+    check_output(format, output, len(query), read)
+    with Session(services=service, why_elements=0) as session, ExitStack() as closing:
+        if not recordings.files:
+            raise InputError("-s IRI=FILE says which stream is recorded where")
         left = {iri.removeprefix("<").removesuffix(">") for iri in absorb}
-        if unknown := sorted(left - recordings.keys()):
+        if unknown := sorted(left - recordings.files.keys()):
             raise InputError(f"--absorb: no recording is given for the stream <{unknown[0]}>")
         for path, graph in data_files(data):
             session.load(path, graph=graph)
-        for iri in recordings:
+        for iri in recordings.files:
             session.stream(iri, lateness_ms=milliseconds(lateness), absorb=iri in left)
-
-        def show(batch: AnswerBatch) -> None:
-            if format == "ndjson":
-                sys.stdout.buffer.write(session.ndjson(batch))
-            else:
-                for report in batch.reports():
-                    print(show_report(report, session.dictionary))
 
         every_ms = None if every is None else milliseconds(every, "--every")
         texts = [QueryFile(text_of(written), written.stem, str(written)) for written in query]
-        for each in queries_in_order(texts, recordings, dialect):
-            session.register(
+        ordered = queries_in_order(texts, recordings.files, dialect)
+        for note in ordered.notes:
+            print(f"freshet: {note}", file=sys.stderr)
+        reports = None
+        if format != "parquet":
+            reports = ReportOutput(session.dictionary, format, closing.enter_context(output_file(output)))
+        registered = []
+        for each, parsed in ordered.queries:
+            check_graphs(session, parsed, each.text, file=each.file, folder=from_files)
+            asked = session.register(
                 each.text,
                 name=each.name,
+                rename=True,
                 file=each.file,
                 dialect=dialect,
-                on_batch=show,
+                on_batch=None if reports is None else reports.take,
                 report=report,
                 every_ms=every_ms,
             )
+            registered.append(asked)
+        if reports is not None:
+            reports.begin(registered)
         replay_streams(session, recordings)
+        if output is not None and reports is None:
+            write_parquet(registered, output)
+        for iri, count in recordings.rejected.items():
+            reason = recordings.reasons[iri]
+            print(f"freshet: rejected {show_count(count, 'record')} of <{iri}>, the first of {reason}", file=sys.stderr)
         for iri, state in session.engine.streams.items():
             if state.late:
                 print(f"freshet: dropped {show_count(state.late, 'late element')} of <{iri}>", file=sys.stderr)
@@ -264,6 +360,7 @@ def replay(
 @app.command()
 @click.option("-q", "--query", required=True, help="A query, or the file that holds it.")
 @data_option
+@from_files_option
 @click.option(
     "--format",
     type=click.Choice(["json", "csv", "tsv", "xml", "nt", "ttl"]),
@@ -277,6 +374,7 @@ def replay(
 def query(
     query: str,
     data: tuple[str, ...],
+    from_files: Path | None,
     format: str | None,
     dialect: str | None,
     timeout: float | None,
@@ -284,15 +382,20 @@ def query(
     service: tuple[str, ...],
 ) -> None:
     """Answer SPARQL over files or a graph directory once."""
+    from freshet.rdf.deadline import Deadline
     from freshet.results.write import write_answer
+    from freshet.runtime.query_graphs import check_graphs
     from freshet.runtime.session import Session
 
     text, file = text_or_file(query)
     with Session(services=service) as session:
         for path, graph in data_files(data):
             session.load(path, graph=graph)
-        most = None if memory is None else memory_bytes(memory, "--memory")
-        answer = session.query(text, file=file, dialect=dialect, timeout_seconds=timeout, memory_bytes=most)
+        deadline = Deadline(timeout, None if memory is None else memory_bytes(memory, "--memory"))
+        with deadline.running():
+            prepared = session.prepare(text, file=file, dialect=dialect)
+        check_graphs(session, prepared, text, file=file, folder=from_files)
+        answer = session.query(prepared, file=file, deadline=deadline)
         sys.stdout.buffer.write(write_answer(answer, session.dictionary, format))
 
 
@@ -308,8 +411,9 @@ def query(
 @click.option("--live", is_flag=True, help="Show how a query without a window is kept answered as a live query.")
 @dialect_option
 @click.option("--analyze", is_flag=True, help="Replay recorded streams, and show what each operator did.")
-@repeated("-s", "--stream", metavar="IRI=FILE", help="A stream's recording in timed N-Triples.")
+@recording_options
 @data_option
+@from_files_option
 @lateness_option
 @service_option
 def explain(
@@ -319,8 +423,9 @@ def explain(
     live: bool,
     dialect: str | None,
     analyze: bool,
-    stream: tuple[str, ...],
+    recordings: Recordings,
     data: tuple[str, ...],
+    from_files: Path | None,
     lateness: str,
     service: tuple[str, ...],
 ) -> None:
@@ -334,8 +439,9 @@ def explain(
     if analyze:
         explained = analyze_query(
             text,
-            recordings_of(stream),
+            recordings,
             data_files(data),
+            from_files=from_files,
             lateness_ms=milliseconds(lateness),
             file=file,
             dialect=dialect,

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from http_server import ServerProcess
+from waiting import wait_until
 
 expect = pytest.importorskip("playwright.sync_api").expect
 
@@ -138,6 +139,70 @@ def test_one_shot_queries_and_completion_by_keyboard(page, serving):
     editor.press("Control+Enter")
     expect(page.get_by_role("region", name="Answers").get_by_role("row")).to_have_count(4)
     expect(page.get_by_text("3 solutions")).to_be_visible()
+
+
+LIVE = """PREFIX ex: <http://example.org/>
+SELECT ?place ?lat ?level WHERE { ?place ex:lat ?lat OPTIONAL { ?place ex:level ?level } }
+"""
+
+
+def test_a_plain_query_runs_live(page, serving, screenshot):
+    server = serving()
+    assert server.send("PUT", f"/streams/{STREAM}?absorb=all").status == 201
+    page.goto(f"{server.url}/#/query")
+    page.get_by_label("Query", exact=True).fill(LIVE)
+    expect(page.locator("#problem")).to_have_text("a query of the stored graph")
+    page.get_by_role("button", name="Run live").click()
+    table = page.get_by_role("region", name="Answers")
+    expect(page.get_by_text("3 solutions, live.")).to_be_visible()
+    expect(table.get_by_role("row")).to_have_count(4)
+
+    north = "<http://example.org/north> <http://example.org/level>"
+    for second, level in ((1, 7), (2, 9)):
+        push(server, f'{second}000\t{north} "{level}"^^<http://www.w3.org/2001/XMLSchema#integer> .\n')
+    expect(page.get_by_text("The last change added 1 and removed 0.")).to_be_visible()
+    expect(table.get_by_role("row").filter(has_text="north")).to_have_count(2)  # without a level it is gone
+    expect(page.locator("tr.new")).to_contain_text("9")
+    screenshot("page-live")
+    page.get_by_role("tab", name="Chart").click()
+    page.get_by_label("Number").select_option("level")
+    expect(page.locator("figure polyline")).to_have_count(1)
+    screenshot("page-live-chart")
+
+    port = int(re.search(r":(\d+)$", server.url)[1])
+    server.kill()
+    expect(page.locator("#connection")).to_have_text("reconnecting")
+    server = serving(port)
+    expect(page.get_by_text("4 solutions, live.", exact=True)).to_be_visible()  # the whole answer has come again
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text("4 solutions, live. Stopped.")).to_be_visible()
+    page.set_viewport_size({"width": 400, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    screenshot("page-live-narrow")
+
+
+def test_what_cannot_run_live_says_so(page, serving):
+    server = serving()
+    page.goto(f"{server.url}/#/query")
+    page.get_by_label("Query", exact=True).fill("SELECT * { SERVICE <http://127.0.0.1:1/sparql> { ?s ?p ?o } }")
+    problem, editor = page.locator("#problem"), page.get_by_label("Query", exact=True)
+    expect(problem).to_have_text("a query of the stored graph")
+    held = []
+    page.route("**/explain", lambda route: held.append(route))  # the check of the text answers after its refusal
+    with page.expect_request("**/explain"):
+        editor.press("End")
+        editor.press_sequentially(" ")
+        page.get_by_role("button", name="Run live").click()
+        expect(problem).to_have_class(re.compile("error"))
+    wait_until(lambda: page.evaluate("0") or held, seconds=60)  # the call lets the handler run
+    with page.expect_response("**/explain") as answered:
+        held[0].continue_()
+    answered.value.finished()
+    page.evaluate("new Promise(requestAnimationFrame)")
+    expect(problem).to_have_class(re.compile("error"))
+    page.unroute("**/explain")
+    editor.fill(RIGHT)
+    expect(page.get_by_role("button", name="Run live")).to_be_disabled()
 
 
 def test_all_views_fit_a_narrow_screen_in_light_and_dark(page, serving, screenshot):

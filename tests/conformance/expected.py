@@ -10,8 +10,8 @@ import pyoxigraph as ox
 from conformance.isomorphism import Row
 from conformance.manifests import RDF, Node, Statements
 from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.formats import rdf_format
 from freshet.rdf.oxigraph import parsed_key
-from freshet.rdf.reading import rdf_format
 from freshet.rdf.terms import Term, term_from_key
 from freshet.results.read import read_answer
 from freshet.results.report import Answer, BooleanAnswer, GraphAnswer

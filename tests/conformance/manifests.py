@@ -12,11 +12,21 @@ import pyoxigraph as ox
 
 MF = "http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#"
 QT = "http://www.w3.org/2001/sw/DataAccess/tests/test-query#"
+UT = "http://www.w3.org/2009/sparql/tests/test-update#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+RDFS_LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 ENTAILMENT_REGIME = "http://www.w3.org/ns/sparql-service-description#entailmentRegime"
 SIMPLE = "http://www.w3.org/ns/entailment/Simple"
 
 Node = ox.NamedNode | ox.BlankNode | ox.Literal
+
+
+@dataclass(frozen=True, slots=True)
+class GraphStore:
+    """The graphs before or after an update: files of the default graph, and files by the names of graphs."""
+
+    default: tuple[Path, ...] = ()
+    named: tuple[tuple[str, Path], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +42,8 @@ class W3cTest:
     services: tuple[tuple[str, Path], ...] = ()
     lax_cardinality: bool = False
     entailment: bool = False
+    before: GraphStore = GraphStore()  # of an update, as what follows
+    after: GraphStore = GraphStore()
 
 
 class Statements:
@@ -84,6 +96,9 @@ def _test(entry: Node, statements: Statements, folder: str) -> W3cTest:
     action = statements.object(entry, MF + "action")
     if isinstance(action, ox.NamedNode):
         return replace(test, query=file_of(action.value))
+    if action is not None and (request := statements.object(action, UT + "request")) is not None:
+        before, after = (_graph_store(statements, node) for node in (action, statements.object(entry, MF + "result")))
+        return replace(test, query=file_of(request.value), before=before, after=after)
     query = statements.object(action, QT + "query") if action else None
     if query is None:
         return test
@@ -98,6 +113,15 @@ def _test(entry: Node, statements: Statements, folder: str) -> W3cTest:
         lax_cardinality=statements.object(entry, MF + "resultCardinality") == ox.NamedNode(MF + "LaxCardinality"),
         entailment=_needs_entailment(statements, action),
     )
+
+
+def _graph_store(statements: Statements, node: Node | None) -> GraphStore:
+    assert node is not None
+    named = [
+        (statements.object(each, RDFS_LABEL).value, file_of(statements.object(each, UT + "graph").value))
+        for each in statements.objects(node, UT + "graphData")
+    ]
+    return GraphStore(tuple(file_of(file.value) for file in statements.objects(node, UT + "data")), tuple(named))
 
 
 def _service(node: Node, statements: Statements) -> tuple[str, Path]:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
+import re
 import tarfile
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyoxigraph as ox
 
 from conformance.isomorphism import Row
+from freshet.rdf.terms import BlankNode, Iri, Term
 from freshet.rml.mapping_graph import term_of
 
 _FORMATS = {
@@ -30,16 +35,54 @@ def quads_in(file: Path) -> set[Row]:
     data, suffix = _unpacked(file)
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         data = data.decode("utf-16").encode()
-    parsed = ox.parse(data, format=_FORMATS[suffix], lenient=True)
-    return {
-        (
-            term_of(quad.subject),
-            term_of(quad.predicate),
-            term_of(quad.object),
-            None if isinstance(quad.graph_name, ox.DefaultGraph) else term_of(quad.graph_name),
-        )
-        for quad in parsed
-    }
+    return {row for quad in ox.parse(data, format=_FORMATS[suffix], lenient=True) for row in _rows(quad)}
+
+
+def _rows(quad: ox.Quad) -> Iterator[Row]:
+    """A quad as a row. A triple term is a node with three rows of its own, so that blank nodes in it count."""
+    graph = None if isinstance(quad.graph_name, ox.DefaultGraph) else term_of(quad.graph_name)
+    yield term_of(quad.subject), term_of(quad.predicate), _node(quad.object), graph
+    if isinstance(quad.object, ox.Triple):
+        yield from _inside(quad.object)
+
+
+def _inside(triple: ox.Triple) -> Iterator[Row]:
+    for place in ("subject", "predicate", "object"):
+        yield _node(triple), Iri(f"urn:triple:{place}"), _node(getattr(triple, place)), None
+    if isinstance(triple.object, ox.Triple):
+        yield from _inside(triple.object)
+
+
+def _node(value: Any) -> Term:
+    if isinstance(value, ox.Triple):
+        return BlankNode(f"t{hashlib.md5(str(value).encode()).hexdigest()}")
+    return term_of(value)
+
+
+_TOKEN = re.compile(r'<<|>>|<[^<>]*>|_:\w+|"(?:[^"\\]|\\.)*"(?:\^\^<[^>]*>|@[\w-]+)?|\.')
+
+
+def as_triple_terms(star: str) -> str:
+    """N-Triples with quoted triples of RDF-star as RDF 1.2 has them: triple terms, and as subjects reifiers."""
+    tokens = _TOKEN.findall(star)
+    lines: list[str] = []
+
+    def term(subject: bool) -> str:
+        token = tokens.pop(0)
+        if token != "<<":
+            return token
+        triple = f"<<( {term(True)} {term(False)} {term(False)} )>>"
+        assert tokens.pop(0) == ">>"
+        if not subject:
+            return triple
+        node = f"_:q{hashlib.md5(triple.encode()).hexdigest()}"
+        lines.append(f"{node} <http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies> {triple} .")
+        return node
+
+    while tokens:
+        lines.append(f"{term(True)} {term(False)} {term(False)} .")
+        assert tokens.pop(0) == "."
+    return "\n".join(lines) + "\n"
 
 
 def _unpacked(file: Path) -> tuple[bytes, str]:

@@ -14,9 +14,6 @@ MANIFESTS = ("sparql10/manifest.ttl", "sparql11/manifest-all.ttl")
 KNOWN_FAILURES = known_failures("sparql")
 
 _NOT_QUERIES = {
-    "UpdateEvaluationTest": "Update",
-    "PositiveUpdateSyntaxTest11": "Update",
-    "NegativeUpdateSyntaxTest11": "Update",
     "ProtocolTest": "Protocol",
     "GraphStoreProtocolTest": "Graph Store Protocol",
     "ServiceDescriptionTest": "Service Description",
@@ -31,8 +28,6 @@ def _all_tests() -> list[W3cTest]:
 
 def _out_of_scope(test: W3cTest) -> str | None:
     """Why a test is not run, or None."""
-    if test.query is not None and test.query.suffix == ".ru":
-        return "Update"
     return "entailment regimes" if test.entailment else _NOT_QUERIES.get(test.kind)
 
 

@@ -6,9 +6,10 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -108,12 +109,27 @@ def triples_of(case: StreamCase, spark: SparkSession, received) -> list[tuple]:
             else [mapping_slice.source]
         )
         given = [StreamInput(Received(received(each)), each, time_form="arrival") for each in sources]
-        encoded = EncodedStream(StreamSpec(f"slice {number}", tuple(given), mapping_slice))
+        spec = StreamSpec(f"slice {number}", tuple(given), mapping_slice)
+        encoded = EncodedStream(spec)
         table = encoded._encoded([Reading(spark, case.mapping.parent)] * len(given)).toArrow()
+        if isinstance(mapping_slice, JoinSlice):
+            assert rows_of(joined_here(spec, spark, case)) == rows_of(table)
         good = table.filter(pc.is_null(table.column(REASON)))
         elements = elements_of(good, encoded.layout, dictionary)
         found += [tuple(dictionary.decode_many(ids)) for ids in zip(*elements[1:], strict=True)]
     return found
+
+
+def joined_here(spec: StreamSpec, spark: SparkSession, case: StreamCase) -> pa.Table:
+    """The pairs that are found in this process."""
+    encoded = EncodedStream(replace(spec, join_here=True))
+    assert encoded.join is not None
+    sides = encoded._encoded([Reading(spark, case.mapping.parent)] * len(spec.inputs)).toArrow()
+    return encoded.join.step(sides).pairs
+
+
+def rows_of(table: pa.Table) -> list[str]:
+    return sorted(map(str, table.select(sorted(set(table.column_names) - {FILE, LINE, REASON})).to_pylist()))
 
 
 @pytest.mark.parametrize("case", parameters(CASES, KNOWN_FAILURES))

@@ -1,28 +1,18 @@
-"""W3C's tests of the SPARQL 1.1 Protocol: the manifest has the requests, a real server gets them.
-
-Update is refused by name (501) until the stored graph can change; requests that are wrong in another way are 4xx.
-"""
+"""W3C's tests of the SPARQL 1.1 Protocol: the manifest has the requests, a real server gets them."""
 
 import json
 
 import pytest
 
 from freshet import Session
-from http_manifest import Sent, read_manifest
+from http_manifest import read_manifest
 from http_server import server
 from shared_data import ROOT, shared
 
 _FOLDER = "data/w3c-sparql-tests/sparql11/protocol"
 _TABULAR = ("application/sparql-results", "text/csv", "text/tab-separated-values")
 _GRAPH = ("application/rdf+xml", "text/turtle", "application/n-triples")
-_NEED_UPDATE = {"bad_update_syntax", "bad_update_dataset_conflict"}  # what is wrong is seen by reading the update
-
-
 _TESTS = read_manifest(ROOT.parent / "shared" / _FOLDER / "manifest.ttl")
-
-
-def _is_update(request: Sent) -> bool:
-    return b"update=" in (request.body or b"") or "sparql-update" in request.headers.get("content-type", "")
 
 
 def test_the_manifest_is_there():
@@ -39,12 +29,6 @@ def test_protocol(test):
         for request in test.requests:
             named = {name.replace("-", "_"): text for name, text in request.headers.items()}
             answer = http.send(request.method, request.path, request.body, **named)
-            if _is_update(request) and (
-                request.statuses == {"StatusCode2xx", "StatusCode3xx"} or test.name in _NEED_UPDATE
-            ):
-                assert answer.status == 501
-                assert "Update" in json.loads(answer.data)["detail"]
-                return  # what follows asks for its effect
             assert f"StatusCode{answer.status // 100}xx" in request.statuses, answer.data
             kinds = {"tabular": _TABULAR, "boolean": ("application/sparql-results",), "RDF": _GRAPH}
             if request.format:

@@ -73,6 +73,7 @@ class Reader:
             "json": lambda block: [orjson.loads(line) for line in block.text.splitlines()],
             "csv": lambda block: list(csv.reader(io.StringIO(block.text), strict=True)),
             "tnt": self.timed,
+            "trig": lambda block: list(pyoxigraph.parse(block.text, pyoxigraph.RdfFormat.TRIG)),
         }
         if page.parent.parent == EXAMPLES:
             copy_of(page.parent.name, folder, here=True)

@@ -5,7 +5,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from freshet.rml.sources import KafkaSource, MqttSource, SocketSource
+from event_server import EventServer
+from freshet.rml.sources import EventSource, KafkaSource, MqttSource, SocketSource
 from freshet.spark.live.connector import add_connector
 from freshet.spark.live.documents import NOT_TEXT
 from freshet.spark.live.open import Reading, open_documents
@@ -94,6 +95,20 @@ def test_tcp(spark, tmp_path):
     server.stop()
     assert taken.lines == [*numbered(0, 5), '{"cut of']
     assert taken.rows[5].file == f"tcp:127.0.0.1:{server.port}/5"
+
+
+def test_server_sent_events(spark, tmp_path):
+    server = EventServer()
+    server.events += [("reading", line) for line in numbered(0, 3)]
+    source, taken = EventSource(server.url, "reading"), Taken()
+    with taken.by(spark, source, tmp_path):
+        taken.wait(3)
+    server.events += [("other", "{}"), *(("reading", line) for line in numbered(3, 5))]
+    with taken.by(spark, source, tmp_path):
+        taken.wait(5)
+    server.stop()
+    assert taken.lines == numbered(0, 5)
+    assert taken.rows[4].file == f"sse:{server.url}/6"
 
 
 def test_what_is_in_the_spool_is_taken_after_a_restart_without_the_peer(spark, tmp_path):

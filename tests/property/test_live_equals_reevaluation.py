@@ -37,9 +37,11 @@ from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import UnsupportedError
 from freshet.rdf.oxigraph import parsed_key
+from freshet.rdf.reading import Quads
 from freshet.rdf.terms import Iri, Literal, Term, term_from_key
 from freshet.results.live_change import LiveChange
 from freshet.results.report import Solutions
+from freshet.store.changes import ChangeLog
 from freshet.syntax.parser import parse_query
 from random_algebra import LITERALS, NODES, random_quads, random_query
 from random_expressions import slice_text, total_order
@@ -111,6 +113,23 @@ class World:
         with self.session.engine.loading():
             for graph, rows in by_graph.items():
                 self.session.engine.load(*columns(rows), graph)
+
+    def delete(self) -> None:
+        """Some of what is there goes, by an update that may bring something too."""
+        gone = [quad for quad in self.store if self.random.random() < 0.3]
+        again = self.random.sample(gone, len(gone) // 3)
+        came = oxigraph_quads(self.random)[:2] if self.random.random() < 0.5 else []
+        for quad in gone:
+            self.store.remove(quad)
+        self.store.extend([*again, *came])
+        log = ChangeLog()
+        log.delete(self._quads(gone))
+        log.insert(self._quads([*again, *came]))
+        self.session.engine.update(log.net())
+
+    def _quads(self, quads: list[ox.Quad]) -> Quads:
+        rows = [(*self._row(quad), self._graph(quad)) for quad in quads]
+        return Quads(*np.array(rows, np.int64).reshape(-1, 4).T.copy())
 
     def follow(self, name: str, query: Query | str) -> None:
         follower = Follower(self.session.dictionary)
@@ -225,6 +244,9 @@ def check(seed: int) -> int:
         world.check(about)
         world.add(batch)
         world.check(about)
+        if random.random() < 0.5:
+            world.delete()
+            world.check(about)
         if world.followers and random.random() < 0.1:
             name, _, follower = world.followers.pop(random.randrange(len(world.followers)))
             world.session.engine.unregister(name)

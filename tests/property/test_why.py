@@ -80,7 +80,7 @@ def check_row(
         if not is_made_of_its_parts(query.text):
             return
         stored = [quad_of(each) for each in why.stored]
-        if gives_row(asked, contents, stored, wanted):
+        if gives_row(asked, contents, stored, wanted, moment):
             return
         problems.append(f"does not give the row again at {moment}: {contents} {stored}")
     pytest.fail("\n".join(problems), pytrace=False)
@@ -91,8 +91,10 @@ def quad_of(stored: freshet.StoredTriple) -> ox.Quad:
     return ox.Quad(*map(term, stored.triple), graph)
 
 
-def gives_row(asked: Rewritten, contents: dict[str, list[Element]], stored: list[ox.Quad], wanted: dict) -> bool:
-    solutions = solve(asked, contents, stored)
+def gives_row(
+    asked: Rewritten, contents: dict[str, list[Element]], stored: list[ox.Quad], wanted: dict, moment: Moment
+) -> bool:
+    solutions = solve(asked, contents, stored, moment.time_ms)
     if asked.template is None:
         row = frozenset((name, by_value(each)) for name, each in wanted.items())
         return row in {frozenset((name, by_value(each)) for name, each in solution) for solution in solutions}

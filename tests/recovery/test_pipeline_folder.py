@@ -315,7 +315,7 @@ def test_a_pipeline_refuses_the_folder_of_a_session(tmp_path):
 
 
 def test_a_later_version_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr("freshet.runtime.durable_contents.FORMAT", 3)
+    monkeypatch.setattr("freshet.runtime.durable_contents.FORMAT", 99)
     monkeypatch.setattr("freshet.runtime.durable_contents.__version__", "9.9.9")
     lived(tmp_path).stop()
     monkeypatch.undo()

@@ -33,7 +33,7 @@ def is_cqels(query: QueryText) -> bool:
 
 
 def read_window(stream: str, words: list[str]) -> Window:
-    """`RANGE w STEP b`, `RANGE TRIPLES n STEP m`, `NOW - w SLIDE b`, `NOW - w TO NOW SLIDE b`.
+    """`RANGE w STEP b`, `RANGE TRIPLES n STEP m`, `NOW - w SLIDE b`, `NOW - w TO NOW - v SLIDE b`.
 
     TUMBLING is a step as wide as the window.
 
@@ -44,8 +44,12 @@ def read_window(stream: str, words: list[str]) -> Window:
     if "NOW" in upper:
         begin = upper.index("NOW") + 2
         end = upper.index("TO") if "TO" in upper else step
-        width_ms = duration_ms("".join(words[begin:end]))
-        return Sliding(stream, width_ms, width_ms if step is None else duration_ms("".join(words[step + 1 :])))
+        width_ms, ago_ms = duration_ms("".join(words[begin:end])), 0
+        if end is not None and words[end + 2 : end + 3] == ["-"]:
+            ago_ms = duration_ms("".join(words[end + 3 : step]))
+        width_ms -= ago_ms
+        slide_ms = width_ms if step is None else duration_ms("".join(words[step + 1 :]))
+        return Sliding(stream, width_ms, slide_ms, ago_ms=ago_ms)
     tumbling = upper[-1] == "TUMBLING"
     if upper[1] == "TRIPLES":
         count = int(words[2])

@@ -5,19 +5,22 @@ It follows "Time and windows" of the design sentence by sentence; it is slow on 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 import pyoxigraph as ox
 
 from reference.moments import evaluation_moments, multiples
 from reference.query_text import NO_BASE
 from reference.rewriting import Rewritten, rewrite
-from reference.streams import Element, Received, StreamLine, Term, derive, keep_lexical_form, receive
+from reference.streams import XSD, Element, Received, StreamLine, Term, derive, keep_lexical_form, receive
 from reference.templates import instantiate, template_variables
 from reference.windows import Moment, Sliding, Source, Window, source
 
+NOW = re.compile(r"\bNOW\s*\(\s*\)", re.IGNORECASE)
 Solution = frozenset[tuple[str, Term]]
 Contents = dict[str, list[Element]]
 
@@ -74,8 +77,8 @@ def evaluate(
     for moment, contents in reported_moments(asked, world, report):
         now, last = before, given
         given = contents, stored_at(moment, world)
-        if given != last:  # windows that close every millisecond mostly stay as they are
-            now = solve(asked, *given) if any(contents.values()) else []
+        if given != last or asks_time(asked):  # windows that close every millisecond mostly stay as they are
+            now = solve(asked, *given, moment.time_ms) if any(contents.values()) else []
         put_out = {"rstream": now, "istream": difference(now, before), "dstream": difference(before, now)}[asked.output]
         triples = None if asked.template is None else instantiate(asked.template, put_out)
         if put_out if triples is None else triples:
@@ -159,15 +162,23 @@ def stored_at(moment: Moment, world: World) -> list[ox.Quad]:
     return world.stored + seen
 
 
-def solve(asked: Rewritten, contents: Contents, stored: list[ox.Quad]) -> list[Solution]:
-    """One evaluation: a fresh store with the query's dataset and its windows."""
+def asks_time(asked: Rewritten) -> bool:
+    return NOW.search(asked.sparql) is not None
+
+
+def solve(asked: Rewritten, contents: Contents, stored: list[ox.Quad], time_ms: int) -> list[Solution]:
+    """One evaluation: a fresh store with the query's dataset and its windows. NOW() is the time of the evaluation."""
+    now = (datetime(1970, 1, 1) + timedelta(milliseconds=time_ms)).isoformat(timespec="milliseconds")
+    sparql = NOW.sub(f'"{now}Z"^^<{XSD}dateTime>', asked.sparql)
     store = ox.Store()
     store.extend(dataset_of(asked, stored))
     for name, elements in contents.items():
         graph = ox.DefaultGraph() if asked.merged else ox.NamedNode(name)
         store.add_graph(graph)
         store.extend(ox.Quad(*element.triple, graph) for element in elements)
-    solutions = store.query(asked.sparql, base_iri=NO_BASE)
+    solutions = store.query(sparql, base_iri=NO_BASE)
+    if isinstance(solutions, ox.QueryBoolean):
+        return [frozenset({("ask", ox.Literal(bool(solutions)))})]
     names = [variable.value for variable in solutions.variables]
     if asked.template is not None:  # of the solutions only what the template asks for counts: else triples come again
         names = [name for name in names if f"?{name}" in template_variables(asked.template)]

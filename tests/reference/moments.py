@@ -64,14 +64,14 @@ def _last_ms(windows: Sequence[Window], received: Mapping[Source, Received]) -> 
 
 
 def last_period_ms(windows: Sequence[Window], period_ms: int, received: Mapping[Source, Received]) -> float:
-    """The same, up to the first multiple that sees the windows empty, or without a closing window the last element."""
-    last_ms = _last_ms(windows, received)
-    closing = [window for window in windows if isinstance(window, Sliding)]
-    if closing:
-        empty_ms = max(empty_close(window, received[source(window)].elements) for window in closing)
-        return last_ms if empty_ms == -inf else max(last_ms, -(-empty_ms // period_ms) * period_ms)
-    latest_ms = max(element.time_ms for window in windows for element in received[source(window)].elements)
-    return max(last_ms, (latest_ms // period_ms + 1) * period_ms)
+    """The same, up to the first multiple that sees the last element and the windows that close empty."""
+    elements = [received[source(window)].elements for window in windows]
+    closing = [
+        empty_close(window, of) for window, of in zip(windows, elements, strict=True) if isinstance(window, Sliding)
+    ]
+    latest_ms = max(element.time_ms for of in elements for element in of)
+    needed_ms = max(latest_ms + 1, *closing, -inf)
+    return max(_last_ms(windows, received), -(-needed_ms // period_ms) * period_ms)
 
 
 def empty_close(window: Sliding, elements: Sequence[Element]) -> float:
@@ -81,7 +81,8 @@ def empty_close(window: Sliding, elements: Sequence[Element]) -> float:
     """
     closes = [-inf]
     for element in elements:
-        close_ms = (element.time_ms + window.width_ms) // window.slide_ms * window.slide_ms
-        if close_ms > element.time_ms:
+        seen_ms = element.time_ms + window.ago_ms
+        close_ms = (seen_ms + window.width_ms) // window.slide_ms * window.slide_ms
+        if close_ms > seen_ms:
             closes.append(close_ms + window.slide_ms)
     return max(closes)

@@ -27,16 +27,18 @@ class Moment(NamedTuple):
 class Sliding:
     """`[RANGE w STEP b]` of RSP-QL and C-SPARQL: as it closed last, at a multiple c of b, [c - w, c).
 
-    With a predicate (`[RANGE w @p STEP b]`) the same over the stream by the time that it gives.
+    With a predicate (`[RANGE w @p STEP b]`) the same over the stream by the time that it gives. In the past
+    (`[FROM NOW - a TO NOW - b STEP c]`), the same of what is that much older.
     """
 
     stream: str
     width_ms: int
     slide_ms: int
     predicate: str | None = None
+    ago_ms: int = 0
 
     def content(self, moment: Moment, elements: tuple[Element, ...]) -> list[Element]:
-        close_ms = moment.time_ms // self.slide_ms * self.slide_ms
+        close_ms = moment.time_ms // self.slide_ms * self.slide_ms - self.ago_ms
         return between(close_ms - self.width_ms, close_ms - 1, elements)
 
 

@@ -82,6 +82,15 @@ def test_several_streams_and_queries(cli: CommandLine, folder: Path) -> None:
     check_two_queries(objects(cli("replay", *two_streams(folder), *queries, "--format", "ndjson")))
 
 
+def test_a_name_that_two_files_have_gets_a_number(cli: CommandLine, folder: Path) -> None:
+    (folder / "again.rq").write_text(TUMBLING.format(name="one", stream="t", predicate="q"), encoding="utf-8")
+    queries = ["-q", folder / "first.rq", "-q", folder / "again.rq"]
+    finished = cli("replay", *two_streams(folder), *queries, "--format", "ndjson")
+    assert {report["query"] for report in objects(finished)} == {f"{EXAMPLE}one", f"{EXAMPLE}one-2"}
+    said = f"reported as {EXAMPLE}one-2, because {folder / 'first.rq'} has the name {EXAMPLE}one as well"
+    assert finished.error_line == f"freshet: {folder / 'again.rq'}: {said}"
+
+
 def test_in_another_process(folder: Path) -> None:
     queries = ["-q", folder / "first.rq", "-q", folder / "second.rq"]
     check_two_queries(objects(in_another_process("replay", *two_streams(folder), *queries, "--format", "ndjson")))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from freshet.algebra.expressions import Constant, Variable
+from freshet.algebra.expressions import Call, Constant, Variable
 from freshet.algebra.nodes import (
     BGP,
     Distinct,
@@ -26,6 +26,8 @@ from freshet.algebra.nodes import (
     Window,
 )
 
+_NEVER_AN_ERROR = frozenset(Call(name, ()) for name in ("NOW", "RAND", "UUID", "STRUUID", "BNODE"))
+
 
 def certainly_bound(node: Node) -> set[Variable]:
     """The variables that are bound in every solution of the node.
@@ -47,7 +49,8 @@ def certainly_bound(node: Node) -> set[Variable]:
             return certainly_bound(child) | _variables(name)
         case Extend(child, variable, expression):
             bound = certainly_bound(child)
-            return bound | {variable} if isinstance(expression, Constant) or expression in bound else bound
+            is_sure = isinstance(expression, Constant) or expression in bound or expression in _NEVER_AN_ERROR
+            return bound | {variable} if is_sure else bound
         case Values(variables, rows):
             return {variable for place, variable in enumerate(variables) if all(row[place] is not None for row in rows)}
         case Group(child, keys, aggregates):

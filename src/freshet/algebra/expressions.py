@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from freshet.rdf.terms import Term
 
@@ -96,6 +97,13 @@ class Call(Expression):
 
     function: str
     arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UserCall(Call):
+    """A call of a function that the session has been given; `implementation` takes and gives columns."""
+
+    implementation: Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -249,6 +249,17 @@ class Slice(Node):
     limit: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Describe(Node):
+    """The triples that describe resources, which are given or found by child; under the variables of DESCRIBED."""
+
+    child: Node
+    resources: tuple[PatternTerm, ...]
+
+
+DESCRIBED = TriplePattern(Variable(".subject"), Variable(".predicate"), Variable(".object"))
+
+
 # ---- queries
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from freshet.algebra.expressions import Variable
 from freshet.algebra.nodes import (
     BGP,
+    DESCRIBED,
+    Describe,
     Distinct,
     Extend,
     Filter,
@@ -64,6 +66,8 @@ def _collect(node: Node, found: dict[Variable, None]) -> None:
             _add(variables, found)
         case Group(_, keys, aggregates):
             _add((*keys, *(variable for variable, _ in aggregates)), found)
+        case Describe():
+            _add((DESCRIBED.subject, DESCRIBED.predicate, DESCRIBED.object), found)
         case Minus(child, _) | Filter(_, child) | OrderBy(child) | Distinct(child) | Reduced(child) | Slice(child):
             _collect(child, found)
         case _:

@@ -56,6 +56,9 @@ def window_line(declaration: WindowDeclaration, iri_text: IriText = str) -> str:
 
 def _extent(window: WindowOperator, iri_text: IriText) -> str:
     match window:
+        case SlidingWindow(_, width_ms, slide_ms, ago_ms=int(ago_ms)) if ago_ms:
+            span = f"{duration_text(ago_ms + width_ms)} ago to {duration_text(ago_ms)} ago"
+            return f"from {span}, every {duration_text(slide_ms)}"
         case SlidingWindow(_, width_ms, slide_ms):
             return f"the last {duration_text(width_ms)}, every {duration_text(slide_ms)}"
         case EventTimeWindow(_, predicate, width_ms, slide_ms):

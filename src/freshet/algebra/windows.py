@@ -12,12 +12,16 @@ from freshet.rdf.terms import Iri
 
 @dataclass(frozen=True, slots=True)
 class SlidingWindow:
-    """RSP-QL time-based window: the elements with open_ms <= t < close_ms, closing at start_ms + k * slide_ms."""
+    """RSP-QL time-based window: the elements with open_ms <= t < close_ms, closing at start_ms + k * slide_ms.
 
-    stream: Iri
+    One in the past holds what is `ago_ms` older: those with open_ms <= t + ago_ms < close_ms.
+    """
+
+    stream: Iri | Variable
     width_ms: int
     slide_ms: int
     start_ms: int = 0
+    ago_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +32,7 @@ class EventTimeWindow:
     the stream: those that came before its query.
     """
 
-    stream: Iri
+    stream: Iri | Variable
     predicate: Iri
     width_ms: int
     slide_ms: int | None = None
@@ -39,7 +43,7 @@ class EventTimeWindow:
 class CountWindow:
     """`[COUNT n STEP m]`, C-SPARQL's `[RANGE TRIPLES n]`: the last n elements, each time that m more have come."""
 
-    stream: Iri
+    stream: Iri | Variable
     count: int
     step: int = 1
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from freshet.algebra import expressions as algebra
 from freshet.algebra.expressions import Expression
+from freshet.expressions import user_functions
 from freshet.expressions.columns import ROWS_AT_ONCE, Column, ColumnBatch, Keys, Truths
 from freshet.expressions.comparisons import compare, compare_nodes
 from freshet.expressions.context import Context
@@ -90,6 +91,8 @@ def unsupported_reason(expression: Expression, context: Context | None = None) -
     match expression:
         case algebra.Exists(_, negated) if context is None or context.exists is None:
             return "NOT EXISTS" if negated else "EXISTS"
+        case algebra.UserCall():
+            pass
         case algebra.Aggregate(function):
             return f"the aggregate {function} inside an expression"
         case algebra.Call(function) if function not in FUNCTIONS or (context is None and function in VOLATILE):
@@ -183,6 +186,12 @@ def _(expression: algebra.Call, batch: ColumnBatch) -> Column:
     if batch.context is None and expression.function in VOLATILE:
         raise NotImplementedError(unsupported_reason(expression))
     return FUNCTIONS[expression.function](batch, *(_column(argument, batch) for argument in expression.arguments))
+
+
+@_column.register
+def _(expression: algebra.UserCall, batch: ColumnBatch) -> Column:
+    arguments = [_column(argument, batch) for argument in expression.arguments]
+    return user_functions.call(expression.function, expression.implementation, batch, arguments)
 
 
 @_column.register

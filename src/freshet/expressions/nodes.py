@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
+from hashlib import blake2b
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +23,7 @@ from freshet.syntax.iris import resolve, split_iri
 
 _LANGUAGE_TAG = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*")
 _NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
+LABELLED_NODE = ".LABELLED_NODE"  # no query can call it
 _HEX_DIGITS = np.frombuffer(b"0123456789abcdef", np.uint8)
 _UUID_DASHES = (8, 13, 18, 23)
 
@@ -114,6 +116,19 @@ def _bnode(batch: ColumnBatch, *label: Column) -> Ids:
     return np.where(numbers < 0, np.int64(0), ids)
 
 
+def _labelled_node(batch: ColumnBatch, solution: Column, label: Column) -> Keys:
+    """BNODE(label) where the node of a solution is given: for continuous queries, in which solutions stay."""
+
+    def node(key: str, text: str) -> str:
+        return f"{key}l{blake2b(text.encode(), digest_size=8).hexdigest()}"
+
+    return keys_of(apply(node, read(batch, solution, _blank_node), read(batch, label, simple)))
+
+
+def _blank_node(key: str) -> str | None:
+    return key if key.startswith("_:") else None
+
+
 def _uuid_keys(count: int, before: str, after: str) -> pa.Array:
     """Keys that hold a random UUID each (RFC 4122, version 4)."""
     numbers = np.random.default_rng().integers(0, 256, (count, 16), np.uint8)
@@ -145,6 +160,7 @@ FUNCTIONS: dict[str, Callable[..., Column]] = {
     "STRDT": _strdt,
     "STRLANG": _strlang,
     "BNODE": _bnode,
+    LABELLED_NODE: _labelled_node,
     "UUID": partial(_uuid, "<urn:uuid:", ">"),
     "STRUUID": partial(_uuid, '"', '"'),
 }

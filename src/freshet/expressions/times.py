@@ -31,6 +31,7 @@ _CLOCK = r"(?P<hours>[0-9]{2}):(?P<minutes>[0-9]{2}):(?P<seconds>[0-9]{2}(?:\.[0
 _DATE_TIME_FORM = re.compile(rf"(?:{_DATE})?T?(?:{_CLOCK})?(?P<zone>Z|[+-][0-9]{{2}}:[0-9]{{2}})?")
 _COMPONENTS = ("year", "month", "day", "hours", "minutes")
 _SECONDS_SCALE = 3
+_FIRST_MS, _END_MS = -62_135_596_800_000, 253_402_300_800_000  # the years 1 to 9999
 _ZONE_KINDS = (layout.DATETIME_Z, layout.DATETIME)
 
 
@@ -175,6 +176,13 @@ def _zone(term: Callable[[str], str | None], batch: ColumnBatch, argument: Colum
 
 def _timezone_key(zone: str) -> str | None:
     return typed_key(_duration(zone), "dayTimeDuration") if zone else None
+
+
+def date_time_ids(times_ms: Ids) -> Ids:
+    """Times as dateTimes in UTC, as NOW gives them; 0 where their year has not four digits."""
+    values = (times_ms << 1 | 1) & np.int64(layout.VALUE_MASK)
+    ids: Ids = layout.INLINE_FLAG | np.int64(layout.DATETIME_Z << layout.TYPE_SHIFT) | values
+    return np.where((times_ms >= _FIRST_MS) & (times_ms < _END_MS), ids, np.int64(0))
 
 
 def _now(batch: ColumnBatch) -> Ids:

@@ -73,6 +73,10 @@ class ServiceClient:
                 self._others.add(self.endpoints.pop(next(iter(self.endpoints))))
             return found
 
+    def fetch(self, iri: str, accept: str) -> tuple[bytes, str]:
+        """A document and its media type; RefusedError where its host may not be asked."""
+        return self._requests.fetch(self.settings.url(iri), accept)
+
     def solutions(
         self,
         iri: str,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Event
 from time import monotonic
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from urllib.parse import urlencode, urljoin
 
 import urllib3
@@ -17,6 +17,7 @@ from freshet.federation.credentials import authorization
 from freshet.federation.errors import RejectedError, ServiceError
 from freshet.federation.settings import ServiceSettings, show_url, split
 from freshet.federation.timed_pool import TimedPool
+from freshet.rdf.deadline import current
 
 ACCEPT = "application/sparql-results+json, application/sparql-results+xml;q=0.9, application/json;q=0.5"
 _FORMATS = {
@@ -43,6 +44,7 @@ _WORDS = {
     "SSLCertVerificationError": "its certificate is not trusted",
 }
 _CHUNK = 1 << 16
+T = TypeVar("T")
 
 
 class Body(NamedTuple):
@@ -89,20 +91,48 @@ class Requests:
             wait *= 2
         raise AssertionError("unreachable")
 
+    def fetch(self, url: str, accept: str) -> tuple[bytes, str]:
+        """A document and its media type, asked for once; ServiceError where there is none in time.
+
+        That is the time of the settings, or what the caller's deadline leaves of it.
+        """
+        most, left = self.settings.timeout_seconds, current().left()
+        end = monotonic() + (most if left is None else min(most, left))
+
+        def read(at: str, response: urllib3.BaseHTTPResponse) -> tuple[bytes, str]:
+            if response.status != 200:
+                raise ServiceError(f"{show_url(at)} answers with status {response.status}")
+            kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+            return self._read(at, response, end), kind
+
+        return self._following(url, "", "GET", end, read, accept)
+
     def _once(self, url: str, query: str, end: float) -> Body:
-        at, method = url, "POST"
+        return self._following(url, query, "POST", end, lambda at, response: self._body(at, response, end))
+
+    def _following(
+        self,
+        url: str,
+        query: str,
+        method: str,
+        end: float,
+        read: Callable[[str, urllib3.BaseHTTPResponse], T],
+        accept: str = ACCEPT,
+    ) -> T:
+        """What is read of a response, after redirects."""
+        at = url
         for _ in range(_MOST_REDIRECTS + 1):
-            response = self._response(at, query, method, end)
+            response = self._response(at, query, method, end, accept)
             try:
                 if response.status not in _REDIRECTS:
-                    return self._body(at, response, end)
+                    return read(at, response)
                 at, method = self._redirected(at, response), "GET" if response.status == 303 else method
             finally:
                 response.close()  # what is left of a body is not waited for
         raise ServiceError(f"{show_url(url)} redirects too often")
 
-    def _response(self, url: str, query: str, method: str, end: float) -> urllib3.BaseHTTPResponse:
-        headers = {"Accept": ACCEPT, "Accept-Encoding": "identity", "User-Agent": "freshet"}
+    def _response(self, url: str, query: str, method: str, end: float, accept: str) -> urllib3.BaseHTTPResponse:
+        headers = {"Accept": accept, "Accept-Encoding": "identity", "User-Agent": "freshet"}
         if (credentials := authorization(url, self.settings, os.environ)) is not None:
             headers["Authorization"] = credentials
         body, left = None, _left(url, end)
@@ -129,7 +159,10 @@ class Requests:
         location = response.headers.get("Location")
         if not location:
             raise ServiceError(f"{show_url(url)} redirects nowhere")
-        target = urljoin(url, location)
+        try:
+            target = urljoin(url, location)
+        except ValueError:
+            raise ServiceError(f"{show_url(url)} redirects to what is no URL") from None
         if split(url).scheme == "https" and split(target).scheme != "https":
             raise ServiceError(f"{show_url(url)} redirects from https to {show_url(target)}")
         self.settings.check(target)

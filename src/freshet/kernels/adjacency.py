@@ -119,21 +119,27 @@ def find_groups(predicates, slots, known):
 
 
 @njit
-def _in_base(base, subject, group, object):
+def _in_base(base, ends, subject, group, object):
     if base.groups.size == 0 or base.groups[group] < 0:
         return False
     there = base.groups[group]
     found = find_range(base.slots, base.firsts[there], base.shifts[there], subject)
-    return found != 0 and narrow_range(base.seconds, found, object) != 0
+    if found != 0:
+        found = narrow_range(base.seconds, found, object)
+    return found != 0 and (ends.size == 0 or ends[found >> 32] == 0)
 
 
 @njit
-def mark_fresh(places, base, table, used, out, into, earliest, first_row, subjects, groups, objects, new_times, shard):
+def mark_fresh(
+    places, base, base_ends, ends, table, used, out, into, earliest, first_row,
+    subjects, groups, objects, new_times, shard, are_new,
+):  # fmt: skip
     """Enter triples in `table`, and say where: KNOWN where one is there already, ELSEWHERE in another shard.
 
     Triple i is entered as row first_row + i; `settle` says later which it is. One that comes twice in the batch has the
     earliest of its times; one that was there with a later time is EARLIER less its row. `used` counts what each shard
-    has in the table.
+    has in the table. Rows that have ended (`base_ends`, `ends`: see `ended_rows`) do not count. With `are_new` it is
+    known that no triple is there.
     """
     tags = np.empty(BLOCK, np.int64)
     slots = table.reshape(table.size)
@@ -152,14 +158,16 @@ def mark_fresh(places, base, table, used, out, into, earliest, first_row, subjec
             if at >> shard_shift != shard:
                 places[i] = ELSEWHERE
                 continue
-            if _in_base(base, subjects[i], groups[i], objects[i]):
+            if not are_new and _in_base(base, base_ends, subjects[i], groups[i], objects[i]):
                 places[i] = KNOWN
                 continue
             places[i] = at
             while slots[at] != 0:
-                if slots[at] >> 32 == tags[j]:
+                if not are_new and slots[at] >> 32 == tags[j]:
                     row = (slots[at] & LOW) - 1
-                    if row >= first_row:
+                    if row < ends.size and ends[row] != 0:
+                        pass
+                    elif row >= first_row:
                         k = row - first_row
                         if subjects[k] == subjects[i] and groups[k] == groups[i] and objects[k] == objects[i]:
                             new_times[k] = min(new_times[k], new_times[i])

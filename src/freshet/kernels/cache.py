@@ -2,18 +2,19 @@
 
 Numba's own cache numbers the files of a function and keeps an index beside them, so two processes that fill it at once
 can give one number to two signatures. Here a file is named by everything that its content depends on and appears whole:
-no index, no lock, nothing to merge. Clones with the same kernels share it.
+no index, no lock, nothing to merge. Clones share what is the same in them.
 """
 
 import hashlib
 import os
 import pickle
-import shutil
+import re
 import sys
 import tempfile
 import time
 import warnings
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import llvmlite
@@ -26,39 +27,61 @@ from freshet.cache_folder import cache_folder
 from freshet.kernels.library import rebuild_inner, rebuild_outer, reduce_inner, reduce_outer
 
 _UNUSED_DAYS = 14
+_DAY = 86_400
+
+_KERNELS = Path(__file__).parent
+_IMPORT = re.compile(rb"^[ \t]*from freshet\.kernels(?:\.(\w+) import|[ ]import ([\w, ]+)$)", re.MULTILINE)
 
 
-def _kernels_folder() -> Path:
-    """A folder for each state of the kernels' sources, of Numba and of Python.
+def _versions_folder() -> Path:
+    """A folder for each version of Numba, of LLVM and of Python."""
+    versions = f"{numba.__version__} {llvmlite.__version__} {sys.version}"
+    return cache_folder() / "kernels" / hashlib.sha256(versions.encode()).hexdigest()[:20]
 
-    A function's code contains that of the functions it calls, so a change anywhere makes all of it anew.
+
+FOLDER = _versions_folder()
+
+
+@cache
+def _imports(module: str) -> tuple[bytes, frozenset[str]]:
+    """The source of a module of kernels, and the modules of kernels that it imports."""
+    try:
+        text = (_KERNELS / f"{module}.py").read_bytes()
+    except FileNotFoundError:  # a kernel of a test
+        return b"", frozenset(["jit"])
+    names = [one or several for one, several in _IMPORT.findall(text)]
+    return text, frozenset(name.strip().decode() for each in names for name in each.split(b","))
+
+
+@cache
+def source_state(module: str) -> str:
+    """A digest of a module of kernels and of all that it imports.
+
+    The code of a function contains that of the functions it calls, so a change in one of these modules makes it anew.
     """
-    state = hashlib.sha256()
-    for file in sorted(Path(__file__).parent.glob("*.py")):
-        state.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
-    state.update(f"{numba.__version__} {llvmlite.__version__} {sys.version}".encode())
-    return cache_folder() / "kernels" / state.hexdigest()[:20]
-
-
-FOLDER = _kernels_folder()
+    state, waiting, found = hashlib.sha256(), [module], {module}
+    while waiting:
+        for name in _imports(waiting.pop())[1] - found:
+            found.add(name)
+            waiting.append(name)
+    for name in sorted(found):
+        state.update(name.encode() + b"\0" + _imports(name)[0] + b"\0")
+    return state.hexdigest()[:20]
 
 
 def _remove_unused():
-    """Remove what was compiled of sources that have not been used for two weeks."""
+    """Remove what has not been loaded for two weeks."""
     with suppress(OSError):
-        for folder in FOLDER.parent.iterdir():
-            if folder.stat().st_mtime < time.time() - _UNUSED_DAYS * 86_400:
-                shutil.rmtree(folder, ignore_errors=True)
+        for file in FOLDER.parent.glob("*/*"):
+            if file.stat().st_mtime < time.time() - _UNUSED_DAYS * _DAY:
+                file.unlink(missing_ok=True)
 
 
-def _open_folder():
-    """Make the folder, or note that it is in use."""
-    if FOLDER.exists():
-        with suppress(OSError):
-            os.utime(FOLDER)
-    else:
-        FOLDER.mkdir(parents=True, exist_ok=True)
-        _remove_unused()
+def _note_use(file):
+    """Keep the time of a file's last use, to the day."""
+    with suppress(OSError):
+        if file.stat().st_mtime < time.time() - _DAY:
+            os.utime(file)
 
 
 class KernelCache(_Cache):
@@ -68,14 +91,15 @@ class KernelCache(_Cache):
     _kind = "outer"
 
     def __init__(self, function):
-        self._name = f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
+        self._module = function.__module__.rpartition(".")[2]
+        self._name = f"{self._module}.{function.__qualname__}"
 
     @property
     def cache_path(self):
         return str(FOLDER)
 
     def _file(self, signature, codegen):
-        key = f"{self._kind} {self._name} {signature} {codegen.magic_tuple()}"
+        key = f"{self._kind} {self._name} {source_state(self._module)} {signature} {codegen.magic_tuple()}"
         return FOLDER / f"{self._name}-{hashlib.sha256(key.encode()).hexdigest()[:20]}"
 
     def load_overload(self, signature, target_context):
@@ -85,10 +109,12 @@ class KernelCache(_Cache):
         compilation needs; it does so again before one. Its runtime must be up.
         """
         rtsys.initialize(target_context)
+        file = self._file(signature, target_context.codegen())
         try:
-            data = self._file(signature, target_context.codegen()).read_bytes()
+            data = file.read_bytes()
         except OSError:
             return None
+        _note_use(file)
         try:
             return self._rebuild(target_context, pickle.loads(data))
         except (EOFError, pickle.UnpicklingError, TypeError, ValueError, AttributeError, ImportError):
@@ -100,7 +126,8 @@ class KernelCache(_Cache):
         file = self._file(signature, compiled.codegen)
         try:
             if not KernelCache._opened:
-                _open_folder()
+                FOLDER.mkdir(parents=True, exist_ok=True)
+                _remove_unused()
                 KernelCache._opened = True
             _write_whole(file, dumps(self._reduce(compiled)))
         except OSError as problem:

@@ -20,6 +20,7 @@ from freshet.kernels.layout import DATETIME, HASH_MASK, INTEGER, TYPE_MASK, TYPE
 from freshet.kernels.lexical import LONGEST_KEY, write_inline
 from freshet.kernels.pieces import copy_bytes
 from freshet.kernels.prefetch import fetch
+from freshet.kernels.read_only import read_only
 from freshet.kernels.terms import inline_id
 
 LENGTH_BYTES = 4
@@ -117,7 +118,9 @@ def same_bytes(left, first, right, start, end):
 @leaf
 def _equal(heap, record, data, start, end):
     """Whether the record holds the key data[start:end]."""
-    return _record_length(heap, record) == end - start and same_bytes(heap, record + LENGTH_BYTES, data, start, end)
+    return _record_length(heap, record) == end - start and same_bytes(
+        read_only(heap), record + LENGTH_BYTES, data, start, end
+    )
 
 
 @leaf
@@ -326,7 +329,8 @@ def mark(arrays, ids, hash_mask, keep, end):
     for start in range(0, ids.size, BLOCK):
         stop = min(start + BLOCK, ids.size)
         for i in range(start, stop):
-            fetch(slots, (ids[i] << 1) & mask)
+            if ids[i] > 0:
+                fetch(slots, (ids[i] << 1) & mask)
         for i in range(start, stop):
             if ids[i] > 0:
                 _mark_id(arrays, ids[i], hash_mask, keep, end)

@@ -9,7 +9,8 @@ from freshet.kernels.jit import njit
 def longer(column, room):
     """The column with room for more at its end."""
     grown = np.empty(room, column.dtype)
-    grown[: column.size] = column
+    for at in range(column.size):
+        grown[at] = column[at]
     return grown
 
 

@@ -22,6 +22,7 @@ USED = 0  # entries ever handed out, the live ones and those in `free` below thi
 IDLE = 1  # entries whose counter is zero but whose key is still in the table
 FREE = 2  # entries in `free`
 
+UNSEEN = -(2**62)  # what `_look` gives for a key that it cannot answer for
 BLOCK = 128  # rows whose waits for memory overlap
 _LAST_OF_LINE = 7  # a line of the cache has eight places of the table
 _AHEAD = 24  # how many rows that leave ahead what they need is asked for
@@ -82,7 +83,11 @@ def next_place(place, tag, mask):
 
 @leaf
 def _look(index, keys, first, stop, tags, entries):
-    """Hash a block of keys and look each up: its entry, or -1 where it is not there, or (hardly ever) not seen."""
+    """Hash a block of keys and look each up: its entry, or a negative number.
+
+    That is -1 - place for a key that is not there, with the empty place where it would stand, and UNSEEN (hardly ever)
+    where another key has the same hash.
+    """
     table, known = index.table, index.keys
     mask = table.shape[0] - 1
     width = known.shape[1]
@@ -97,12 +102,13 @@ def _look(index, keys, first, stop, tags, entries):
         while slot >= 0 and slot >> 32 != tag:
             place = next_place(place, tag, mask)
             slot = table[place]
-        entries[at] = slot & 0xFFFFFFFF if slot >= 0 else -1
+        entries[at] = slot & 0xFFFFFFFF if slot >= 0 else -1 - place
         fetch(known, max(entries[at], 0) * width)
     for column in range(keys.shape[1]):
         for at in range(count):
             entry = entries[at]
-            entries[at] = entry if known[max(entry, 0), column] == keys[first + at, column] else -1
+            same = known[max(entry, 0), column] == keys[first + at, column]
+            entries[at] = entry if same or entry < 0 else UNSEEN
 
 
 @leaf
@@ -122,11 +128,8 @@ def _find(index, keys, row, tag):
 
 
 @leaf
-def _entry_of(index, keys, row, tag):
-    """The entry of a key, made if it is not there yet. Its counter is left as it is."""
-    entry, place = _find(index, keys, row, tag)
-    if entry >= 0:
-        return entry
+def _new_entry(index, keys, row, tag, place):
+    """An entry for a key at an empty place of the table. It counts nothing yet."""
     if index.sizes[FREE] > 0:
         index.sizes[FREE] -= 1
         entry = np.int64(index.free[index.sizes[FREE]])
@@ -143,6 +146,28 @@ def _entry_of(index, keys, row, tag):
     return entry
 
 
+@leaf
+def _entry_of(index, keys, row, tag):
+    """The entry of a key, made if it is not there yet. Its counter is left as it is."""
+    entry, place = _find(index, keys, row, tag)
+    return entry if entry >= 0 else _new_entry(index, keys, row, tag, place)
+
+
+@leaf
+def _entered(index, keys, row, tag, looked_up):
+    """The entry of a key for which `_look` gave none: made, unless a key before it in its block was equal to it."""
+    place = -1 - looked_up
+    if looked_up != UNSEEN and index.table[place] < 0:
+        return _new_entry(index, keys, row, tag, place)
+    return _entry_of(index, keys, row, tag)
+
+
+@leaf
+def _seen(index, keys, row, tag, looked_up):
+    """The entry of a key for which `_look` gave none, or -1, where nothing has been entered since."""
+    return _find(index, keys, row, tag)[0] if looked_up == UNSEEN else np.int64(-1)
+
+
 @njit
 def put_entries(index, keys, first, count, entries):
     """Write down the entry of each key from a place on, made where there is none; counters are left as they are."""
@@ -154,7 +179,7 @@ def put_entries(index, keys, first, count, entries):
         fetch_rows(index.counts, found, stop - start)
         for at in range(start, stop):
             entry = found[at - start]
-            entries[at] = entry if entry >= 0 else _entry_of(index, keys, first + at, tags[at - start])
+            entries[at] = entry if entry >= 0 else _entered(index, keys, first + at, tags[at - start], entry)
 
 
 @njit
@@ -180,7 +205,7 @@ def index_add(index, keys):
         for row in range(first, stop):
             entry = found[row - first]
             if entry < 0:
-                entry = _entry_of(index, keys, row, tags[row - first])
+                entry = _entered(index, keys, row, tags[row - first], entry)
             fresh[row] = counts[entry] == 0
             sizes[IDLE] -= fresh[row]
             counts[entry] += 1
@@ -202,7 +227,7 @@ def index_find(index, keys):
         for row in range(first, stop):
             entry = found[row - first]
             if entry < 0:
-                entry, _ = _find(index, keys, row, tags[row - first])
+                entry = _seen(index, keys, row, tags[row - first], entry)
             entries[row] = entry if entry >= 0 and counts[entry] > 0 else -1
     return entries
 
@@ -238,7 +263,7 @@ def index_take(index, keys):
         for row in range(first, stop):
             entry = found[row - first]
             if entry < 0:
-                entry, _ = _find(index, keys, row, tags[row - first])
+                entry = _seen(index, keys, row, tags[row - first], entry)
             if entry >= 0 and counts[entry] > 0:
                 counts[entry] -= 1
                 taken[row] = True
@@ -345,7 +370,7 @@ def ring_link(index, ring, rows, values, columns):
             row = rows[first + at]
             entry = found[at]
             if entry < 0:
-                entry = _entry_of(index, keys, at, tags[at])
+                entry = _entered(index, keys, at, tags[at], entry)
             largest = max(largest, push_newest(index, ring, entry, row))
     return largest
 
@@ -363,7 +388,7 @@ def ring_counts(index, keys):
         for at in range(first, stop):
             entry = found[at - first]
             if entry < 0:
-                entry, _ = _find(index, keys, at, tags[at - first])
+                entry = _seen(index, keys, at, tags[at - first], entry)
             counts[at] = known[entry, width] >> 32 if entry >= 0 else 0
     return counts
 
@@ -447,7 +472,7 @@ def ring_probe(index, ring, keys, born, died, moments, ties, is_still):
         for at in range(first, stop):
             entry = found[at - first]
             if entry < 0:
-                entry, _ = _find(index, keys, at, tags[at - first])
+                entry = _seen(index, keys, at, tags[at - first], entry)
             words[at] = known[entry, width] if entry >= 0 else 0
             total += words[at] >> 32
     lefts = np.empty(total, np.int64)

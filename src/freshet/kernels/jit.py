@@ -31,6 +31,11 @@ class Inner(CPUDispatcher):
         super().__init__(function, {}, {**options, "no_cpython_wrapper": True}, InnerCompiler)
         self._cache = InnerCache(function)
 
+    def compile(self, sig):
+        """Numba sets up timers before it looks whether there is anything to compile: at every call in a kernel."""
+        existing: Any = self.overloads.get(tuple(sig))
+        return super().compile(sig) if existing is None else existing.entry_point
+
     def get_call_template(self, args, kws):
         """Numba would compile a function again for each constant that kernels pass to it; LLVM inlines as well."""
         return super().get_call_template(

@@ -16,7 +16,7 @@ import numpy as np
 from freshet.kernels.index import ring_probe
 from freshet.kernels.jit import njit
 from freshet.kernels.order import never_falls
-from freshet.kernels.pointers import FREE, USED, pointers_add, pointers_invalidate
+from freshet.kernels.pointers import FREE, USED, pointers_add, pointers_invalidate, unlink_result
 from freshet.kernels.records import (
     BORN,
     DEAD,
@@ -98,14 +98,20 @@ def _keys_of(inputs, keys, first, count, pointers):
 
 
 @njit
-def _probe(inputs, steps, keys, number, step, ties, pointers, moments):
-    """Partial results with the rows of one more input."""
-    at = steps[step, AT]
-    buffer, ring = buffer_at(inputs[at, 0]), ring_at(steps[step, INDEX])
-    looked_up = _keys_of(inputs, keys, steps[step, FIRST_KEY], steps[step, KEY_COUNT], pointers)
-    born, died = numbers_at(buffer[BORN], buffer[ROOM]), numbers_at(buffer[DIED], buffer[ROOM])
-    is_still = buffer[NUMBER] != number and buffer[DEAD_COUNT] == 0
-    lefts, rows = ring_probe(ring_index(ring), ring_links(ring), looked_up, born, died, moments, ties, is_still)
+def values_pointed_to(inputs, pointers, homes):
+    """The values of results, a row for each of some columns: `homes` says of which inputs these are."""
+    found = np.empty((homes.shape[0], pointers.shape[0]), np.int64)
+    for column in range(homes.shape[0]):
+        source, place = homes[column, 0], homes[column, 1]
+        values = values_of(buffer_at(inputs[source, 0]))
+        for row in range(pointers.shape[0]):
+            found[column, row] = values[pointers[row, source], place]
+    return found
+
+
+@njit
+def with_rows(pointers, moments, lefts, rows, at):
+    """Partial results with rows of one more input: which of them, and the row."""
     extended = np.empty((rows.shape[0], pointers.shape[1]), np.int32)
     extended_moments = np.empty(rows.shape[0], np.int64)
     for row in range(rows.shape[0]):
@@ -115,6 +121,18 @@ def _probe(inputs, steps, keys, number, step, ties, pointers, moments):
         extended[row, at] = rows[row]
         extended_moments[row] = moments[left]
     return extended, extended_moments
+
+
+@njit
+def _probe(inputs, steps, keys, number, step, ties, pointers, moments):
+    """Partial results with the rows of one more input."""
+    at = steps[step, AT]
+    buffer, ring = buffer_at(inputs[at, 0]), ring_at(steps[step, INDEX])
+    looked_up = _keys_of(inputs, keys, steps[step, FIRST_KEY], steps[step, KEY_COUNT], pointers)
+    born, died = numbers_at(buffer[BORN], buffer[ROOM]), numbers_at(buffer[DIED], buffer[ROOM])
+    is_still = buffer[NUMBER] != number and buffer[DEAD_COUNT] == 0
+    lefts, rows = ring_probe(ring_index(ring), ring_links(ring), looked_up, born, died, moments, ties, is_still)
+    return with_rows(pointers, moments, lefts, rows, at)
 
 
 @njit
@@ -151,7 +169,9 @@ def extend(inputs, steps, keys, masks, number, start, ties, joined, pointers, mo
 def _in_order(pointers, moments):
     """Results in the order of their moments."""
     count = moments.shape[0]
-    order, other = np.arange(count), np.empty(count, np.int64)
+    order, other = np.empty(count, np.int64), np.empty(count, np.int64)
+    for place in range(count):
+        order[place] = place
     width = 1
     while width < count:
         for first in range(0, count, 2 * width):
@@ -197,7 +217,9 @@ def _both(pointers, moments, more, more_moments):
 @njit
 def _deaths(inputs, expiring, pointers):
     """When the first of each result's rows dies."""
-    deaths = np.full(pointers.shape[0], OPEN, np.int64)
+    deaths = np.empty(pointers.shape[0], np.int64)
+    for row in range(deaths.shape[0]):
+        deaths[row] = OPEN
     for at in range(expiring):
         buffer = buffer_at(inputs[at, 0])
         died = numbers_at(buffer[DIED], buffer[ROOM])
@@ -214,6 +236,18 @@ def _have_room(inputs, results, more):
         if buffer_at(inputs[at, 0])[ROOM] > rows:
             return False
     return results.sizes[USED] - results.sizes[FREE] + more <= results.alive.shape[0]
+
+
+@njit
+def drop_results(record, slots):
+    """Let the results of some slots go, whatever their rows do. Gives their pointers."""
+    results = results_at(record)
+    gone = np.empty((slots.size, results.pointers.shape[1]), np.int32)
+    for at in range(slots.size):
+        for column in range(gone.shape[1]):
+            gone[at, column] = results.pointers[slots[at], column]
+        unlink_result(results, slots[at])
+    return gone
 
 
 @njit

@@ -9,11 +9,40 @@ from copy import copy
 
 from llvmlite.binding import parse_bitcode
 from numba.core.codegen import JITCodeLibrary, RuntimeLinker
-from numba.core.compiler import Compiler, compile_result
+from numba.core.compiler import Compiler, DefaultPassBuilder, compile_result
+from numba.core.compiler_machinery import PassManager
 from numba.core.environment import Environment, lookup_environment
 from numba.core.targetconfig import ConfigStack
+from numba.core.typed_passes import NopythonTypeInference, PreLowerStripPhis
+from numba.core.untyped_passes import (
+    DeadBranchPrune,
+    FixupArgs,
+    GenericRewrites,
+    InlineInlinables,
+    IRProcessing,
+    ReconstructSSA,
+    RewriteDynamicRaises,
+    RewriteSemanticConstants,
+    TranslateByteCode,
+)
 
 _ENVIRONMENT = "_ZN08NumbaEnv"
+
+# Numba's own passes without those for what kernels do not have: closures, comprehensions, `with`, literal arguments,
+# arithmetic of whole arrays. Each walks over the whole function.
+_PASSES = (
+    TranslateByteCode,
+    FixupArgs,
+    IRProcessing,
+    RewriteSemanticConstants,
+    DeadBranchPrune,
+    GenericRewrites,
+    RewriteDynamicRaises,
+    InlineInlinables,
+    ReconstructSSA,
+    NopythonTypeInference,
+    PreLowerStripPhis,
+)
 
 
 def _optimize_definitions(library, module):
@@ -67,6 +96,14 @@ class InnerCompiler(Compiler):
     def __init__(self, typing_context, target_context, library, *others):
         super().__init__(typing_context, target_context, library, *others)
         self._codegen = target_context.codegen()
+
+    def define_pipelines(self):
+        passes = PassManager("kernel")
+        for each in _PASSES:
+            passes.add_pass(each, each.__name__)
+        passes.passes.extend(DefaultPassBuilder.define_nopython_lowering_pipeline(self.state).passes)
+        passes.finalize()
+        return [passes]
 
     def compile_extra(self, func):
         self.state.library = InnerLibrary(self._codegen, func.__qualname__)

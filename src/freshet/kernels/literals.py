@@ -4,10 +4,13 @@ Lexical forms are read as oxigraph reads them: numbers may have a plus sign and 
 integers of every derived type are integers of 64 bits, decimals have at most 18 digits after the point.
 """
 
+import math
+
 import numpy as np
 
 from freshet.kernels import values, wide
 from freshet.kernels.comparison import lexical_end
+from freshet.kernels.dictionary import LENGTH_BYTES, _record_length, find_slot
 from freshet.kernels.jit import njit
 from freshet.kernels.moments import is_digit, read_moment
 from freshet.kernels.terms import MINUS, POINT, QUOTE, ZERO, ends_with
@@ -52,7 +55,11 @@ _INF, _INFINITY, _NAN = _bytes("inf"), _bytes("infinity"), _bytes("nan")
 _PLUS = ord("+")
 _NO_WORD = np.uint64(0)
 _TEN = np.uint64(10)
+_ONE = np.uint64(1)
 _EXACT = np.uint64(1 << 53)
+_TWICE_EXACT = np.uint64(1 << 54)
+_DOUBLE_BITS = 53
+_POWERS_OF_FIVE = np.array([5**exponent for exponent in range(28)], np.uint64)  # that leave a bit of a word free
 _BEFORE_TEN_TIMES = np.uint64((1 << 64) // 10 - 1)
 _MOST_EXPONENT = 100_000  # far beyond the range of float64
 
@@ -157,6 +164,54 @@ def _exact(data, start, end, point_allowed):
 
 
 @njit
+def _bit_length(number):
+    bits = 0
+    while number != _NO_WORD:
+        number >>= _ONE
+        bits += 1
+    return bits
+
+
+@njit
+def _rounded(quotient, inexact, exponent):
+    """The double nearest to quotient * 2**exponent, or, where that is `inexact`, to a little more; the even one of two.
+
+    Where it is inexact, the quotient has more bits than a double holds.
+    """
+    extra = _bit_length(quotient) - _DOUBLE_BITS
+    if extra > 0:
+        half = _ONE << np.uint64(extra - 1)
+        rest = quotient & (half | (half - _ONE))
+        quotient >>= np.uint64(extra)
+        quotient += np.uint64(rest > half or (rest == half and (inexact or quotient & _ONE != _NO_WORD)))
+        exponent += extra
+    return math.ldexp(np.float64(np.int64(quotient)), exponent)
+
+
+@njit
+def _times_power_of_ten(mantissa, exponent):
+    """The double nearest to mantissa * 10**exponent, for a mantissa that is not 0."""
+    power = _POWERS_OF_FIVE[abs(exponent)]
+    if exponent >= 0:
+        high, low = wide.product_64(mantissa, power)
+        bits = _bit_length(high)
+        if bits == 0:
+            return _rounded(low, False, exponent)
+        rest = low & ((_ONE << np.uint64(bits)) - _ONE)
+        quotient = high << np.uint64(64 - bits) | low >> np.uint64(bits)
+        return _rounded(quotient, rest != _NO_WORD, exponent + bits)
+    quotient, rest = mantissa // power, mantissa % power
+    while quotient < _TWICE_EXACT:  # so that there are bits to round by
+        rest <<= _ONE
+        quotient <<= _ONE
+        if rest >= power:
+            rest -= power
+            quotient |= _ONE
+        exponent -= 1
+    return _rounded(quotient, rest != _NO_WORD, exponent)
+
+
+@njit
 def _real(data, start, end):
     """A double: whether the form is right, the number, and whether the number is left to others."""
     negative, at = _sign(data, start, end)
@@ -173,7 +228,7 @@ def _real(data, start, end):
         else:
             digits += 1
             fraction += past_point
-            if mantissa >= _EXACT:
+            if mantissa > _BEFORE_TEN_TIMES:
                 exact = False
             else:
                 mantissa = mantissa * _TEN + np.uint64(data[at] - ZERO)
@@ -197,9 +252,11 @@ def _real(data, start, end):
     exponent -= fraction
     if mantissa == _NO_WORD:
         return True, sign * 0.0, False
-    if not exact or mantissa >= _EXACT or exponent < -22 or exponent > 22:
+    if exact and mantissa < _EXACT and abs(exponent) <= 22:
+        return True, sign * values.scientific_number(np.int64(mantissa), exponent), False
+    if not exact or abs(exponent) >= _POWERS_OF_FIVE.size:
         return True, 0.0, True
-    return True, sign * values.scientific_number(np.int64(mantissa), exponent), False
+    return True, sign * _times_power_of_ten(mantissa, exponent), False
 
 
 @njit
@@ -253,6 +310,29 @@ def read_terms(data, starts, ends):
         result.reals[row] = real
         unread[row] = left
     return result, unread
+
+
+@njit
+def learn_terms(dictionary, table, term_ids):
+    """Put the values of a dictionary's terms into a table that does not have them; gives where it stops.
+
+    It stops at an id that the table has no room for, that the dictionary does not have, or whose value is left to
+    `read_terms`.
+    """
+    for row in range(term_ids.size):
+        term_id = term_ids[row]
+        if term_id <= 0 or values.is_in(table.ids, term_id):
+            continue
+        at = find_slot(dictionary.slots, term_id)
+        if dictionary.slots[at] == 0 or 2 * (table.sizes[0] + 1) > table.ids.size:
+            return row
+        record = dictionary.slots[at + 1]
+        start = record + LENGTH_BYTES
+        kind, high, low, real, left = _term(dictionary.heap, start, start + _record_length(dictionary.heap, record))
+        if left:
+            return row
+        values.put(table, term_id, kind, high, low, real)
+    return term_ids.size
 
 
 @njit

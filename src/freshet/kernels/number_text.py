@@ -8,6 +8,7 @@ from freshet.kernels.hashing import hash_id
 from freshet.kernels.jit import leaf, njit
 from freshet.kernels.pieces import copy_bytes
 from freshet.kernels.prefetch import fetch
+from freshet.kernels.read_only import read_only
 from freshet.kernels.shortest_double import shortest_decimal
 from freshet.kernels.terms import (
     CAPITAL_E,
@@ -24,6 +25,7 @@ from freshet.kernels.terms import (
 )
 from freshet.kernels.values import DECIMAL, DOUBLE, FLOAT, NOTHING
 
+ENTERED = -1  # in place of the kind of a number whose key was not there before
 LONGEST_KEY = 96  # 41 characters of number at most, and 46 of datatype
 LONGEST_REAL_KEY = 80
 _TEN = np.uint64(10)
@@ -122,12 +124,14 @@ def _write_double(out, at, bits):
 def enter_numbers(dictionary, hash_mask, numbers, ids):
     """Enter numbers that have no inline id as far as is known; gives how long a key is that found no room.
 
-    Rows of `numbers` are kind, high, low and real as whole numbers; `ids` are 0 where an id is to be put in. Gives -1
+    Rows of `numbers` are kind, high, low and real as whole numbers; `ids` are 0 where an id is to be put in. The kind
+    of those that were not there before becomes ENTERED. Gives -1
     where there was room for all, -2 where there are floats besides, which are left out. Numbers go in blocks, so that
     the waits for memory overlap.
     """
-    slots = dictionary.slots
+    slots, end_of_records = dictionary.slots, dictionary.sizes[1]
     keys = np.empty(min(BLOCK, ids.size) * LONGEST_KEY, np.uint8)
+    texts = read_only(keys)
     rows, ends, wanted = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64)
     row, last = 0, -1
     while row < ids.size:
@@ -140,18 +144,20 @@ def enter_numbers(dictionary, hash_mask, numbers, ids):
                 rows[count] = row
                 if kind == DOUBLE:
                     ends[count] = _write_double(keys, start, numbers[row, 3])
-                    ids[row] = inline_id(keys, start, ends[count])  # of very large and small ones not known before
+                    ids[row] = inline_id(texts, start, ends[count])  # of very large and small ones not known before
                 else:
                     ends[count] = _write_exact(keys, start, kind, numbers[row, 1], np.uint64(numbers[row, 2]))
-                wanted[count] = narrow(hash_id(keys, start, ends[count]), hash_mask)
+                wanted[count] = narrow(hash_id(texts, start, ends[count]), hash_mask)
                 fetch(slots, (wanted[count] << 1) & (slots.size - 2))
                 count += ids[row] == 0
             row += 1
         for at in range(count):
             start = at * LONGEST_KEY
-            ids[rows[at]], _ = enter(dictionary, keys, start, ends[at], wanted[at], False)
+            ids[rows[at]], record = enter(dictionary, texts, start, ends[at], wanted[at], False)
             if ids[rows[at]] == 0:
                 return ends[at] - start
+            if record >= end_of_records:
+                numbers[rows[at], 0] = ENTERED
     return last
 
 

@@ -427,8 +427,10 @@ def ordered_slices(ordered, terms, bounds, events, due):
             if changed or place == 0:
                 _list_slice(tree, bounds.offset, slices, first, stop)
             else:
-                slices[first:stop] = slices[before:first]
-            places[first:stop] = place
+                for at in range(first, stop):
+                    slices[at] = slices[before + at - first]
+            for at in range(first, stop):
+                places[at] = place
             before, first = first, stop
         _advance(ordered, texts, bounds, numbered, _AFTER_ALL)
     return _values(rows, index, slices[:first], bounds.width), places[:first].copy(), known

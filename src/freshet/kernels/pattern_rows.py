@@ -13,7 +13,7 @@ import numpy as np
 from freshet.kernels.adjacency import LOW, filter_shift, key_tag, tag_shift, triple_tag
 from freshet.kernels.adjacency_reading import find_row, seek_entry
 from freshet.kernels.growing import longer
-from freshet.kernels.jit import njit
+from freshet.kernels.jit import leaf, njit
 from freshet.kernels.prefetch import fetch
 from freshet.kernels.sorted_triples import first_place, narrow_range, search
 
@@ -373,6 +373,19 @@ def row_terms(rows, by_subject, by_object, nodes):
     return terms
 
 
+@leaf
+def _first_above(column, wanted):
+    """Where the first number above `wanted` stands in a column in ascending order."""
+    low, high = 0, column.size
+    while low < high:
+        middle = (low + high) >> 1
+        if column[middle] > wanted:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
 @njit
 def row_predicates(rows, bounds, predicates, nodes, known):
     """The predicates of rows, where they are numbered from the beginning of the base."""
@@ -383,7 +396,7 @@ def row_predicates(rows, bounds, predicates, nodes, known):
         if row < 2 * count:
             if row >= count:
                 row -= count
-            terms[i] = predicates[np.searchsorted(bounds, row, side="right") - 1]
+            terms[i] = predicates[_first_above(bounds, row) - 1]
         else:
             terms[i] = known[nodes[row - 2 * count, 1] >> 32]
     return terms
@@ -392,7 +405,7 @@ def row_predicates(rows, bounds, predicates, nodes, known):
 @njit
 def _place(column, wanted):
     """Where a number stands in a column in ascending order, or -1."""
-    at = np.searchsorted(column, wanted)
+    at = _first_above(column, wanted - 1)
     return at if at < column.size and column[at] == wanted else -1
 
 

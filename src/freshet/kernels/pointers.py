@@ -103,13 +103,14 @@ def unlink_result(results, slot, ended=-1):
 @njit
 def _longer(numbers, least):
     longer = np.empty(max(least, 2 * numbers.shape[0]), np.int32)
-    longer[: numbers.shape[0]] = numbers
+    for at in range(numbers.shape[0]):
+        longer[at] = numbers[at]
     return longer
 
 
 @njit
 def _chained(results, leaf, rows):
-    """The slots of the results that point to rows of a leaf, row after row.
+    """The slots of the results that point to rows of a leaf, row after row, the oldest of each first.
 
     The chains of a block of rows are walked side by side, so that the waits for their results overlap.
     """
@@ -121,13 +122,23 @@ def _chained(results, leaf, rows):
     ends = np.empty(BLOCK + 1, np.int64)
     for first in range(0, rows.shape[0], BLOCK):
         walking = walked = 0
-        ends[:] = 0
         for at in range(min(BLOCK, rows.shape[0] - first)):
             row = rows[first + at]
             if row < heads.shape[0] and heads[row] >= 0:  # else no result has pointed that far yet
                 ats[walking], of[walking] = heads[row], at
                 fetch(older, np.int64(ats[walking]))
                 walking += 1
+        if found + walking > slots.shape[0]:
+            slots = _longer(slots, found + walking)
+        has_more = False
+        for place in range(walking):
+            slots[found + place] = ats[place]
+            has_more |= older[ats[place]] >= 0
+        if not has_more:  # each chain has one result
+            found += walking
+            continue
+        for at in range(BLOCK + 1):
+            ends[at] = 0
         while walking > 0:
             if walked + walking > walk.shape[0]:
                 walk, owners = _longer(walk, walked + walking), _longer(owners, walked + walking)
@@ -145,7 +156,7 @@ def _chained(results, leaf, rows):
             ends[at + 1] += ends[at]
         if found + walked > slots.shape[0]:
             slots = _longer(slots, found + walked)
-        for at in range(walked):
+        for at in range(walked - 1, -1, -1):  # chains begin with the newest
             slots[found + ends[owners[at]]] = walk[at]
             ends[owners[at]] += 1
         found += walked

@@ -9,7 +9,7 @@ import numpy as np
 from freshet.kernels.group_events import COUNT, GROUP, POINT, ROW, SIGN
 from freshet.kernels.groups import add_integer, add_number, total
 from freshet.kernels.heaps import heap_add, heap_remove
-from freshet.kernels.index import BLOCK, IDLE, _entry_of, _look
+from freshet.kernels.index import BLOCK, IDLE, _entered, _look
 from freshet.kernels.jit import leaf, njit
 from freshet.kernels.layout import INTEGER, inline_type, inline_value, pack
 from freshet.kernels.members import GREATEST_LINKS, ID, LEAST_LINKS, NOBODY, SCRATCH, write_member
@@ -120,7 +120,7 @@ def _entries_of(index, keys, count, tags, found):
     fetch_rows(index.counts, found, count)
     for at in range(count):
         if found[at] < 0:
-            found[at] = _entry_of(index, keys, at, tags[at])
+            found[at] = _entered(index, keys, at, tags[at], found[at])
 
 
 @leaf

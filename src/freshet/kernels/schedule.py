@@ -65,13 +65,11 @@ def due_moments(windows, entering, entering_ends, leaving, leaving_ends, held, s
         moment = NEVER
         closing_held = False
         closing_to_come = False
-        closing = False
         for window in range(count):
             coming = entering[at[window]] if at[window] < entering_ends[window + 1] else NEVER
             if windows[window, 0] == 0:
                 moment = min(moment, coming)
             else:
-                closing = True
                 closing_held |= held[window] > 0
         close = NEVER
         for window in range(count):
@@ -87,11 +85,11 @@ def due_moments(windows, entering, entering_ends, leaving, leaving_ends, held, s
         if period_ms > 0 and (total > 0 or state[RESTS] == 0):
             close = min(close, 2 * ((time_ms // period_ms + 1) * period_ms))
         if close != NEVER and state[ENDED] != NEVER and close > 2 * state[ENDED]:
-            # The streams have ended: closes go on up to the latest element, and until windows are reported as empty.
+            # The streams have ended: closes go on up to the latest element, or with a period up to the first that
+            # sees it, and until windows are reported as empty.
             until_ms = state[LATEST]
             if period_ms > 0:
-                empty_ms = max(state[EMPTY], state[LATEST] + 1) if not closing else state[EMPTY]
-                until_ms = max(until_ms, -(-empty_ms // period_ms) * period_ms)
+                until_ms = -(-max(state[EMPTY], state[LATEST] + 1) // period_ms) * period_ms
             if not (closing_held or closing_to_come or (close >> 1) <= until_ms):
                 close = NEVER
         moment = min(moment, close)
@@ -142,5 +140,7 @@ def due_moments(windows, entering, entering_ends, leaving, leaving_ends, held, s
 @njit
 def _first_columns(matrix, count, width):
     columns = np.empty((matrix.shape[0], width), np.int64)
-    columns[:, :count] = matrix[:, :count]
+    for row in range(matrix.shape[0]):
+        for column in range(count):
+            columns[row, column] = matrix[row, column]
     return columns

@@ -12,7 +12,7 @@ from typing import Any
 
 from numba.core import types
 
-from freshet.kernels.cache import FOLDER
+from freshet.kernels.cache import FOLDER, source_state
 
 _LIST = Path(__file__).with_name("signatures.txt")
 
@@ -95,6 +95,14 @@ def listed(section: str = "all") -> tuple[str, ...]:
     return tuple(lines)
 
 
+@cache
+def section_state(section: str) -> str:
+    """A digest of a section's lines and of the sources that their kernels are compiled from."""
+    lines = listed(section)
+    modules = sorted({line.partition(".")[0] for line in lines})
+    return hashlib.sha256("\n".join([*lines, *map(source_state, modules)]).encode()).hexdigest()[:20]
+
+
 def compile_call(line: str) -> None:
     """Compile a line's kernel, unless that was done before."""
     kernel, arguments = read_call(line)
@@ -113,5 +121,4 @@ def mark_warm(section: str) -> None:
 
 
 def _mark(section: str) -> Path:
-    lines = hashlib.sha256("\n".join(listed(section)).encode()).hexdigest()[:8]
-    return FOLDER / f".warm-{section}-{lines}"
+    return FOLDER / f".warm-{section}-{section_state(section)}"

@@ -32,6 +32,7 @@ from freshet.kernels.ntriples import (
 )
 from freshet.kernels.pieces import copy_bytes
 from freshet.kernels.plain_lines import GUESSES, range_plain, remember_predicate
+from freshet.kernels.read_only import read_only
 from freshet.kernels.term_ranges import (
     END,
     ID,
@@ -81,9 +82,9 @@ class Block(NamedTuple):
 def holds_checked(heap, record, data, start, end):
     """Whether the record holds these very bytes, checked."""
     length = np.uint64(end - start)
-    if word_32(heap, np.uint64(record)) != length | CHECKED:
+    if word_32(read_only(heap), np.uint64(record)) != length | CHECKED:
         return False
-    return same_bytes(heap, record + LENGTH_BYTES, data, start, end)
+    return same_bytes(read_only(heap), record + LENGTH_BYTES, data, start, end)
 
 
 @leaf
@@ -182,8 +183,8 @@ def _look(slots, data, terms, asked, count, hash_mask):
 def _enter_written(arrays, end, hash_mask):
     """Enters a key that has been written where the next record's key goes, up to `end`."""
     start = arrays.sizes[1] + LENGTH_BYTES
-    wanted = narrow(hash_id(arrays.heap, start, end), hash_mask)
-    term_id, _ = enter(arrays, arrays.heap, start, end, wanted, False)
+    wanted = narrow(hash_id(read_only(arrays.heap), start, end), hash_mask)
+    term_id, _ = enter(arrays, read_only(arrays.heap), start, end, wanted, False)
     return term_id, ABSENT
 
 

@@ -10,11 +10,15 @@ from freshet.kernels.dictionary import BLOCK, LENGTH_BYTES, _record_length, find
 from freshet.kernels.jit import leaf, njit
 from freshet.kernels.pieces import copy_bytes
 from freshet.kernels.prefetch import fetch
+from freshet.kernels.read_only import read_only
 from freshet.kernels.terms import DECIMAL_SUFFIX, MINUS, NINE, POINT, QUOTE, ZERO
+from freshet.kernels.values import DOUBLE, UNKNOWN, value_of
 
 MOST_DIGITS = 18  # before the point, and after it, of decimals that are read here
 NO_DECIMALS = -1
 NOT_ALIKE = -1
+DOUBLES, NOT_KNOWN, OTHERS = range(3)
+LAST_CLASS = 2
 _PLUS = ord("+")
 _TEN = np.uint64(10)
 _HASH = np.uint64(0x9E3779B97F4A7C15)
@@ -60,6 +64,22 @@ def number_terms(table, sizes, ids, first, end, numbers, distinct):
 
 
 @leaf
+def classes_among(classes, numbers):
+    """Which classes terms with these numbers have, -1 for none: a bit for each, the last for all others together; and
+    whether they have several.
+    """
+    bits, first, several = 0, -1, False
+    for row in range(numbers.size):
+        if numbers[row] >= 0:
+            of_row = classes[numbers[row]]
+            if first >= 0 and first != of_row:
+                several = True
+            first = of_row
+            bits |= 1 << (of_row if of_row < LAST_CLASS else LAST_CLASS)
+    return bits, several
+
+
+@leaf
 def find_texts(arrays, ids, head, tail, records):
     """Finds the records of terms whose keys are a text between a byte and a tail; says how many bytes the texts take.
 
@@ -84,28 +104,46 @@ def find_texts(arrays, ids, head, tail, records):
             end = start + size
             if size <= tail.size or heap[start] != head:
                 return np.int64(NOT_ALIKE)
-            if not same_bytes(heap, end - tail.size, tail, np.int64(0), np.int64(tail.size)):
+            if not same_bytes(read_only(heap), end - tail.size, tail, np.int64(0), np.int64(tail.size)):
                 return np.int64(NOT_ALIKE)
             total += size - 1 - tail.size
     return total
 
 
 @leaf
-def write_texts(heap, records, tail_size, data, offsets):
-    """Writes what `find_texts` has found one after another."""
-    end = np.int64(0)
+def write_texts(heap, records, tail_size, data, offsets, count):
+    """Writes what `find_texts` has found one after another, behind `count` texts that are there."""
+    end = offsets[count]
     for row in range(records.size):
-        offsets[row] = end
         start = records[row] + LENGTH_BYTES
         end = copy_bytes(heap, start + 1, start + _record_length(heap, records[row]) - tail_size, data, end)
-    offsets[records.size] = end
+        offsets[count + row + 1] = end
+
+
+@leaf
+def read_doubles(known, ids, reals):
+    """The values of doubles, which a table of values has, as `freshet.kernels.values` has them, and zeros for the id 0.
+
+    Gives `DOUBLES`, `NOT_KNOWN` where the table does not have one, or `OTHERS` where one is no double.
+    """
+    for row in range(ids.size):
+        kind, _, _, reals[row] = value_of(known[0], known[1], known[2], known[3], known[4], ids[row])
+        if kind == UNKNOWN:
+            return NOT_KNOWN
+        if kind != DOUBLE and ids[row] != 0:
+            return OTHERS
+    return DOUBLES
 
 
 @leaf
 def _read_decimal(heap, start, end, row, parts):
     """Sign, digits before the point and, as if there were 18, after it; gives how many there are, or `NO_DECIMALS`."""
     at, stop = start + 1, end - DECIMAL_SUFFIX.size
-    if stop < at or heap[start] != QUOTE or not same_bytes(heap, stop, DECIMAL_SUFFIX, 0, DECIMAL_SUFFIX.size):
+    if (
+        stop < at
+        or heap[start] != QUOTE
+        or not same_bytes(read_only(heap), stop, DECIMAL_SUFFIX, 0, DECIMAL_SUFFIX.size)
+    ):
         return NO_DECIMALS
     negative = at < stop and heap[at] == MINUS
     at += at < stop and (heap[at] == MINUS or heap[at] == _PLUS)

@@ -193,18 +193,28 @@ def look_up(table, term_ids):
     return values, unknown
 
 
+@leaf
+def is_in(ids, term_id):
+    """Whether a table has a value for an id."""
+    return ids[_slot(ids, term_id)] == term_id
+
+
+@njit
+def put(table, term_id, kind, high, low, real):
+    """Put the value of an id into the table, which must have room."""
+    slot = _slot(table.ids, term_id)
+    if table.ids[slot] == 0:
+        table.sizes[0] += 1
+    table.values.kinds[slot] = kind
+    table.values.high[slot] = high
+    table.values.low[slot] = low
+    table.values.reals[slot] = real
+    table.ids[slot] = term_id  # last, so that a reader never finds an id without its value
+
+
 @njit
 def remember(table, term_ids, values):
     """Put the values of ids into the table, which must have room. Free slots hold id 0 and are passed over."""
     for row in range(term_ids.size):
-        term_id = term_ids[row]
-        if term_id == 0:
-            continue
-        slot = _slot(table.ids, term_id)
-        if table.ids[slot] == 0:
-            table.sizes[0] += 1
-        table.values.kinds[slot] = values.kinds[row]
-        table.values.high[slot] = values.high[row]
-        table.values.low[slot] = values.low[row]
-        table.values.reals[slot] = values.reals[row]
-        table.ids[slot] = term_id  # last, so that a reader never finds an id without its value
+        if term_ids[row] != 0:
+            put(table, term_ids[row], values.kinds[row], values.high[row], values.low[row], values.reals[row])

@@ -11,11 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from freshet.mapper.arrow_gather import Gathered, gather
 from freshet.mapper.arrow_texts import spread, text_scalar
 from freshet.mapper.renderer import Rendered, Renderer, fuse_pieces
-from freshet.rdf.arrow import numbers, whole_numbers
-from freshet.rml.mapping_slices import Statement
+from freshet.rdf.arrow import list_array, numbers, truths, whole_numbers
 from freshet.rml.model import TermMap
+from freshet.rml.statements import Collection, Statement
 from freshet.sources.columns import REASON
 
 Values = Any
@@ -23,10 +24,12 @@ _NOTHING = text_scalar("")
 
 
 class Lines(NamedTuple):
-    """For each target the lines of each record, none of rejected ones; and the reasons of these."""
+    """For each target the lines of each record, none of rejected ones; the reasons of these; and the collections of the
+    others, whose own triples are not among the lines."""
 
     texts: list[pa.Array]
     reasons: pa.Array
+    collections: list[Gathered]
 
 
 def lines_of(
@@ -34,13 +37,14 @@ def lines_of(
     statements: Sequence[Statement],
     chosen: Iterable[set[Statement]],
     renderer: Renderer[Values],
+    collections: Sequence[Collection] = (),
 ) -> Lines:
     """The lines of the statements that are chosen for each target.
 
     REASON says why a record makes no statements: because of what it is, or of a term of any of the statements.
     """
     rows = len(batch)
-    terms = _Terms(statements, renderer)
+    terms = _Terms(statements, collections, renderer, rows)
     reasons = spread(pc.coalesce(batch.column(REASON), *terms.reasons), rows)
     good = pc.is_null(reasons) if reasons.null_count < rows else None
     made = {statement: terms.lines(statement, rows) for statement in dict.fromkeys(statements)}
@@ -49,7 +53,10 @@ def lines_of(
         columns = [made[statement] for statement in statements if statement in some]
         joined = _one_after_another(columns, rows)
         texts.append(joined if good is None else joined.filter(good))
-    return Lines(texts, reasons)
+    gathered = [terms.gathered[_key(each.term, each.graph)] for each in collections]
+    if good is not None:
+        gathered = [each.filtered(truths(good)) for each in gathered]
+    return Lines(texts, reasons, gathered)
 
 
 def line_bytes(texts: pa.Array) -> memoryview:
@@ -72,22 +79,37 @@ def _one_after_another(columns: list[pa.Array], rows: int) -> pa.Array:
 class _Terms:
     """The terms of some statements. One that stands in several statements is made once."""
 
-    def __init__(self, statements: Iterable[Statement], renderer: Renderer[Values]) -> None:
-        used = Counter(_without_targets(term) for statement in statements for term in statement if term is not None)
+    def __init__(
+        self, statements: Iterable[Statement], collections: Iterable[Collection], renderer: Renderer[Values], rows: int
+    ) -> None:
+        terms = [_key(term, each.graph) for each in statements for term in each if term is not None]
+        used = Counter(terms + [_key(each.term, each.graph) for each in collections])
         self.reasons: list[Values] = []
+        self.gathered: dict[_Key, Gathered] = {}
         self._renderer = renderer
-        self._rendered: dict[TermMap, Rendered[Values]] = {}
-        for term, times in used.items():
+        self._rendered: dict[_Key, Rendered[Values]] = {}
+        for key, times in used.items():
+            term, graph = key
+            if term.gather is not None:
+                self._gather(key, gather(term, graph, renderer, rows), rows)
+                continue
             made = renderer.render(term)
             if made.reason is not None:
                 self.reasons.append(made.reason)
             if times > 1 and not made.many and len(made.pieces) > 1:
                 made = Rendered((renderer.join(made.pieces),))
-            self._rendered[term] = made
+            self._rendered[key] = made
+
+    def _gather(self, key: _Key, found: Gathered, rows: int) -> None:
+        """A collection as a term: an array of the nodes of each record's."""
+        self.gathered[key] = found
+        self.reasons += found.reasons
+        lengths = np.bincount(found.owners, minlength=rows).astype(np.int32)
+        self._rendered[key] = Rendered((list_array(lengths, found.nodes),), True)
 
     def lines(self, statement: Statement, rows: int) -> pa.Array:
         """The lines of a statement, those of a record as one text; null where it makes none."""
-        terms = [self._rendered[_without_targets(term)] for term in statement if term is not None]
+        terms = [self._rendered[_key(term, statement.graph)] for term in statement if term is not None]
         if any(term.many for term in terms):
             return self._of_many(terms, rows)
         pieces: tuple[str | Values, ...] = ()
@@ -115,6 +137,15 @@ class _Terms:
         firsts = np.searchsorted(whole_numbers(owners), np.arange(rows + 1))
         offsets = np.ascontiguousarray(ends[firsts])
         return pa.Array.from_buffers(pa.string(), rows, [None, pa.py_buffer(offsets), lines.buffers()[2]])
+
+
+_Key = tuple[TermMap, TermMap | None]
+
+
+def _key(term: TermMap, graph: TermMap | None) -> _Key:
+    """What distinguishes terms: where triples go does not, and their graph does for collections only."""
+    beside = None if term.gather is None or graph is None else _without_targets(graph)
+    return _without_targets(term), beside
 
 
 def _without_targets(term: TermMap) -> TermMap:

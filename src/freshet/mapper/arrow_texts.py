@@ -42,7 +42,7 @@ NULL_TEXT = null_of(pa.string())
 
 
 def spread(values: Values, rows: int) -> pa.Array:
-    """Values as an array of so many rows."""
+    """Values as an array of the given number of rows."""
     if not isinstance(values, pa.Scalar):
         return values
     if not values.is_valid:

@@ -17,8 +17,10 @@ from freshet.mapper.renderer import Rendered, Renderer, fuse_pieces
 from freshet.rdf.batch import Frame, Layout, Slot
 from freshet.rdf.errors import UnsupportedError
 from freshet.rdf.terms import XSD_STRING, BlankNode, Iri, Literal, Term
-from freshet.rml.mapping_slices import JoinSlice, MappingSlice, Statement, references_of
-from freshet.rml.model import Call, EachRecord, Reference, Template, TermMap, TermType
+from freshet.rml.mapping_slices import JoinSlice, MappingSlice
+from freshet.rml.model import Call, EachRecord, QuotedTriple, Reference, Template, TermMap, TermType
+from freshet.rml.statements import Statement
+from freshet.rml.term_walks import references_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,8 @@ def compile_slice(
     functions: FunctionTable | None = None,
 ) -> CompiledMapping:
     """The columns for a slice of a mapping. References of a join name their side, and so do their columns."""
+    if mapping_slice.collections:
+        raise UnsupportedError("collections and containers (RML-CC) are not supported in streams")
     return _compile_statements(mapping_slice.triples, wanted, blank_scope, shapes_of(mapping_slice), functions)
 
 
@@ -82,6 +86,8 @@ def _compile_statements(
             return constant
         if isinstance(term.expression, EachRecord):
             raise UnsupportedError("a node of its own for each record is not supported in streams")
+        if isinstance(term.expression, QuotedTriple):
+            raise UnsupportedError("quoted triples (RML-star) are not supported in streams")
         return numbers.setdefault(replace(term, targets=()), len(numbers))
 
     triples = [

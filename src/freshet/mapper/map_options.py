@@ -11,17 +11,20 @@ from freshet.mapper.output_files import FORMATS, WITH_GRAPHS
 from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.rdf.terms import Iri
 from freshet.rml.functions import FUNCTIONS
-from freshet.rml.mapping_slices import JoinSlice, MappingSlice, Statement, references_in, references_of, slice_mapping
-from freshet.rml.model import EachRecord, Expression, Target, Template, TermMap, TermType
+from freshet.rml.mapping_slices import JoinSlice, MappingSlice, slice_mapping
+from freshet.rml.model import Expression, Target, Template, TermMap, TermType
 from freshet.rml.model import Mapping as RmlMapping
 from freshet.rml.reader import read_mapping
 from freshet.rml.sources import DatabaseSource, FileSource
+from freshet.rml.statements import Collection, Statement
+from freshet.rml.term_walks import each_record_in, references_in, references_of
 from freshet.rml.user_functions import UserFunction, load_functions
+from freshet.rml.views import base_sources
 
 
 @dataclass(frozen=True, slots=True)
 class MapOptions:
-    """How a mapping is run. Without an output it goes to standard output."""
+    """How a mapping is run. Without an output it goes to standard output. `database` has the tables of R2RML."""
 
     output: Path | None = None
     format: str = "nq"
@@ -29,15 +32,18 @@ class MapOptions:
     base: str | None = None
     functions: Path | None = None
     distinct: bool = False
+    database: str | None = None
 
 
 class MapSummary(NamedTuple):
-    """What a run has done. `unjoined` are the joins that found nothing."""
+    """What a run has done. `unjoined` are the joins that found nothing, `crossed` those without a condition, with the
+    number of pairs."""
 
     records: int
     rejected: int
     rejects: Path
     unjoined: tuple[str, ...] = ()
+    crossed: tuple[tuple[str, int], ...] = ()
 
 
 def users_of(options: MapOptions) -> dict[str, UserFunction]:
@@ -49,16 +55,16 @@ def load_mapping(mapping_file: Path, options: MapOptions, users: Mapping[str, Us
     if options.format not in FORMATS:
         raise InputError(f"there is no format {options.format}: there are {', '.join(FORMATS)}")
     declared = {**FUNCTIONS, **{iri: user.declared for iri, user in users.items()}}
-    mapping = read_mapping(mapping_file, base=options.base, functions=declared)
+    mapping = read_mapping(mapping_file, base=options.base, functions=declared, database=options.database)
     for triples_map in mapping.triples_maps:
-        if not isinstance(triples_map.source.source, FileSource | DatabaseSource):
+        if not all(isinstance(each.source, FileSource | DatabaseSource) for each in base_sources(triples_map.source)):
             raise UnsupportedError(
                 f"the triples map {triples_map.name} reads a stream; `freshet map` reads files and databases,"
                 " `freshet run` reads streams",
                 file=mapping.file,
             )
     for mapping_slice in slice_mapping(mapping):
-        for statement in mapping_slice.triples:
+        for statement in mapping_slice.parts:
             for name in {target.format for target in statement.targets} or {options.format}:
                 if statement.graph is not None and name not in WITH_GRAPHS:
                     raise InputError(f"the mapping makes named graphs, which {name} cannot hold", file=mapping.file)
@@ -92,7 +98,7 @@ class Uses(NamedTuple):
     encoded: frozenset[str]
 
 
-def uses(statements: Iterable[Statement], side: str = "") -> Uses:
+def uses(statements: Iterable[Statement | Collection], side: str = "") -> Uses:
     texts, encoded = set(), set()
     for term in {term for statement in statements for term in statement if term is not None}:
         in_iri = term.type is TermType.IRI and isinstance(term.expression, Template)
@@ -103,10 +109,10 @@ def uses(statements: Iterable[Statement], side: str = "") -> Uses:
     return Uses(frozenset(texts), frozenset(encoded))
 
 
-def numbers(statements: Iterable[Statement], side: str = "") -> bool:
+def numbers(statements: Iterable[Statement | Collection], side: str = "") -> bool:
     """Whether a statement has a node of its own for each record."""
     terms = (term for statement in statements for term in statement if term is not None)
-    return any(term.expression == EachRecord(side) for term in terms)
+    return any(each.side == side for term in terms for each in each_record_in(term))
 
 
 def literal(expression: Expression) -> TermMap:

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from freshet.mapper.arrow_columns import ArrowColumns
+from freshet.mapper.arrow_gather import Gathered, collection_lines, is_merged, merged
 from freshet.mapper.arrow_join import joined_rows
 from freshet.mapper.arrow_lines import Lines, line_bytes, lines_of
 from freshet.mapper.arrow_texts import spread, text_scalar
@@ -33,6 +34,7 @@ from freshet.mapper.map_options import (
 from freshet.mapper.map_options import (
     numbers as needs_numbers,
 )
+from freshet.mapper.open import tasks_of
 from freshet.mapper.operations import RECORD_NUMBER, FunctionTable, ReferenceShape
 from freshet.mapper.output_files import write_output
 from freshet.mapper.record_shapes import shapes_of
@@ -41,31 +43,22 @@ from freshet.mapper.renderer import Renderer
 from freshet.mapper.single_values import single_values
 from freshet.mapper.source_checks import check_sources
 from freshet.rdf.arrow import numbers
-from freshet.rml.mapping_slices import (
-    CHILD,
-    PARENT,
-    JoinSlice,
-    MappingSlice,
-    Statement,
-    calls_of,
-    join_name,
-    on_side,
-    references_in,
-    slice_mapping,
-)
+from freshet.rml.mapping_slices import CHILD, PARENT, JoinSlice, MappingSlice, join_name, slice_mapping
 from freshet.rml.model import Expression, Reference, Target
 from freshet.rml.model import Mapping as RmlMapping
 from freshet.rml.sources import LogicalSource
+from freshet.rml.statements import Collection, Statement
+from freshet.rml.term_walks import calls_of, on_side, references_in
 from freshet.sources.columns import FILE, LINE, REASON, ROWS, Plan, Task
-from freshet.sources.open import tasks_of
 
 
 def run_map_here(mapping_file: Path, options: MapOptions) -> MapSummary:
     """Map all records of a mapping's sources."""
     users = users_of(options)
     mapping = load_mapping(mapping_file, options, users)
-    check_sources(mapping, lambda source, references: tasks_of(source, Plan(tuple(sorted(references)))))
-    return _Run(mapping, options, FunctionTable(users)).run()
+    table = FunctionTable(users)
+    check_sources(mapping, lambda source, references: tasks_of(source, Plan(tuple(sorted(references))), table))
+    return _Run(mapping, options, table).run()
 
 
 class _Block(NamedTuple):
@@ -89,7 +82,7 @@ class _Run:
             home.mkdir(parents=True, exist_ok=True)
         remove_map_rejects(options.rejects)
         seen = rejected = 0
-        unjoined = []
+        unjoined, crossed = [], []
         with tempfile.TemporaryDirectory(prefix=".freshet-map-", dir=home) as folder:
             outputs = _Outputs(Path(folder))
             with outputs:
@@ -100,6 +93,8 @@ class _Run:
                         seen += records
                     elif not records:
                         unjoined.append(join_name(mapping_slice))
+                    elif not mapping_slice.conditions:
+                        crossed.append((join_name(mapping_slice), records))
                     if bad:
                         write_map_rejects(self._rejects(mapping_slice), options.rejects / f"{number}.json")
             for target, file in outputs.files.items():
@@ -107,11 +102,12 @@ class _Run:
                     _keep_each_once(file)
                 out = target or (options.output and Target(str(options.output), options.format))
                 write_output([file], out or None, options.format)
-        return MapSummary(seen, rejected, options.rejects, tuple(unjoined))
+        return MapSummary(seen, rejected, options.rejects, tuple(unjoined), tuple(crossed))
 
     def _write_slice(self, mapping_slice: MappingSlice | JoinSlice, outputs: _Outputs) -> tuple[int, int]:
         """Write the lines of a slice. Gives how many records there are, and how many of them are rejected."""
         targets = by_target(mapping_slice)
+        collections = _Collections(mapping_slice, outputs)
         seen = rejected = 0
         for block in self._blocks(mapping_slice, keep=False):
             for made in self._lines(mapping_slice, block, list(targets.values())):
@@ -119,6 +115,8 @@ class _Run:
                 rejected += len(made.reasons) - made.reasons.null_count
                 for target, texts in zip(targets, made.texts, strict=True):
                     outputs.write(target, line_bytes(texts))
+                collections.add(made.collections)
+        collections.close()
         return seen, rejected
 
     def _rejects(self, mapping_slice: MappingSlice | JoinSlice) -> Iterator[Reject]:
@@ -137,7 +135,7 @@ class _Run:
         columns = ArrowColumns(block.batch, self._functions)
         renderer: Renderer[Any] = Renderer(columns, block.shapes, nquads=True)
         try:
-            yield lines_of(block.batch, mapping_slice.triples, chosen, renderer)
+            yield lines_of(block.batch, mapping_slice.triples, chosen, renderer, mapping_slice.collections)
         except (pa.ArrowCapacityError, pa.ArrowInvalid):
             half = len(block.batch) // 2
             if not half:
@@ -149,9 +147,9 @@ class _Run:
         if isinstance(mapping_slice, JoinSlice):
             yield from self._pairs(mapping_slice, keep)
             return
-        own = uses(mapping_slice.triples)
-        in_calls = _references_in_calls(mapping_slice.triples)
-        numbered = needs_numbers(mapping_slice.triples)
+        own = uses(mapping_slice.parts)
+        in_calls = _references_in_calls(mapping_slice.parts)
+        numbered = needs_numbers(mapping_slice.parts)
         many, batches = self._read(mapping_slice.source, own.texts | own.encoded, keep=keep, numbered=numbered)
         for batch in batches:
             some, several = single_values(batch, many, many - in_calls)
@@ -161,7 +159,7 @@ class _Run:
         self, source: LogicalSource, references: frozenset[str], *, keep: bool, numbered: bool
     ) -> tuple[frozenset[str], Iterator[pa.RecordBatch]]:
         """Which references have arrays, and the records of a source."""
-        shape, tasks = tasks_of(source, Plan(tuple(sorted(references)), keep))
+        shape, tasks = tasks_of(source, Plan(tuple(sorted(references)), keep), self._functions)
         if numbered:
             return shape.many, self._numbered(source, tasks)
         return shape.many, (batch for task in tasks for batch in task())
@@ -199,9 +197,9 @@ class _Run:
         self, join: JoinSlice, side: str, source: LogicalSource, keys: list[Expression], keep: bool
     ) -> _Side | None:
         """The good records of one side of a join, in memory, with its keys; None where there are none."""
-        own = uses(join.triples, side)
+        own = uses(join.parts, side)
         compared = {each.text for key in keys for each in references_in(key)}
-        numbered = needs_numbers(join.triples, side)
+        numbered = needs_numbers(join.parts, side)
         batches = []
         many, read = self._read(source, own.texts | own.encoded | compared, keep=keep, numbered=numbered)
         for batch in read:
@@ -211,12 +209,13 @@ class _Run:
         if not sum(map(len, batches)):
             return None
         (records,) = pa.Table.from_batches(batches).combine_chunks().to_batches()
-        in_calls = _references_in_calls(join.triples, side) | frozenset(compared)
+        in_calls = _references_in_calls(join.parts, side) | frozenset(compared)
         records, several = single_values(records, many, many - in_calls, f"{side} ")
         shape = shapes_of(join, ReferenceShape(several), ReferenceShape(several))[side]
         renderer: Renderer[Any] = Renderer(ArrowColumns(records, self._functions), {side: shape}, nquads=True)
         rows = numbers(np.arange(len(records)))
-        made: list[pa.Array] = []
+        # Without conditions all records have the same key.
+        made: list[pa.Array] = [] if keys else [spread(text_scalar(""), len(records))]
         for key in keys:
             found = renderer.texts(on_side(literal(key), side).expression)
             column = spread(renderer.join(found.pieces), len(records)).take(rows)
@@ -236,6 +235,35 @@ class _Side(NamedTuple):
     many: frozenset[str]
     rows: pa.Array
     keys: list[pa.Array]
+
+
+class _Collections:
+    """Writes the triples of collections: at once, or at the end where records may have members of the same one."""
+
+    def __init__(self, mapping_slice: MappingSlice | JoinSlice, outputs: _Outputs) -> None:
+        self._collections = mapping_slice.collections
+        self._joined = isinstance(mapping_slice, JoinSlice)
+        self._outputs = outputs
+        self._kept: dict[int, list[Gathered]] = {}
+
+    def add(self, found: list[Gathered]) -> None:
+        for number, (collection, gathered) in enumerate(zip(self._collections, found, strict=True)):
+            if self._joined or is_merged(collection.term):
+                self._kept.setdefault(number, []).append(gathered)
+            else:
+                self._write(collection, gathered)
+            for inner in gathered.inner:
+                self._write(collection, inner)
+
+    def close(self) -> None:
+        for number, parts in self._kept.items():
+            self._write(self._collections[number], merged(parts))
+
+    def _write(self, collection: Collection, gathered: Gathered) -> None:
+        lines = line_bytes(collection_lines(gathered))
+        targets: list[Target | None] = [*sorted(collection.targets, key=str)]
+        for target in targets or [None]:
+            self._outputs.write(target, lines)
 
 
 class _Outputs:
@@ -264,7 +292,7 @@ def _columns(records: pa.RecordBatch) -> dict[str, pa.Array]:
     return dict(zip(records.schema.names, records.columns, strict=True))
 
 
-def _references_in_calls(statements: tuple[Statement, ...], side: str = "") -> frozenset[str]:
+def _references_in_calls(statements: tuple[Statement | Collection, ...], side: str = "") -> frozenset[str]:
     """The references that functions are called with: an absent value is not to them what a null is."""
     terms = {term for statement in statements for term in statement if term is not None}
     calls = {call for term in terms for call in calls_of(term)}

@@ -139,5 +139,5 @@ class ColumnOperations(Protocol[C]):
         ...
 
     def cut_each(self, values: C, before: int, after: int) -> C:
-        """The texts of an array without so many characters at their beginning and end."""
+        """The texts of an array without the given numbers of characters at their beginning and end."""
         ...

@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from freshet.mapper.map_options import MapOptions, load_mapping, users_of
+from freshet.mapper.process_only import process_only, refuse_process_only
 from freshet.rdf.errors import FreshetError, UnsupportedError
 from freshet.rml.mapping_slices import JoinSlice, slice_mapping
 from freshet.rml.model import Mapping
 from freshet.rml.sources import Compression, DatabaseSource, FileSource, LogicalSource
+from freshet.rml.views import base_sources
 from freshet.sources.files import files_of
 from freshet.sources.sqlite import PREFIX
 
@@ -32,10 +34,14 @@ def place_mapping(mapping_file: Path, options: MapOptions, on: str) -> Placement
     """Where a mapping runs. What is wrong with it or its options is raised before."""
     mapping = load_mapping(mapping_file, options, users_of(options))
     databases = {each.source.source for each in mapping.triples_maps if _needs_jdbc(each.source)}
+    if on == SPARK:
+        refuse_process_only(mapping)
     if on == PROCESS and databases:
         raise UnsupportedError("a database that is read through JDBC needs Spark: --on spark", file=mapping.file)
     if on != AUTO:
         return Placement(on, f"mapping {_WHERE[on]}, as --on {on} says")
+    if (what := process_only(mapping)) is not None:
+        return Placement(PROCESS, f"mapping {_WHERE[PROCESS]}: it has {what}")
     if databases:
         return Placement(SPARK, f"mapping {_WHERE[SPARK]}: a database is read through JDBC")
     held = _held(mapping, options)
@@ -52,7 +58,8 @@ _WHERE = {PROCESS: "in this process", SPARK: "on Spark"}
 
 
 def _needs_jdbc(source: LogicalSource) -> bool:
-    return isinstance(source.source, DatabaseSource) and not source.source.url.startswith(PREFIX)
+    bases = (each.source for each in base_sources(source))
+    return any(isinstance(each, DatabaseSource) and not each.url.startswith(PREFIX) for each in bases)
 
 
 def _held(mapping: Mapping, options: MapOptions) -> set[LogicalSource]:
@@ -65,7 +72,7 @@ def _held(mapping: Mapping, options: MapOptions) -> set[LogicalSource]:
 
 def _bytes(sources: set[LogicalSource]) -> int:
     """How much there is to read. A source that is missing is for the run to tell."""
-    return sum(_size(given) for given in {each.source for each in sources})
+    return sum(_size(given) for given in {base.source for each in sources for base in base_sources(each)})
 
 
 def _size(given: object) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,12 +19,13 @@ from freshet.rdf.arrow import list_lengths, numbers, string_array
 from freshet.rdf.batch import Layout
 from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.rml.mapping_slices import JoinSlice, MappingSlice, slice_mapping
-from freshet.rml.model import Mapping, ParentObject, TermMap
+from freshet.rml.model import Mapping
 from freshet.rml.reader import read_mapping_text
 from freshet.rml.references import reference
 from freshet.rml.sources import CsvDialect, FileSource, Formulation, LogicalSource
 from freshet.sources.columns import ARRIVED, FILE, LINE, REASON, TIME, Plan, RecordShape, text_name
 from freshet.sources.documents import Parse, parsed_batch, parser_of
+from freshet.sources.open import tasks_of
 
 TIME_FORMS = ("iso", "epoch_ms", "epoch_s")
 
@@ -57,6 +58,7 @@ class MappedRecords(NamedTuple):
 class _Slice(NamedTuple):
     """The statements of records that one iterator cuts."""
 
+    source: LogicalSource
     compiled: CompiledMapping
     shape: RecordShape
     parse: Parse
@@ -84,13 +86,17 @@ class RecordMapper:
         """The formulations of which it takes documents."""
         return tuple(self._slices)
 
+    def sources_of(self, formulation: Formulation) -> int:
+        """In how many ways it cuts documents of a formulation."""
+        return len(self._slices[formulation])
+
     def _compile(self, mapping_slice: MappingSlice, blank_scope: str) -> _Slice:
         compiled = compile_slice(mapping_slice, None, blank_scope)
         texts = {each.text for each in compiled.references}
         if time := self._time(mapping_slice.source.formulation):
             texts.add(time)
         shape, parse = parser_of(mapping_slice.source, Plan(tuple(sorted(texts)), keep=True))
-        return _Slice(compiled, shape, parse)
+        return _Slice(mapping_slice.source, compiled, shape, parse)
 
     def _time(self, formulation: Formulation) -> str:
         given = self.declared.time_reference
@@ -113,6 +119,22 @@ class RecordMapper:
             tables.append((table, each.compiled.layout))
             rejected += bad
         return MappedRecords(tables, records, rejected)
+
+    def map_file(self, file: Path, formulation: Formulation) -> Iterator[MappedRecords]:
+        """What the records of a file make, some thousand at a time.
+
+        Where a mapping has several sources of the formulation, the file is read for one after the other.
+        """
+        for each in self._slices[formulation]:
+            source = replace(each.source, source=replace(_file_source(each.source), path=file))
+            plan = Plan(each.shape.references, keep=True)
+            _, tasks = tasks_of(source, plan)
+            for task in tasks:
+                for batch in task():
+                    arrived = spread(pa.scalar(0, pa.int64()), len(batch))
+                    times = self._times(each, batch, formulation, None)
+                    table, bad = self._mapped(each, batch.append_column(ARRIVED, arrived), times)
+                    yield MappedRecords([(table, each.compiled.layout)], len(batch), bad)
 
     def _times(self, each: _Slice, parsed: pa.RecordBatch, formulation: Formulation, time_ms: int | None) -> pa.Array:
         if time_ms is not None:
@@ -143,16 +165,17 @@ class RecordMapper:
 
 def _posted(source: LogicalSource) -> LogicalSource:
     """The same records, out of what is posted: where the mapping would read them from does not matter."""
+    return replace(source, source=_file_source(source))
+
+
+def _file_source(source: LogicalSource) -> FileSource:
     dialect = source.source.dialect if isinstance(source.source, FileSource) else CsvDialect()
-    return replace(source, source=FileSource(Path("posted"), dialect=dialect))
+    return FileSource(Path("posted"), dialect=dialect)
 
 
 def _refuse_targets(mapping: Mapping) -> None:
     for triples_map in mapping.triples_maps:
-        made: list[TermMap | ParentObject] = [triples_map.subject, *triples_map.graphs]
-        for pair in triples_map.pairs:
-            made += [*pair.predicates, *pair.objects, *pair.graphs]
-        if any(each.targets for each in made):
+        if any(each.targets for each in triples_map.terms):
             raise UnsupportedError(
                 f"{triples_map.name} has a logical target, and streams write to none", file=mapping.file
             )

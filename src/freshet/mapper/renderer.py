@@ -20,11 +20,13 @@ from freshet.mapper.operations import (
 from freshet.rdf.errors import UnsupportedError
 from freshet.rdf.terms import XSD, BlankNode, Iri, Literal, Term, term_key
 from freshet.rml import kinds
-from freshet.rml.mapping_slices import calls_of, references_in, references_of
-from freshet.rml.model import Call, EachRecord, Expression, Reference, Template, TermMap, TermType
+from freshet.rml.functions import GREL
+from freshet.rml.model import Call, EachRecord, Expression, QuotedTriple, Reference, Template, TermMap, TermType
 from freshet.rml.reader_terms import LANGUAGE_TAG
+from freshet.rml.term_walks import calls_of, references_in, references_of
 
 _ENCODED = (TermType.IRI, TermType.URI)
+_MD5 = GREL + "string_md5"
 _IRIS = (TermType.IRI, TermType.URI, TermType.UNSAFE_IRI, TermType.UNSAFE_URI)
 
 
@@ -85,7 +87,8 @@ class Renderer(Generic[C]):
                 return self.columns.constant(value)
             case Literal(lexical):
                 return self.columns.constant(lexical)
-        raise UnsupportedError("a node of its own for each record cannot be a value")
+        what = "a quoted triple" if isinstance(expression, QuotedTriple) else "a node of its own for each record"
+        raise UnsupportedError(f"{what} cannot be a value")
 
     def texts(self, expression: Expression) -> Rendered[C]:
         """The same, an array where a reference or a function has several values."""
@@ -100,8 +103,7 @@ class Renderer(Generic[C]):
         found: list[Expression] = [
             each for each in dict.fromkeys(references_of(term)) if self._is_many(each) and each not in whole
         ]
-        if isinstance(term.expression, Call) and self._function_name(term.expression) in LISTS:
-            found.append(term.expression)
+        found += [call for call in _outer_calls(term) if self._function_name(call) in LISTS]
         if found and any(self.columns.functions.is_users(call.function.value) for call in calls_of(term)):
             raise UnsupportedError("a user's function cannot be called with references that have several values")
         return found
@@ -147,9 +149,31 @@ class Renderer(Generic[C]):
         return Rendered((self.columns.when(holds, whole),), rendered.many, reason)
 
     def _single(self, term: TermMap) -> Rendered[C]:
+        if isinstance(term.expression, QuotedTriple):
+            return self._triple(term, term.expression)
         if term.type is TermType.BLANK_NODE:
             return self._blank(term)
         return self._iri(term) if term.type in _IRIS else self._literal(term)
+
+    def _triple(self, term: TermMap, triple: QuotedTriple) -> Rendered[C]:
+        """A triple term, or the blank node that reifies it: its label is a digest, so equal triples have the same."""
+        parts = [self._inside(each) for each in triple]
+        pieces: tuple[str | C, ...] = ("<<( ",)
+        for part in parts:
+            pieces += (*part.pieces, " ")
+        pieces = fuse_pieces((*pieces, ")>>"))
+        reasons = [part.reason for part in parts if part.reason is not None]
+        reason = self.columns.coalesce(*reasons) if reasons else None
+        if term.type is not TermType.BLANK_NODE:
+            return Rendered(pieces, reason=reason)
+        digest = self.columns.call(_MD5, {"valueParam": self.join(pieces)})
+        return Rendered((f"_:{self.blank_scope}q", digest), reason=reason)
+
+    def _inside(self, term: TermMap) -> Rendered[C]:
+        """A term of a triple term, of one value of each reference."""
+        if isinstance(term.expression, Iri | BlankNode | Literal):
+            return self._conditional(term, Rendered((self._constant(term.expression),)))
+        return self._conditional(term, self._single(term))
 
     def _blank(self, term: TermMap) -> Rendered[C]:
         before = f"_:{self.blank_scope}" if self.nquads else f"_:{self.blank_scope}."
@@ -294,6 +318,13 @@ class Renderer(Generic[C]):
         """The pieces as one text; null where one is null."""
         made = [self.columns.constant(piece) if isinstance(piece, str) else piece for piece in fuse_pieces(pieces)]
         return made[0] if len(made) == 1 else self.columns.concat(*made)
+
+
+def _outer_calls(term: TermMap) -> list[Call]:
+    """The calls whose values are those of the term, or of the terms of a quoted triple."""
+    if isinstance(term.expression, QuotedTriple):
+        return [call for each in term.expression for call in _outer_calls(each)]
+    return [term.expression] if isinstance(term.expression, Call) else []
 
 
 def fuse_pieces(pieces: tuple[str | C, ...]) -> tuple[str | C, ...]:

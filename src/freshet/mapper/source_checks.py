@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 
 from freshet.rdf.errors import FreshetError, InputError
-from freshet.rml.mapping_slices import references_in, references_of
-from freshet.rml.model import Expression, Mapping, ParentObject, TermMap, TriplesMap
+from freshet.rml.model import Expression, Mapping, TermMap, TriplesMap
 from freshet.rml.sources import LogicalSource
+from freshet.rml.term_walks import references_in, references_of
 
 Open = Callable[[LogicalSource, Collection[str]], object]  # raises what is wrong with a source
 
@@ -35,17 +35,13 @@ def _references_of_map(
     triples_map: TriplesMap, sources: dict[str, LogicalSource]
 ) -> Iterator[tuple[LogicalSource, str]]:
     """The references of a triples map, each with the source that it is to. Subjects of parents are theirs to check."""
-    own: list[TermMap] = [triples_map.subject, *triples_map.graphs]
-    for pair in triples_map.pairs:
-        own += [*pair.predicates, *pair.graphs]
-        for made in pair.objects:
-            if isinstance(made, ParentObject):
-                for condition in made.conditions:
-                    yield from _references_of_expression(condition.child, triples_map.source)
-                    yield from _references_of_expression(condition.parent, sources[made.parent])
-            else:
-                own.append(made)
-    yield from ((triples_map.source, each.text) for term in own for each in references_of(term))
+    for made in triples_map.terms:
+        if isinstance(made, TermMap):
+            yield from ((triples_map.source, each.text) for each in references_of(made))
+            continue
+        for condition in made.conditions:
+            yield from _references_of_expression(condition.child, triples_map.source)
+            yield from _references_of_expression(condition.parent, sources[made.parent])
 
 
 def _references_of_expression(expression: Expression, source: LogicalSource) -> Iterator[tuple[LogicalSource, str]]:

@@ -8,7 +8,7 @@ so that Python runs once per batch and operator, and loops over rows and moments
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -51,6 +51,17 @@ class Change(NamedTuple):
 NOTHING = Change(Table({}, 0), _NO_MOMENTS, Table({}, 0), _NO_MOMENTS)
 
 
+def stacked(change: Change) -> tuple[Table, Ids, Ids]:
+    """The rows that come, and behind them those that go, and the moments of both."""
+    came, went = change.came, change.went
+    if went.count == 0 or came.count == 0:
+        return came if went.count == 0 else went, change.came_at, change.went_at
+    if came.columns.keys() != went.columns.keys():
+        return stack_tables([came, went]), change.came_at, change.went_at
+    columns = {name: np.concatenate((ids, went.columns[name])) for name, ids in came.columns.items()}
+    return Table(columns, came.count + went.count), change.came_at, change.went_at
+
+
 def merge_changes(changes: Sequence[Change]) -> Change:
     """The changes of several in a batch as one."""
     some = [each for each in changes if not each.is_empty]
@@ -80,6 +91,14 @@ class Operator(Protocol):
     """A bag of rows that follows its inputs. It is asked once per batch; the first time it gives everything."""
 
     def changes(self, batch: MomentBatch) -> Change: ...
+
+
+@runtime_checkable
+class StackedChanges(Operator, Protocol):
+    """An operator that has what comes and goes one behind the other."""
+
+    def stacked(self, batch: MomentBatch) -> tuple[Table, Ids, Ids]:
+        """As `stacked` gives its changes."""
 
 
 class RowsAtHand(Operator, Protocol):

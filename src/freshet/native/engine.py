@@ -10,6 +10,7 @@ from typing import NamedTuple, ParamSpec
 import numpy as np
 
 from freshet.algebra.nodes import Query
+from freshet.algebra.user_functions import UserFunctions, bind_functions
 from freshet.algebra.windows import AllWindow, EventTimeWindow
 from freshet.federation.evaluation import Constraints
 from freshet.native.buffers.one_way_index import Ids
@@ -23,7 +24,12 @@ from freshet.native.operators.service_views import ViewSource
 from freshet.native.plan.expand import expand_windows
 from freshet.native.plan.lower import lower, lower_live
 from freshet.native.plan.plan import Plan
-from freshet.native.plan.plan_reads import asks_services, predicates_of
+from freshet.native.plan.plan_reads import (
+    asks_services,
+    predicates_of,
+    reads_named_graphs,
+    stored_predicates,
+)
 from freshet.native.queries.live_queries import NO_LIMITS, LiveQueries, OnChange
 from freshet.native.queries.placement import Placement, QueryRegistration
 from freshet.native.queries.query_factory import EngineStore, QueryFactory
@@ -42,8 +48,9 @@ from freshet.rdf.elements import Elements
 from freshet.rdf.errors import FreshetError, InputError, UnsupportedError
 from freshet.rdf.terms import Iri
 from freshet.rdf.triples import DEFAULT_GRAPH
-from freshet.results.answers import AnswerBatch, hand_over
+from freshet.results.answers import AnswerBatch, ReportCallback
 from freshet.results.report import Freshness, Report
+from freshet.store.changes import StoreChanges
 
 P = ParamSpec("P")
 
@@ -93,6 +100,7 @@ class Engine:
         why_elements: int = 0,
     ) -> None:
         self.dictionary = dictionary
+        self.functions: UserFunctions = {}  # that queries may call, by their IRIs
         self.log = ElementLog(why_elements)
         self._router = StreamRouter(dictionary, self.log)
         self.streams = self._router.streams
@@ -181,6 +189,7 @@ class Engine:
         What its operators do is written to `measurements`.
         """
         with self._lock:
+            query = bind_functions(query, self.functions)
             asked_now = AskedQuery(self._router.beginning_now(query), len(self.streams), self.log.begin())
             plan = lower(asked_now.query, streams=list(self.streams), file=file)
             if not query.windows:
@@ -234,7 +243,7 @@ class Engine:
         The first answer has the current deadline, `limits` are those of the steps after it.
         """
         self._check_name(name)
-        plan = lower_live(query, file=file)
+        plan = lower_live(bind_functions(query, self.functions), file=file)
         limits = limits or NO_LIMITS
         on_change = self.one_at_a_time(on_change)
         with self.dictionary.pins:  # nothing holds the operators' terms until the query is followed
@@ -348,7 +357,8 @@ class Engine:
         origin: Origin | None = None,
     ) -> None:
         """Elements of a stream in the order they came; windows must have room for them where they were not admitted
-        before. They are a `batch` with a number, where batches are counted, and come from `origin`.
+        before. They are a `batch` with a number, where batches are counted, and come from `origin`. Their arrays are
+        held: they must not be changed any more.
         """
         state = self.streams.get(stream) or self._stream(stream)
         if self._lock.is_pushing:  # it is done later: the caller can be given errors only now
@@ -531,8 +541,43 @@ class Engine:
             for group in self._groups():
                 group.note_stored()
 
+    def update(self, changes: StoreChanges) -> tuple[int, int]:
+        """Change stored graphs, all at once; gives how many triples came that were not there, and how many went."""
+        with self.loading():
+            self.check_update(changes)
+            self._is_loaded = True
+            self.dictionary.note(*changes.inserted, np.fromiter(changes.exists, np.int64))
+            counts = self._graphs.apply(changes)
+            for group in self._groups():
+                group.note_stored()
+            return counts
+
+    def check_update(self, changes: StoreChanges) -> None:
+        """Refuse deletions that registered queries would see and cannot follow yet: those over windows, and those
+        whose values are drawn."""
+        if not len(changes.deleted.graphs):
+            return
+        graphs, gone = self._graphs.named(), set[tuple[int, int]]()
+        for graph, (deleted, _) in changes.by_graph().items():
+            if len(deleted.subjects):
+                found = graphs.graph(graph).probe(*deleted)[1]
+                gone |= {(graph, predicate) for predicate in np.unique(found.predicates).tolist()}
+        plans = {name: group.query(self._plans.group_name(name)).plan for name, group in self._queries.items()}
+        for name, plan in {**plans, **self.live.drawing()}.items():
+            if self._reads_any(plan, gone):
+                message = f"the query {name} reads stored triples that the update deletes, which it cannot follow yet"
+                raise UnsupportedError(message)
+
+    def _reads_any(self, plan: Plan, triples: set[tuple[int, int]]) -> bool:
+        """Whether a query can read triples of some graphs, with some predicates."""
+        if any(graph != DEFAULT_GRAPH for graph, _ in triples) and reads_named_graphs(plan):
+            return True
+        predicates = {predicate for graph, predicate in triples if graph == DEFAULT_GRAPH}
+        read = stored_predicates(plan)
+        return bool(predicates if read is None else predicates & set(map(self.dictionary.lookup, read)))
+
     def wanted_predicates(self, stream: str) -> frozenset[str] | None:
-        """The predicates of a stream that anybody can want; None where every element counts."""
+        """The predicates of a stream that some query asks for; None where every element counts."""
         with self._lock:
             if self._stream(stream).absorb is not None:
                 return None
@@ -547,14 +592,11 @@ class Engine:
                 wanted |= found
             return frozenset(wanted)
 
-    def _one_by_one(self, name: str, on_report: Callable[[Report], None] | None) -> Callable[[AnswerBatch], None]:
+    def _one_by_one(self, name: str, on_report: Callable[[Report], None] | None) -> ReportCallback:
         """What takes batches, and hands their reports over as long as the query is there."""
         assert on_report is not None, "there is a callback for reports"
 
-        def deliver(batch: AnswerBatch) -> None:
-            hand_over(batch, on_report, lambda: self._takers.get(name) is deliver)
-
-        return deliver
+        return ReportCallback(on_report, lambda taker: self._takers.get(name) is taker)
 
     def _stream(self, iri: str) -> StreamState:
         if iri in self._router.constructed:

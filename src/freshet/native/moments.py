@@ -40,3 +40,8 @@ def is_instant(moment: int) -> bool:
 def last_close_allowed(watermark_ms: int) -> int:
     """The last moment that a watermark allows."""
     return 2 * watermark_ms if watermark_ms < AFTER_ALL_TIME else OPEN - 1
+
+
+def close_after(time_ms: int, slide_ms: int, start_ms: int) -> int:
+    """The first close after a time."""
+    return time_ms + slide_ms - (time_ms - start_ms) % slide_ms

@@ -20,6 +20,7 @@ from freshet.native.moments import (
     AFTER_ALL_TIME,
     BEFORE_ALL_TIME,
     FIRST_MOMENT,
+    close_after,
     close_at,
     last_close_allowed,
 )
@@ -29,7 +30,7 @@ from freshet.native.s2r.content import WindowContent
 from freshet.native.s2r.contents import MOVING_TOGETHER, content_of
 from freshet.native.s2r.feed import FROM_THE_FIRST, Begin, Feed
 from freshet.native.s2r.window_view import WindowView
-from freshet.native.schedule import Due, EvaluationSchedule, close_after
+from freshet.native.schedule import Due, EvaluationSchedule
 from freshet.native.scheduled_query import GroupedQuery, ScheduledQuery
 from freshet.native.timing import Counted, Timing, closes_regularly, counts_in_steps, source_of
 from freshet.rdf.deadline import QueryLimits
@@ -86,7 +87,7 @@ class QueryGroup:
         self._on_failure = on_failure
         self._one_by_one = one_by_one
         self._queries: dict[str, ScheduledQuery] = {}
-        # The queries of each schedule: all, and those that must be asked in every batch.
+        # The queries of each schedule: all, and those that must be asked in every batch, or in the present one.
         self._schedules: dict[EvaluationSchedule, list[ScheduledQuery]] = {}
         self._restless: dict[EvaluationSchedule, dict[ScheduledQuery, None]] = {}
         self._readers: dict[int, list[ScheduledQuery]] = {}  # by the identities of leaf buffers
@@ -221,7 +222,8 @@ class QueryGroup:
         self._added += 1
         scheduled.order = self._added
         self._queries[name] = scheduled
-        schedule.can_sleep &= scheduled.can_rest
+        schedule.has_ungrounded |= not is_grounded(query.plan.root)
+        schedule.can_sleep &= scheduled.can_rest and not schedule.has_ungrounded
         self._schedules[schedule].append(scheduled)
         self._restless[schedule][scheduled] = None
         for leaf in query.leaves:
@@ -352,8 +354,9 @@ class QueryGroup:
             if feed.waiting.from_ms < watermark_ms:
                 before = feed.count
                 feed.release(watermark_ms)
-                self._slept += feed.count - before
-                if feed.count - before > BATCH_ELEMENTS:
+                more = feed.count - before
+                self._slept += more
+                if more > BATCH_ELEMENTS:
                     cuts += self._cuts(feed, before)
         if self._one_by_one:
             cuts = self._foresee(last).tolist()
@@ -400,17 +403,18 @@ class QueryGroup:
             return
         first, self._next_moment = self._next_moment, last + 1
         self._number = number = self._number + 1
-        touched: dict[EvaluationSchedule, dict[ScheduledQuery, None]] = {}
         awake: Iterable[EvaluationSchedule] = self._schedules
         windows: Iterable[WindowContent] = self._all_windows
         if self._any_asleep or len(self._schedules) > FEW_SCHEDULES:
             awake = self._awake(first, last)
             windows = dict.fromkeys(content for schedule in awake for content in schedule.contents)
+        restless, readers = self._restless, self._readers
         for window in windows:
             window.advance(last)
-            for changed_leaf in window.step_leaves(number, first):
-                for query in self._readers.get(id(changed_leaf), ()):
-                    touched.setdefault(query.schedule, {})[query] = None
+            if window.filled:
+                for changed_leaf in window.step_leaves(number, first):
+                    for query in readers.get(id(changed_leaf), ()):
+                        restless[query.schedule][query] = None
         loaded, self._loaded = self._loaded, False
         if self._stored_leaves:
             batch = MomentBatch(number, first, last, _NO_MOMENTS)
@@ -420,8 +424,8 @@ class QueryGroup:
         for schedule in tuple(awake):
             due = schedule.due(last)
             if len(due.moments) or loaded or schedule.has_moved:
-                queries = self._schedules.get(schedule, ())
-                for query in tuple(queries) if loaded else self._asked(schedule, touched.get(schedule, {})):
+                asks_all = loaded or (schedule.has_ungrounded and not due.held.all())
+                for query in tuple(self._schedules.get(schedule, ())) if asks_all else self._asked(schedule):
                     if (given := self._evaluate(query, number, first, last, due)) is not None:
                         found.append((query, *given))
         for query, moments, answers in found:  # a callback may add and remove queries
@@ -453,9 +457,9 @@ class QueryGroup:
                     schedule.skip_to(first - 1)
         return awake
 
-    def _asked(self, schedule: EvaluationSchedule, touched: dict[ScheduledQuery, None]) -> Sequence[ScheduledQuery]:
+    def _asked(self, schedule: EvaluationSchedule) -> Sequence[ScheduledQuery]:
         """The queries of a schedule to which a batch makes a difference, in the order in which they came."""
-        asked = {**self._restless.get(schedule, {}), **touched}
+        asked = self._restless.get(schedule, ())
         return sorted(asked, key=_order) if len(asked) > 1 else tuple(asked)
 
     def _evaluate(
@@ -465,10 +469,11 @@ class QueryGroup:
             given = query.evaluate(number, first, last, due)
             if query.removed:
                 return None
-            if query.rests:
-                self._restless[query.schedule].pop(query, None)
-            else:
-                self._restless[query.schedule][query] = None
+            restless = self._restless[query.schedule]
+            if query.can_rest and query.query.rests:
+                restless.pop(query, None)
+            elif query not in restless:
+                restless[query] = None
             return given
         except BrokenPipeError:  # the reader has gone
             raise

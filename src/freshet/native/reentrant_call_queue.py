@@ -42,7 +42,9 @@ class ReentrantCallQueue:
         if self._ended_by:
             raise EndedError(self._ended_by)
         is_within = self._lock.is_pushing
-        if is_within or self._refused:
+        if not (is_within or self._refused or stream is None):
+            self._occupy(stream, work, arguments)
+        elif is_within or self._refused:
             waiting = self._waiting.setdefault(get_ident(), deque())
             waiting += _taken(self._refused)
             waiting.append((stream, work, arguments))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -45,6 +45,7 @@ class GroupedQuery(Protocol):
         """Report what the evaluations at some moments gave."""
 
 
+_Begins = tuple[int | Begin, ...]
 _UNLIMITED = ContextVar("unlimited", default=False)
 
 
@@ -90,8 +91,10 @@ class ScheduledQuery:
             (window, before) for window, before in zip(schedule.windows, counted, strict=True) if window.counts
         )
         self.began_ms = began_ms
-        self.begins: tuple[Begin, ...] | None = None
-        self.begins_before: tuple[Begin, ...] | None = None
+        # For each of these at the last two evaluations, or numbers of elements as long as their feeds have their times.
+        self._recent: tuple[_Begins | None, _Begins | None] = (None, None)
+        for window, _ in self.counting:
+            window.feed.followers.add(self)
         self._stale = False  # whether its windows have changed since the last evaluation
         self.removed = False
         self.order = 0  # in which the queries of its group came
@@ -159,18 +162,35 @@ class ScheduledQuery:
 
     def _remember(self, due: Ids) -> None:
         """What must be known after a restart of the last two evaluations."""
+        period_ms = self.schedule.period_ms
         for moment in (due if len(due) <= 2 else due[-2:]).tolist():
-            known_ms = moment >> 1 if self.schedule.period_ms is None else self.schedule.held_since(moment >> 1)
+            known_ms = moment >> 1 if period_ms is None else self.schedule.held_since(moment >> 1)
             self.known_before_ms = self.known_ms if self.known_ms < known_ms else known_ms
             self.known_ms = known_ms
             if self.counting:
-                self.begins_before = self.begins
-                self.begins = tuple([_begin_of(window, before, moment) for window, before in self.counting])
+                self._recent = self._recent[1], tuple([window.left_at(moment) for window, _ in self.counting])
+
+    @property
+    def begins_before(self) -> tuple[Begin, ...] | None:
+        """Where what its counting windows held at the evaluation before the last begins; None where there is none."""
+        self.settle()
+        return cast("tuple[Begin, ...] | None", self._recent[0])
+
+    def settle(self) -> None:
+        """Note times that feeds still have, in place of numbers of elements."""
+        before, last = self._recent
+        self._recent = before and self._settled(before), last and self._settled(last)
+
+    def _settled(self, lefts: _Begins) -> tuple[Begin, ...]:
+        return tuple(
+            _begin_of(window, before, left) if isinstance(left, int) else left
+            for (window, before), left in zip(self.counting, lefts, strict=True)
+        )
 
 
-def _begin_of(window: WindowContent | WindowView, before: int, moment: int) -> Begin:
-    """Where what a window held at a moment begins, in the numbers of a query that counts after those before it."""
+def _begin_of(window: WindowContent | WindowView, before: int, left: int) -> Begin:
+    """Where the elements of a window from one on begin, in the numbers of a query that counts after those before it."""
     if not before:
-        return window.feed.begin_of(window.left_at(moment))
-    found = window.feed.begin_of(max(before, window.left_at(moment)))
+        return window.feed.begin_of(left)
+    found = window.feed.begin_of(max(before, left))
     return Begin(found.time_ms, max(0, found.number - before))

@@ -10,6 +10,7 @@ from freshet.algebra.windows import CountWindow, EventTimeWindow, SlidingWindow,
 from freshet.native.plan.plan import Plan
 from freshet.native.plan.plan_reads import stored_predicates
 from freshet.native.s2r.feed import Begin
+from freshet.native.streams.timed_stream import base_name
 from freshet.rdf.errors import InputError
 from freshet.rdf.terms import Iri
 
@@ -66,7 +67,7 @@ class Timing:
     @property
     def base_streams(self) -> set[str]:
         """The declared streams that the windows are over, by themselves or by way of derived ones."""
-        return {window.stream.value for window in self.windows if isinstance(window.stream, Iri)}
+        return {base_name(window.stream.value) for window in self.windows if isinstance(window.stream, Iri)}
 
     @property
     def streams(self) -> tuple[str, ...]:

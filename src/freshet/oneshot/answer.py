@@ -42,14 +42,7 @@ def answer(
     """
     if query.windows and windows is None:
         raise UnsupportedError("the query has windows: register it, or replay recorded streams")
-    dataset = query_dataset(query, dataset, dictionary, windows or {})
-    scope = Scope(
-        dataset=dataset,
-        graph=dataset.graph(DEFAULT_GRAPH),
-        dictionary=dictionary,
-        context=Context(datetime.now(UTC), query.base),
-        services=services or NO_SERVICES,
-    )
+    scope = scope_of(query, dataset, dictionary, services, windows or {})
     current().check()
     # Where all windows are empty so is the answer, independently of the stored graph.
     is_empty = bool(windows) and not any(content.count(ANY, ANY, ANY) for content in (windows or {}).values())
@@ -63,6 +56,24 @@ def answer(
     if query.form is QueryForm.DESCRIBE:
         return describe(query.resources, table, scope)
     return _solutions(_selected(query.root), table, dictionary)
+
+
+def scope_of(
+    query: Query,
+    dataset: Dataset,
+    dictionary: Dictionary,
+    services: Services | None,
+    windows: Mapping[Iri, GraphReader] | None = None,
+) -> Scope:
+    """What the pattern of a query is evaluated in."""
+    dataset = query_dataset(query, dataset, dictionary, windows or {})
+    return Scope(
+        dataset=dataset,
+        graph=dataset.graph(DEFAULT_GRAPH),
+        dictionary=dictionary,
+        context=Context(datetime.now(UTC), query.base),
+        services=services or NO_SERVICES,
+    )
 
 
 def query_dataset(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -9,13 +11,15 @@ from numpy.typing import NDArray
 
 from freshet.algebra.expressions import Variable
 from freshet.algebra.nodes import PatternTerm, TriplePattern
+from freshet.algebra.updates import QuadPattern
 from freshet.kernels.values import BLANK_NODE, IRI
 from freshet.oneshot.constants import given_id
 from freshet.oneshot.dataset import Ids
 from freshet.oneshot.table import Table
 from freshet.rdf.deadline import current
 from freshet.rdf.dictionary import Dictionary
-from freshet.rdf.terms import BlankNode
+from freshet.rdf.reading import Quads
+from freshet.rdf.terms import BlankNode, Literal, Term
 from freshet.rdf.values import values
 from freshet.results.report import GraphAnswer
 
@@ -49,6 +53,62 @@ def construct_each(
     named = dict(zip(("place", "s", "p", "o"), (column[order] for column in columns), strict=True))
     found = Table(named, len(order)).distinct().columns
     return found["place"], np.column_stack((found["s"], found["p"], found["o"]))
+
+
+def construct_quads(template: tuple[QuadPattern, ...], graph: int, table: Table, dictionary: Dictionary) -> Quads:
+    """What a template with graphs makes of solutions: as `construct`; a quad may stand twice. `graph` is its own."""
+    data = [quad for quad in template if is_ground(quad) and not isinstance(quad.triple.subject, Literal)]
+    parts = [_ground_quads(data, graph, table, dictionary)]
+    if all(map(is_ground, template)):
+        return parts[0]
+    blank_nodes = _BlankNodes(table.count, dictionary)
+    for quad in template:
+        if is_ground(quad):
+            continue
+        current().reserve(64 * table.count)
+        graphs = np.full(table.count, graph, np.int64)
+        if quad.graph is not None:
+            graphs = _column(quad.graph, table, blank_nodes, dictionary)
+        subjects, predicates, objects = (
+            _column(term, table, blank_nodes, dictionary) for term in triple_terms(quad.triple)
+        )
+        quads = Quads(subjects, predicates, objects, graphs)
+        parts.append(_good_quads(quads, quad.graph is not None, dictionary))
+    return Quads(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def is_ground(quad: QuadPattern) -> bool:
+    """Whether a quad is the same for all solutions."""
+    terms = (quad.graph, *triple_terms(quad.triple))
+    return not any(isinstance(term, Variable | BlankNode) for term in terms)
+
+
+def triple_terms(triple: TriplePattern) -> tuple[PatternTerm, PatternTerm, PatternTerm]:
+    """The three terms of a triple of a template."""
+    return triple.subject, triple.predicate, triple.object
+
+
+def _ground_quads(data: list[QuadPattern], graph: int, table: Table, dictionary: Dictionary) -> Quads:
+    """Quads that are the same for all solutions, if there are any; all their terms are encoded at once."""
+    if not data or not table.count:
+        return Quads(*(np.empty(0, np.int64) for _ in range(4)))
+    terms: dict[Term, int] = {}
+    for quad in data:
+        for term in (quad.graph, *triple_terms(quad.triple)):
+            if term is not None:
+                terms.setdefault(cast(Term, term), len(terms))
+    ids = np.append(dictionary.encode_many([*terms]), graph)
+    places = [[terms.get(cast(Term, term), -1) for term in (*triple_terms(quad.triple), quad.graph)] for quad in data]
+    return Quads(*ids[np.array(places, np.int64)].T.copy())
+
+
+def _good_quads(quads: Quads, is_graph_bound: bool, dictionary: Dictionary) -> Quads:
+    """Those that are bound in full, and are some of RDF's."""
+    good = (quads.objects != 0) & _are(quads.predicates, dictionary, IRI)
+    good &= _are(quads.subjects, dictionary, IRI, BLANK_NODE)
+    if is_graph_bound:
+        good &= _are(quads.graphs, dictionary, IRI)
+    return Quads(*(column[good] for column in quads))
 
 
 def graph_answer(subjects: Ids, predicates: Ids, objects: Ids, *, dictionary: Dictionary) -> GraphAnswer:

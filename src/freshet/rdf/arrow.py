@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import accumulate
 from typing import TypeVar
 
@@ -15,6 +16,7 @@ Ranges = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]
 AnyNumber = TypeVar("AnyNumber", bound=np.generic)
 
 _NO_BYTES = np.empty(0, np.uint8)
+_KINDS = {np.dtype(kind): pa.from_numpy_dtype(kind) for kind in (np.int64, np.int32, np.float64)}
 
 
 def read_only(array: NDArray[AnyNumber]) -> NDArray[AnyNumber]:
@@ -115,27 +117,34 @@ def truths(array: pa.Array) -> NDArray[np.bool_]:
 def numbers(values: NDArray[AnyNumber], valid: NDArray[np.bool_] | None = None) -> pa.Array:
     """An array of numbers, without a copy; null where they are not valid. Unlike `pyarrow.array` it does not import
     pandas, for which workers of Spark would wait when they start."""
-    values = np.ascontiguousarray(values)
-    buffers = [_validity(valid), pa.py_buffer(values)]
-    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), values.size, buffers)
+    if not values.flags.c_contiguous:
+        values = np.ascontiguousarray(values)
+    kind = _KINDS.get(values.dtype) or pa.from_numpy_dtype(values.dtype)
+    return pa.Array.from_buffers(kind, values.size, [None if valid is None else validity(valid), pa.py_buffer(values)])
 
 
 def booleans(values: NDArray[np.bool_], valid: NDArray[np.bool_] | None = None) -> pa.Array:
     """An array of truth values, likewise."""
     bits = pa.py_buffer(np.packbits(values, bitorder="little"))
-    return pa.Array.from_buffers(pa.bool_(), values.size, [_validity(valid), bits])
+    return pa.Array.from_buffers(pa.bool_(), values.size, [validity(valid), bits])
 
 
 def wide_decimals(words: NDArray[np.int64], scale: int, valid: NDArray[np.bool_] | None = None) -> pa.Array:
     """Decimals of 38 digits: values of 128 bits in units of 10**-scale, a row each, the lower word first."""
-    return pa.Array.from_buffers(pa.decimal128(38, scale), len(words), [_validity(valid), pa.py_buffer(words)])
+    return pa.Array.from_buffers(_decimals_of(scale), len(words), [validity(valid), pa.py_buffer(words)])
+
+
+@cache
+def _decimals_of(scale: int) -> pa.DataType:
+    return pa.decimal128(38, scale)
 
 
 def _strings(
     kind: pa.DataType, data: NDArray[np.uint8], offsets: NDArray[AnyNumber], valid: NDArray[np.bool_] | None
 ) -> pa.Array:
-    return pa.Array.from_buffers(kind, offsets.size - 1, [_validity(valid), pa.py_buffer(offsets), pa.py_buffer(data)])
+    return pa.Array.from_buffers(kind, offsets.size - 1, [validity(valid), pa.py_buffer(offsets), pa.py_buffer(data)])
 
 
-def _validity(valid: NDArray[np.bool_] | None) -> pa.Buffer | None:
+def validity(valid: NDArray[np.bool_] | None) -> pa.Buffer | None:
+    """The bits of what is valid; None where all is."""
     return None if valid is None or valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))

@@ -13,19 +13,12 @@ from typing import NamedTuple
 import numpy as np
 import pyoxigraph
 
+from freshet.rdf.compression import open_input
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
+from freshet.rdf.formats import is_line_format, rdf_format
 from freshet.rdf.line_parser import LineParser
-from freshet.rdf.reading import (
-    Quads,
-    is_line_format,
-    line_pieces,
-    nquads_pieces,
-    open_input,
-    place_error,
-    rdf_format,
-    scan_nquads,
-)
+from freshet.rdf.reading import Quads, line_pieces, nquads_pieces, place_error, scan_nquads
 from freshet.rdf.statement_scan import StatementScan
 
 BLOCK_BYTES = 64 << 20

@@ -7,7 +7,7 @@ made.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from time import monotonic
@@ -31,6 +31,7 @@ class Deadline:
     Args:
         seconds: The time limit, None for no limit.
         memory_bytes: The most that intermediate results may take at a time, None for no limit.
+        clock: What gives the time in seconds, `time.monotonic` by default; `time.thread_time` for processor time.
 
     Example:
         >>> import freshet
@@ -41,9 +42,15 @@ class Deadline:
         freshet.rdf.deadline.QueryStoppedError: the query was cancelled
     """
 
-    def __init__(self, seconds: float | None = None, memory_bytes: int | None = None) -> None:
+    def __init__(
+        self,
+        seconds: float | None = None,
+        memory_bytes: int | None = None,
+        clock: Callable[[], float] | None = None,
+    ) -> None:
         self._seconds = seconds
-        self._end = None if seconds is None else monotonic() + seconds
+        self._clock = clock or monotonic
+        self._end = None if seconds is None else self._clock() + seconds
         self._memory_bytes = memory_bytes
         self._cancelled = False
         self._held = 0
@@ -58,17 +65,17 @@ class Deadline:
         Returns:
             The seconds, or None where there is no limit.
         """
-        return None if self._end is None else max(0.0, self._end - monotonic())
+        return None if self._end is None else max(0.0, self._end - self._clock())
 
     def check(self) -> None:
         """Go on, or QueryStoppedError."""
         if self._cancelled:
             raise QueryStoppedError("the query was cancelled")
-        if self._end is not None and monotonic() > self._end:
+        if self._end is not None and self._clock() > self._end:
             raise QueryStoppedError(f"the query took longer than its time limit of {self._seconds:g} s")
 
     def reserve(self, size: int) -> None:
-        """Ask for room for so many bytes: go on, or QueryStoppedError. They count until the step that made them ends.
+        """Reserve bytes, or raise QueryStoppedError. They count until the step that made them ends.
 
         What the step gives back is counted in its place (`step`).
         """
@@ -103,7 +110,7 @@ class QueryLimits(NamedTuple):
     memory_bytes: int | None = None
 
     def deadline(self, steps: int) -> Deadline:
-        """The deadline of so many steps that are taken together."""
+        """The deadline of a number of steps that are taken together."""
         return Deadline(None if self.seconds is None else self.seconds * max(1, steps), self.memory_bytes)
 
 

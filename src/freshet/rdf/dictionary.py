@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from freshet.kernels import dictionary as kernels
+from freshet.kernels.direct_call import DirectCall
 from freshet.kernels.hashing import hash_id
 from freshet.kernels.pushed_columns import find_known
 from freshet.rdf import ids
@@ -25,6 +26,7 @@ _MOST_ENCODED = 1 << 14
 _FEW_TERMS = 16
 _AHEAD_BYTES = 1 << 28
 _FRAMED_AT_ONCE = 1 << 12
+_ENTER = DirectCall(kernels.enter_key)
 _NO_BYTES = np.empty(0, np.uint8)
 _NO_HASHES = read_only(np.empty(0, np.int64))
 
@@ -43,6 +45,7 @@ class Dictionary:
         self._hash_mask = np.int64((1 << hash_bits) - 1)
         self._lock = threading.Lock()
         self.scopes = 0  # how many scopes for blank nodes have been given
+        self.scope_prefix = ""  # of them, where their blank nodes are kept beside those of other dictionaries
         self.pinned = Pins()
         self.generation = 0
         self.values_beside: tuple[int, object] = (-1, None)  # those of its terms, in a generation: `freshet.rdf.values`
@@ -83,7 +86,7 @@ class Dictionary:
         """A scope for blank nodes that no other caller has been given."""
         with self._lock:
             self.scopes += 1
-            return f"f{self.scopes - 1}"
+            return f"f{self.scope_prefix}{self.scopes - 1}"
 
     def __len__(self) -> int:
         """How many terms it holds, those with inline ids not counted."""
@@ -120,17 +123,17 @@ class Dictionary:
                 self._begun.note(self._arrays, result)
             return result
 
-    def run(self, kernel: Callable[[kernels.DictionaryArrays, np.int64], int], ids: Ids) -> int:
+    def run(self, kernel: Callable[[kernels.DictionaryArrays, np.int64], int], given: Callable[[], Ids]) -> int:
         """Run a kernel that enters terms, with the arrays and the mask of hashes, again and again until it stops.
 
         It says how long a key is that found no room, and is run again with more; a negative number is its last word.
-        `ids` is where it puts their ids.
+        `given` has the ids that it has given out then, those of terms that it has entered or not.
         """
         with self._lock:
             while (stopped := int(kernel(self._arrays, self._hash_mask))) >= 0:
                 self._grow(stopped)
             if self._begun is not None:
-                self._begun.note(self._arrays, ids)
+                self._begun.note(self._arrays, given())
             return stopped
 
     def intern_arrow(self, keys: pa.Array, hashes: Ids | None = None) -> Ids:
@@ -171,7 +174,7 @@ class Dictionary:
         encoded = self._encoded  # a sweep begins another
         known = encoded.get(term)
         if known is None:
-            known = ids.inline_id(term) or self._enter(term)
+            known = ids.inline_id(term) or self.enter_key(term_key(term))
             if len(encoded) >= _MOST_ENCODED:
                 encoded.clear()
             encoded[term] = known
@@ -183,10 +186,11 @@ class Dictionary:
             return np.array([self.encode(term) for term in terms], np.int64)
         return self.intern_arrow(pa.array([term_key(term) for term in terms], pa.large_string()))
 
-    def _enter(self, term: Term) -> int:
-        key = np.frombuffer(term_key(term).encode(), np.uint8)
+    def enter_key(self, text: str) -> int:
+        """The id of a term that is not inline, by its key; it is entered where it is new."""
+        key = np.frombuffer(text.encode(), np.uint8)
         with self._lock:
-            while not (term_id := kernels.enter_key(self._arrays, key, self._hash_mask)):
+            while not (term_id := _ENTER.run(self._arrays, key, self._hash_mask)):
                 self._grow(key.size)
             if self._begun is not None:
                 self._begun.note(self._arrays, np.array([term_id], np.int64))
@@ -223,6 +227,10 @@ class Dictionary:
 
     def keys(self, term_ids: Ids) -> pa.Array:
         """The keys of ids (large_string), inline ids included; null for 0. KeyError where no term has an id."""
+        return large_strings(*self.key_bytes(term_ids), term_ids != ids.UNBOUND)
+
+    def key_bytes(self, term_ids: Ids) -> tuple[NDArray[np.uint8], Ids]:
+        """The same as bytes and the offsets of each key in them; that of 0 is empty."""
         arrays, wanted = self._arrays, read_only(term_ids)
         records = np.empty(wanted.size, np.int64)
         room = kernels.find_records(arrays, wanted, records)
@@ -231,7 +239,7 @@ class Dictionary:
         data = np.empty(room, np.uint8)
         offsets = np.empty(wanted.size + 1, np.int64)
         kernels.write_keys(arrays.heap, wanted, records, data, offsets)
-        return large_strings(data, offsets, wanted != ids.UNBOUND)
+        return data, offsets
 
     def note(self, *columns: Ids) -> None:
         """Ids enter what others can reach: a sweep that has begun keeps their terms."""
@@ -255,7 +263,7 @@ class Dictionary:
         """Drop all terms whose ids are not in the arrays; returns how many. One that is added again gets its id again.
 
         Where there are pins, nothing is dropped yet: the call after their end drops what neither call found in the
-        arrays, and what nobody was given in between. `held` is gone through when it is known which pins there are, so
+        arrays, and what was not handed out in between. `held` is gone through when it is known which pins there are, so
         that it has what their holders left behind. See `freshet.rdf.pins`.
         """
         with self._lock:

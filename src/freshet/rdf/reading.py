@@ -2,40 +2,26 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from io import BufferedReader
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, cast
+from typing import BinaryIO, NamedTuple
 from xml.parsers import expat
 
 import numpy as np
-import pyarrow as pa
 import pyoxigraph
 from numpy.typing import NDArray
 
+from freshet.rdf.compression import open_input
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
+from freshet.rdf.formats import FORMATS, N3_HINT, format_name, is_line_format, rdf_format
 from freshet.rdf.line_parser import LineParser
 from freshet.rdf.ntriples import scan_statements
 from freshet.rdf.oxigraph import parse_error
 from freshet.rdf.statement_scan import StatementScan
 from freshet.rdf.xml_entities import check_xml
 
-_FORMATS = {
-    ".ttl": pyoxigraph.RdfFormat.TURTLE,
-    ".nt": pyoxigraph.RdfFormat.N_TRIPLES,
-    ".nq": pyoxigraph.RdfFormat.N_QUADS,
-    ".trig": pyoxigraph.RdfFormat.TRIG,
-    ".rdf": pyoxigraph.RdfFormat.RDF_XML,
-    ".xml": pyoxigraph.RdfFormat.RDF_XML,
-    ".owl": pyoxigraph.RdfFormat.RDF_XML,
-}
-_COMPRESSED = (".gz", ".bz2", ".zst")
 _BLOCK_QUADS = 20_000
 _PIECE_BYTES = 16 << 20
 
@@ -57,19 +43,11 @@ class Document(NamedTuple):
     name: str
 
 
-_DOCUMENT_FORMATS = {
-    "ttl": pyoxigraph.RdfFormat.TURTLE,
-    "nt": pyoxigraph.RdfFormat.N_TRIPLES,
-    "rdfxml": pyoxigraph.RdfFormat.RDF_XML,
-    "jsonld": pyoxigraph.RdfFormat.JSON_LD,
-}
-
-
 def read_documents(documents: Iterable[Document], dictionary: Dictionary, base: str | None) -> Quads:
     """The statements of documents, all of them for one graph. Blank nodes belong to their document."""
     found = [Quads(*(np.empty(0, np.int64),) * 4)]
     for content, name, file in documents:
-        form, scope = _DOCUMENT_FORMATS[name], dictionary.fresh_scope()
+        form, scope = FORMATS[name].parsed_as, dictionary.fresh_scope()
         read = parse_rdf(content, form, dictionary, file, blank_scope=scope, base=base)
         if read.graphs.any():
             raise InputError("it names graphs, and is to be one", file=file)
@@ -78,10 +56,10 @@ def read_documents(documents: Iterable[Document], dictionary: Dictionary, base: 
 
 
 def read_rdf(path: str | Path, dictionary: Dictionary, *, blank_scope: str | None = None) -> Quads:
-    """The statements of an RDF file: Turtle, N-Triples, N-Quads, TriG or RDF/XML by its suffix.
+    """The statements of an RDF file: Turtle, N-Triples, N-Quads, TriG, JSON-LD or RDF/XML by its suffix.
 
-    `.gz`, `.bz2` or `.zst` may follow the suffix. Blank nodes belong to this reading of the file, or to the scope that
-    is given. Relative IRIs are resolved against the file's own address.
+    `.n3` is read as Turtle. `.gz`, `.bz2` or `.zst` may follow the suffix. Blank nodes belong to this reading of the
+    file, or to the scope that is given. Relative IRIs are resolved against the file's own address.
     """
     path = Path(path)
     if not path.exists():  # before its name is looked at: it may be meant to be a graph directory
@@ -94,54 +72,6 @@ def read_rdf(path: str | Path, dictionary: Dictionary, *, blank_scope: str | Non
     with open_input(path) as file:
         base = path.absolute().as_uri()
         return parse_rdf(file.read(), form, dictionary, str(path), blank_scope=scope, base=base)
-
-
-def rdf_format(path: str | Path) -> pyoxigraph.RdfFormat:
-    """The format that a file's name says it has."""
-    name = Path(path).name.lower()
-    for packed in _COMPRESSED:
-        name = name.removesuffix(packed)
-    suffix = Path(name).suffix
-    if suffix not in _FORMATS:
-        hint = f"known suffixes: {', '.join(_FORMATS)}, each also with {', '.join(_COMPRESSED)}"
-        raise InputError("the name does not say which RDF format this is", file=str(path), hint=hint)
-    return _FORMATS[suffix]
-
-
-def is_line_format(form: pyoxigraph.RdfFormat) -> bool:
-    """Whether a format has its statements on lines, so that a file can be read from the middle."""
-    return form in (pyoxigraph.RdfFormat.N_TRIPLES, pyoxigraph.RdfFormat.N_QUADS)
-
-
-def is_compressed(path: str | Path) -> bool:
-    """Whether a file's name says that it is compressed."""
-    return Path(path).suffix.lower() in _COMPRESSED
-
-
-@contextmanager
-def open_input(path: Path) -> Iterator[BinaryIO]:
-    """A file to read, decompressed where its name says so; what goes wrong with it is the user's to mend."""
-    try:
-        with path.open("rb") as file:
-            yield _decompress(file, path.suffix.lower())
-    except FileNotFoundError:
-        raise InputError("there is no such file", file=str(path)) from None
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise InputError(f"cannot be decompressed: {error}", file=str(path)) from None
-    except OSError as error:
-        if error.strerror is None:  # what bz2 and Arrow say of bad data
-            raise InputError(f"cannot be decompressed: {error}", file=str(path)) from None
-        raise InputError(f"cannot be read: {error.strerror}", file=str(path)) from None
-
-
-def _decompress(file: BinaryIO, suffix: str) -> BinaryIO:
-    if suffix == ".gz":
-        return BufferedReader(gzip.GzipFile(fileobj=file))
-    if suffix == ".bz2":
-        return BufferedReader(bz2.BZ2File(file))
-    if suffix == ".zst":
-        return cast(BinaryIO, pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd"))
-    return file
 
 
 def line_pieces(file: BinaryIO, size: int | None = None) -> Iterator[memoryview]:
@@ -213,7 +143,17 @@ def nquads_pieces(source: bytes | BinaryIO, form: pyoxigraph.RdfFormat, file: st
         while text := pyoxigraph.serialize(islice(parser, _BLOCK_QUADS), format=pyoxigraph.RdfFormat.N_QUADS):
             yield text
     except SyntaxError as error:
-        raise parse_error(error, file) from None
+        raise document_error(error, form, file) from None
+
+
+def document_error(error: SyntaxError, form: pyoxigraph.RdfFormat, file: str) -> InputError:
+    """A parser's complaint about a document, with a hint where one helps."""
+    found = parse_error(error, file)
+    if form == pyoxigraph.RdfFormat.JSON_LD and "LoadDocumentCallback" in found.message:
+        found.message = "the @context is an address, and contexts are not fetched: put it into the document"
+    elif format_name(file) == "n3":
+        found.hint = N3_HINT
+    return found
 
 
 def scan_nquads(

@@ -52,7 +52,7 @@ class StatementScan:
             if stopped == kernels.ROWS_FULL:
                 self._make_room(data)
             self._progress[kernels.UNSURE_LINES] = 0
-            stopped = self._dictionary.run(partial(self._step, _new_memo(data.size), data, unsure), self._ids)
+            stopped = self._dictionary.run(partial(self._step, _new_memo(data.size), data, unsure), lambda: self._ids)
             self._parse(data, unsure[:, : self._progress[kernels.UNSURE_LINES]])
 
     @property

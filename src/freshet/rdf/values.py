@@ -15,8 +15,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from freshet.kernels import values as kernels
-from freshet.kernels.literals import lexical_forms, read_terms
-from freshet.kernels.number_text import enter_numbers, write_floats
+from freshet.kernels.literals import learn_terms, lexical_forms, read_terms
+from freshet.kernels.number_text import ENTERED, enter_numbers, write_floats
 from freshet.kernels.numbers import inline_ids
 from freshet.kernels.values import DOUBLE, FLOAT, NOTHING, UNKNOWN, ValueArrays, Values
 from freshet.rdf.arrow import Ranges, key_ranges
@@ -71,24 +71,37 @@ class ValueTable:
         found, unknown = kernels.look_up(self._arrays, ids)
         if unknown:
             with self._lock:
-                self._read(dictionary, np.unique(ids[found.kinds == UNKNOWN]))
+                self._learn(dictionary, ids)
             found, _ = kernels.look_up(self._arrays, ids)
         result: Values = found
         return result
 
-    def _read(self, dictionary: Dictionary, ids: Ids) -> None:
-        read = values_of_keys(dictionary.keys(ids))
-        self._make_room(ids.size)
-        kernels.remember(self._arrays, ids, read)
+    def _learn(self, dictionary: Dictionary, ids: Ids) -> None:
+        """See that all ids are known. The kernel reads nearly all terms; where it stops at another, all are read that
+        are left.
+        """
+        arrays = dictionary.arrays
+        while ids.size > (done := learn_terms(arrays, self._arrays, ids)):
+            ids = ids[done:]
+            if not self._make_room(1):
+                found, _ = kernels.look_up(self._arrays, ids)
+                left = np.unique(ids[found.kinds == UNKNOWN])
+                read = values_of_keys(dictionary.keys(left))
+                self._make_room(left.size)
+                kernels.remember(self._arrays, left, read)
+                return
 
-    def _make_room(self, more: int) -> None:
+    def _make_room(self, more: int) -> bool:
+        """Make room for more values, if needed; says whether it had to be made."""
         slots = self._arrays.ids.size
         while 2 * (len(self) + more) > slots:
             slots *= 2
-        if slots > self._arrays.ids.size:
-            larger = _empty(slots)
-            kernels.remember(larger, self._arrays.ids, self._arrays.values)
-            self._use(larger)
+        if slots == self._arrays.ids.size:
+            return False
+        larger = _empty(slots)
+        kernels.remember(larger, self._arrays.ids, self._arrays.values)
+        self._use(larger)
+        return True
 
 
 def _empty(slots: int) -> ValueArrays:
@@ -177,9 +190,12 @@ def number_records(computed: Numbers) -> Ids:
 def intern_numbers(dictionary: Dictionary, numbers: Ids, ids: Ids, enter: Callable[..., int] = enter_numbers) -> None:
     """Put in the ids of numbers that have no inline id, where the kind is that of a number; `ids` are 0 there.
 
-    Each row of `numbers` is as `number_records` makes it. `enter` is the kernel, however it is called.
+    Each row of `numbers` is as `number_records` makes it, and is overwritten. `enter` is the kernel, however it
+    is called.
     """
-    left = dictionary.run(lambda arrays, hash_mask: enter(arrays, hash_mask, numbers, ids), ids)
+    left = dictionary.run(
+        lambda arrays, hash_mask: enter(arrays, hash_mask, numbers, ids), lambda: ids[numbers[:, 0] != ENTERED]
+    )
     if left == _FLOATS_LEFT:
         rows = np.flatnonzero(numbers[:, 0] == FLOAT)
         ids[rows] = dictionary.intern_keys(*_float_keys(numbers[rows, 3].view(np.float64)))

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from freshet.kernels.pieces import join_pieces
-from freshet.rdf.arrow import key_ranges, read_only, texts
+from freshet.rdf.arrow import read_only
 from freshet.rdf.dictionary import Dictionary
 
 Ids = NDArray[np.int64]
 Groups = tuple[Ids, Ids]  # rows, and where each group begins in them: at 0 the first; and where the last one ends
 CellWriter = Callable[[str], str]  # takes the dictionary's key of a term: no term is made only to be written
-CellsWriter = Callable[[pa.Array], pa.Array]  # takes keys, and gives large_strings, empty where a key is null
+Texts = tuple[NDArray[np.uint8], Ids]  # bytes, and where each text begins in them; and where the last one ends
+CellsWriter = Callable[[NDArray[np.uint8], Ids], Texts]  # takes keys; the cell of an empty one is empty
 
 _NOTHING = 0
+_FEW = 1_000  # cells are sooner written than compared
 PIECE_ROWS = 10_000
 
 
@@ -74,8 +75,14 @@ def write_groups(
 def each_cell(write: CellWriter, end: str = "") -> CellsWriter:
     """A writer that takes one key at a time; every cell that is bound has an end."""
 
-    def cells(keys: pa.Array) -> pa.Array:
-        return texts(["" if key is None else write(key) + end for key in keys.to_pylist()])
+    def cells(data: NDArray[np.uint8], offsets: Ids) -> Texts:
+        bounds = offsets.tolist()
+        keys = data.tobytes()
+        written = [
+            (write(keys[start:stop].decode()) + end).encode() if start < stop else b""
+            for start, stop in pairwise(bounds)
+        ]
+        return np.frombuffer(b"".join(written), np.uint8), np.array([0, *accumulate(map(len, written))])
 
     return cells
 
@@ -85,8 +92,11 @@ def _join_rows(
 ) -> bytes:
     """The cells of rows and what stands between them; before each row comes the lead with its number, from 1 on."""
     count, width = rows.shape
-    distinct, places = np.unique(rows, return_inverse=True)
-    cells, _, ends = key_ranges(write(dictionary.keys(distinct)))
+    if rows.size <= _FEW:
+        distinct, places = rows.ravel(), np.arange(rows.size)
+    else:
+        distinct, places = np.unique(rows, return_inverse=True)
+    cells, ends = write(*dictionary.key_bytes(distinct))
     first_lead = 1 + len(row_leads)
     leads = [b"", *row_leads]
     leads += [text.encode() for lead in frame.leads for text in (lead, frame.separator + lead)]
@@ -103,7 +113,7 @@ def _join_rows(
         numbers[:, 1::2][~bound] = numbers[:, 2::2][~bound] = _NOTHING
 
     heap = b"".join([*leads, cells.data])
-    offsets = np.concatenate((np.array([0, *accumulate(map(len, leads))]), ends))
+    offsets = np.concatenate((np.array([0, *accumulate(map(len, leads))]), ends[1:]))
     offsets[len(leads) + 1 :] += offsets[len(leads)]
     joined: bytes = join_pieces(read_only(np.frombuffer(heap, np.uint8)), offsets, numbers.ravel()).tobytes()
     return joined

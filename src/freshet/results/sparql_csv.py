@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
 from freshet.results.report import BooleanAnswer, Solutions
-from freshet.results.rows import Frame, each_cell, literal_parts, write_pieces
+from freshet.results.rows import Frame, Ids, each_cell, literal_parts, write_pieces, write_rows
 from freshet.results.table import Table, TermKeys, check_variables, decode_text
 
 _NEEDS_QUOTES = re.compile(r'[",\r\n]')
@@ -25,9 +25,22 @@ def csv_pieces(answer: Solutions | BooleanAnswer, dictionary: Dictionary) -> Ite
     if isinstance(answer, BooleanAnswer):
         yield b"true\r\n" if answer.value else b"false\r\n"
         return
-    frame = Frame("", "\r\n", "", ("",) * len(answer.variables), separator=",", keeps_unbound=True)
-    yield f"{','.join(answer.variables)}\r\n".encode()
-    yield from write_pieces(answer.rows, dictionary, each_cell(_field), frame)
+    yield csv_header(answer.variables)
+    yield from write_pieces(answer.rows, dictionary, each_cell(_field), _frame(len(answer.variables)))
+
+
+def csv_header(names: Sequence[str]) -> bytes:
+    """The first line."""
+    return f"{','.join(names)}\r\n".encode()
+
+
+def csv_rows(rows: Ids, dictionary: Dictionary) -> bytes:
+    """Rows of ids as lines."""
+    return write_rows(rows, dictionary, each_cell(_field), _frame(rows.shape[1]))
+
+
+def _frame(width: int) -> Frame:
+    return Frame("", "\r\n", "", ("",) * width, separator=",", keeps_unbound=True)
 
 
 def _field(key: str) -> str:

@@ -10,9 +10,9 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from freshet.kernels.json_terms import json_terms
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
-from freshet.results.json_cells import json_cells
 from freshet.results.report import BooleanAnswer, Solutions
 from freshet.results.rows import Frame, write_pieces, write_rows
 from freshet.results.table import Table, TermKeys, check_variables
@@ -25,13 +25,13 @@ def json_pieces(answer: Solutions | BooleanAnswer, dictionary: Dictionary) -> It
         yield b'{"head":{},"boolean":%b}\n' % orjson.dumps(answer.value)
         return
     yield b'{"head":%b,"results":{"bindings":[' % orjson.dumps({"vars": answer.variables})
-    yield from write_pieces(answer.rows, dictionary, json_cells, bindings_frame(answer.variables))
+    yield from write_pieces(answer.rows, dictionary, json_terms, bindings_frame(answer.variables))
     yield b"]}}\n"
 
 
 def write_bindings(variables: tuple[str, ...], rows: NDArray[np.int64], dictionary: Dictionary) -> bytes:
     """The JSON array of the solutions; an unbound variable is left out of its object."""
-    return b"[%b]" % write_rows(rows, dictionary, json_cells, bindings_frame(variables))
+    return b"[%b]" % write_rows(rows, dictionary, json_terms, bindings_frame(variables))
 
 
 def bindings_frame(variables: tuple[str, ...]) -> Frame:

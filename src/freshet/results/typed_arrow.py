@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 import pyarrow as pa
 
-from freshet.rdf.arrow import numbers
+from freshet.rdf.arrow import read_only
 from freshet.results.answers import AnswerBatch, joined
 from freshet.results.arrow import report_metadata
 from freshet.results.column_reader import EMPTY, ColumnReader, decoded
@@ -29,7 +29,7 @@ def typed_batch(answer: Answer | Report) -> pa.RecordBatch:
         batch = pa.RecordBatch.from_struct_array(structs)
     else:
         dictionary = dictionary_of(answer)
-        found = [decoded(ColumnReader().read(ids, dictionary)) for ids in shown.rows.T]
+        found = [decoded(ColumnReader().read(ids, dictionary)) for ids in read_only(shown.rows.T)]
         fields = [field.with_name(name) for name, (field, _) in zip(shown.variables, found, strict=True)]
         batch = pa.record_batch([values for _, values in found], schema=pa.schema(fields))
     return batch.replace_schema_metadata(report_metadata(answer)) if isinstance(answer, Report) else batch
@@ -44,26 +44,30 @@ class BatchReader:
         self._fields: list[pa.Field] = []  # of the last batch
         self._schema = pa.schema([])
 
-    def read(self, batch: AnswerBatch) -> pa.RecordBatch:
+    def read(self, batch: AnswerBatch) -> tuple[pa.Schema, list[pa.Array]]:
         """All reports of a batch; see `AnswerBatch.to_arrow`."""
         variables, rows, offsets = batch.shown
         first, end = offsets.item(0), offsets.item(-1)
-        times = batch.times if len(batch) == 1 == end - first else np.repeat(batch.times, np.diff(offsets))
-        rows = rows[first:end]
+        times = batch.times
+        if len(times) != 1:
+            times = np.repeat(times, offsets[1:] - offsets[:-1])
+        elif end - first != 1:
+            times = times.repeat(end - first)
+        if end - first != len(rows):
+            rows = rows[first:end]
         with self._lock:
             if len(self._readers) < len(variables):
                 self._readers = [ColumnReader() for _ in variables]
             if batch.log is None or batch.triples is not None:
-                found = [reader.read(rows[:, at], batch.dictionary) for at, reader in enumerate(self._readers)]
+                columns = read_only(rows.T)
+                found = [reader.read(ids, batch.dictionary) for reader, ids in zip(self._readers, columns, strict=True)]
             else:
-                columns, start = batch.log
+                log, start = batch.log
                 place = slice(start + first, start + end)
-                found = [
-                    reader.read_log(columns, at, place, batch.dictionary) for at, reader in enumerate(self._readers)
-                ]
+                found = [reader.read_log(log, at, place, batch.dictionary) for at, reader in enumerate(self._readers)]
             schema = self._schema_of(batch, variables, [field for field, _ in found])
-        arrays = [numbers(times).view(_MILLISECONDS), *(values for _, values in found)]
-        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+        times_column = pa.Array.from_buffers(_MILLISECONDS, len(times), [None, pa.py_buffer(times)])
+        return schema, [times_column, *[values for _, values in found]]
 
     def _schema_of(self, batch: AnswerBatch, variables: tuple[str, ...], fields: list[pa.Field]) -> pa.Schema:
         """That of the last batch, if its columns were the same: to make one takes longer than to read a few rows."""
@@ -75,20 +79,29 @@ class BatchReader:
         return self._schema
 
 
-def answer_batch(batch: AnswerBatch) -> pa.RecordBatch:
-    """All reports of a batch; see `AnswerBatch.to_arrow`."""
+def _reader_of(batch: AnswerBatch) -> BatchReader:
     memory = batch.memory
     if memory is None:
-        return BatchReader().read(batch)
+        return BatchReader()
     reader = memory.reader
     if reader is None:
         reader = memory.reader = BatchReader()
-    return reader.read(batch)
+    return reader
+
+
+def answer_batch(batch: AnswerBatch) -> pa.RecordBatch:
+    """All reports of a batch; see `AnswerBatch.to_arrow`."""
+    schema, columns = _reader_of(batch).read(batch)
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def answer_table(batches: Sequence[AnswerBatch], columns: tuple[str, ...]) -> pa.Table:
     """Batches of one query as one table; where there are none, an empty one with these columns besides the times."""
-    return pa.Table.from_batches([answer_batch(joined(batches))]) if batches else _empty_table(columns)
+    if not batches:
+        return _empty_table(columns)
+    batch = batches[0] if len(batches) == 1 else joined(batches)
+    schema, arrays = _reader_of(batch).read(batch)
+    return pa.Table.from_arrays(arrays, schema=schema)
 
 
 @lru_cache

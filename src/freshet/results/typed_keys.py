@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from freshet.kernels import values as kinds
 from freshet.kernels.values import Values
@@ -12,7 +13,7 @@ from freshet.rdf.arrow import booleans, numbers
 from freshet.rdf.terms import XSD
 from freshet.rdf.values import values_of_keys
 from freshet.results.arrow import term_structs
-from freshet.results.keys import common_tail
+from freshet.results.keys import BLANK_NODE, LITERAL, common_tail, split_keys
 
 Column = tuple[pa.Field, pa.Array]  # the field has no name
 
@@ -22,6 +23,14 @@ _END_OF_WIDEST = 10.0 ** (_WIDEST - _EXACT_DIGITS)
 _SECONDS_A_DAY = 86_400
 _DAYS_END = 1 << 31
 _DOUBLE = XSD + "double"
+_FIRST_SUFFIX = 2
+_OF_BLANK_NODES = 1 << 1
+_ENCODED = pa.dictionary(pa.int32(), pa.large_string())
+_TYPES = ("uri", "bnode", "literal")  # by classes; those of literals are one bit
+_WRITTEN = {
+    classes: pa.field("", _ENCODED, metadata={"type": _TYPES[classes >> 1]} if classes in (1, 2, 4) else {})
+    for classes in range(1, 8)
+}
 
 
 def about_terms(tail: str) -> dict[str, str]:
@@ -35,10 +44,9 @@ def about_terms(tail: str) -> dict[str, str]:
 
 
 def typed_keys(keys: pa.Array) -> Column:
-    """The values of terms, of one type for all, by their keys in the dictionary."""
+    """The values of terms that have a type in common, by their keys in the dictionary."""
     tail = common_tail(keys)
-    if tail is None:
-        return _mixed(keys)
+    assert tail is not None, "other terms are written"
     about = about_terms(tail)
     values = pc.utf8_slice_codeunits(keys, 1, -len(tail))
     if "datatype" in about:
@@ -48,12 +56,30 @@ def typed_keys(keys: pa.Array) -> Column:
     return pa.field("", values.type, metadata=about), values
 
 
-def _mixed(keys: pa.Array) -> Column:
-    """Terms as N-Triples writes them."""
-    terms = term_structs(keys)
-    types = pc.unique(pc.struct_field(terms, "type"))
-    about = {"type": types[0].as_py()} if len(types) == 1 else {}
-    return pa.field("", pa.large_string(), metadata=about), term_texts(terms)
+def written_terms(keys: pa.Array) -> pa.Array:
+    """Terms by their keys as N-Triples writes them."""
+    return term_texts(term_structs(keys))
+
+
+def term_classes(keys: pa.Array, suffixes: dict[str, int]) -> NDArray[np.int32]:
+    """What terms have in common by their keys, none of which is null: 0 of IRIs, 1 of blank nodes, then the number that
+    `suffixes`, to which more are added, has for what follows a lexical form.
+    """
+    parts = split_keys(keys)
+    distinct = parts.suffixes.dictionary_encode()
+    numbered = [
+        suffixes.setdefault(suffix, _FIRST_SUFFIX + len(suffixes)) for suffix in distinct.dictionary.to_pylist()
+    ]
+    of_literals = np.array(numbered, np.int32)[distinct.indices.to_numpy()]
+    classes: NDArray[np.int32] = np.where(parts.kinds == LITERAL, of_literals, parts.kinds == BLANK_NODE)
+    return classes.astype(np.int32)
+
+
+def written_field(classes: int, several: bool) -> pa.Field | None:
+    """The field of a column with terms of these classes, as `classes_among` has them; None where they have a type in
+    common.
+    """
+    return _WRITTEN.get(classes) if several or classes & _OF_BLANK_NODES else None
 
 
 def _doubles(texts: pa.Array) -> pa.Array | None:

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import orjson
 
+from freshet.kernels.json_terms import json_terms
 from freshet.rdf.terms import Term, term_key
-from freshet.results.json_cells import term_object
 
 Statement = tuple[Term, Term, Term]
 
@@ -25,8 +26,8 @@ class WindowElement:
         window: The name of the window; `window1` and so on where the query's language has no names for them.
         time_ms: The time of the element, in milliseconds.
         triple: Subject, predicate and object.
-        record: What it came from: `push:NUMBER/LINE` or `post:KEY/LINE`, `kafka:TOPIC/PARTITION/OFFSET`, a file, or
-            None where that is not known.
+        record: What it came from: `push:NUMBER/LINE` or `post:KEY/LINE`, `kafka:TOPIC/PARTITION/OFFSET`,
+            `file:NAME#LLINE`, or None where that is not known.
         query: The query whose answer it was, where the stream has the answers of a query.
     """
 
@@ -183,7 +184,8 @@ def term_json(term: Term) -> dict[str, str]:
     >>> term_json(Iri("http://example.org/a"))
     {'type': 'uri', 'value': 'http://example.org/a'}
     """
-    found: dict[str, str] = orjson.loads(term_object(term_key(term)))
+    key = np.frombuffer(bytearray(term_key(term).encode()), np.uint8)
+    found: dict[str, str] = orjson.loads(json_terms(key, np.array([0, key.size]))[0].tobytes())
     return found
 
 

@@ -8,6 +8,7 @@ from typing import TypeVar
 import orjson
 
 from freshet.algebra.nodes import StreamOperator
+from freshet.kernels.json_terms import json_terms
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
 from freshet.results.answers import AnswerBatch
@@ -19,7 +20,6 @@ from freshet.results.graphs import (
     turtle_pieces,
     write_ntriples,
 )
-from freshet.results.json_cells import json_cells
 from freshet.results.report import Answer, BooleanAnswer, Freshness, GraphAnswer, Report, Solutions
 from freshet.results.rows import Frame, each_cell, write_groups
 from freshet.results.sparql_csv import csv_pieces
@@ -84,7 +84,7 @@ def batch_json(batch: AnswerBatch) -> bytes:
     is_graph = batch.triples is not None
     start, middle, tail = _around(batch.query, batch.output, batch.freshness, is_graph=is_graph)
     heads = [b"%b%d%b" % (start, time_ms, middle) for time_ms in batch.times.tolist()]
-    frame, write = (_TRIPLES, each_cell(_json_term)) if is_graph else (bindings_frame(names), json_cells)
+    frame, write = (_TRIPLES, each_cell(_json_term)) if is_graph else (bindings_frame(names), json_terms)
     groups = rows[offsets[0] : offsets[-1]], offsets - offsets[0]
     return write_groups(groups, batch.dictionary, write, frame, heads, tail)
 

@@ -15,6 +15,7 @@ Value = ox.NamedNode | ox.BlankNode | ox.Literal
 Properties = dict[Value, dict[str, list[Value]]]
 
 _BASE = "http://example.org/"
+_NIL = "http://www.w3.org/1999/02/22-rdf-syntax-ns#nil"
 
 
 class MappingGraph:
@@ -76,6 +77,18 @@ class MappingGraph:
     def text(self, node: Value, *keys: str) -> str | None:
         found = self.optional(node, *keys)
         return None if found is None else found.value
+
+    def list_at(self, node: Value) -> list[Value]:
+        """The members of an RDF list."""
+        found: list[Value] = []
+        while node.value != _NIL and len(found) <= len(self._short):
+            found.append(self.single(node, "rdf:first"))
+            node = self.single(node, "rdf:rest")
+        return found
+
+    def number_of(self, node: Value) -> int:
+        """The place of a node in the file, which no other has."""
+        return list(self._short).index(node)
 
     def types(self, node: Value) -> set[str]:
         return {short(value.value) for value in self.get(node, "rdf:type")}

@@ -2,47 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from freshet.rdf.errors import InputError, UnsupportedError
-from freshet.rdf.terms import RDF_TYPE
+from freshet.rdf.errors import UnsupportedError
 from freshet.rml.model import (
-    Call,
     EachRecord,
     Expression,
     JoinCondition,
     Mapping,
-    ParentObject,
     Reference,
-    Target,
-    Template,
     TermMap,
     TermType,
-    TriplesMap,
 )
-from freshet.rml.reader_terms import DEFAULT_GRAPHS
 from freshet.rml.sources import DatabaseSource, LogicalSource, source_name
+from freshet.rml.statements import Collection, Join, JoinedStatement, Statement, statements_of
+from freshet.rml.term_walks import Change, each_record_in, references_in, references_of, with_references
+from freshet.rml.views import ExpressionField, ViewJoin, ViewSource, view_records
 from freshet.rml.windows import JoinWindow
 
 CHILD, PARENT = "child", "parent"
-_TYPE = TermMap(TermType.IRI, RDF_TYPE)
-
-
-class Statement(NamedTuple):
-    """What makes triples of a record: in the default graph where there is no graph."""
-
-    subject: TermMap
-    predicate: TermMap
-    object: TermMap
-    graph: TermMap | None = None
-
-    @property
-    def targets(self) -> frozenset[Target]:
-        """Where its triples go; the usual output where there are none."""
-        terms = (each for each in self if each is not None)
-        return frozenset(target for term in terms for target in term.targets)
 
 
 class MappingSlice(NamedTuple):
@@ -50,16 +29,28 @@ class MappingSlice(NamedTuple):
 
     source: LogicalSource
     triples: tuple[Statement, ...]
+    collections: tuple[Collection, ...] = ()
+
+    @property
+    def parts(self) -> tuple[Statement | Collection, ...]:
+        """Everything that makes lines of a record."""
+        return (*self.triples, *self.collections)
 
 
 class JoinSlice(NamedTuple):
-    """The statements of each pair of records that join. Their references say of which side they are."""
+    """The statements of each pair of records that join: of all pairs, where there is no condition. Their references say
+    of which side they are."""
 
     child: LogicalSource
     parent: LogicalSource
     conditions: tuple[JoinCondition, ...]
     window: JoinWindow | None
     triples: tuple[Statement, ...]
+    collections: tuple[Collection, ...] = ()
+
+    @property
+    def parts(self) -> tuple[Statement | Collection, ...]:
+        return (*self.triples, *self.collections)
 
     @property
     def child_key(self) -> tuple[str, ...]:
@@ -80,7 +71,8 @@ def _column(side: Expression) -> str:
 def join_name(join: JoinSlice) -> str:
     """A join as people know it: its two sources, and what is compared."""
     compared = [_condition_text(each.child, each.parent) for each in join.conditions]
-    return f"{_source_name(join.child)} with {_source_name(join.parent)} by {', '.join(compared)}"
+    by = f" by {', '.join(compared)}" if compared else ""
+    return f"{_source_name(join.child)} with {_source_name(join.parent)}{by}"
 
 
 def _source_name(source: LogicalSource) -> str:
@@ -93,130 +85,105 @@ def _condition_text(child: Expression, parent: Expression) -> str:
     return left if left == right else f"{left} = {right}"
 
 
+_Part = Statement | Collection
+_JoinKey = tuple[LogicalSource, LogicalSource, tuple[JoinCondition, ...], JoinWindow | None]
+
+
 def slice_mapping(mapping: Mapping) -> list[MappingSlice | JoinSlice]:
     """The slices of a mapping: those of one source first, then those of joins."""
-    maps = {each.name: each for each in mapping.triples_maps}
-    own: dict[LogicalSource, list[Statement]] = {}
-    joined: dict[tuple[LogicalSource, LogicalSource, tuple[JoinCondition, ...], JoinWindow | None], list[Statement]]
-    joined = {}
+    own: dict[LogicalSource, list[Statement | Collection]] = {}
+    joined: dict[_JoinKey, list[Statement | Collection]] = {}
     for triples_map in mapping.triples_maps:
-        statements = own.setdefault(triples_map.source, [])
-        statements += _types(triples_map)
-        for predicate, made, graphs in _pairs(triples_map):
-            if isinstance(made, TermMap):
-                statements += (Statement(triples_map.subject, predicate, made, graph) for graph in graphs)
-                continue
-            parent = maps[made.parent]
-            if not made.conditions:
-                if parent.source != triples_map.source:
-                    raise InputError(
-                        f"the triples map {triples_map.name} refers to {parent.name}, which has another source,"
-                        " without a join condition",
-                        file=mapping.file,
-                    )
-                subject = replace(parent.subject, targets=made.targets)
-                statements += (Statement(triples_map.subject, predicate, subject, graph) for graph in graphs)
-                continue
-            key = triples_map.source, parent.source, made.conditions, made.window
-            object_ = on_side(replace(parent.subject, targets=made.targets), PARENT)
-            joined.setdefault(key, []).extend(
-                Statement(
-                    on_side(triples_map.subject, CHILD),
-                    on_side(predicate, CHILD),
-                    object_,
-                    None if graph is None else on_side(graph, CHILD),
-                )
-                for graph in graphs
-            )
+        if triples_map.asserted:
+            own.setdefault(triples_map.source, [])
+        for made in statements_of(triples_map, mapping):
+            match made.joins:
+                case ():
+                    own.setdefault(triples_map.source, []).append(made.statement)
+                case (join,):
+                    key = triples_map.source, join.source, join.conditions, join.window
+                    joined.setdefault(key, []).append(_on_sides(made.statement, {"": CHILD, join.side: PARENT}))
+                case _:
+                    view = _view_of_joins(triples_map.source, made, triples_map.name)
+                    own.setdefault(view, []).append(_with_keys(made.statement))
     slices: list[MappingSlice | JoinSlice] = [
-        MappingSlice(source, tuple(dict.fromkeys(own[source]))) for source in own if own[source]
+        MappingSlice(source, *_apart(own[source])) for source in own if own[source]
     ]
-    return slices + [JoinSlice(*key, tuple(dict.fromkeys(statements))) for key, statements in joined.items()]
+    return slices + [JoinSlice(*key, *_apart(parts)) for key, parts in joined.items()]
 
 
-def _types(triples_map: TriplesMap) -> Iterator[Statement]:
-    for each in triples_map.classes:
-        for graph in _graphs(triples_map.graphs):
-            yield Statement(triples_map.subject, _TYPE, TermMap(TermType.IRI, each), graph)
-
-
-def _pairs(
-    triples_map: TriplesMap,
-) -> Iterator[tuple[TermMap, TermMap | ParentObject, tuple[TermMap | None, ...]]]:
-    for pair in triples_map.pairs:
-        graphs = _graphs((*triples_map.graphs, *pair.graphs))
-        for predicate in pair.predicates:
-            for made in pair.objects:
-                yield predicate, made, graphs
-
-
-def _graphs(given: tuple[TermMap, ...]) -> tuple[TermMap | None, ...]:
-    """Each graph once; None is the default graph."""
-    found = (None if graph.expression in DEFAULT_GRAPHS and not graph.targets else graph for graph in given)
-    return tuple(dict.fromkeys(found)) or (None,)
-
-
-def on_side(term: TermMap, side: str) -> TermMap:
-    """A term map whose references are to one side of joined records."""
-    return replace(
-        term,
-        expression=_set_side(term.expression, side),
-        datatype=on_side(term.datatype, side) if isinstance(term.datatype, TermMap) else term.datatype,
-        language=on_side(term.language, side) if isinstance(term.language, TermMap) else term.language,
-        condition=None if term.condition is None else _set_call_side(term.condition, side),
+def _apart(parts: list[_Part]) -> tuple[tuple[Statement, ...], tuple[Collection, ...]]:
+    """Statements and collections, each once."""
+    once = dict.fromkeys(parts)
+    return (
+        tuple(each for each in once if isinstance(each, Statement)),
+        tuple(each for each in once if isinstance(each, Collection)),
     )
 
 
-def _set_side(expression: Expression, side: str) -> Expression:
-    match expression:
-        case Reference() | EachRecord():
-            return replace(expression, side=side)
-        case Template(parts):
-            return Template(tuple(replace(part, side=side) if isinstance(part, Reference) else part for part in parts))
-        case Call():
-            return _set_call_side(expression, side)
-    return expression
+def _with_terms(part: _Part, change: Change) -> _Part:
+    terms = [None if term is None else with_references(term, change) for term in part]
+    return type(part)(*terms)  # type: ignore[arg-type]
 
 
-def _set_call_side(call: Call, side: str) -> Call:
-    return replace(call, inputs=tuple((parameter, on_side(value, side)) for parameter, value in call.inputs))
+def _on_sides(statement: _Part, names: dict[str, str]) -> _Part:
+    """A statement whose references are to sides with other names."""
+
+    def named(found: Reference | EachRecord) -> Reference | EachRecord:
+        return replace(found, side=names[found.side])
+
+    return _with_terms(statement, named)
 
 
-def references_in(expression: Expression) -> Iterator[Reference]:
-    """The references of an expression."""
-    match expression:
-        case Reference():
-            yield expression
-        case Template(parts):
-            yield from (part for part in parts if isinstance(part, Reference))
-        case Call(_, inputs):
-            for _, value in inputs:
-                yield from references_of(value)
+# More than two sources are joined as logical views are: each reference is a field of the view.
 
 
-def calls_in(expression: Expression) -> Iterator[Call]:
-    """The calls of an expression, also inside of each other."""
-    if isinstance(expression, Call):
-        yield expression
-        for _, value in expression.inputs:
-            yield from calls_of(value)
+def _view_of_joins(child: LogicalSource, made: JoinedStatement, name: str) -> LogicalSource:
+    """The records of a source joined with those of several others, with every reference of a statement as a field."""
+    terms = [term for term in made.statement if term is not None]
+    if any(True for term in terms for _ in each_record_in(term)):
+        raise UnsupportedError(
+            f"the triples map {name} has a node of its own for each record, in a join of three sources"
+        )
+    asked = {each for term in terms for each in references_of(term)}
+    for join in made.joins:
+        asked |= {replace(each, side=join.of) for key in join.conditions for each in references_in(key.child)}
+        asked |= {replace(each, side=join.side) for key in join.conditions for each in references_in(key.parent)}
+    return view_records(_view_of_side("", child, made.joins, asked, name))
 
 
-def calls_of(term: TermMap) -> Iterator[Call]:
-    """The calls of a term map, with those of its datatype, language and condition."""
-    if term.condition is not None:
-        yield from calls_in(term.condition)
-    yield from calls_in(term.expression)
-    for inner in (term.datatype, term.language):
-        if isinstance(inner, TermMap):
-            yield from calls_of(inner)
+def _view_of_side(
+    side: str, source: LogicalSource, joins: tuple[Join, ...], asked: set[Reference], name: str
+) -> ViewSource:
+    own = sorted({each.text for each in asked if each.side == side})
+    fields = tuple(ExpressionField(_key(side, text), Reference(text)) for text in own)
+    view_joins = []
+    for join in joins:
+        if join.of != side:
+            continue
+        parent = _view_of_side(join.side, join.source, joins, asked, name)
+        conditions = tuple(
+            JoinCondition(_keyed(each.child, side), _keyed(each.parent, join.side)) for each in join.conditions
+        )
+        below = [field.name for field in parent.fields] + [field.name for each in parent.joins for field in each.fields]
+        taken = tuple(ExpressionField(key, Reference(key)) for key in below)
+        view_joins.append(ViewJoin(view_records(parent), conditions, taken, left=False))
+    return ViewSource(f"the sources that {name} joins", source, fields, tuple(view_joins))
 
 
-def references_of(term: TermMap) -> Iterator[Reference]:
-    """The references of a term map, with those of its datatype, language and condition."""
-    yield from references_in(term.expression)
-    for inner in (term.datatype, term.language):
-        if isinstance(inner, TermMap):
-            yield from references_of(inner)
-    if term.condition is not None:
-        yield from references_in(term.condition)
+def _key(side: str, text: str) -> str:
+    return f"{side or 'own'}: {text}"
+
+
+def _keyed(expression: Expression, side: str) -> Expression:
+    """An expression of a source's references, as one of the view's fields."""
+    term = TermMap(TermType.LITERAL, expression)
+    return with_references(term, lambda found: _to_key(replace(found, side=side))).expression
+
+
+def _to_key(found: Reference | EachRecord) -> Reference | EachRecord:
+    return Reference(_key(found.side, found.text)) if isinstance(found, Reference) else found
+
+
+def _with_keys(statement: _Part) -> _Part:
+    return _with_terms(statement, _to_key)

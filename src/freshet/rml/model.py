@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from freshet.rdf.terms import Iri, Term
 from freshet.rml.sources import LogicalSource
@@ -19,6 +21,7 @@ class TermType(StrEnum):
     UNSAFE_URI = "UnsafeURI"
     BLANK_NODE = "BlankNode"
     LITERAL = "Literal"
+    TRIPLE = "Triple"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,40 @@ class EachRecord:
     side: str = ""
 
 
-Expression = Reference | Template | Call | EachRecord | Term  # a term is a constant
+class QuotedTriple(NamedTuple):
+    """A triple as a term (RML-star). As a blank node it is the node that reifies the triple, the same for equal ones:
+    in RDF 1.2 a triple is no subject."""
+
+    subject: TermMap
+    predicate: TermMap
+    object: TermMap
+
+
+Expression = Reference | Template | Call | EachRecord | QuotedTriple | Term  # a term is a constant
+
+
+class CollectionKind(StrEnum):
+    """What members are gathered as: an RDF list, or a container."""
+
+    LIST = "List"
+    BAG = "Bag"
+    SEQ = "Seq"
+    ALT = "Alt"
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """The members of a collection or container, whose node the term is (RML-CC).
+
+    `number` identifies a gather map of the mapping. `empty`: one without members is made too. `product`: there is one
+    for each choice of a value of every member, instead of one with all values.
+    """
+
+    number: int
+    kind: CollectionKind
+    members: tuple[TermMap | ParentObject, ...]
+    empty: bool = False
+    product: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +108,7 @@ class TermMap:
     targets: tuple[Target, ...] = ()
     condition: Call | None = None
     base: str | None = None
+    gather: Gather | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +128,19 @@ class ParentObject:
 
 
 @dataclass(frozen=True, slots=True)
+class QuotedTriples:
+    """Terms that are the triples of another triples map, of the same record or of records that join it (RML-star)."""
+
+    parent: str
+    conditions: tuple[JoinCondition, ...] = ()
+    window: JoinWindow | None = None
+    targets: tuple[Target, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class PredicateObjectMap:
     predicates: tuple[TermMap, ...]
-    objects: tuple[TermMap | ParentObject, ...]
+    objects: tuple[TermMap | ParentObject | QuotedTriples, ...]
     graphs: tuple[TermMap, ...] = ()
 
 
@@ -109,14 +156,23 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class TriplesMap:
-    """Makes triples of each record of a source."""
+    """Makes triples of each record of a source. Those of one that is not `asserted` are only quoted by others."""
 
     name: str
     source: LogicalSource
-    subject: TermMap
+    subject: TermMap | QuotedTriples
     classes: tuple[Iri, ...] = ()
     graphs: tuple[TermMap, ...] = ()
     pairs: tuple[PredicateObjectMap, ...] = ()
+    asserted: bool = True
+
+    @property
+    def terms(self) -> Iterator[TermMap | ParentObject | QuotedTriples]:
+        """Everything that makes terms of its triples."""
+        yield self.subject
+        yield from self.graphs
+        for pair in self.pairs:
+            yield from (*pair.predicates, *pair.objects, *pair.graphs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Reads RML mappings in Turtle, in the vocabulary of semweb.mmlab.be (with R2RML) and in that of w3id.org/rml."""
+"""Reads mappings in Turtle: RML in the vocabulary of semweb.mmlab.be and in that of w3id.org/rml, and R2RML."""
 
 from __future__ import annotations
 
@@ -14,19 +14,26 @@ from freshet.rml.model import (
     Mapping,
     ParentObject,
     PredicateObjectMap,
+    QuotedTriples,
+    Target,
     TermMap,
     TermType,
     TriplesMap,
 )
 from freshet.rml.reader_joins import listed, read_window
-from freshet.rml.reader_sources import read_logical_source
 from freshet.rml.reader_terms import TermMapReader, constant
+from freshet.rml.reader_views import SourceReader
 from freshet.rml.sources import LogicalSource
+from freshet.rml.windows import JoinWindow
 
-_IN_TRIPLES_MAP = {"logicalSource", "subjectMap", "subject", "predicateObjectMap", "baseIRI"}
+_IN_TRIPLES_MAP = {"logicalSource", "logicalTable", "subjectMap", "subject", "predicateObjectMap", "baseIRI"}
 _IN_PAIR = {"predicateMap", "predicate", "objectMap", "object", "graphMap", "graph"}
 _IN_PARENT = {
     "parentTriplesMap", "joinCondition", "rmls:joinConfig", "rmls:windowType", "logicalTarget", "termType",
+}  # fmt: skip
+_IN_QUOTED = {
+    "quotedTriplesMap", "joinCondition", "rmls:joinConfig", "rmls:windowType", "logicalTarget", "termType", "class",
+    "graph", "graphMap",
 }  # fmt: skip
 _IN_CONDITION = {"child", "parent", "childMap", "parentMap"}
 _NODES = (TermType.IRI, TermType.URI, TermType.UNSAFE_IRI, TermType.UNSAFE_URI, TermType.BLANK_NODE)
@@ -34,12 +41,15 @@ _IRIS = _NODES[:-1]
 _OLD = "http://semweb.mmlab.be/ns/rml#logicalSource"
 
 
-def read_mapping(path: str | Path, *, base: str | None = None, functions: Functions = FUNCTIONS) -> Mapping:
+def read_mapping(
+    path: str | Path, *, base: str | None = None, functions: Functions = FUNCTIONS, database: str | None = None
+) -> Mapping:
     """The triples maps of a mapping file. What Freshet cannot map is an error that names triples map and property.
 
-    Relative IRIs are resolved against rml:baseIRI, or else `base`, or else the file's own @base.
+    Relative IRIs are resolved against rml:baseIRI, or else `base`, or else the file's own @base. The tables
+    of R2RML are those of the `database`: a JDBC address, or a file of SQLite.
     """
-    return _Reader(MappingGraph(Path(path)), base, functions).mapping()
+    return _Reader(MappingGraph(Path(path)), base, functions, database).mapping()
 
 
 def read_mapping_text(text: str, name: str) -> Mapping:
@@ -48,15 +58,18 @@ def read_mapping_text(text: str, name: str) -> Mapping:
 
 
 class _Reader:
-    def __init__(self, graph: MappingGraph, base: str | None, functions: Functions) -> None:
+    def __init__(
+        self, graph: MappingGraph, base: str | None, functions: Functions, database: str | None = None
+    ) -> None:
         self._graph = graph
         self._base = base or graph.base
         self._functions = functions
+        self._source_reader = SourceReader(graph, self._base, functions, database)
         self._sources: dict[Value, LogicalSource] = {}
 
     def mapping(self) -> Mapping:
         graph = self._graph
-        maps = graph.having("logicalSource", "subjectMap", "subject", "predicateObjectMap")
+        maps = graph.having("logicalSource", "logicalTable", "subjectMap", "subject", "predicateObjectMap")
         maps = [node for node in maps if not graph.get(node, "fno:executes") and not self._is_execution(node)]
         if not maps:
             raise InputError("there is no triples map in it", file=graph.file)
@@ -78,25 +91,50 @@ class _Reader:
         graph = self._graph
         graph.triples_map = name_of(node)
         graph.check_properties(node, _IN_TRIPLES_MAP)
-        sources = graph.get(node, "logicalSource")
-        if len(sources) != 1:
+        sources, tables = graph.get(node, "logicalSource"), graph.get(node, "logicalTable")
+        if len(sources) + len(tables) != 1:
             raise graph.wrong("needs one logical source")
-        return read_logical_source(graph, sources[0])
+        return self._source_reader.read(sources[0]) if sources else self._source_reader.read_table(tables[0])
 
     def _triples_map(self, node: Value, source: LogicalSource) -> TriplesMap:
         graph = self._graph
         graph.triples_map = name_of(node)
         base = graph.text(node, "baseIRI") or self._base
-        terms = TermMapReader(graph, source, base, self._functions, natural=not graph.full[node][_OLD])
+        natural = not graph.full[node][_OLD]
+        plain = TermMapReader(graph, source, base, self._functions, natural=natural)
+        terms = TermMapReader(
+            graph,
+            source,
+            base,
+            self._functions,
+            natural=natural,
+            read_parent=lambda value: self._parent(value, plain, source),
+        )
+        written = graph.get(node, "subjectMap")
+        subject = self._subject(node, written, terms, source)
+        classes = [Iri(found.value) for each in written for found in graph.get(each, "class")]
+        graphs = [found for each in written for found in self._graphs(each, terms)]
+        pairs = tuple(self._pair(pair, terms, source) for pair in graph.get(node, "predicateObjectMap"))
+        asserted = self._is_asserted(node)
+        return TriplesMap(graph.triples_map, source, subject, tuple(classes), tuple(graphs), pairs, asserted)
+
+    def _is_asserted(self, node: Value) -> bool:
+        kinds = self._graph.types(node) & {"AssertedTriplesMap", "NonAssertedTriplesMap"}
+        if len(kinds) > 1:
+            raise self._graph.wrong("is asserted and not asserted at once")
+        return kinds != {"NonAssertedTriplesMap"}
+
+    def _subject(
+        self, node: Value, written: list[Value], terms: TermMapReader, source: LogicalSource
+    ) -> TermMap | QuotedTriples:
+        graph = self._graph
+        if len(written) == 1 and graph.get(written[0], "quotedTriplesMap") and not graph.get(node, "subject"):
+            return self._quoted(written[0], terms, source)
         subjects = terms.read_all(node, "subject", TermType.IRI, extra={"class", "graph", "graphMap"})
         if len(subjects) != 1:
             raise graph.wrong("needs one subject map")
         _expect(graph, subjects, _NODES, "a subject map that makes literals")
-        written = graph.get(node, "subjectMap")
-        classes = [Iri(found.value) for each in written for found in graph.get(each, "class")]
-        graphs = [found for each in written for found in self._graphs(each, terms)]
-        pairs = tuple(self._pair(pair, terms, source) for pair in graph.get(node, "predicateObjectMap"))
-        return TriplesMap(graph.triples_map, source, subjects[0], tuple(classes), tuple(graphs), pairs)
+        return subjects[0]
 
     def _graphs(self, node: Value, terms: TermMapReader) -> list[TermMap]:
         graphs = terms.read_all(node, "graph", TermType.IRI)
@@ -108,10 +146,14 @@ class _Reader:
         graph.check_properties(node, _IN_PAIR)
         predicates = terms.read_all(node, "predicate", TermType.IRI)
         _expect(graph, predicates, _IRIS, "a predicate map that does not make IRIs")
-        objects: list[TermMap | ParentObject] = [constant(graph, value) for value in graph.get(node, "object")]
+        objects: list[TermMap | ParentObject | QuotedTriples] = [
+            constant(graph, value) for value in graph.get(node, "object")
+        ]
         for value in graph.get(node, "objectMap"):
             if graph.get(value, "parentTriplesMap"):
                 objects.append(self._parent(value, terms, source))
+            elif graph.get(value, "quotedTriplesMap"):
+                objects.append(self._quoted(value, terms, source))
             else:
                 objects.append(terms.read(value, None))
         if not predicates or not objects:
@@ -119,9 +161,19 @@ class _Reader:
         return PredicateObjectMap(tuple(predicates), tuple(objects), tuple(self._graphs(node, terms)))
 
     def _parent(self, node: Value, terms: TermMapReader, source: LogicalSource) -> ParentObject:
+        self._graph.check_properties(node, _IN_PARENT)
+        return ParentObject(*self._reference_to_map(node, "parentTriplesMap", terms, source))
+
+    def _quoted(self, node: Value, terms: TermMapReader, source: LogicalSource) -> QuotedTriples:
+        self._graph.check_properties(node, _IN_QUOTED)
+        return QuotedTriples(*self._reference_to_map(node, "quotedTriplesMap", terms, source))
+
+    def _reference_to_map(
+        self, node: Value, key: str, terms: TermMapReader, source: LogicalSource
+    ) -> tuple[str, tuple[JoinCondition, ...], JoinWindow | None, tuple[Target, ...]]:
+        """Another triples map, how its records join those of this one, and where the triples go."""
         graph = self._graph
-        graph.check_properties(node, _IN_PARENT)
-        parent = graph.single(node, "parentTriplesMap")
+        parent = graph.single(node, key)
         if parent not in self._sources:
             raise graph.wrong(f"refers to {name_of(parent)}, which is no triples map")
         conditions = [
@@ -129,8 +181,9 @@ class _Reader:
             for written in graph.get(node, "joinCondition")
             for condition in self._conditions(written, terms, source, self._sources[parent])
         ]
-        window = read_window(graph, node)
-        return ParentObject(name_of(parent), tuple(conditions), window, terms.targets(node))
+        if not conditions and graph.get(parent, "logicalTable") and self._sources[parent] != source:
+            raise graph.refusal(f"{name_of(parent)} of another table without a join condition")
+        return name_of(parent), tuple(conditions), read_window(graph, node), terms.targets(node)
 
     def _conditions(
         self, node: Value, terms: TermMapReader, child: LogicalSource, parent: LogicalSource

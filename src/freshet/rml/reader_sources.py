@@ -26,6 +26,7 @@ _IN_LOGICAL_SOURCE = {
     "source", "referenceFormulation", "iterator", "query", "tableName", "sqlQuery", "sqlVersion", "null", "encoding",
     "compression",
 }  # fmt: skip
+_IN_LOGICAL_TABLE = {"tableName", "sqlQuery", "sqlVersion"}
 _IN_FILE = {"path", "root", "encoding", "compression", "null"}
 _SQLITE = "jdbc:sqlite:"
 _IN_TABLE = {"csvw:url", "csvw:dialect", "csvw:null", "encoding", "compression", "null"}
@@ -39,7 +40,7 @@ _COMPRESSIONS = {
     "tarxz": Compression.TAR_XZ,
 }
 _FORMULATIONS = {
-    **{form.value: form for form in Formulation},
+    **{form.value: form for form in Formulation if form is not Formulation.VIEW},
     "XPathReferenceFormulation": Formulation.XML,
     "JSONPathReferenceFormulation": Formulation.JSON,
     "formats:SPARQL_Results_CSV": Formulation.SPARQL,
@@ -50,13 +51,13 @@ _FORMULATIONS = {
 
 
 def read_logical_source(graph: MappingGraph, node: Value) -> LogicalSource:
-    """The logical source that a node of the mapping describes."""
+    """The logical source that a node of the mapping describes; views are `freshet.rml.reader_views`'s."""
     graph.check_properties(node, _IN_LOGICAL_SOURCE)
     source = graph.optional(node, "source")
     if source is None:
         raise graph.wrong("has a logical source without a source")
     iterator = graph.text(node, "iterator", "query", "sqlQuery", "tableName")
-    formulation = _formulation(graph, node)
+    formulation = read_formulation(graph, node)
     nulls = {value.value for value in graph.get(node, "null") + graph.get(source, "null", "csvw:null")}
     if formulation is Formulation.CSV and "http://semweb.mmlab.be/ns/rml#source" in graph.full[node]:
         nulls.add("")  # as the cases of the old vocabulary want it
@@ -65,7 +66,7 @@ def read_logical_source(graph: MappingGraph, node: Value) -> LogicalSource:
         formulation,
         iterator=iterator or None,
         nulls=frozenset(nulls),
-        namespaces=_namespaces(graph, node),
+        namespaces=namespaces_of(graph, node),
     )
     try:
         check_iterator(read)
@@ -74,7 +75,22 @@ def read_logical_source(graph: MappingGraph, node: Value) -> LogicalSource:
     return read
 
 
-def _formulation(graph: MappingGraph, node: Value) -> Formulation:
+def read_logical_table(graph: MappingGraph, node: Value, database: str | None) -> LogicalSource:
+    """The table or query of an R2RML mapping, which does not say of which database it is."""
+    graph.check_properties(node, _IN_LOGICAL_TABLE)
+    if database is None:
+        raise graph.wrong("reads a table, and R2RML does not say of which database: --database names it")
+    name, query = graph.text(node, "tableName"), graph.text(node, "sqlQuery")
+    if (name is None) == (query is None):
+        raise graph.wrong("needs a logical table with one of rr:tableName and rr:sqlQuery")
+    url = _database_url(graph, database) if database.startswith("jdbc:") else f"{_SQLITE}{Path(database).resolve()}"
+    if name is not None:
+        return LogicalSource(DatabaseSource(url), Formulation.TABLE, iterator=name)
+    return LogicalSource(DatabaseSource(url), Formulation.QUERY, iterator=query)
+
+
+def read_formulation(graph: MappingGraph, node: Value) -> Formulation:
+    """The reference formulation of a logical source, or of a field."""
     found = graph.optional(node, "referenceFormulation")
     if found is None or short(found.value) == "CSV":
         if graph.get(node, "tableName"):
@@ -89,7 +105,8 @@ def _formulation(graph: MappingGraph, node: Value) -> Formulation:
     raise graph.refusal(f"the reference formulation {short(found.value)}")
 
 
-def _namespaces(graph: MappingGraph, node: Value) -> tuple[tuple[str, str], ...]:
+def namespaces_of(graph: MappingGraph, node: Value) -> tuple[tuple[str, str], ...]:
+    """The prefixes that its reference formulation declares."""
     found = graph.optional(node, "referenceFormulation")
     declared = [] if found is None else graph.get(found, "namespace")
     return tuple(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import pyoxigraph as ox
 
@@ -10,7 +11,19 @@ from freshet.rdf.errors import InputError
 from freshet.rdf.terms import XSD_STRING, BlankNode, Iri, Literal, Term
 from freshet.rml.functions import Functions
 from freshet.rml.mapping_graph import MappingGraph, Value, term_of
-from freshet.rml.model import Call, EachRecord, Expression, Reference, Target, Template, TermMap, TermType
+from freshet.rml.model import (
+    Call,
+    CollectionKind,
+    EachRecord,
+    Expression,
+    Gather,
+    ParentObject,
+    Reference,
+    Target,
+    Template,
+    TermMap,
+    TermType,
+)
 from freshet.rml.reader_targets import read_target
 from freshet.rml.reference_checks import check_reference
 from freshet.rml.references import reference
@@ -21,9 +34,11 @@ DEFAULT_GRAPHS = (Iri(NEW + "defaultGraph"), Iri(RR + "defaultGraph"))
 
 _IN_TERM_MAP = {
     "constant", "reference", "template", "termType", "datatype", "language", "datatypeMap", "languageMap",
-    "logicalTarget", "functionExecution", "return", "returnMap", "condition", "fnml:functionValue",
+    "logicalTarget", "functionExecution", "return", "returnMap", "condition", "fnml:functionValue", "column",
+    "inverseExpression",
 }  # fmt: skip
-_WAYS = ("constant", "reference", "template", "functionExecution", "fnml:functionValue")
+_IN_GATHER = {"gather", "gatherAs", "allowEmptyListAndContainer", "strategy"}
+WAYS = ("constant", "reference", "column", "template", "functionExecution", "fnml:functionValue")
 _IN_EXECUTION = {"function", "functionMap", "input"}
 _IN_INPUT = {"parameter", "parameterMap", "inputValue", "inputValueMap"}
 _IN_CONDITION = {"functionExecution", "return", "returnMap", "fnml:functionValue"}
@@ -51,8 +66,10 @@ class TermMapReader:
         functions: Functions,
         *,
         natural: bool = True,
+        read_parent: Callable[[Value], ParentObject] | None = None,
     ) -> None:
         self._natural = natural
+        self._read_parent = read_parent
         self._graph = graph
         self._source = source
         self._base = base
@@ -73,8 +90,10 @@ class TermMapReader:
     def read(self, node: Value, default: TermType | None, extra: set[str] = frozenset()) -> TermMap:  # type: ignore[assignment]
         """A term map. Without a default, what it makes depends on how it is written, as of object maps."""
         graph = self._graph
-        graph.check_properties(node, _IN_TERM_MAP | extra)
-        expression = self._expression(node)
+        graph.check_properties(node, _IN_TERM_MAP | _IN_GATHER | extra)
+        if graph.get(node, "gather"):
+            return self._gathering(node)
+        expression = self.expression(node)
         datatype, language = self._datatype(node), self._language(node)
         if datatype is not None and language is not None:
             raise graph.wrong("has a term map with both a datatype and a language")
@@ -101,6 +120,34 @@ class TermMapReader:
             base=self._base if based else None,
         )
 
+    def _gathering(self, node: Value) -> TermMap:
+        """A term map that gathers members (RML-CC). Without an expression there is a collection a record."""
+        graph = self._graph
+        kind = short(graph.single(node, "gatherAs").value).removeprefix("rdf:")
+        if kind not in set(CollectionKind):
+            raise graph.wrong(f"gathers as {kind}, which is neither a list nor a container")
+        strategy = short(graph.text(node, "strategy") or "append").lower()
+        if strategy not in ("append", "cartesianproduct"):
+            raise graph.refusal(f"the strategy {strategy} of a gather map")
+        members = tuple(self._member(each) for each in graph.list_at(graph.single(node, "gather")))
+        allowed = graph.text(node, "allowEmptyListAndContainer") in ("true", "1")
+        product = strategy == "cartesianproduct"
+        gather = Gather(graph.number_of(node), CollectionKind(kind), members, allowed, product)
+        expression: Expression = EachRecord()
+        if any(graph.get(node, way) for way in WAYS):
+            expression = self.expression(node)
+        term_type = TermType.BLANK_NODE if isinstance(expression, EachRecord) else self._term_type(node) or TermType.IRI
+        if term_type is TermType.LITERAL or isinstance(expression, Literal):
+            raise graph.wrong("gathers members in a literal")
+        base = None if term_type is TermType.BLANK_NODE else self._base
+        condition = self._condition(node)
+        return TermMap(term_type, expression, targets=self.targets(node), condition=condition, base=base, gather=gather)
+
+    def _member(self, node: Value) -> TermMap | ParentObject:
+        if self._graph.get(node, "parentTriplesMap") and self._read_parent is not None:
+            return self._read_parent(node)
+        return self.read(node, None)
+
     def targets(self, node: Value) -> tuple[Target, ...]:
         """The targets of a term map, and of its language and datatype maps."""
         inner = self._graph.get(node, "languageMap", "datatypeMap")
@@ -119,7 +166,7 @@ class TermMapReader:
         found = self._graph.optional(node, "termType")
         if found is None:
             return None
-        if short(found.value) not in set(TermType):
+        if short(found.value) not in set(TermType) - {TermType.TRIPLE}:
             raise self._graph.refusal(f"the term type {short(found.value)}")
         return TermType(short(found.value))
 
@@ -138,9 +185,10 @@ class TermMapReader:
             term = Literal(term.lexical, language=language.lower())
         return TermMap(own, term, targets=self.targets(node), condition=self._condition(node))
 
-    def _expression(self, node: Value) -> Expression:
+    def expression(self, node: Value) -> Expression:
+        """What a term map or a field makes its value of."""
         graph = self._graph
-        ways = [way for way in _WAYS if graph.get(node, way)]
+        ways = [way for way in WAYS if graph.get(node, way)]
         if len(ways) > 1:
             raise graph.wrong(f"has a term map with both {ways[0]} and {ways[1]}")
         if not ways:
@@ -154,8 +202,8 @@ class TermMapReader:
             return term_of(value)
         if not isinstance(value, ox.Literal):
             raise graph.wrong(f"has a {ways[0]} that is no text")
-        if ways[0] == "reference":
-            return self.reference(value.value, "reference")
+        if ways[0] in ("reference", "column"):
+            return self.reference(value.value, ways[0])
         return self.template(value.value)
 
     def template(self, text: str) -> Template:

@@ -5,8 +5,10 @@ Names of columns and variables are another matter: only their file, table or que
 
 from __future__ import annotations
 
+from freshet.rdf.errors import InputError
 from freshet.rml.references import names_of
 from freshet.rml.sources import Formulation, LogicalSource
+from freshet.rml.views import ViewSource, view_keys
 
 
 def check_reference(text: str, source: LogicalSource) -> None:
@@ -17,6 +19,8 @@ def check_reference(text: str, source: LogicalSource) -> None:
         from freshet.rml.xml_paths import XmlReferences
 
         XmlReferences((text,), source.namespaces)
+    elif isinstance(source.source, ViewSource) and text not in (known := view_keys(source.source)):
+        raise InputError(f"there is no field {text} among {', '.join(sorted(known))}")
 
 
 def check_iterator(source: LogicalSource) -> None:

@@ -8,6 +8,7 @@ from freshet.rml.model import Reference
 from freshet.rml.sources import Formulation
 
 _STEP = re.compile(r"""\.?([^.\[\]'"$*@()?,:]+)|\[(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\]""")
+_DELIMITED = re.compile(r'"(?:[^"]|"")+"')
 _PLAIN = re.compile(r"""[^.\[\]'"$*@()?,:\\]+""")
 
 
@@ -26,7 +27,10 @@ def names_of(text: str) -> tuple[str, ...] | None:
 
 
 def reference(text: str, formulation: Formulation) -> Reference:
-    """A reference as it is written. Of a JSONPath of names the spelling is made the same."""
+    """A reference as it is written. Of a JSONPath of names the spelling is made the same; the quotes of an SQL name are
+    taken off."""
+    if formulation in (Formulation.TABLE, Formulation.QUERY) and _DELIMITED.fullmatch(text):
+        return Reference(text[1:-1].replace('""', '"'))
     names = names_of(text) if formulation is Formulation.JSON else None
     return Reference(text if names is None else json_path(names))
 

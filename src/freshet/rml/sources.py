@@ -16,6 +16,7 @@ class Formulation(StrEnum):
     TABLE = "SQL2008Table"
     QUERY = "SQL2008Query"
     SPARQL = "SPARQL"
+    VIEW = "LogicalView"
 
 
 class Compression(StrEnum):
@@ -97,6 +98,15 @@ class MqttSource:
 
 
 @dataclass(frozen=True, slots=True)
+class EventSource:
+    """Server-sent events of an address; the data of each is a document. `event` is the kind to read, None for all."""
+
+    url: str
+    event: str | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class FolderSource:
     """A folder whose new files are read as they appear; each line is a document."""
 
@@ -111,8 +121,15 @@ class UnreadStream:
     what: str
 
 
-StreamSource = KafkaSource | SocketSource | MqttSource | FolderSource | UnreadStream
-Source = FileSource | DatabaseSource | StreamSource
+@dataclass(frozen=True, slots=True)
+class DerivedSource:
+    """Records that are made of other records; `freshet.rml.views` has them."""
+
+    name: str
+
+
+StreamSource = KafkaSource | SocketSource | MqttSource | EventSource | FolderSource | UnreadStream
+Source = FileSource | DatabaseSource | StreamSource | DerivedSource
 
 
 def source_name(source: Source) -> str:
@@ -122,6 +139,8 @@ def source_name(source: Source) -> str:
             return topic
         case SocketSource(host, port):
             return f"{host}:{port}"
+        case EventSource(url):
+            return url
         case FolderSource(folder, pattern):
             return pattern or folder.name
         case FileSource(path):
@@ -130,6 +149,8 @@ def source_name(source: Source) -> str:
             return url
         case UnreadStream(what):
             return what
+        case DerivedSource(name):
+            return name
 
 
 @dataclass(frozen=True, slots=True)

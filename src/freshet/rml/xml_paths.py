@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -21,11 +21,19 @@ _ATTRIBUTE_ABOVE = re.compile(r"(?:\.\./)+@[\w.\-:]+")
 _LEAVES_THE_RECORD = re.compile(r"\.\.|::|(?:^|[^\w.\-)\]*/\s]|\b(?:and|or|div|mod)\s)\s*/")
 _STRING_VALUE = etree.XPath("string()", smart_strings=False)
 
+_WHOLE = "node of "  # before a path: no XPath begins like this
+
 Namespaces = tuple[tuple[str, str], ...]
+
+
+def whole_node(path: str) -> str:
+    """A reference to what a path finds as XML, with its elements, and not as text."""
+    return _WHOLE + path
 
 
 def xpath(text: str, namespaces: Namespaces) -> etree.XPath:
     """A compiled XPath. One that is none, or that uses a prefix without a namespace, is an error."""
+    text = text.removeprefix(_WHOLE)
     try:
         compiled = etree.XPath(text, namespaces=dict(namespaces), smart_strings=False)
         compiled(etree.Element("record"))
@@ -52,6 +60,7 @@ def _name(step: str, namespaces: Namespaces) -> str:
 
 def stays_inside(reference: str) -> bool:
     """Whether a reference needs no more of a document than the record and the attributes of what is around it."""
+    reference = reference.removeprefix(_WHOLE)
     return bool(_ATTRIBUTE_ABOVE.fullmatch(reference)) or not _LEAVES_THE_RECORD.search(reference)
 
 
@@ -64,6 +73,16 @@ def texts_of(result: Any) -> list[str]:
     if isinstance(result, float):
         return [str(int(result)) if result.is_integer() else str(result)]
     return [str(result)]
+
+
+def _documents_of(result: Any) -> list[str]:
+    """The elements that an XPath finds, each as a document."""
+    nodes = result if isinstance(result, list) else []
+    return [
+        str(etree.tostring(node, encoding="unicode", with_tail=False))
+        for node in nodes
+        if isinstance(node, etree._Element) and isinstance(node.tag, str)
+    ]
 
 
 def _text_of(node: Any) -> str:
@@ -81,14 +100,15 @@ class XmlReferences:
         self._count = len(references)
         self._children: dict[str, list[int]] = defaultdict(list)
         self._attributes: list[tuple[int, str]] = []
-        self._paths: list[tuple[int, etree.XPath]] = []
+        self._paths: list[tuple[int, etree.XPath, Callable[[Any], list[str]]]] = []
         for number, reference in enumerate(references):
             if _CHILD.fullmatch(reference):
                 self._children[_name(reference, namespaces)].append(number)
             elif _ATTRIBUTE.fullmatch(reference):
                 self._attributes.append((number, _name(reference[1:], namespaces)))
             else:
-                self._paths.append((number, xpath(reference, namespaces)))
+                found = _documents_of if reference.startswith(_WHOLE) else texts_of
+                self._paths.append((number, xpath(reference, namespaces), found))
 
     def texts(self, record: Any) -> list[list[str]]:
         """What each reference finds in a record."""
@@ -103,8 +123,8 @@ class XmlReferences:
         for number, name in self._attributes:
             if (value := record.get(name)) is not None:
                 found[number].append(value)
-        for number, path in self._paths:
-            found[number] = texts_of(path(record))
+        for number, path, texts in self._paths:
+            found[number] = texts(path(record))
         return found
 
 

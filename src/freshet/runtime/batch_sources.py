@@ -19,6 +19,7 @@ from freshet.runtime.origins import BatchOrigin
 from freshet.runtime.sub_stream_watermarks import SubStreamWatermarks
 
 if TYPE_CHECKING:
+    from freshet.mapper.stream_join import StreamJoin
     from freshet.native.engine import Engine
 
 _COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")  # a quarter of the bytes to bring to the disk
@@ -56,7 +57,7 @@ class BatchSources:
         return sources
 
     def watermarks_of(self, name: str) -> SubStreamWatermarks | None:
-        """The watermarks of the stream that a sub-stream belongs to; None where nobody needs them."""
+        """The watermarks of the stream that a sub-stream belongs to; None where they are not needed."""
         return self.sub_streams.get(self.streams[name].iri)
 
     def several(self, engine: Engine, iri: str) -> SubStreamWatermarks | None:
@@ -91,9 +92,17 @@ class BatchSources:
         header = entry.header
         stream = self._same_stream(header["stream"], header["layout"])
         number, until_ms = header["batch"], header.get("until")
-        self.take(engine, stream, number, pa.ipc.open_stream(entry.body).read_all(), until_ms)
+        body = pa.BufferReader(entry.body)
+        self.take(engine, stream, number, pa.ipc.open_stream(body).read_all(), until_ms)
+        if header.get("joined") and stream.join is not None:
+            stream.join.replay(entry.sequence, pa.ipc.open_stream(body).read_all())
         self.last.record(stream.sub_stream_id, number, until_ms)
         return stream
+
+    @property
+    def joins(self) -> dict[str, StreamJoin]:
+        """The joins in this process, by the ids of their sub-streams."""
+        return {name: stream.join for name, stream in self.streams.items() if stream.join is not None}
 
     def describe(self) -> list[Header]:
         """What the streams are, and how far their batches have come into the engine."""
@@ -133,8 +142,10 @@ class BatchSources:
         return stream
 
 
-def pack_batch(stream: StreamIntake, number: int, table: pa.Table, until_ms: int | None) -> tuple[Header, memoryview]:
-    """A batch as an entry of the journal."""
+def pack_batch(
+    stream: StreamIntake, number: int, table: pa.Table, until_ms: int | None, inputs: pa.Table | None = None
+) -> tuple[Header, memoryview]:
+    """A batch as an entry of the journal. Of one that was joined in this process the `inputs` are behind it."""
     header = {
         "kind": "batch",
         "stream": stream.sub_stream_id,
@@ -144,7 +155,10 @@ def pack_batch(stream: StreamIntake, number: int, table: pa.Table, until_ms: int
     }
     if until_ms is not None:
         header["until"] = until_ms
+    if inputs is not None:
+        header["joined"] = True
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema, options=_COMPRESSED) as writer:
-        writer.write_table(table)
+    for part in (table,) if inputs is None else (table, inputs):
+        with pa.ipc.new_stream(sink, part.schema, options=_COMPRESSED) as writer:
+            writer.write_table(part)
     return header, memoryview(sink.getvalue())

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,12 +23,21 @@ from freshet.native.timing import Counted
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import FreshetError, InputError
 from freshet.runtime.checkpoint_manifest import Manifest, Manifests, Segment, State
-from freshet.runtime.checkpoint_segments import GraphRows, merge_segments, read_segment, to_merge, write_segments
+from freshet.runtime.checkpoint_segments import (
+    GraphRows,
+    merge_segments,
+    read_segment,
+    to_merge,
+    write_changes,
+    write_segments,
+)
 from freshet.runtime.durable_files import DamagedError, FolderLock, make_folder
+from freshet.runtime.join_snapshots import JoinSnapshots
 from freshet.runtime.journal import Header, Journal, JournalEntry, Piece
 from freshet.runtime.recorded_dataset import RecordedDataset
 
 if TYPE_CHECKING:
+    from freshet.mapper.stream_join import StreamJoin
     from freshet.native.engine import Engine
 
 EVERY_SECONDS = 10.0
@@ -76,6 +85,7 @@ class Checkpoint:
         self._journal_folder = folder / "journal"
         self.journal = Journal(self._journal_folder, sync=sync)
         self._manifests = Manifests(folder / "manifests", self._graph_folder)
+        self._joins = JoinSnapshots(folder / "joins")
         self._every_seconds = every_seconds
         self._lock = threading.Lock()
         self._marks: list[_Mark] = []
@@ -131,8 +141,11 @@ class Checkpoint:
         first({} if manifest is None else manifest.state)
         if manifest is not None:
             with dictionary.pins:
-                segments = (read_segment(self._graph_folder, each, dictionary) for each in manifest.segments)
-                self.dataset.take_up(segments, _settled_ms(manifest.state))
+                segments = (
+                    (read_segment(self._graph_folder, each, dictionary), each.deletes) for each in manifest.segments
+                )
+                has_deletions = any(each.deletes for each in manifest.segments)
+                self.dataset.take_up(segments, _settled_ms(manifest.state), has_deletions=has_deletions)
             self.dataset.restore(manifest.state.get("vector_timestamp", {}))
         self.delivered = max(
             [
@@ -154,6 +167,11 @@ class Checkpoint:
         """What is to be replayed, in order."""
         if self.headers:
             yield from self.journal.read(self.headers[0][0])
+
+    def restore_joins(self, joins: Mapping[str, StreamJoin]) -> list[str]:
+        """Take up what waits to be joined, and save it with every checkpoint from now on; gives a line for each join of
+        which that is damaged."""
+        return self._joins.restore(joins, self.journal.next_sequence)
 
     def read_loaded(self, sequence: int, segments: list[Segment]) -> GraphRows:
         """The triples of a load that is replayed."""
@@ -320,18 +338,22 @@ class Checkpoint:
                     return False
                 loads = [each for sequence, some in self._loads if last <= sequence < mark.sequence for each in some]
             segments = [*(newest.segments if newest is not None else ()), *loads]
-            rows = self.dataset.absorbed_before(mark.sequence)
-            if rows is not None:
-                written = write_segments(self._graph_folder, self._next_segment, rows, self._dictionary)
+            net = self.dataset.changed_before(mark.sequence)
+            if net is not None:
+                written = write_changes(self._graph_folder, self._next_segment, net, self._dictionary)
                 self._next_segment += len(written)
                 segments += written
             if count := to_merge(tuple(segments)):
-                whole = merge_segments(self._graph_folder, self._next_segment, segments[-count:], self._dictionary)
+                are_all = count == len(segments) and not mark.state.get("opened")
+                whole = merge_segments(
+                    self._graph_folder, self._next_segment, segments[-count:], self._dictionary, are_all=are_all
+                )
                 self._next_segment += len(whole)
                 segments[-count:] = whole
             number = 0 if newest is None else newest.number + 1
             delivered, end = self.delivered, self.journal.next_sequence
             self.journal.sync()
+            self._joins.save()
             counted = {name: [[*each] for each in some] for name, some in known.counted.items()}
             self._manifests.write(
                 Manifest(number, mark.sequence, end, delivered, known.passed, tuple(segments), mark.state, counted)

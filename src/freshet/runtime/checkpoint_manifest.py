@@ -17,12 +17,16 @@ State = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Triples of the stored graphs with their times, and the terms in them: two Parquet files."""
+    """Triples of the stored graphs with their times, and the terms in them: two Parquet files.
+
+    With `deletes`, what the segments before it have of these triples is deleted.
+    """
 
     number: int
     rows: int
     triples: StoredFile
     terms: StoredFile
+    deletes: bool = False
 
     @property
     def files(self) -> tuple[StoredFile, StoredFile]:
@@ -31,7 +35,7 @@ class Segment:
     @staticmethod
     def of(fields: State) -> Segment:
         triples, terms = StoredFile(**fields["triples"]), StoredFile(**fields["terms"])
-        return Segment(fields["number"], fields["rows"], triples, terms)
+        return Segment(fields["number"], fields["rows"], triples, terms, fields.get("deletes", False))
 
 
 @dataclass(frozen=True, slots=True)

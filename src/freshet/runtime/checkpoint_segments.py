@@ -6,6 +6,8 @@ another term has an id by now, the triples get the new one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +17,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from freshet.rdf.arrow import numbers
+from freshet.kernels.joins import number_rows
+from freshet.rdf.arrow import numbers, read_only
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.triples import DEFAULT_GRAPH
@@ -23,6 +26,7 @@ from freshet.runtime.checkpoint_manifest import Segment
 from freshet.runtime.durable_files import StoredFile, write_whole
 
 Ids = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 _MOST_ROWS = 1 << 22
 _FEW_ROWS = 1000
@@ -45,6 +49,10 @@ class GraphRows(NamedTuple):
     def concatenate(parts: list[GraphRows]) -> GraphRows:
         return GraphRows(*map(np.concatenate, zip(*parts, strict=True)))
 
+    def some(self, rows: Ids | Mask | slice) -> GraphRows:
+        """Some of them."""
+        return GraphRows(*(column[rows] for column in self))
+
     def once(self) -> GraphRows:
         """Every triple of a graph once, at its earliest time, in order of time."""
         order = np.lexsort((self.times, self.objects, self.subjects, self.predicates, self.graphs))
@@ -57,6 +65,36 @@ class GraphRows(NamedTuple):
         rows = GraphRows(*(column[kept] for column in self))
         order = np.argsort(rows.times, kind="stable")
         return GraphRows(*(column[order] for column in rows))
+
+
+class NetRows(NamedTuple):
+    """What some changes come to: triples that are deleted first, if they are there, and triples that are there then."""
+
+    deleted: GraphRows
+    inserted: GraphRows
+
+    @staticmethod
+    def of(parts: Sequence[tuple[GraphRows, bool]]) -> NetRows:
+        """Of triples that were deleted (True) or came, one after the other. Each stands once in a column."""
+        whole = GraphRows.concatenate([rows for rows, _ in parts])
+        deletes = np.concatenate([np.full(len(rows.times), kind) for rows, kind in parts])
+        if not deletes.any():
+            return NetRows(whole.some(slice(0)), whole.once())
+        _, _, *ends = whole
+        numbers, firsts = number_rows(read_only(np.stack((whole.graphs, *ends), axis=1)))
+        places = np.arange(len(numbers))
+        deleted_at = np.full(len(firsts), -1)
+        np.maximum.at(deleted_at, numbers[deletes], places[deletes])
+        left = ~deletes & (places > deleted_at[numbers])
+        deleted = whole.some(firsts[deleted_at >= 0])
+        return NetRows(deleted._replace(times=np.zeros(len(deleted.times), np.int64)), whole.some(left).once())
+
+
+def write_changes(folder: Path, first_number: int, net: NetRows, dictionary: Dictionary) -> list[Segment]:
+    """Write what changes come to as segments. The caller holds a pin on the dictionary."""
+    deleted = write_segments(folder, first_number, net.deleted, dictionary)
+    inserted = write_segments(folder, first_number + len(deleted), net.inserted, dictionary)
+    return [*(replace(segment, deletes=True) for segment in deleted), *inserted]
 
 
 def write_segments(folder: Path, first_number: int, rows: GraphRows, dictionary: Dictionary) -> list[Segment]:
@@ -101,10 +139,17 @@ def rename_ids(column: Ids, known: Ids, given: Ids) -> Ids:
     return result
 
 
-def merge_segments(folder: Path, number: int, segments: list[Segment], dictionary: Dictionary) -> list[Segment]:
-    """Segments as one, each triple once. The caller holds a pin on the dictionary."""
-    rows = GraphRows.concatenate([read_segment(folder, segment, dictionary) for segment in segments])
-    return write_segments(folder, number, rows.once(), dictionary)
+def merge_segments(
+    folder: Path, number: int, segments: list[Segment], dictionary: Dictionary, *, are_all: bool = False
+) -> list[Segment]:
+    """Segments as one, each triple once, after one of what they delete of others, unless they `are_all` that there is.
+
+    The caller holds a pin on the dictionary.
+    """
+    net = NetRows.of([(read_segment(folder, segment, dictionary), segment.deletes) for segment in segments])
+    return write_changes(
+        folder, number, net._replace(deleted=net.deleted.some(slice(0))) if are_all else net, dictionary
+    )
 
 
 def to_merge(segments: tuple[Segment, ...]) -> int:

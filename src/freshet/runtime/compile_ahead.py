@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from freshet.kernels.cache import FOLDER
-from freshet.kernels.signatures import compile_call, is_warm, listed, mark_warm
+from freshet.kernels.signatures import compile_call, is_warm, listed, mark_warm, section_state
 
 _CLAIM_SECONDS = 120  # no compilation in the background takes longer
 
@@ -67,7 +67,7 @@ def compile_beside(section: str) -> None:
 
 def _claim(section: str) -> bool:
     """Whether no other process compiles this section now."""
-    claim = FOLDER / f".claim-{section}"
+    claim = FOLDER / f".claim-{section}-{section_state(section)}"
     try:
         FOLDER.mkdir(parents=True, exist_ok=True)
         with suppress(FileNotFoundError):

@@ -1,4 +1,4 @@
-"""Continuous queries with parameters: defined once, registered with values when somebody wants their answers."""
+"""Continuous queries with parameters: defined once, registered with values when their answers are asked for."""
 
 from __future__ import annotations
 

@@ -79,6 +79,17 @@ def show_freshness(freshness: Freshness | None) -> str:
     return ", ".join(parts)
 
 
+def show_table(report: Report, dictionary: Dictionary) -> str:
+    """A report as a heading and a table with a column for each variable."""
+    shown = report.shown
+    cells = [[show_term(term) for term in dictionary.decode_many(row)] for row in shown.rows]
+    widths = [max(map(len, column)) for column in zip(shown.variables, *cells, strict=True)]
+    heading, *_ = show_report(report, dictionary).splitlines()
+    rows = [list(shown.variables), ["-" * width for width in widths], *cells]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return "\n".join([heading, *(f"  {line}" for line in lines)])
+
+
 def show_report(report: Report, dictionary: Dictionary) -> str:
     """A report as a heading and a line a solution, or a line a triple."""
     shown = report.shown

@@ -40,8 +40,10 @@ from freshet.runtime.durable_reports import DurableReports
 from freshet.runtime.folder_state import FORMAT
 from freshet.runtime.journal import Header, JournalEntry
 from freshet.runtime.origins import TextOrigin
+from freshet.runtime.packed_changes import unpack_changes
 from freshet.runtime.packed_elements import unpack_elements
 from freshet.runtime.push_keys import PushKeys
+from freshet.store.changes import StoreChanges
 
 OpenGraph = Callable[[str, str | None], int]
 OnQueryFailure = Callable[[str, str], None]
@@ -71,6 +73,7 @@ class DurableContents:
         self._batches: dict[str, int] = {}
         self._opened: list[tuple[str, str | None]] = []
         self._graphs: dict[str, None] = {}  # names of graphs that are there, if only empty
+        self._dropped: dict[str, None] = {}  # of those that were, and that what is opened again may have
         self.keys = PushKeys()
         self.definitions: dict[str, QueryDefinition] = {}
         self.sources: BatchSources | None = None  # of a pipeline
@@ -112,6 +115,9 @@ class DurableContents:
                 self._dictionary.scopes = max(self._dictionary.scopes, header["scopes"])
                 rows = self._checkpoint.read_loaded(header.get("after", entry.sequence), segments_of(header))
                 self.load(Quads(*rows[2:], rows.graphs), header["graph"])
+            case "update":
+                self._dictionary.scopes = max(self._dictionary.scopes, header["scopes"])
+                self.update(unpack_changes(header, entry.body, self._dictionary))
         self._engine.collect_terms()
 
     def push(self, stream: str, elements: Elements, origin: TextOrigin) -> None:
@@ -158,13 +164,31 @@ class DurableContents:
         home = DEFAULT_GRAPH if graph is None else self._dictionary.encode(Iri(graph))
         if graph is not None:
             self._graphs[graph] = None
+            self._dropped.pop(graph, None)
         load_quads(self._engine, self._checkpoint.dataset, quads, home)
+
+    def update(self, changes: StoreChanges) -> tuple[int, int]:
+        """Change stored graphs; gives how many triples came that were not there, and how many went."""
+        counts = self._engine.update(changes)
+        there = self._checkpoint.dataset.named().names()
+        touched = np.unique(np.concatenate((changes.deleted.graphs, np.fromiter(changes.exists, np.int64))))
+        for term, name in zip(self._dictionary.decode_many(touched), touched.tolist(), strict=True):
+            if isinstance(term, Iri) and name in there:  # also where it has no triples any more
+                self._graphs[term.value] = None
+                self._dropped.pop(term.value, None)
+            elif isinstance(term, Iri):
+                self._graphs.pop(term.value, None)
+                if self._opened:
+                    self._dropped[term.value] = None
+        return counts
 
     def open(self, path: str, graph: str | None) -> int:
         """Add data that stay where they are; gives how many triples."""
         assert self._open_graph is not None, "there is nothing to open it"
         count = self._open_graph(path, graph)
         self._opened.append((path, graph))
+        there = self._checkpoint.dataset.named().names()
+        self._dropped = {name: None for name in self._dropped if self._dictionary.lookup(Iri(name)) not in there}
         return count
 
     def positions(self) -> dict[str, Position]:
@@ -179,6 +203,7 @@ class DurableContents:
             "streams": streams_state(self._engine, self._batches),
             "queries": self.registrations(),
             "graphs": [*self._graphs],
+            "dropped": [*self._dropped],
             "opened": [*self._opened],
             "scopes": self._dictionary.scopes,
             "keys": self.keys.state(),
@@ -246,6 +271,16 @@ class DurableContents:
         with self._dictionary.pins:
             for graph in state.get("graphs", ()):
                 self.load(Quads(nothing, nothing, nothing, nothing), graph)
+            with self._engine.loading():
+                for graph in state.get("dropped", ()):
+                    self._dropped[graph] = None
+                    self._drop_if_empty(self._dictionary.encode(Iri(graph)))
+
+    def _drop_if_empty(self, graph: int) -> None:
+        """It has triples where others have put them into what is opened."""
+        dataset = self._checkpoint.dataset
+        if not len(dataset.named().graph(graph)):
+            dataset.drop(graph)
 
     def restore(self, state: State, *, leave_out: bool = False) -> None:
         """Streams and queries in the order they came, since a query may read all streams that are known.

@@ -73,7 +73,7 @@ class DurableReports:
         """Note how far back a one-shot query over the windows of this one would look."""
         for window in (declared.window for declared in query.windows):
             if isinstance(window, SlidingWindow) and isinstance(window.stream, Iri):
-                iri, needed_ms = window.stream.value, window.width_ms + window.slide_ms
+                iri, needed_ms = window.stream.value, window.ago_ms + window.width_ms + window.slide_ms
                 self.window_ms[iri] = max(needed_ms, self.window_ms.get(iri, 0))
 
     def deliver(self, box: Outbox, batch: AnswerBatch, current: int, *, again: bool) -> None:

@@ -52,8 +52,11 @@ from freshet.runtime.folder_state import changed_queries, check_layouts, check_o
 from freshet.runtime.intake import StreamIntake, last_time
 from freshet.runtime.journal import Header, JournalEntry, Piece
 from freshet.runtime.origins import PUSHED, TextOrigin
+from freshet.runtime.packed_changes import pack_changes
 from freshet.runtime.packed_elements import pack_elements
 from freshet.runtime.registered_query import RegisteredQuery
+from freshet.store.changes import StoreChanges
+from freshet.store.dataset import DatasetSnapshot
 
 if TYPE_CHECKING:
     from freshet.runtime.report_log import ReportLog
@@ -95,6 +98,7 @@ class DurableSession:
         self._sync_sinks: Callable[[], None] = lambda: None
         self._log: ReportLog | None = None
         self.changed_queries: list[str] = []
+        self.join_problems: list[str] = []  # what waits to be joined and could not be taken up
         self._restored_streams: set[str] = set()
         self._current = self._done = -1
         self._depth = 0
@@ -119,14 +123,16 @@ class DurableSession:
         if not self._is_asked_only:
             self._checkpoint.run()
 
-    def recover(self, graph: Iterable[str]) -> None:
-        """Take up the stored graph for a pipeline: these files and directories, and what streams left in it."""
+    def recover(self, graphs: Iterable[tuple[str, str | None]]) -> None:
+        """Take up the stored data for a pipeline: files and directories, each with its named graph or None, and what
+        streams left there.
+        """
 
         def open_first(state: State) -> None:
             check_of_pipeline(state, self._checkpoint.headers)
             with self._dictionary.pins:
-                for path in graph:
-                    self._contents.open(path, None)
+                for path, graph in graphs:
+                    self._contents.open(path, graph)
 
         self._is_run = True
         with self._taking_up():
@@ -147,6 +153,7 @@ class DurableSession:
             self._checkpoint.window_ms = self._reports.window_ms
             self._contents.restore_added(self._state)
             self._contents.restore_positions(self._state)
+            self.join_problems = self._checkpoint.restore_joins(sources.joins)
             self._replay()
             with self._order:
                 self._checkpoint.mark(self._checkpoint.journal.next_sequence)
@@ -387,6 +394,19 @@ class DurableSession:
             with self._loading(header, rows):
                 self._contents.load(quads, graph)
 
+    def update(self, changes: Callable[[DatasetSnapshot], StoreChanges]) -> tuple[int, int]:
+        """Make the changes that the graphs as they are now ask for. The caller holds a pin on the dictionary."""
+        with self._order:
+            self._begin()
+            with self._engine.loading():
+                found = changes(self._checkpoint.dataset.named())
+                if not found:
+                    return 0, 0
+                self._engine.check_update(found)  # what is refused is not in the journal
+                header, body = pack_changes(found, self._dictionary)
+                with self._writing({"kind": "update", "scopes": self._dictionary.scopes, **header}, *body):
+                    return self._contents.update(found)
+
     @contextmanager
     def _loading(self, header: Header, rows: GraphRows) -> Iterator[None]:
         """Write triples, and an entry of them; what is within is what it does."""
@@ -459,9 +479,17 @@ class DurableSession:
 
     # ---- what a pipeline does
 
-    def write_batch(self, stream: StreamIntake, number: int, table: pa.Table, until_ms: int | None) -> int:
-        """Journal a batch, all of it or what comes before a time, from any thread; gives its entry."""
-        header, body = pack_batch(stream, number, table, until_ms)
+    def write_batch(
+        self,
+        stream: StreamIntake,
+        number: int,
+        table: pa.Table,
+        until_ms: int | None,
+        inputs: pa.Table | None = None,
+    ) -> int:
+        """Journal a batch, all of it or what comes before a time, from any thread; gives its entry. `inputs` are what
+        it was joined of."""
+        header, body = pack_batch(stream, number, table, until_ms, inputs)
         return self._checkpoint.append({**header, "delivered": self._checkpoint.delivered}, body)
 
     def take_batch(

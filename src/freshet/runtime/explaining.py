@@ -18,6 +18,8 @@ from freshet.native.plan.lower import lower, lower_live
 from freshet.native.plan.plan import Plan
 from freshet.rdf.errors import FreshetError, InputError, UnsupportedError
 from freshet.results.html import text_html
+from freshet.runtime.query_graphs import check_graphs
+from freshet.runtime.recordings import Recordings
 from freshet.runtime.replay import replay
 from freshet.runtime.session import Session
 from freshet.syntax.parser import parse_query
@@ -82,9 +84,10 @@ def explain(
 
 def analyze(
     text: str,
-    recordings: dict[str, list[Path]],
+    recordings: Recordings,
     data: Iterable[tuple[Path, str | None]],
     *,
+    from_files: Path | None = None,
     lateness_ms: int,
     file: str | None,
     dialect: str | None,
@@ -92,7 +95,8 @@ def analyze(
 ) -> Explanation:
     """The same of a continuous query, with what its operators did while recorded streams were replayed.
 
-    `data` are files with their named graphs, `services` the hosts that SERVICE may ask. A query that fails is an error.
+    `data` are files with their named graphs, `from_files` is a folder for those that FROM names, `services` are the
+    hosts that SERVICE may ask. A query that fails is an error.
     """
     query = parse_query(text, file=file, dialect=dialect)
     if not query.windows:
@@ -100,7 +104,8 @@ def analyze(
     with Session(services=services) as session:
         for path, graph in data:
             session.load(path, graph=graph)
-        for stream in recordings:
+        check_graphs(session, query, text, file=file, folder=from_files)
+        for stream in recordings.files:
             session.stream(stream, lateness_ms=lateness_ms)
         measured = Measurements()
         asked = Constraints(query.accuracy, query.latency_ms)

@@ -17,8 +17,8 @@ from freshet.runtime.checkpoint_manifest import State
 from freshet.runtime.durable_records import DurableRegistration
 from freshet.runtime.journal import Header
 
-FORMAT = 2  # in 1, manifests of pipelines had another form, and no layouts of batches
-_OF_SESSIONS = {"stream", "register", "unregister", "push", "load", "open", "finish"}
+FORMAT = 3  # in 2, no segment had deletions; in 1, manifests of pipelines had another form, and no layouts of batches
+_OF_SESSIONS = {"stream", "register", "unregister", "push", "load", "update", "open", "finish"}
 _DEFINED = {"streams": "iri", "sources": "id", "queries": "name"}  # by what name each is known
 
 

@@ -25,7 +25,7 @@ _LEAST_SECONDS, _MOST_SECONDS = 0.01, 1.0  # between two looks
 class IdleStreams:
     """When each stream with an `idle` time was heard last.
 
-    `advance` moves a stream; `changing` is the lock under which whoever pushes changes the engine.
+    `advance` moves a stream; `changing` is the lock under which pushes change the engine.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class IdleStreams:
         self._reported = ""
 
     def add(self, stream: str) -> None:
-        """Watch a stream from now on. Its silence begins now, also after a restart: nobody could be heard before."""
+        """Watch a stream from now on. Its silence begins now, also after a restart: no element could arrive before."""
         state = self._engine.streams[stream]
         self._heard[stream] = self._clock.now()
         if not state.elements:
@@ -85,7 +85,7 @@ class IdleStreams:
     def _pass(self, stream: str) -> None:
         if self._reached(stream) is None:
             return
-        with self._changing():  # whoever pushes meanwhile has been heard, or comes after
+        with self._changing():  # what is pushed meanwhile was counted, or comes after
             reached_ms = self._reached(stream)
             if reached_ms is not None:
                 self._advance(stream, reached_ms)

@@ -6,10 +6,12 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from freshet.native.engine import Engine
+from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.rdf.errors import BudgetError, InputError
 from freshet.results.answers import AnswerBatch
 from freshet.results.report import Freshness
@@ -20,6 +22,9 @@ from freshet.runtime.durable_session import DurableSession
 from freshet.runtime.intake import GoOn, JournaledBatch, StreamIntake
 from freshet.runtime.metrics import KEPT_ROWS, Metrics
 from freshet.runtime.sinks import Sink
+
+if TYPE_CHECKING:
+    from freshet.mapper.stream_join import JoinStep
 
 _MOST_WAITING = 2
 _LOOK_SECONDS = 0.25
@@ -67,6 +72,10 @@ class Ingest:
         """The queries that the checkpoint did not have, or had with another definition."""
         return [] if self._durable is None else self._durable.changed_queries
 
+    def join_problems(self) -> list[str]:
+        """What waited to be joined and could not be taken up, a line each."""
+        return [] if self._durable is None else self._durable.join_problems
+
     def open(
         self,
         streams: Mapping[str, StreamIntake],
@@ -90,8 +99,19 @@ class Ingest:
         """The number of a stream's newest batch that is safe; -1 where there is none."""
         return self._sources.last.whole.get(name, -1)
 
-    def batch(self, name: str, number: int, table: pa.Table, *, records: int, rejected: int, seconds: float) -> None:
-        """A micro-batch of a stream, as it comes from Spark. It is safe in the journal when this returns.
+    def batch(
+        self,
+        name: str,
+        number: int,
+        table: pa.Table,
+        *,
+        records: int,
+        rejected: int,
+        seconds: float,
+        joined: JoinStep | None = None,
+    ) -> None:
+        """A micro-batch of a stream, as it comes from Spark. It is safe in the journal when this returns, with what was
+        `joined` in this process to make it.
 
         It waits while windows have no room for it; what fits goes in before the rest.
         """
@@ -104,7 +124,8 @@ class Ingest:
             of_piece = records if piece.until_ms is None else len(piece.table)
             records -= of_piece
             seconds += time.perf_counter() - began
-            self._enter(stream, number, piece, of_piece, rejected if piece.until_ms is None else 0, seconds)
+            last = piece.until_ms is None
+            self._enter(stream, number, piece, of_piece, rejected if last else 0, seconds, joined if last else None)
             began, seconds = time.perf_counter(), 0.0
 
     def _pieces(self, stream: StreamIntake, table: pa.Table) -> Iterator[Piece]:
@@ -115,12 +136,22 @@ class Ingest:
             raise
 
     def _enter(
-        self, stream: StreamIntake, number: int, piece: Piece, records: int, rejected: int, seconds: float
+        self,
+        stream: StreamIntake,
+        number: int,
+        piece: Piece,
+        records: int,
+        rejected: int,
+        seconds: float,
+        joined: JoinStep | None,
     ) -> None:
         with self._order:
             sequence = -1
             if self._durable is not None:
-                sequence = self._durable.write_batch(stream, number, piece.table, piece.until_ms)
+                inputs = None if joined is None else joined.inputs
+                sequence = self._durable.write_batch(stream, number, piece.table, piece.until_ms, inputs)
+                if joined is not None:
+                    joined.sequence = sequence
             self._sources.last.record(stream.sub_stream_id, number, piece.until_ms)
             if (watermarks := self._sources.sub_streams.get(stream.iri)) is not None:
                 watermarks.batch_enqueued(stream.sub_stream_id)
@@ -281,7 +312,7 @@ class Ingest:
             records=batch.records,
             rejected=batch.rejected,
             late=state.late - late,
-            watermark_ms=state.watermark_ms if state.elements else None,
+            watermark_ms=state.watermark_ms if state.elements and state.watermark_ms > BEFORE_ALL_TIME else None,
             seconds=seconds,
         )
 

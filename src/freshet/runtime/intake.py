@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
@@ -13,13 +13,17 @@ from freshet.rdf.batch import Layout, Slot
 from freshet.rdf.terms import term_from_key, term_key
 from freshet.runtime.journal import Header
 
+if TYPE_CHECKING:
+    from freshet.mapper.stream_join import StreamJoin
+
 
 @dataclass(frozen=True, slots=True)
 class StreamIntake:
     """A stream, or a sub-stream, on its way into the engine.
 
     `sub_stream_id` is in its batches and in the journal, `iri` in queries, `pipeline_name` in the pipeline file.
-    `fingerprint_inputs` says what its triples are made of, beside the layout.
+    `fingerprint_inputs` says what its triples are made of, beside the layout. `join` finds its pairs, where that is
+    done in this process.
     """
 
     sub_stream_id: str
@@ -28,6 +32,7 @@ class StreamIntake:
     pipeline_name: str
     lateness_ms: int = 0
     fingerprint_inputs: str = ""
+    join: StreamJoin | None = None
 
     @property
     def fingerprint(self) -> str:

@@ -32,7 +32,11 @@ Size = Annotated[int | None, BeforeValidator(_size), Field(gt=0)]
 
 
 class JoinSection(Section):
-    """What is given replaces what the mapping says. Sizes are durations, or numbers of records for `dynamic-count`."""
+    """What is given replaces what the mapping says. Sizes are durations, or numbers of records for `dynamic-count`.
+
+    `on` says where pairs are found: in the driver's process, or in Spark's state store; `auto` is the driver where
+    Spark is local.
+    """
 
     window: Literal["tumbling", "sliding", "dynamic", "dynamic-count", "lossless"] | None = None
     size: Size = None
@@ -45,10 +49,11 @@ class JoinSection(Section):
     silent_ms: Annotated[int | None, BeforeValidator(duration)] = Field(default=None, alias="silent", gt=0)
     most_waiting: int | None = Field(default=None, ge=1)
     policy: str | None = None
+    on: Literal["auto", "driver", "spark"] = "auto"
 
     def apply_to(self, window: JoinWindow) -> JoinWindow:
         """A window with these settings in place of its own; an InputError where they do not go together."""
-        given = {key: value for key, value in self.model_dump(exclude={"window"}).items() if value is not None}
+        given = {key: value for key, value in self.model_dump(exclude={"window", "on"}).items() if value is not None}
         if self.window is not None and _KINDS[self.window] in FIXED and (adapting := _ADAPTING.intersection(given)):
             raise InputError(f"a {self.window} window has one size, so '{min(adapting)}' says nothing of it")
         if self.policy is not None:

@@ -16,7 +16,8 @@ Shifts = tuple[tuple[int, int], ...]  # from which row on, by how much the numbe
 
 
 class TextOrigin(NamedTuple):
-    """A push (`push`) or a request (`post`), perhaps with a key. Without `shifts` its lines are not known."""
+    """A push (`push`) or a request (`post`), perhaps with a key, or a push of a `file`, whose name is the key. Without
+    `shifts` its lines are not known."""
 
     kind: str = "push"
     key: str | None = None
@@ -27,12 +28,15 @@ class TextOrigin(NamedTuple):
 
         >>> TextOrigin("post", "k1", ((0, 0), (2, 1))).record(7, 2), TextOrigin("push", None, None).record(7, 2)
         ('post:k1/4', 'push:7')
+        >>> TextOrigin("file", "day.tnt").record(7, 2)
+        'file:day.tnt#L3'
         """
         name = f"{self.kind}:{batch if self.key is None else self.key}"
         if self.shifts is None:
             return name
         at = bisect_right(self.shifts, (row, 1 << 62)) - 1
-        return f"{name}/{row + 1 + (self.shifts[at][1] if at >= 0 else 0)}"
+        line = row + 1 + (self.shifts[at][1] if at >= 0 else 0)
+        return f"{name}#L{line}" if self.kind == "file" else f"{name}/{line}"
 
     @property
     def is_plain(self) -> bool:

@@ -14,8 +14,7 @@ from freshet.runtime.yaml_positions import Document, KeyPath
 
 def check_files(document: Document, pipeline: Pipeline | None, streams: Mapping[str, Stream]) -> Iterator[InputError]:
     """Every file and folder to read is there. (A query's own file is read, and so checked, in `query_checks`.)"""
-    for number, path in enumerate(pipeline.graph if pipeline else ()):
-        place: KeyPath = ("graph", number) if ("graph", number) in document.values else ("graph",)
+    for place, path in _graph_places(document, pipeline):
         if path.is_dir():
             yield from _no_graph(document, place, path)
         else:
@@ -29,6 +28,24 @@ def check_files(document: Document, pipeline: Pipeline | None, streams: Mapping[
             yield from _absent_file(document, ("streams", name, "mapping"), stream.mapping)
         if stream.functions is not None:
             yield from _absent_file(document, ("streams", name, "functions"), stream.functions)
+
+
+def _graph_places(document: Document, pipeline: Pipeline | None) -> Iterator[tuple[KeyPath, Path]]:
+    """The files of the stored graph, each with its place: in a list, under the name of its graph, or alone."""
+    if pipeline is not None:
+        written = document.data.get("graph") if isinstance(document.data, dict) else None
+        for place, each in zip(_places(written, ("graph",)), pipeline.graph, strict=True):
+            yield place, each.file
+
+
+def _places(written: object, place: KeyPath) -> Iterator[KeyPath]:
+    """Where single values stand, in the order in which they are written."""
+    below = enumerate(written) if isinstance(written, list) else written.items() if isinstance(written, dict) else None
+    if below is not None:
+        for key, value in below:
+            yield from _places(value, (*place, key))
+    elif written is not None:
+        yield place
 
 
 def _sections(name: str, stream: Stream) -> Iterator[tuple[KeyPath, SourceSection]]:
@@ -63,7 +80,7 @@ def _no_graph(document: Document, place: KeyPath, path: Path) -> list[InputError
 
 
 def _unknown_format(document: Document, place: KeyPath, path: Path) -> list[InputError]:
-    from freshet.rdf.reading import rdf_format
+    from freshet.rdf.formats import rdf_format
 
     try:
         rdf_format(path)

@@ -44,6 +44,15 @@ def _absorb(value: object) -> object:
     return value
 
 
+def _graph_files(value: object) -> object:
+    """FILE, {IRI: FILE or a list of them}, or a list of these."""
+    if isinstance(value, list):
+        return [file for each in value for file in _graph_files(each)]  # type: ignore[attr-defined]
+    if isinstance(value, dict):
+        return [{"file": file, "iri": iri} for iri, files in value.items() for file in one_or_more(files)]  # type: ignore[attr-defined]
+    return [value if isinstance(value, GraphFile) else {"file": value}]
+
+
 def _sink(value: object) -> object:
     if value == "console":
         return {"console": True}
@@ -78,6 +87,13 @@ Absorb = Annotated[
     Discriminator(lambda value: "<all>" if value == "all" else "<predicates>"),
     BeforeValidator(_absorb),
 ]
+
+
+class GraphFile(Section):
+    """An RDF file or graph directory of the stored default graph, or of a named one."""
+
+    file: FilePath
+    iri: IriText | None = None
 
 
 class Stream(Section):
@@ -189,7 +205,7 @@ class Pipeline(Section):
     """A whole pipeline. Without `checkpoint` every run starts afresh. `services` says which hosts SERVICE may ask.
     `window_memory` is what windows of all queries may hold, half of the machine's memory where it is not given."""
 
-    graph: Annotated[tuple[FilePath, ...], BeforeValidator(one_or_more)] = ()
+    graph: Annotated[tuple[GraphFile, ...], BeforeValidator(_graph_files)] = ()
     streams: Annotated[dict[Name, Stream], AfterValidator(_not_empty)]
     queries: dict[Name, QuerySection] = Field(default_factory=dict)
     checkpoint: Annotated[CheckpointSection | None, BeforeValidator(_checkpoint)] = None

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
+import numpy as np
+
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.elements import FURTHEST_MS, Elements
 from freshet.rdf.terms import RDF_LANG_STRING, XSD_STRING, BlankNode, Iri, Literal, Term
 
 _NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\\ud800-\udfff]').search
@@ -47,3 +52,69 @@ def _problem_of_literal(literal: Literal) -> str | None:
     if datatype not in (XSD_STRING, RDF_LANG_STRING):
         return f"a literal with a language has no other datatype ({datatype})"
     return None
+
+
+_MOST_KNOWN = 1 << 14
+_LONGEST_KNOWN = 256  # characters: longer texts are rarely the same, and take memory
+
+_Iris = dict[str, int]
+_Literals = dict[tuple[str, str], int]
+
+
+class KnownTerms:
+    """Ids of terms that callers have pushed one by one, by their texts: what is known need not be checked again.
+
+    Callers hold a pin. What is known is of one generation of the dictionary.
+    """
+
+    def __init__(self, dictionary: Dictionary) -> None:
+        self._dictionary = dictionary
+        self._known: tuple[int, _Iris, _Literals] = (-1, {}, {})
+
+    def element(self, element: tuple[Any, ...]) -> Elements | None:
+        """One element (time_ms, subject, predicate, object); None where it needs a closer look, as blank nodes do."""
+        generation, iris, literals = self._known
+        if generation != self._dictionary.generation or len(iris) > _MOST_KNOWN or len(literals) > _MOST_KNOWN:
+            self._known = generation, iris, literals = self._dictionary.generation, {}, {}
+        if len(element) != 4:
+            return None
+        time_ms, subject, predicate, object_ = element
+        if type(time_ms) is not int or not -FURTHEST_MS <= time_ms <= FURTHEST_MS:
+            return None
+        if type(subject) is not Iri or type(predicate) is not Iri:
+            return None
+        try:
+            subject_id = iris.get(subject.value) or self._enter_iri(subject, iris)
+            predicate_id = iris.get(predicate.value) or self._enter_iri(predicate, iris)
+            if type(object_) is Iri:
+                object_id = iris.get(object_.value) or self._enter_iri(object_, iris)
+            elif type(object_) is Literal and object_.language is None and type(object_.datatype) is Iri:
+                key = object_.lexical, object_.datatype.value
+                object_id = literals.get(key) or self._enter_literal(object_, key, literals)
+            else:
+                return None
+        except TypeError:  # a text that is none cannot be looked up
+            return None
+        if not (subject_id and predicate_id and object_id):
+            return None
+        row = np.empty((4, 1), np.int64)
+        numbers = row.data  # single numbers are written through it in half the time
+        numbers[0, 0], numbers[1, 0], numbers[2, 0], numbers[3, 0] = time_ms, subject_id, predicate_id, object_id
+        return Elements(*row)
+
+    def _enter_iri(self, iri: Iri, iris: _Iris) -> int:
+        """The id of an IRI, which is known from now on; 0 where something is wrong with it."""
+        if _problem_of_iri(iri):
+            return 0
+        found = self._dictionary.enter_key(f"<{iri.value}>")
+        if len(iri.value) <= _LONGEST_KNOWN:
+            iris[iri.value] = found
+        return found
+
+    def _enter_literal(self, literal: Literal, key: tuple[str, str], literals: _Literals) -> int:
+        if _problem_of_literal(literal):
+            return 0
+        found = self._dictionary.encode(literal)
+        if len(literal.lexical) <= _LONGEST_KNOWN:
+            literals[key] = found
+        return found

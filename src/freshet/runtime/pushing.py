@@ -12,20 +12,20 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyoxigraph
 from numpy.typing import NDArray
 
 from freshet.kernels.dictionary import is_known
 from freshet.kernels.pushed_columns import BLANK_NODE, IRI, LITERAL, first_misplaced
-from freshet.native.streams.derived_stream import times_of_terms
+from freshet.native.streams.stream import merge_in_order
 from freshet.rdf.arrow import key_ranges, numbers, read_only, texts, whole_numbers
 from freshet.rdf.dictionary import Dictionary
-from freshet.rdf.elements import FURTHEST_MS, Elements
+from freshet.rdf.elements import Elements
 from freshet.rdf.errors import InputError
+from freshet.rdf.messages import MESSAGE_FORMATS, MessageReader, Messages
 from freshet.rdf.ntriples import scan_statements, scan_timed
 from freshet.rdf.oxigraph import scoped_label
-from freshet.rdf.reading import parse_rdf
 from freshet.rdf.terms import BlankNode, Iri, Literal, Term
+from freshet.runtime.message_times import message_times
 from freshet.runtime.pushed_terms import problem_of
 from freshet.runtime.session_checks import check_time, check_times
 
@@ -36,12 +36,6 @@ Pushed = Elements | Element | Iterable[Element] | str | bytes | bytearray | memo
 Ids = NDArray[np.int64]
 
 _ROLES = ("subject", "predicate", "object")
-_FORMATS = {
-    "ttl": pyoxigraph.RdfFormat.TURTLE,
-    "trig": pyoxigraph.RdfFormat.TRIG,
-    "jsonld": pyoxigraph.RdfFormat.JSON_LD,
-}
-_UNTIMED = -FURTHEST_MS
 _FEW_VALUES = 8  # for each row: of a dictionary with more than that, the rows' values are found by sorting
 _TAKES = (
     "timed N-Triples, RDF text with time_ms, elements (time_ms, subject, predicate, object), or an Arrow table with "
@@ -60,22 +54,31 @@ class Pushing(NamedTuple):
     blank_scope: str
     file: str
 
-    def elements(self, pushed: Pushed, time_ms: int | None, form: str | None = None) -> Elements:
-        """The elements, encoded."""
+    def elements(
+        self, pushed: Pushed, time_ms: int | None, form: str | None = None, time_predicate: str | None = None
+    ) -> Elements:
+        """The elements, encoded. Text has times, unless one is given, or a predicate that has them."""
         if isinstance(pushed, str):
             pushed = self._bytes(pushed)
         elif isinstance(pushed, bytearray | memoryview):
             pushed = bytes(pushed)
+        if form is not None and form not in MESSAGE_FORMATS:
+            raise InputError(f"{form} is no format of RDF text; known are {', '.join(MESSAGE_FORMATS)}")
         if time_ms is not None:
             if not isinstance(pushed, bytes):
                 raise InputError("time_ms goes with RDF text; other elements have times of their own")
             if isinstance(time_ms, bool) or not isinstance(time_ms, int | np.integer):
                 raise InputError(f"time_ms is a whole number of milliseconds, not {time_ms!r}")
             check_time(int(time_ms))
-            return self._at(time_ms, self._document(pushed, form))
+            quads = self._messages(pushed, form).quads
+            return Elements(np.full(len(quads.graphs), time_ms, np.int64), *quads[:3])
         if isinstance(pushed, Elements):
             return pushed
         if isinstance(pushed, bytes):
+            if time_predicate is not None:
+                return self._message_elements(pushed, form, time_predicate)
+            if form is not None:
+                raise InputError("RDF has no times here: time_ms or time_predicate says when it happened")
             return self._timed(pushed)
         if isinstance(pushed, tuple):
             return self._single(pushed)
@@ -97,42 +100,17 @@ class Pushing(NamedTuple):
             raise errors[0]
         return elements
 
-    def timed_document(self, text: bytes, form: str | None, predicate: str) -> Elements:
-        """RDF in which each subject has its time, by a predicate; or one subject has it for all."""
-        subjects, predicates, objects = self._document(text, form)
-        rows = np.flatnonzero(predicates == self.dictionary.encode(Iri(predicate)))
-        given = times_of_terms(self.dictionary, objects[rows], _UNTIMED)
-        if not len(rows) or (given == _UNTIMED).any():
-            raise InputError(f"{self.file}: <{predicate}> has no date or whole number of milliseconds as its object")
-        if (given == given[0]).all():
-            return self._at(int(given[0]), (subjects, predicates, objects))
-        order = np.lexsort((given, subjects[rows]))
-        timed, times = subjects[rows][order], given[order]
-        places = np.searchsorted(timed, subjects, side="right") - 1  # the latest, where there are several
-        missing = np.flatnonzero((places < 0) | (timed[places] != subjects))
-        if len(missing):
-            [term] = self.dictionary.decode_many(subjects[missing[:1]])
-            raise InputError(f"{self.file}: {term} has no <{predicate}>, and others have different ones")
-        return Elements(times[places], subjects, predicates, objects)
+    def _message_elements(self, text: bytes, form: str | None, time_predicate: str) -> Elements:
+        """Messages with times of their own. The order inside a document means nothing: time decides."""
+        messages = self._messages(text, form)
+        times = message_times(messages, time_predicate, self.dictionary, self.file)
+        check_times(times)
+        elements = Elements(times, *messages.quads[:3])
+        return elements if messages.ordered else merge_in_order([elements])
 
-    def _at(self, time_ms: int, columns: tuple[Ids, Ids, Ids]) -> Elements:
-        return Elements(np.full(len(columns[0]), time_ms, np.int64), *columns)
-
-    def _document(self, text: bytes, form: str | None) -> tuple[Ids, Ids, Ids]:
-        """RDF in a format, or in N-Triples, N-Quads or Turtle. Graph names are set aside."""
-        if form is not None and form not in ("nt", "nq"):
-            quads = parse_rdf(text, _FORMATS[form], self.dictionary, self.file, blank_scope=self.blank_scope)
-            return quads[:3]
-        columns, errors = scan_statements(text, self.dictionary, self.file, quads=True, blank_scope=self.blank_scope)
-        if errors and form is not None:
-            raise errors[0]
-        if errors:
-            try:
-                turtle = pyoxigraph.RdfFormat.TURTLE
-                columns = parse_rdf(text, turtle, self.dictionary, self.file, blank_scope=self.blank_scope)
-            except InputError as error:  # of two readings the one that came further is what was meant
-                raise max(errors[0], error, key=lambda one: (one.line or 0, one.column or 0)) from None
-        return columns[0], columns[1], columns[2]
+    def _messages(self, text: bytes, form: str | None) -> Messages:
+        """Graph names are set aside."""
+        return MessageReader(self.dictionary, self.blank_scope, self.file).read(text, form)
 
     def _single(self, element: Element) -> Elements:
         time_ms, subject, predicate, object_ = self._checked(element)
@@ -180,17 +158,20 @@ class Pushing(NamedTuple):
         return time_ms, subject, predicate, object_
 
     def _table(self, table: pa.Table | pa.RecordBatch) -> Elements:
-        missing = [name for name in ("time", *_ROLES) if table.schema.get_field_index(name) < 0]
-        if missing:
-            raise InputError(f"{self.file}: the table has no single column {missing[0]!r}; push takes {_TAKES}")
-        for name in ("time", *_ROLES):
-            if table.column(name).null_count:
+        names = ("time", *_ROLES)
+        places = [table.schema.get_field_index(name) for name in names]
+        if min(places) < 0:
+            missing = names[next(at for at, place in enumerate(places) if place < 0)]
+            raise InputError(f"{self.file}: the table has no single column {missing!r}; push takes {_TAKES}")
+        columns = [table.column(place) for place in places]
+        for name, column in zip(names, columns, strict=True):
+            if column.null_count:
                 raise InputError(f"{self.file}: the column {name!r} has nulls")
-        if not pa.types.is_int64(table.column("time").type):
-            raise InputError(f"{self.file}: the column 'time' is {table.column('time').type}, not int64")
-        times = table.column("time").to_numpy()
+        if not pa.types.is_int64(columns[0].type):
+            raise InputError(f"{self.file}: the column 'time' is {columns[0].type}, not int64")
+        times = columns[0].to_numpy()
         check_times(times)
-        subjects, predicates, objects = (self._column(table.column(name), name) for name in _ROLES)
+        subjects, predicates, objects = map(self._column, columns[1:], _ROLES)
         return Elements(times, subjects, predicates, objects)
 
     def _column(self, column: pa.Array | pa.ChunkedArray, role: str) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""The stored graphs, with a record of what streams have left in them since the last checkpoint."""
+"""The stored graphs, with a record of what streams and updates have changed in them since the last checkpoint."""
 
 from __future__ import annotations
 
@@ -8,35 +8,66 @@ from collections.abc import Iterable
 import numpy as np
 
 from freshet.rdf.elements import Elements
-from freshet.rdf.triples import DEFAULT_GRAPH
-from freshet.runtime.checkpoint_segments import GraphRows
+from freshet.rdf.reading import Quads
+from freshet.rdf.triples import DEFAULT_GRAPH, Ids
+from freshet.runtime.checkpoint_segments import GraphRows, NetRows
+from freshet.store.changes import StoreChanges
 from freshet.store.dataset import StoredDataset, rows_by_graph
 from freshet.store.graph import BEFORE_ALL_TIME
 
 
 class RecordedDataset(StoredDataset):
-    """What is absorbed while an entry of the journal is done is remembered with its `sequence`."""
+    """What is changed while an entry of the journal is done is remembered with its `sequence`.
+
+    What is loaded is in segments already. It is remembered too where something was deleted before, as the deletion
+    comes after all that was loaded.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.sequence = -1
-        self._absorbed: list[tuple[int, Elements]] = []
+        self._changes: list[tuple[int, GraphRows, bool]] = []  # with True what was deleted
+        self._recorded_deletions = 0  # of them
+        self._is_applying = False
         self._record_lock = threading.Lock()
 
     def absorb(self, elements: Elements, stream: str = "") -> None:
         super().absorb(elements, stream)
-        with self._record_lock:
-            self._absorbed.append((self.sequence, elements))
+        self._record(GraphRows.of(elements), False)
 
-    def take_up(self, segments: Iterable[GraphRows], settled_ms: int) -> None:
+    def load(self, subjects: Ids, predicates: Ids, objects: Ids, graph: int = DEFAULT_GRAPH) -> Elements:
+        elements = super().load(subjects, predicates, objects, graph)
+        if self._recorded_deletions or self._is_applying:
+            self._record(GraphRows.of(elements, graph), False)
+        return elements
+
+    def apply(self, changes: StoreChanges) -> tuple[int, int]:
+        with self.changing:
+            self._record(_rows_of(changes.deleted), True)
+            self._is_applying = True
+            try:
+                return super().apply(changes)
+            finally:
+                self._is_applying = False
+
+    def take_up(
+        self, segments: Iterable[tuple[GraphRows, bool]], settled_ms: int, *, has_deletions: bool = False
+    ) -> None:
         """Take up what a checkpoint has: loaded triples, and those that streams have left, with their times.
 
-        What came before `settled_ms` is loaded as well: nothing will be evaluated that does not see it.
+        Segments with True say what is deleted of those before, and of what is there. What came before `settled_ms` is
+        loaded as well: nothing will be evaluated that does not see it.
         """
         unsettled = []
         with self.changing:
+            if has_deletions:
+                net = NetRows.of(list(segments))
+                for graph, chosen in rows_by_graph(net.deleted.graphs):
+                    subjects, predicates, objects = (column[chosen] for column in net.deleted[2:])
+                    self.delete(subjects, predicates, objects, graph)
+                segments = [(net.inserted, False)]
             is_mapped = self.base().is_mapped  # which stays on disk
-            for rows in segments:
+            for rows, _ in segments:
                 settled = rows.times == BEFORE_ALL_TIME if is_mapped else rows.times < settled_ms
                 for graph, chosen in rows_by_graph(rows.graphs[settled]):
                     subjects, predicates, objects = (column[settled][chosen] for column in rows[2:])
@@ -46,15 +77,23 @@ class RecordedDataset(StoredDataset):
                 if len(elements.times):
                     super().absorb(elements)
 
-    def absorbed_before(self, sequence: int) -> GraphRows | None:
-        """What was absorbed by entries before one, None where that is nothing."""
+    def changed_before(self, sequence: int) -> NetRows | None:
+        """What entries before one have changed, None where that is nothing."""
         with self._record_lock:
-            parts = [elements for number, elements in self._absorbed if number < sequence]
-        if not parts:
-            return None
-        whole = Elements(*map(np.concatenate, zip(*parts, strict=True)))
-        return GraphRows.of(whole, DEFAULT_GRAPH).once()
+            parts = [(rows, deletes) for number, rows, deletes in self._changes if number < sequence]
+        return NetRows.of(parts) if parts else None
 
     def forget_before(self, sequence: int) -> None:
         with self._record_lock:
-            self._absorbed = [each for each in self._absorbed if each[0] >= sequence]
+            self._changes = [each for each in self._changes if each[0] >= sequence]
+            self._recorded_deletions = sum(deletes for _, _, deletes in self._changes)
+
+    def _record(self, rows: GraphRows, deletes: bool) -> None:
+        if len(rows.times):
+            with self._record_lock:
+                self._changes.append((self.sequence, rows, deletes))
+                self._recorded_deletions += deletes
+
+
+def _rows_of(quads: Quads) -> GraphRows:
+    return GraphRows(quads.graphs, np.full(len(quads.graphs), BEFORE_ALL_TIME), *quads[:3])

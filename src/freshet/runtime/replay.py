@@ -3,41 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence, Set
-from pathlib import Path
+from itertools import count
 from typing import NamedTuple
 
+from freshet.algebra.nodes import Query
 from freshet.native.service.watermark_log import catching_up
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import BudgetError, InputError
-from freshet.rdf.ntriples import scan_timed
 from freshet.runtime.query_order import constructed_names, registration_order, streams_read
+from freshet.runtime.recordings import Recordings
 from freshet.runtime.session import Session
 from freshet.syntax.parser import parse_query
 
-# Large enough that a call a chunk costs nothing, small enough that memory does not follow the input.
-_CHUNK_BYTES = 8 << 20
-
 
 class QueryFile(NamedTuple):
-    """A query to replay streams for; its text may give it another name."""
+    """A query to replay streams for, and the name that its reports have."""
 
     text: str
     name: str
     file: str
 
 
+class OrderedQueries(NamedTuple):
+    """Queries, each after those whose answers it reads, and what is said of their names."""
+
+    queries: list[tuple[QueryFile, Query]]
+    notes: list[str]
+
+
 def queries_in_order(
     files: Sequence[QueryFile], recordings: Collection[str], dialect: str | None = None
-) -> list[QueryFile]:
-    """The queries, each after those whose answers it reads; every other stream that they read has a recording."""
-    parsed = [parse_query(each.text, file=each.file, dialect=dialect) for each in files]
-    for each, query in zip(files, parsed, strict=True):
+) -> OrderedQueries:
+    """The queries by the names that their texts give them; every other stream that they read has a recording.
+
+    A name that an earlier query has gets a number.
+    """
+    by_name: dict[str, tuple[QueryFile, Query]] = {}
+    notes: list[str] = []
+    for each in files:
+        query = parse_query(each.text, file=each.file, dialect=dialect)
+        own = query.name or each.name
         if not query.windows:  # a live query changes with each push, and how a recording is cut into these is open
-            name = query.name or each.name
-            raise InputError(f"the query {name} has no window, so it is not continuous", file=each.file)
-    by_name = {query.name or each.name: (each, query) for each, query in zip(files, parsed, strict=True)}
-    if len(by_name) < len(files):
-        return list(files)  # registration says which name is there twice
+            raise InputError(f"the query {own} has no window, so it is not continuous", file=each.file)
+        name = next(name for name in _names(own) if name not in by_name)
+        if name != own:
+            notes.append(f"{each.file}: reported as {name}, because {by_name[own][0].file} has the name {own} as well")
+        by_name[name] = (each._replace(name=name), query)
     queries = {name: query for name, (_, query) in by_name.items()}
     known = {*recordings, *constructed_names(queries)}
     for each, query in by_name.values():
@@ -46,19 +57,24 @@ def queries_in_order(
                 raise InputError(
                     f"no recording is given for the stream <{stream}>: add -s {stream}=FILE", file=each.file
                 )
-    return [by_name[name][0] for name in registration_order(queries)]
+    return OrderedQueries([by_name[name] for name in registration_order(queries)], notes)
 
 
-def replay(session: Session, recordings: dict[str, list[Path]]) -> None:
-    """Push recorded streams (timed N-Triples) and close every window that has content.
+def _names(own: str) -> Iterator[str]:
+    yield own
+    yield from (f"{own}-{number}" for number in count(2))
+
+
+def replay(session: Session, recordings: Recordings) -> None:
+    """Push recorded streams and close every window that has content.
 
     The stream that is furthest behind goes first, so that little has to wait for the others.
     """
     for iri in session.engine.streams:
-        if iri not in recordings:
+        if iri not in recordings.files:
             raise InputError(f"no recording is given for the stream <{iri}>: add -s {iri}=FILE")
-    batches = {stream: _batches(session, stream, files) for stream, files in recordings.items()}
-    reached = {stream: session.engine.streams[stream].watermark_ms for stream in recordings}
+    batches = {stream: recordings.batches(session, stream) for stream in recordings.files}
+    reached = {stream: session.engine.streams[stream].watermark_ms for stream in recordings.files}
     with catching_up():
         _push_all(session, batches, reached)
         session.finish()
@@ -86,27 +102,3 @@ def _push(session: Session, stream: str, elements: Elements, ended: Set[str]) ->
         for each in ended:
             session.advance(each, int(elements.times.min()))
         session.push(stream, elements)
-
-
-def _batches(session: Session, stream: str, files: list[Path]) -> Iterator[Elements]:
-    for file in files:
-        first_line = 1
-        for chunk in _chunks(file):
-            scope = session.blank_scope(stream)
-            elements, errors = scan_timed(
-                chunk, session.dictionary, str(file), blank_scope=scope, first_line=first_line
-            )
-            if errors:
-                raise errors[0]
-            first_line += chunk.count(b"\n")
-            yield elements
-
-
-def _chunks(file: Path) -> Iterator[bytes]:
-    """The bytes of a file in pieces that end where lines do."""
-    try:
-        with file.open("rb") as source:
-            while piece := source.read(_CHUNK_BYTES):
-                yield piece if piece.endswith(b"\n") else piece + source.readline()
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=str(file)) from error

@@ -29,6 +29,7 @@ from freshet.runtime.metrics import Metrics
 from freshet.runtime.pipeline_model import FileSinkSection, KafkaSinkSection, Pipeline, QuerySection, Stream
 from freshet.runtime.progress import Progress, ShownReport, progress, summary
 from freshet.runtime.query_failure import QueryFailure
+from freshet.runtime.query_graphs import check_graphs
 from freshet.runtime.run_id import run_id
 from freshet.runtime.session import Session
 from freshet.runtime.sinks import FileSink, Sink
@@ -37,6 +38,7 @@ from freshet.runtime.spark_start import uses_kafka
 from freshet.runtime.sub_streams import carried_predicates, split_stream, user_functions
 from freshet.runtime.warming import warm_kernels
 from freshet.spark.live.topics import TopicToWrite
+from freshet.syntax.parser import parse_query
 
 if TYPE_CHECKING:
     from freshet.runtime.report_log import ReportLog
@@ -71,7 +73,7 @@ class PipelineRun:
     waited for, and closed."""
 
     def __init__(self, pipeline: Pipeline, metrics: Metrics, view: Progress, *, is_served: bool = False) -> None:
-        """If it `is_served`, queries can come while it runs: so all triples are made, whoever asks for them."""
+        """If it `is_served`, queries can come while it runs: so triples that no query reads yet are made too."""
         self._pipeline = pipeline
         self._is_served = is_served
         self._view = view
@@ -96,10 +98,11 @@ class PipelineRun:
         )
         durable = None
         if checkpoint is None:
-            session.load(*pipeline.graph)
+            for graph in pipeline.graph:
+                session.load(graph.file, graph=graph.iri)
         else:
             durable = session.journal_to(checkpoint)
-            durable.recover(map(str, pipeline.graph))
+            durable.recover((str(graph.file), graph.iri) for graph in pipeline.graph)
             for problem in checkpoint.problems:
                 view.note(problem)
         self._sub_streams = {name: split_stream(stream) for name, stream in pipeline.streams.items()}
@@ -111,10 +114,13 @@ class PipelineRun:
         self.ingest = Ingest(session.engine, metrics, durable)
         session.engine.on_silent_evaluation = self.ingest.silent_evaluation
         self._run_id = run_id(self._folder)
+        if not resume:
+            self._check_graphs()
         for name, query in pipeline.queries.items():
             file = str(query.file) if query.file else None
+            text = query.text or ""
             registered = session.register(
-                query.text or "",
+                text,
                 name=name,
                 file=file,
                 on_batch=self.ingest.deliver,
@@ -126,6 +132,12 @@ class PipelineRun:
             self.ingest.connect(registered.name, self._sinks(registered.name, query, resume))
             if checkpoint is not None and session.engine.keeps_everything(registered.name):
                 view.note(needs_everything(registered.name))
+
+    def _check_graphs(self) -> None:
+        """Every graph that a query names is there. What the journal adds is there once it is replayed."""
+        for query in self._pipeline.queries.values():
+            text, file = query.text or "", str(query.file) if query.file else None
+            check_graphs(self.session, parse_query(text, file=file), text, file=file)
 
     def keep_reports(self, most_bytes: int) -> None:
         """Keep the newest reports of all queries, for subscribers: before the start, so that nothing is missed."""
@@ -148,7 +160,7 @@ class PipelineRun:
         # Mappings are compiled to columns, and those need Spark.
         streams = {encoded.spec.name: (name, encoded) for name in pipeline.streams for encoded in self._encoded(name)}
         self._joins = {
-            sub_stream_id: f"{join_name(encoded.spec.mapping_slice)} ({sub_stream_id})"
+            sub_stream_id: f"{join_name(encoded.spec.mapping_slice)} ({sub_stream_id}, {_place(encoded)})"
             for sub_stream_id, (_, encoded) in streams.items()
             if isinstance(encoded.spec.mapping_slice, JoinSlice)
         }
@@ -164,7 +176,11 @@ class PipelineRun:
             },
             {stream.iri for stream in pipeline.streams.values() if stream.idle_ms is not None and not until_done},
         )
+        if self._checkpoint is not None and not self._checkpoint.is_new:
+            self._check_graphs()
         self._take_up_added()
+        for problem in self.ingest.join_problems():
+            self._view.note(problem)
         for changed in self.ingest.changed_queries():
             self._view.note(
                 f"query {changed}: is new, or was changed, since the checkpoint was made; its first windows have of"
@@ -189,6 +205,7 @@ class PipelineRun:
                 rejects=pipeline.rejects,
                 until_done=until_done,
                 lasting=self._folder is not None,
+                last_batch=self.ingest.last_batch(encoded.spec.name),
             )
             self._running.append(running)
 
@@ -302,13 +319,20 @@ class PipelineRun:
                     window=sub_stream.window,
                     functions=user_functions(stream),
                     origins=self._is_served if stream.origins is None else stream.origins,
+                    join_here=_joins_here(stream, self._pipeline.spark.master),
                 )
             )
 
     def _intake(self, name: str, encoded: EncodedStream) -> StreamIntake:
         stream = self._pipeline.streams[name]
         return StreamIntake(
-            encoded.spec.name, stream.iri, encoded.layout, name, stream.lateness_ms, encoded.fingerprint_inputs
+            encoded.spec.name,
+            stream.iri,
+            encoded.layout,
+            name,
+            stream.lateness_ms,
+            encoded.fingerprint_inputs,
+            encoded.join,
         )
 
     def _open_kafka_sinks(self, spark: SparkSession) -> None:
@@ -345,7 +369,7 @@ class LogSink:
         """The log has them."""
 
     def flush(self) -> None:
-        """Subscribers have been told."""
+        """Subscribers have been notified."""
 
     def sync(self) -> None:
         self._log.sync()
@@ -377,6 +401,16 @@ class ViewSink:
 
     def close(self) -> None:
         """The view closes itself."""
+
+
+def _joins_here(stream: Stream, master: str) -> bool:
+    """Whether the pairs of a stream's joins are found in this process."""
+    on = "auto" if stream.join is None else stream.join.on
+    return master.startswith("local") if on == "auto" else on == "driver"
+
+
+def _place(encoded: EncodedStream) -> str:
+    return "in Spark's state store" if encoded.join is None else "on the driver"
 
 
 def _absorb_option(stream: Stream) -> bool | tuple[str, ...]:

@@ -20,12 +20,15 @@ import pyarrow as pa
 from freshet.algebra.nodes import Query
 from freshet.algebra.parameters import bind_parameters, check_parameters
 from freshet.algebra.rewrite.rules import rewrite
+from freshet.algebra.updates import Update
+from freshet.algebra.user_functions import bind_functions, bind_functions_of_update
 from freshet.federation.client import ServiceClient
 from freshet.federation.evaluation import Constraints
 from freshet.federation.settings import ServiceSettings
 from freshet.native.memory.term_collector import TermCollector
 from freshet.native.streams.element_log import MOST_ELEMENTS
 from freshet.oneshot.answer import answer
+from freshet.oneshot.update import changes_of
 from freshet.rdf.batch import Layout, elements_of
 from freshet.rdf.deadline import Deadline, QueryLimits, QueryStoppedError
 from freshet.rdf.dictionary import Dictionary
@@ -43,14 +46,16 @@ from freshet.runtime.checkpoint import EVERY_SECONDS, Checkpoint
 from freshet.runtime.compile_ahead import compile_beside
 from freshet.runtime.definitions import QueryDefinition
 from freshet.runtime.durable_records import DurableRegistration, Position, StreamOptions, declare_stream, load_quads
-from freshet.runtime.origins import PUSHED, TextOrigin, line_shifts
+from freshet.runtime.origins import PUSHED, Shifts, TextOrigin, line_shifts
 from freshet.runtime.push_keys import PushKeys
+from freshet.runtime.pushed_terms import KnownTerms
 from freshet.runtime.pushing import Pushed, Pushing
 from freshet.runtime.query_failure import OnFailure, QueryFailure, report_failure
 from freshet.runtime.registered_query import RegisteredQuery
 from freshet.runtime.session_checks import (
     check_callbacks,
     check_columns,
+    check_function,
     check_ids,
     check_live,
     check_options,
@@ -63,12 +68,15 @@ from freshet.runtime.session_checks import (
     seconds,
     with_dataset,
 )
+from freshet.runtime.updating import UpdateCounts, documents_of, replaced
 from freshet.runtime.wall_clock import SystemClock, WallClock
 from freshet.runtime.window_contents import window_contents
+from freshet.store.changes import StoreChanges
 from freshet.store.dataset import DatasetSnapshot, StoredDataset
 from freshet.store.graph_directory import GraphDirectory
 from freshet.store.stream_windows import DEFAULT_BUDGET_BYTES
-from freshet.syntax.parser import parse_query
+from freshet.syntax.parser import parse_query, parse_update
+from freshet.syntax.templates import parse_like_before
 
 if TYPE_CHECKING:
     from freshet.federation.local_views import LocalViews
@@ -81,6 +89,8 @@ if TYPE_CHECKING:
     from freshet.runtime.explaining import Explanation
     from freshet.runtime.idle_streams import IdleStreams
     from freshet.runtime.report_log import ReportLog
+
+_NO_FILE = "pushed data"
 
 
 class Session:
@@ -124,6 +134,7 @@ class Session:
         window_bytes: int | None = None,
         why_elements: int = MOST_ELEMENTS,
         clock: WallClock | None = None,
+        functions: Mapping[str, Callable[..., pa.Array]] | None = None,
     ) -> None:
         """Start an empty session, or continue the one in a checkpoint folder.
 
@@ -144,6 +155,8 @@ class Session:
             why_elements: How many of the newest elements of each stream are kept for `RegisteredQuery.why`. With 0 none
                 are, and no answer can be explained.
             clock: The clock for streams that are `idle`, where it is not the system's: a `ManualClock` in tests.
+            functions: Functions that queries may call, by their IRIs, as `function` takes them. Those that queries of a
+                checkpoint call are given here.
 
         Raises:
             InputError: A setting is wrong, or both `checkpoint` and `stored` are given.
@@ -168,10 +181,12 @@ class Session:
         self.services = ServiceClient(settings)
         self.dictionary = Dictionary()
         self.failures: list[QueryFailure] = []
+        self.functions: dict[str, Callable[..., pa.Array]] = {}
         self._on_failure = on_failure
         self._registered: dict[str, RegisteredQuery] = {}
         self._definitions: dict[str, QueryDefinition] = {}
         self._keys = PushKeys()
+        self._terms = KnownTerms(self.dictionary)
         self.report_log: ReportLog | None = None
         self._folder = None if checkpoint is None else Path(checkpoint)
         self._blank_scopes: dict[str, str] = {}
@@ -181,6 +196,8 @@ class Session:
         self.stored = stored or (StoredDataset() if kept is None else kept.dataset)
         self._window_bytes = check_window_bytes(window_bytes)
         self._why_elements = check_why_elements(why_elements)
+        for iri, given in (functions or {}).items():
+            self.function(iri, given)
         self._collector = TermCollector(self.dictionary)
         self._engine: Engine | None = None
         self._making_engine = threading.RLock()
@@ -233,6 +250,7 @@ class Session:
                     self._collector,
                     self._why_elements,
                 )
+                engine.functions = self.functions
                 engine.service_threads.most_behind = self.services.settings.most_behind
                 self._engine = engine
             return self._engine
@@ -242,6 +260,37 @@ class Session:
         from freshet.federation.local_views import LocalViews
 
         return LocalViews(self.services, self.dictionary)
+
+    def function(self, iri: str, function: Callable[..., pa.Array]) -> None:
+        """Let queries call a function by an IRI, one-shot and continuous ones that come after it.
+
+        Args:
+            iri: The name of the function in queries: `<http://example.org/f>(?x, ?y)`.
+            function: Called with an Arrow array for each argument, a row for each solution, with the types that
+                `to_arrow` has; unbound is null. It gives back as many rows, as an Arrow array or what `pyarrow.array`
+                takes, or a `pyarrow.Scalar` for all rows. They become terms by their type: booleans, integers, floats
+                (xsd:double), decimals, strings, dates, timestamps (xsd:dateTime), or structs of type, value, datatype
+                and language as `Session.arrow` has them. Null is an error, as in SPARQL. A query fails if the function
+                raises, or gives back what is no term. The same arguments must always give the same result: continuous
+                queries compute it when a solution comes.
+
+        Raises:
+            InputError: It is no absolute IRI, the IRI is taken or in a namespace whose functions are built in, or it
+                cannot be called.
+
+        Example:
+            >>> import freshet
+            >>> import pyarrow.compute as pc
+            >>> session = freshet.Session()
+            >>> session.function("http://example.org/fahrenheit", lambda celsius: pc.add(pc.multiply(celsius, 1.8), 32))
+            >>> answer = session.query("SELECT (<http://example.org/fahrenheit>(?c) AS ?f) { VALUES ?c { 0 100 } }")
+            >>> answer.to_arrow().to_pydict()
+            {'f': [32.0, 212.0]}
+        """
+        check_function(iri, function)
+        if iri in self.functions:
+            raise InputError(f"there is a function <{iri}> already")
+        self.functions[iri] = function
 
     def load(self, *paths: str | Path, graph: str | None = None) -> int:
         """Add RDF files and graph directories to the stored data.
@@ -284,7 +333,13 @@ class Session:
         return count
 
     def load_documents(
-        self, documents: Iterable[Document], *, graph: str | None = None, base: str | None = None
+        self,
+        documents: Iterable[Document],
+        *,
+        graph: str | None = None,
+        base: str | None = None,
+        replace: bool = False,
+        may_delete: bool = True,
     ) -> int:
         """Add documents to one stored graph, all of them or none.
 
@@ -292,18 +347,23 @@ class Session:
             documents: Texts in Turtle, N-Triples, RDF/XML or JSON-LD.
             graph: The named graph, which is there from then on, if only empty; the default graph if not given.
             base: What relative IRIs are resolved against.
+            replace: Whether what the graph has is replaced.
+            may_delete: Whether `replace` may delete triples. If not, a graph that has any is an error.
 
         Returns:
             The number of statements read.
 
         Raises:
             InputError: A document cannot be read, or names graphs. The message has line and column.
+            ReplaceRefusedError: The graph has triples, and `may_delete` is false. Nothing is changed.
         """
         with self.dictionary.pins:
             home = DEFAULT_GRAPH if graph is None else self.dictionary.encode(Iri(graph))
             quads = read_documents(documents, self.dictionary, base)
             quads = quads._replace(graphs=np.full(len(quads.graphs), home))
-            if self._durable is None:
+            if replace:
+                self._update(lambda graphs: replaced(graphs, home, quads, may_delete))
+            elif self._durable is None:
                 self._load(quads, home)
             else:
                 self._durable.load(quads, graph)
@@ -426,6 +486,7 @@ class Session:
         text: str,
         *,
         name: str | None = None,
+        rename: bool = False,
         on_report: Callable[[Report], None] | None = None,
         on_batch: Callable[[AnswerBatch], None] | None = None,
         file: str | None = None,
@@ -458,6 +519,7 @@ class Session:
         Args:
             text: The query, in RSP-QL, C-SPARQL or CQELS-QL, or a SELECT without a window.
             name: Its name, if the text has none (REGISTER).
+            rename: Whether it has the given name also where the text has another.
             on_report: Called with each report. Without a callback reports wait in the RegisteredQuery that is returned.
                 The callback may register and unregister queries, this one too.
             on_batch: Called, in place of `on_report`, with all reports that become due together, in columns.
@@ -498,7 +560,7 @@ class Session:
         """
         check_callbacks(on_report, on_batch)
         query = parse_query(text, file=file, dialect=dialect)
-        chosen = (name if bindings else None) or query.name or name or f"query{len(self.engine.names) + 1}"
+        chosen = (name if bindings or rename else None) or query.name or name or f"query{len(self.engine.names) + 1}"
         constraints = Constraints(
             query.accuracy if accuracy is None else accuracy,
             query.latency_ms if latency_ms is None else latency_ms,
@@ -862,20 +924,31 @@ class Session:
         if self.report_log is not None:
             self.report_log.end(name, "it was removed")
 
-    def push(self, stream: str, elements: Pushed, *, time_ms: int | None = None, file: str = "pushed data") -> None:
+    def push(
+        self,
+        stream: str,
+        elements: Pushed,
+        *,
+        time_ms: int | None = None,
+        time_predicate: str | None = None,
+        format: str | None = None,
+        file: str = _NO_FILE,
+    ) -> None:
         """Push elements of a stream, in the order in which they came.
 
         Where a query with SERVICE is too many elements behind, this waits for it (`most_behind` of the settings); not
         in a callback that gets a report. What such a callback pushes is taken in after the current push.
 
         Args:
-            stream: The stream's IRI. It must be declared. Nobody can push to a stream that has the answers of a query.
+            stream: The stream's IRI. It must be declared. A stream of a query's answers takes no pushes.
             elements: Timed N-Triples as text (`milliseconds TAB triple`, one on each line); one tuple `(time_ms,
                 subject, predicate, object)` of terms, or several; or an Arrow table or batch with the columns time
                 (int64), subject, predicate and object (strings of N-Triples terms, or int64 ids). RDF text without
-                times (N-Triples, N-Quads, Turtle) needs `time_ms`.
+                times needs `time_ms` or `time_predicate`.
             time_ms: The event time of all triples of a text without times, in milliseconds.
-            file: The name of the data in error messages.
+            time_predicate: The predicate that has the times of a text, as `push_text` describes it.
+            format: The format of a text without times, as `push_text` describes it.
+            file: The name of the data in error messages, and in the records of `RegisteredQuery.why`.
 
         Raises:
             InputError: The stream is not known, or the elements cannot be read. Nothing is pushed then.
@@ -894,18 +967,30 @@ class Session:
             >>> session.query("SELECT ?o { ?s ?p ?o } ORDER BY ?o").to_arrow().to_pydict()
             {'o': ['x', 'y']}
         """
+        if type(elements) is tuple and time_ms is None and format is None:  # one by one, what each costs counts
+            pinned = self.dictionary.pinned
+            pin = pinned.add()
+            try:
+                single = self._terms.element(elements)
+                if single is not None:
+                    self._push(stream, single, None)
+                    return
+            finally:
+                pinned.remove(pin)
         with self.dictionary.pins:  # nothing holds the elements' terms until the engine has them
             if not isinstance(elements, Elements) or time_ms is not None:
                 origin = PUSHED
-                read = Pushing(self.dictionary, self.blank_scope(stream), file).elements(elements, time_ms)
-                if isinstance(elements, str | bytes):
+                pushing = Pushing(self.dictionary, self.blank_scope(stream), file)
+                read = pushing.elements(elements, time_ms, format, time_predicate)
+                if isinstance(elements, str | bytes) and time_predicate is None:
                     text = elements.encode() if isinstance(elements, str) else elements
-                    origin = TextOrigin(shifts=line_shifts(text, len(read.times)))
+                    origin = _text_origin(file, line_shifts(text, len(read.times)))
                 self._push(stream, read, None, origin)
             else:
                 check_columns(elements)
                 check_ids(elements, self.dictionary)
-                self._push(stream, elements, None)
+                # The engine keeps what it is given, and the caller may write into it.
+                self._push(stream, Elements(*(column.copy() for column in elements)), None)
 
     def push_text(
         self,
@@ -916,7 +1001,7 @@ class Session:
         time_ms: int | None = None,
         time_predicate: str | None = None,
         key: str | None = None,
-        file: str = "pushed data",
+        file: str = _NO_FILE,
         posted: bool = False,
     ) -> int:
         """Push a document, at one time, or at the times that it says; once, where it has a key.
@@ -927,12 +1012,14 @@ class Session:
         Args:
             stream: The stream's IRI.
             text: Timed N-Triples; or RDF, with `time_ms` or `time_predicate`.
-            format: `nt`, `nq`, `ttl`, `trig` or `jsonld`. N-Triples, N-Quads or Turtle if not given.
+            format: `nt`, `nq`, `ttl`, `trig`, `jsonld`, `jsonld-lines` (a document a line), `n3` (read as Turtle),
+                `rdfxml` or `patch` (RDF Patch). N-Triples, N-Quads or Turtle if not given. The first four, and `n3`,
+                may be logs of RDF messages.
             time_ms: The event time of all triples, in milliseconds.
-            time_predicate: The predicate whose objects are the times of their subjects, as dates or milliseconds. Where
-                all are the same, that is the time of all triples.
+            time_predicate: The predicate whose objects are the times of messages, as dates or milliseconds. Where a
+                message has one time only, it is that of all its triples; or else each graph or subject has its own.
             key: The key, chosen by the client.
-            file: The name of the data in error messages.
+            file: The name of the data in error messages, and in the records of `RegisteredQuery.why`.
             posted: Whether `RegisteredQuery.why` is to name the records `post:`, those of a request.
 
         Returns:
@@ -952,12 +1039,9 @@ class Session:
         body = text.encode() if isinstance(text, str) else text
         with self.dictionary.pins:  # nothing holds the elements' terms until the engine has them
             pushing = Pushing(self.dictionary, self.blank_scope(stream), file)
-            if time_predicate is None:
-                elements = pushing.elements(body, time_ms, format)
-            else:
-                elements = pushing.timed_document(body, format, time_predicate)
+            elements = pushing.elements(body, time_ms, format, time_predicate)
             shifts = None if time_predicate else line_shifts(body, len(elements.times))
-            origin = TextOrigin("post" if posted else "push", key, shifts)
+            origin = TextOrigin("post", key, shifts) if posted else _text_origin(file, shifts, key)
             if key is None:
                 is_new = self._push(stream, elements, None, origin)
             else:
@@ -992,13 +1076,13 @@ class Session:
 
     def _push(self, stream: str, elements: Elements, key: tuple[str, str] | None, origin: TextOrigin = PUSHED) -> bool:
         """Push elements that have been checked, and are pinned; says whether they were not there under their key."""
-        is_new, engine = True, self.engine
+        is_new, engine = True, self._engine or self._make_engine()
         if self._idle is not None:
             self._idle.hear(stream)
         if self._durable is not None:
             is_new = self._durable.push(stream, elements, key, origin)
         elif key is None:
-            engine.push(stream, elements, origin=None if origin.is_plain else origin)
+            engine.push(stream, elements, origin=None if origin is PUSHED or origin.is_plain else origin)
         else:
             with engine.loading():  # one that is sent again meanwhile waits
                 is_new = not self._keys.is_known(*key)
@@ -1169,7 +1253,8 @@ class Session:
         Raises:
             QuerySyntaxError: The text is not a query. The message has line and column.
         """
-        return rewrite(with_dataset(parse_query(text, file=file, dialect=dialect), default_graphs, named_graphs))
+        query = with_dataset(parse_like_before(text, file=file, dialect=dialect), default_graphs, named_graphs)
+        return rewrite(bind_functions(query, self.functions))
 
     def query(
         self,
@@ -1230,6 +1315,89 @@ class Session:
             raise QueryStoppedError("the query needs more memory than there is") from None
         except UnsupportedError as error:
             raise error if error.file or not file else UnsupportedError(error.message, file=file) from None
+
+    def update(
+        self,
+        update: str | Update,
+        *,
+        file: str | None = None,
+        timeout_seconds: float | None = None,
+        memory_bytes: int | None = None,
+        deadline: Deadline | None = None,
+        files: bool = True,
+    ) -> UpdateCounts:
+        """Change the stored graphs by SPARQL Update: all operations of the request, or none.
+
+        Readers see the graphs before the request or after it. Patterns see what the operations before have done. A
+        blank node in what is inserted is a new one for each solution.
+
+        Args:
+            update: The text, or what `prepare_update` gave.
+            file: The file of the text, for error messages.
+            timeout_seconds: The longest time that the request may take before anything is changed.
+            memory_bytes: The most that intermediate results may take at a time.
+            deadline: A deadline that another thread can cancel, in place of `timeout_seconds` and `memory_bytes`.
+            files: Whether LOAD may read `file:` IRIs. Documents of the web are loaded from hosts that `services` names.
+
+        Returns:
+            How many triples were inserted that were not there, and how many were deleted that were.
+
+        Raises:
+            QuerySyntaxError: The text is not an update. The message has line and column.
+            InputError: An operation cannot be done, such as CREATE of a graph that exists, without SILENT.
+            QueryStoppedError: The time is over, there is no more memory, or the deadline was cancelled.
+
+        Example:
+            >>> import freshet
+            >>> session = freshet.Session()
+            >>> session.update("INSERT DATA { <http://e/a> <http://e/p> 1, 2 }")
+            UpdateCounts(inserted=2, deleted=0)
+            >>> session.update("DELETE { ?s ?p ?o } WHERE { ?s ?p ?o FILTER (?o > 1) }")
+            UpdateCounts(inserted=0, deleted=1)
+        """
+        if not isinstance(update, str | Update):
+            raise InputError(f"an update is a text, or what prepare_update gave, not {type(update).__name__}")
+        try:
+            with (deadline or Deadline(timeout_seconds, memory_bytes)).running(), self.dictionary.pins:
+                asked = self.prepare_update(update, file=file) if isinstance(update, str) else update
+                read_document = documents_of(asked, self.dictionary, self.services, files=files)
+
+                def changes(graphs: DatasetSnapshot) -> StoreChanges:
+                    return changes_of(asked, graphs, self.dictionary, self.services, read_document)
+
+                return UpdateCounts(*self._update(changes))
+        except MemoryError:  # also Arrow's
+            raise QueryStoppedError("the update needs more memory than there is") from None
+        except InputError as error:
+            error.file = error.file or file
+            raise
+
+    def prepare_update(self, text: str, *, file: str | None = None, base: str | None = None) -> Update:
+        """Parse an update, to be done any number of times.
+
+        Args:
+            text: The update.
+            file: The file of the text, for error messages.
+            base: What relative IRIs are resolved against, where the text has no BASE.
+
+        Returns:
+            The update, which `update` takes in place of text.
+
+        Raises:
+            QuerySyntaxError: The text is not an update. The message has line and column.
+        """
+        return bind_functions_of_update(parse_update(text, file=file, base=base), self.functions)
+
+    def _update(self, changes: Callable[[DatasetSnapshot], StoreChanges]) -> tuple[int, int]:
+        """Make the changes that the graphs as they are now ask for; nothing else changes them meanwhile."""
+        if self._durable is not None:
+            return self._durable.update(changes)
+        with self._making_engine:
+            if self._engine is None:
+                with self.stored.changing:
+                    return self.stored.apply(changes(self.stored.named()))
+        with self._engine.loading(), self.stored.changing:
+            return self._engine.update(changes(self.stored.named()))
 
     def explain(
         self, text: str, *, file: str | None = None, dialect: str | None = None, live: bool = False
@@ -1316,6 +1484,11 @@ class Session:
             A column for each variable. Each term is a struct of type, value, datatype and language.
         """
         return record_batch(answer, self.dictionary)
+
+
+def _text_origin(file: str, shifts: Shifts | None, key: str | None = None) -> TextOrigin:
+    """Where the elements of a pushed text come from: its file, where it has a name."""
+    return TextOrigin("push", key, shifts) if file == _NO_FILE else TextOrigin("file", file, shifts)
 
 
 def _measurements(asked: DurableRegistration) -> Measurements | None:

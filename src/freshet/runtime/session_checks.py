@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from datetime import timedelta
 from typing import SupportsIndex
@@ -16,16 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freshet.algebra.nodes import Query
+from freshet.expressions.functions import FUNCTIONS
+from freshet.expressions.mathematics import MATH
 from freshet.kernels.dictionary import first_unknown, is_known
-from freshet.native.direct_call import DirectCall
+from freshet.kernels.direct_call import DirectCall
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME
+from freshet.native.plan.element_times import TIMESTAMP
 from freshet.native.streams.stream import is_in_order
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import FURTHEST_MS, Elements
 from freshet.rdf.errors import InputError
-from freshet.rdf.terms import Iri, is_absolute_iri
+from freshet.rdf.terms import XSD, Iri, is_absolute_iri
 from freshet.runtime.durable_records import DurableRegistration, StreamOptions
 from freshet.runtime.durations import setting_ms
+from freshet.syntax.functions import BY_IRI
 
 _MOST_BYTES = "the memory of a query in bytes"
 _LIMIT = "the limit of a query must be a number of seconds"
@@ -53,6 +57,18 @@ def seconds(given: float, what: str) -> float:
     if number is None or not 0 < number < math.inf:
         raise InputError(f"{what} must be a positive number of seconds, not {given!r}")
     return number
+
+
+def check_function(iri: str, function: Callable[..., object]) -> None:
+    """A function of the user's own needs an IRI that calls no built-in function, under which there can be none."""
+    if not isinstance(iri, str) or not is_absolute_iri(iri):
+        raise InputError(f"a function is called by an absolute IRI, not {iri!r}")
+    if not callable(function):
+        raise InputError(f"the function <{iri}> cannot be called: it is {function!r}")
+    if iri in FUNCTIONS or iri in BY_IRI or iri == TIMESTAMP:
+        raise InputError(f"there is a function <{iri}> already, which is built in")
+    if space := next(filter(iri.startswith, (XSD, MATH)), None):
+        raise InputError(f"the functions under {space} are built in: <{iri}> needs another IRI")
 
 
 def check_window_bytes(given: int | None) -> int | None:

@@ -1,17 +1,18 @@
-"""Where a stream comes from, as the pipeline file says it: a folder, a Kafka topic, MQTT, a TCP server."""
+"""Where a stream comes from, as the pipeline file says it: a folder, Kafka, MQTT, server-sent events, a TCP server."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from freshet.rml.sources import FolderSource, KafkaSource, MqttSource, SocketSource, StreamSource
+from freshet.rml.sources import EventSource, FolderSource, KafkaSource, MqttSource, SocketSource, StreamSource
 from freshet.runtime.section import FilePath, Section, as_text, one_or_more
 
 TIMED = "timed-ntriples"
-PLACES = ("folder", "kafka", "mqtt", "socket")
+PLACES = ("folder", "kafka", "mqtt", "sse", "socket")
 
 
 def _port(number: int) -> int:
@@ -50,6 +51,27 @@ class MqttSection(Section):
     tls: bool = False
 
 
+def _address(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(f"'{text}' is not an address that begins with http:// or https://")
+    try:
+        is_port = parts.port != 0
+    except ValueError:  # letters, or more than 16 bits
+        is_port = False
+    if not is_port:
+        raise ValueError(f"the port of '{text}' is not a number from 1 to 65535")
+    return text
+
+
+class SseSection(Section):
+    """Server-sent events: all of them, or those of one kind (`event`). `headers` are sent with each request."""
+
+    url: Annotated[str, AfterValidator(_address)]
+    event: str | None = None
+    headers: dict[str, Annotated[str, BeforeValidator(as_text)]] = Field(default_factory=dict)
+
+
 class SocketSection(Section):
     """A TCP server to connect to; documents end with `delimiter`."""
 
@@ -69,7 +91,7 @@ class EventTime(Section):
 
 
 class SourceSection(Section):
-    """One of a folder, a Kafka topic, an MQTT topic and a TCP server, and how it is read.
+    """One of a folder, a Kafka topic, an MQTT topic, server-sent events and a TCP server, and how it is read.
 
     A folder's files are read oldest first, each once: `pattern` picks files by name, and `whole_files` says that each
     is one document. `files_per_batch` and `records_per_batch` (200,000 by default) bound what one micro-batch takes.
@@ -78,6 +100,7 @@ class SourceSection(Section):
     folder: FilePath | None = None
     kafka: KafkaSection | None = None
     mqtt: MqttSection | None = None
+    sse: SseSection | None = None
     socket: SocketSection | None = None
     format: Literal["json", "csv", "xml", "timed-ntriples"] | None = None
     pattern: str | None = None
@@ -96,6 +119,8 @@ class SourceSection(Section):
             return KafkaSource(brokers, self.kafka.topic, self.kafka.group, self.kafka.start, options)
         if self.mqtt is not None:
             return MqttSource(**self.mqtt.model_dump())
+        if self.sse is not None:
+            return EventSource(self.sse.url, self.sse.event, tuple(sorted(self.sse.headers.items())))
         assert self.socket is not None
         delimiter = self.socket.delimiter or ("\n\n" if formulation == "CSV" else "\n")
         return SocketSource(self.socket.host, self.socket.port, delimiter)
@@ -129,6 +154,7 @@ SECTIONS: dict[tuple[str, ...], type[Section]] = {
     (): SourceSection,
     ("kafka",): KafkaSection,
     ("mqtt",): MqttSection,
+    ("sse",): SseSection,
     ("socket",): SocketSection,
     ("time",): EventTime,
 }

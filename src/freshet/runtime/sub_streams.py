@@ -10,11 +10,12 @@ from typing import NamedTuple
 from freshet.rdf.errors import FreshetError
 from freshet.rdf.terms import Iri
 from freshet.rml.functions import FUNCTIONS
-from freshet.rml.mapping_slices import JoinSlice, MappingSlice, slice_mapping
-from freshet.rml.model import Mapping, ParentObject, TermMap, TriplesMap
+from freshet.rml.mapping_slices import JoinSlice, MappingSlice, join_name, slice_mapping
+from freshet.rml.model import Mapping, TriplesMap
 from freshet.rml.reader import read_mapping
 from freshet.rml.sources import (
     DatabaseSource,
+    DerivedSource,
     FileSource,
     FolderSource,
     Formulation,
@@ -97,6 +98,7 @@ def _sub_streams(stream: Stream, mapping: Mapping, inputs: dict[LogicalSource, S
     slices = slice_mapping(mapping)
     if stream.join is not None and not any(isinstance(each, JoinSlice) for each in slices):
         raise StreamProblem(("join",), "the mapping joins no records: none of its objects has a join condition")
+    _refuse_other_joins(slices, inputs)
     mapped = {each.source for each in slices if isinstance(each, MappingSlice)}
     for logical_source, given in inputs.items():
         if logical_source not in mapped:
@@ -156,7 +158,7 @@ def _live(stream: Stream, triples_map: TriplesMap, section: SourceSection | None
     if isinstance(described, UnreadStream):
         message = f"the mapping's source of {triples_map.name} cannot be read: {described.what}"
         raise StreamProblem((), f"{message}; say in 'source' or 'sources' where else it is")
-    if isinstance(described, FileSource | DatabaseSource):
+    if isinstance(described, FileSource | DatabaseSource | DerivedSource):
         message = f"the mapping's source of {triples_map.name} is no stream: '{source_name(described)}'"
         raise StreamProblem((), f"{message}; say in 'source' or 'sources' where its records come from")
     if isinstance(described, SocketSource) and formulation is Formulation.CSV:
@@ -165,7 +167,7 @@ def _live(stream: Stream, triples_map: TriplesMap, section: SourceSection | None
 
 
 def _stream(logical_source: LogicalSource) -> StreamSource:
-    assert not isinstance(logical_source.source, FileSource | DatabaseSource)
+    assert not isinstance(logical_source.source, FileSource | DatabaseSource | DerivedSource)
     return logical_source.source
 
 
@@ -179,13 +181,20 @@ def _check_names(stream: Stream, mapping: Mapping) -> None:
             raise StreamProblem(("sources", name), message + did_you_mean(name, list(dict.fromkeys(known))))
 
 
+def _refuse_other_joins(slices: list[MappingSlice | JoinSlice], inputs: dict[LogicalSource, StreamInput]) -> None:
+    """Streams are joined two by two, in windows, by keys."""
+    for each in slices:
+        if isinstance(each, JoinSlice) and not each.conditions:
+            message = f"{join_name(each)}: records of two streams are not paired without a join condition"
+            raise StreamProblem(("mapping",), message)
+        if isinstance(each, MappingSlice) and each.source not in inputs:
+            raise StreamProblem(("mapping",), f"{source_name(each.source.source)}: streams are joined two by two")
+
+
 def _refuse_targets(mapping: Mapping) -> None:
     """What a stream makes goes to the queries, and nowhere else."""
     for triples_map in mapping.triples_maps:
-        made: list[TermMap | ParentObject] = [triples_map.subject, *triples_map.graphs]
-        for pair in triples_map.pairs:
-            made += [*pair.predicates, *pair.objects, *pair.graphs]
-        for target in (target for each in made for target in each.targets):
+        for target in (target for each in triples_map.terms for target in each.targets):
             message = f"{triples_map.name} has the logical target {Path(target.path).name}, and streams write to none"
             raise StreamProblem(("mapping",), f"{message}; write a query with a sink, or use `freshet map`")
 

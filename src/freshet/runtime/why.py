@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from freshet.algebra.free_variables import variables_of
 from freshet.algebra.nodes import Query, QueryForm, StreamOperator, TriplePattern
 from freshet.algebra.rewrite.rules import simplify
 from freshet.expressions.context import Context
+from freshet.native.plan.volatile import drawing_function
 from freshet.native.streams.element_log import HeldElements
 from freshet.oneshot.answer import query_dataset
 from freshet.oneshot.constants import known_id
@@ -30,6 +31,7 @@ from freshet.oneshot.scope import Scope
 from freshet.oneshot.table import Rows, Table
 from freshet.oneshot.tracing import Trace, trace_pattern
 from freshet.rdf.deadline import Deadline
+from freshet.rdf.errors import UnsupportedError
 from freshet.rdf.terms import BlankNode, Iri, Term
 from freshet.results.why import MOST_MEMBERS, Derivation, Members, StoredTriple, Why, WindowElement
 from freshet.runtime.origins import PUSHED
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 
 Triple = tuple[int, int, int]
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_BEFORE = 64  # evaluations that are tried to find the last one that had a row of DSTREAM
 _SECONDS, _BYTES = 30.0, 1 << 30
 _UNSTABLE = ("SAMPLE", "GROUP_CONCAT")  # what they give depends on the order of solutions
@@ -72,10 +75,11 @@ def why(
 
     Raises:
         WhyGoneError: What it was derived from is not there any more.
-        UnsupportedError: The query has SERVICE.
+        UnsupportedError: The query has SERVICE, is an ASK or a DESCRIBE, or draws values (UUID and the like).
     """
     dictionary = engine.dictionary
     held = engine.held_for(name)
+    _check(held.query)
     if not held.most:
         raise WhyGoneError("no elements are kept for this", hint="why_elements of the session is 0")
     windows = WindowsAt(held.timing, held.sources, held.most)
@@ -89,6 +93,13 @@ def why(
     raise WhyGoneError(
         f"the row cannot be derived again from what is kept of {name}: the stored graph may have changed since",
     )
+
+
+def _check(query: Query) -> None:
+    if query.form in (QueryForm.ASK, QueryForm.DESCRIBE):
+        raise UnsupportedError(f"answers of {query.form.value.upper()} are not explained")
+    if (function := drawing_function(query.root)) is not None:
+        raise UnsupportedError(f"answers with values that {function} draws are not explained")
 
 
 def _moments(query: Query, windows: WindowsAt, moment: int) -> Iterator[int]:
@@ -117,6 +128,7 @@ class _Evaluation:
             name: TripleIndex(Triples(content.subjects, content.predicates, content.objects))
             for name, content in self._contents.items()
         }
+        self._now = _EPOCH + timedelta(milliseconds=moment >> 1)
         self._end_ms = end_of(moment)
         self._stored = SeenDataset(stored, self._end_ms)
         self._dataset: Dataset = query_dataset(held.query, self._stored, self._dictionary, self._readers)
@@ -147,7 +159,7 @@ class _Evaluation:
             dataset=self._dataset,
             graph=self._dataset.graph(DEFAULT_GRAPH),
             dictionary=self._dictionary,
-            context=Context(datetime.now(UTC), self._query.base),
+            context=Context(self._now, self._query.base),
             hint=Table(known, 1) if known else None,
         )
         return evaluate(node, scope)

@@ -50,9 +50,9 @@ class WindowsAt:
         match window:
             case SlidingWindow() | EventTimeWindow(slide_ms=int()):
                 assert window.slide_ms is not None
-                start_ms = window.start_ms if isinstance(window, SlidingWindow) else 0
-                close_ms = time_of(moment) - (time_of(moment) - start_ms) % window.slide_ms
-                return self._between(held, close_ms - window.width_ms, close_ms)
+                start_ms, ago_ms = (window.start_ms, window.ago_ms) if isinstance(window, SlidingWindow) else (0, 0)
+                end_ms = time_of(moment) - (time_of(moment) - start_ms) % window.slide_ms - ago_ms
+                return self._between(held, end_ms - window.width_ms, end_ms)
             case EventTimeWindow():
                 last_ms = self._last_instant([held], moment)
                 return self._between(held, last_ms - window.width_ms, last_ms + 1)

@@ -22,14 +22,15 @@ def window_contents(
     contents: dict[Iri, GraphReader] = {}
     for name, (window, stream) in asked.items():
         close_ms = common_ms - (common_ms - window.start_ms) % window.slide_ms
-        open_ms = close_ms - window.width_ms
+        end_ms = close_ms - window.ago_ms
+        open_ms = end_ms - window.width_ms
         if common_ms > BEFORE_ALL_TIME and open_ms < snapshot.kept(stream).from_ms:
             raise InputError(
                 f"the stream <{stream}> no longer has its window that closed at {close_ms}: another stream of the query"
                 " has come no further than that",
                 hint="declare the one with a larger keep_ms, or the other with idle",
             )
-        contents[name] = snapshot.window_reader(stream, open_ms, close_ms)
+        contents[name] = snapshot.window_reader(stream, open_ms, end_ms)
     return contents
 
 
@@ -43,7 +44,7 @@ def _sliding(window: object, streams: Mapping[str, StreamState]) -> tuple[Slidin
             f"the query has a window on the stream <{window.stream.value}>, and there is no such stream here:"
             " register the query, or replay recorded streams"
         )
-    needed_ms = window.width_ms + window.slide_ms
+    needed_ms = window.ago_ms + window.width_ms + window.slide_ms
     if state.keep_ms < needed_ms:
         raise InputError(
             f"the stream <{state.iri}> keeps {state.keep_ms} ms of its elements, and a one-shot query over its"

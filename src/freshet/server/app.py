@@ -93,7 +93,7 @@ def _resource(path: str, methods: Methods, *, gzip: bool = False) -> list[Route]
 
 
 class _AnyMethod:
-    """A handler for all methods: Starlette would refuse those that it is not told with a body of its own."""
+    """A handler for all methods: Starlette would refuse those that are not listed with a body of its own."""
 
     def __init__(self, handler: Handler) -> None:
         self._handler = handler

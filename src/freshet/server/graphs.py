@@ -1,7 +1,4 @@
-"""SPARQL 1.1 Graph Store HTTP Protocol, https://www.w3.org/TR/sparql11-http-rdf-update/: stored graphs as resources.
-
-Graphs can grow, and cannot be replaced or dropped yet: that is refused by name (501).
-"""
+"""SPARQL 1.1 Graph Store HTTP Protocol, https://www.w3.org/TR/sparql11-http-rdf-update/: stored graphs as resources."""
 
 from __future__ import annotations
 
@@ -10,33 +7,33 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from email.parser import BytesParser
 from email.policy import HTTP
+from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from freshet.algebra.updates import Clear, GraphKind, Update
 from freshet.rdf.deadline import Deadline
+from freshet.rdf.formats import FORMATS
 from freshet.rdf.reading import Document
 from freshet.rdf.terms import Iri, is_absolute_iri
 from freshet.results.report import GraphAnswer
 from freshet.results.write import write_pieces
+from freshet.runtime.updating import ReplaceRefusedError
 from freshet.server.bodies import media_type, read_body, text_of
 from freshet.server.description import service_description
 from freshet.server.holders import check_size, limits_of
 from freshet.server.negotiation import GRAPHS, choose
 from freshet.server.problems import Problem
+from freshet.server.security import DELETING, check_right, has_right
 from freshet.server.served import Served, served
 from freshet.server.sparql import Written, pieces_of, with_charset, written_pieces
 
 _PATH = "/graphs"
-_ANY = "ASK { ?s ?p ?o }"
 _ALL = "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }"
 _FORMATS: dict[str, str] = {
-    "text/turtle": "ttl",
-    "application/x-turtle": "ttl",
-    "application/n-triples": "nt",
     "text/plain": "nt",
-    "application/rdf+xml": "rdfxml",
-    "application/ld+json": "jsonld",
+    **{media: name for name in ("ttl", "n3", "nt", "rdfxml", "jsonld") for media in FORMATS[name].media_types},
 }
 _MULTIPART = "multipart/form-data"
 
@@ -81,34 +78,39 @@ async def post_graph(request: Request) -> Response:
 
 
 async def put_graph(request: Request) -> Response:
-    """Make a graph (5.3). What has triples already cannot be replaced yet."""
+    """Make a graph, or replace it (5.3). To replace triples takes the right to delete them."""
     shared, graph = served(request), _name(request)
     documents = await _documents(request)
-    return await _load(shared, graph, documents, only_empty=True)
+    try:  # the session looks whether there are any when nothing else can add them
+        return await _load(shared, graph, documents, replace=True, may_delete=has_right(request.scope, DELETING))
+    except ReplaceRefusedError:
+        check_right(request.scope, DELETING)
+        raise
 
 
 async def delete_graph(request: Request) -> Response:
-    """Drop a graph (5.4), which is not possible yet."""
+    """Drop a graph (5.4). The default graph is there always, and empty then."""
     shared, graph = served(request), _name(request)
-    _check_exists(shared, graph)
-    raise Problem(501, f"{graph} cannot be dropped: deleting stored triples is not supported yet")
+    await shared.wait_for_start()
+    async with shared.graph_changes:
+        _check_exists(shared, graph)
+        target = GraphKind.DEFAULT if graph.iri is None else Iri(graph.iri)
+        await shared.changing.submit(shared.session.update, Update((Clear(target, True, True),)))
+    return Response(status_code=204)
 
 
-async def _load(shared: Served, graph: GraphName, documents: list[Document], *, only_empty: bool = False) -> Response:
+async def _load(
+    shared: Served, graph: GraphName, documents: list[Document], *, replace: bool = False, may_delete: bool = False
+) -> Response:
     """Put documents into a graph. They are in the journal when this answers, where there is one."""
     await shared.wait_for_start()
     async with shared.graph_changes:
         is_new = not _exists(shared, graph)
-        if only_empty and not is_new and await shared.asking.submit(_has_triples, shared, graph):
-            raise Problem(501, f"{graph} cannot be replaced: deleting stored triples is not supported yet")
-        await shared.changing.submit(shared.session.load_documents, documents, graph=graph.iri, base=graph.base)
+        load = partial(shared.session.load_documents, graph=graph.iri, base=graph.base)
+        await shared.changing.submit(load, documents, replace=replace, may_delete=may_delete)
     if not is_new:
         return Response(status_code=204)
     return Response(status_code=201, headers={"Location": graph.base})
-
-
-def _has_triples(shared: Served, graph: GraphName) -> bool:
-    return bool(shared.session.query(shared.prepare(_ANY, () if graph.iri is None else (graph.iri,), ())))
 
 
 def _write(shared: Served, graph: GraphName, form: str, deadline: Deadline) -> Written:

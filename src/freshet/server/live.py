@@ -18,8 +18,8 @@ from freshet.server.queries import check_room
 from freshet.server.subscribers import EVENTS, Subscriber, Subscription
 
 if TYPE_CHECKING:
+    from freshet.server.operation import Operation
     from freshet.server.served import Served
-    from freshet.server.sparql import Operation
 
 
 class LiveClient:

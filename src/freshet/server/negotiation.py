@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from freshet.server.problems import Problem
 
@@ -30,6 +31,9 @@ GRAPHS: dict[str, str] = {
 """Media types and the names that writers have for them, those that we prefer first."""
 
 
+_SHORT = 500  # characters of a header that is remembered
+
+
 def choose(accept: str | None, offered: Sequence[str]) -> str:
     """The media type to answer with; the first where the client has no wish.
 
@@ -40,11 +44,20 @@ def choose(accept: str | None, offered: Sequence[str]) -> str:
     """
     if not accept or not accept.strip():
         return offered[0]
+    if len(accept) <= _SHORT:
+        return _choose_again(accept, tuple(offered))
+    return _choose(accept, tuple(offered))
+
+
+def _choose(accept: str, offered: tuple[str, ...]) -> str:
     ranges = parse_accept(accept)
     best = max(offered, key=lambda offer: _quality(offer, ranges))  # the first of equals
     if _quality(best, ranges) <= 0:
         raise Problem(406, f"none of these media types is acceptable: {', '.join(offered)}")
     return best
+
+
+_choose_again = lru_cache(256)(_choose)
 
 
 def wants(accept: str | None, media_type: str) -> bool:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 import threading
+from functools import lru_cache
 
 SHORT = 2_000  # characters: what is longer takes too long to parse
-LONGEST_SECONDS = 0.02  # after which the event loop gives a query up
-_QUICK_SECONDS = 0.003  # of processor time
+LONGEST_SECONDS = 0.02  # of processor time, after which the event loop gives a query up
+_QUICK_SECONDS = 0.003  # of processor time, too: that others keep the machine busy makes no query slow
 _REMEMBERED = 0.8
 _MOST_SHAPES = 4_096
 _VALUES = re.compile(r"""<[^<>\s]*>|"[^"\\\n]*"|'[^'\\\n]*'|[\w-]*:[\w.-]*|[0-9]+""")
@@ -25,9 +26,12 @@ def shape_of(text: str) -> str | None:
     >>> shape_of('SELECT * { ex:a ?p "x", 5, <http://e/> }') == shape_of('SELECT * { b:c ?p "yy", 17, <http://f/> }')
     True
     """
-    if len(text) > SHORT or _ELSEWHERE.search(text):
-        return None
-    return _VALUES.sub("_", text)
+    return None if len(text) > SHORT else _short_shape(text)
+
+
+@lru_cache(512)
+def _short_shape(text: str) -> str | None:
+    return None if _ELSEWHERE.search(text) else _VALUES.sub("_", text)
 
 
 class QuickQueries:

@@ -17,6 +17,7 @@ _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _SAFE = {"GET", "HEAD", "OPTIONS"}
 _METHODS = "GET, HEAD, POST, QUERY, PUT, DELETE, OPTIONS"
 _EXPOSED = "Location, Retry-After"
+ADDING, DELETING = "feed", "admin"  # the rights to change stored graphs
 
 
 class Security:
@@ -61,7 +62,7 @@ class Security:
             await self._app(scope, receive, send_shared)
         except Exception as error:
             if is_begun:
-                raise  # the connection is cut, so that nobody takes what was sent for all of it
+                raise  # the connection is cut, so that no client takes what was sent for all of it
             await problem_of(error).response()(scope, receive, send_shared)
 
     def _check_host(self, headers: Headers) -> None:
@@ -100,12 +101,17 @@ class Security:
         return found
 
 
+def has_right(scope: Scope, right: str) -> bool:
+    """Whether the token of a request gives a right."""
+    rights: frozenset[str] | None = scope["freshet.holder"].rights
+    return rights is None or right in rights
+
+
 def check_right(scope: Scope, right: str) -> None:
     """Refuse a request whose token does not give a right."""
-    rights: frozenset[str] | None = scope["freshet.holder"].rights
-    if rights is None or right in rights:
+    if has_right(scope, right):
         return
-    if not rights:
+    if not scope["freshet.holder"].rights:
         raise Problem(401, "a token is needed: Authorization: Bearer TOKEN", {"WWW-Authenticate": "Bearer"})
     raise Problem(403, f"the token does not give the right '{right}'")
 

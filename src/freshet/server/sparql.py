@@ -1,4 +1,4 @@
-"""SPARQL 1.1 Protocol, https://www.w3.org/TR/sparql11-protocol/: queries over the stored data as they are now."""
+"""SPARQL 1.1 Protocol, https://www.w3.org/TR/sparql11-protocol/: queries and updates of the stored data."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import asyncio
 import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Iterator
-from dataclasses import dataclass
-from typing import NamedTuple, NoReturn, TypeVar
+from functools import lru_cache
+from typing import NamedTuple, TypeVar
 from urllib.parse import parse_qsl
 
 from starlette.requests import Request
@@ -24,26 +24,19 @@ from freshet.server.bodies import media_type, read_body, text_of
 from freshet.server.description import service_description
 from freshet.server.holders import check_size, holder_of, limits_of, subscribe
 from freshet.server.negotiation import GRAPHS, SOLUTIONS, choose, wants
+from freshet.server.operation import Operation
 from freshet.server.problems import Problem
 from freshet.server.quick import LONGEST_SECONDS, shape_of
 from freshet.server.served import Served, served
 from freshet.server.subscribers import EVENTS
+from freshet.server.update import update
 
 QUERY_TYPE, UPDATE_TYPE = "application/sparql-query", "application/sparql-update"
 _FORM = "application/x-www-form-urlencoded"
 _TABLES = ("text/csv", "text/tab-separated-values")  # of which the specification has none for ASK
+_SHORT = 4_000  # characters of parameters that are remembered
 Parameters = list[tuple[str, str]]
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """What a request asks for."""
-
-    text: str
-    default_graphs: tuple[str, ...]
-    named_graphs: tuple[str, ...]
-    timeout: float | None
 
 
 class Written(NamedTuple):
@@ -55,16 +48,18 @@ class Written(NamedTuple):
 
 
 async def sparql(request: Request) -> ASGIApp:
-    """Answer a query, once or, where the client takes events, from now on."""
+    """Answer a query, once or, where the client takes events, from now on; or do an update."""
     shared = served(request)
     limits = limits_of(request)
-    if request.method in ("GET", "HEAD") and not request.url.query:
+    if request.method in ("GET", "HEAD") and not request.scope["query_string"]:
         media = choose(request.headers.get("accept"), list(GRAPHS))
         description = service_description(str(request.url), media)
         return Response(description, headers={"Content-Type": with_charset(media), "Vary": "Accept"})
     operation = await read_operation(request)
     seconds = min(operation.timeout or math.inf, limits.query_seconds)
     deadline = Deadline(seconds, limits.query_bytes)
+    if operation.is_update:
+        return await update(request, shared, operation, deadline)
     if prefers_events(request.headers.get("accept")):
         holder = holder_of(request)
 
@@ -85,7 +80,7 @@ async def _written(request: Request, shared: Served, operation: Operation, deadl
     accept, shape = request.headers.get("accept"), shape_of(operation.text)
     if shared.quick.is_quick(shape):
         try:
-            short = Deadline(LONGEST_SECONDS, limits_of(request).query_bytes)
+            short = Deadline(LONGEST_SECONDS, limits_of(request).query_bytes, time.thread_time)
             return _answer(shared, operation, shape, accept, short)
         except QueryStoppedError:
             shared.quick.note(shape, LONGEST_SECONDS)
@@ -99,7 +94,8 @@ async def _written(request: Request, shared: Served, operation: Operation, deadl
 
 async def read_operation(request: Request) -> Operation:
     """The query of a request, whichever way it is sent (2.1)."""
-    parameters: Parameters = parse_qsl(request.url.query, keep_blank_values=True)
+    sent: bytes = request.scope["query_string"]
+    parameters: Parameters = [*(_parameters_again(sent) if len(sent) <= _SHORT else _parameters(sent))]
     texts = [value for name, value in parameters if name == "query"]
     if request.method not in ("GET", "HEAD"):
         media, charset = media_type(request)
@@ -107,30 +103,32 @@ async def read_operation(request: Request) -> Operation:
             given = media or "nothing"
             raise Problem(415, f"a query is sent as {QUERY_TYPE} or {_FORM}, and the Content-Type says {given}")
         text = text_of(await read_body(request), charset)
-        if media == UPDATE_TYPE:
-            _refuse_update([text])
-        if media == QUERY_TYPE:
-            texts.append(text)
-        else:
+        if media == _FORM:
             form = _form(text)
             parameters += form
             texts += [value for name, value in form if name == "query"]
-    if updates := [value for name, value in parameters if name == "update"]:
-        if request.method in ("GET", "HEAD"):
-            raise Problem(400, "an update is sent by POST")
-        if texts:
-            raise Problem(400, "a request has a query or an update, not both")
-        _refuse_update(updates)
-    if len(texts) != 1:
-        raise Problem(
-            400, "the query is missing" if not texts else f"a request has one query, and here are {len(texts)}"
-        )
-    return Operation(
-        texts[0],
-        _graphs(parameters, "default-graph-uri"),
-        _graphs(parameters, "named-graph-uri"),
-        _timeout(parameters),
-    )
+        elif media == QUERY_TYPE:
+            texts.append(text)
+        else:
+            parameters.append(("update", text))
+    updates = [value for name, value in parameters if name == "update"]
+    if updates and request.method != "POST":
+        raise Problem(400, "an update is sent by POST")
+    if updates and texts:
+        raise Problem(400, "a request has a query or an update, not both")
+    kind, found = ("update", updates) if updates else ("query", texts)
+    if len(found) != 1:
+        raise Problem(400, f"a request has one {kind}, and here are {len(found)}" if found else "the query is missing")
+    names = ("using-graph-uri", "using-named-graph-uri") if updates else ("default-graph-uri", "named-graph-uri")
+    default_graphs, named_graphs = (_graphs(parameters, name) for name in names)
+    return Operation(found[0], default_graphs, named_graphs, _timeout(parameters), bool(updates))
+
+
+def _parameters(sent: bytes) -> Parameters:
+    return parse_qsl(sent.decode("latin-1"), keep_blank_values=True)
+
+
+_parameters_again = lru_cache(512)(_parameters)  # clients send the same ones again and again
 
 
 def _form(text: str) -> Parameters:
@@ -138,12 +136,6 @@ def _form(text: str) -> Parameters:
         return parse_qsl(text, keep_blank_values=True, errors="strict")
     except ValueError:
         raise Problem(400, "the form is not UTF-8, percent-encoded") from None
-
-
-def _refuse_update(updates: list[str]) -> NoReturn:
-    if len(updates) > 1:
-        raise Problem(400, f"a request has one update, and here are {len(updates)}")
-    raise Problem(501, "SPARQL Update is not supported yet: the stored graph grows by loading and from streams")
 
 
 def _graphs(parameters: Parameters, wanted: str) -> tuple[str, ...]:

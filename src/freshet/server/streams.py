@@ -14,6 +14,9 @@ from starlette.responses import Response
 from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.native.streams.stream import StreamState
 from freshet.rdf.errors import BudgetError, InputError
+from freshet.rdf.formats import FORMATS
+from freshet.rdf.messages import JSON_LINES
+from freshet.rdf.patches import PATCH
 from freshet.rdf.terms import is_absolute_iri
 from freshet.runtime.durable_files import CheckpointError
 from freshet.runtime.durable_records import options_of
@@ -34,11 +37,9 @@ TIMED = "application/x-timed-n-triples"
 _FORMATS: dict[str, str] = {
     TIMED: "timed",
     "text/plain": "timed",
-    "application/n-triples": "nt",
-    "application/n-quads": "nq",
-    "text/turtle": "ttl",
-    "application/trig": "trig",
-    "application/ld+json": "jsonld",
+    **{media: name for name, each in FORMATS.items() for media in each.media_types},
+    "application/ld+ndjson": JSON_LINES,
+    "application/rdf-patch": PATCH,
 }
 _LONGEST_KEY = 200
 _FIRST_REJECTS = 20  # of a post, in its answer

@@ -2,7 +2,7 @@
 
 Reports are made in threads of the engine, and each batch is encoded once. The event loop hands it to every subscriber
 of the query: that is a reference in a queue. A subscriber who does not read has a queue up to a number of bytes; then
-it is cut off with a reason, and may come back with the id of the last report that it got. The engine waits for nobody.
+it is cut off with a reason, and may come back with the id of the last report that it got. The engine never waits.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from freshet.server.settings import Limits
 
 EVENTS, LINES = "text/event-stream", "application/x-ndjson"
 _LOG = logging.getLogger("freshet.server.subscribers")
-_BEAT_SECONDS = 15.0  # after which a silent connection gets a sign of life, so that nobody on the way closes it
+_BEAT_SECONDS = 15.0  # after which an idle connection gets a comment line, so that proxies keep it open
 
 
 class Subscriber:
@@ -134,7 +134,7 @@ class Subscribers:
         self._beat = loop.call_later(_BEAT_SECONDS, self._beat_all, loop)
 
     def stop(self, reason: str) -> None:
-        """All that are there end, and nobody else can come."""
+        """End all subscriptions, and accept no others."""
         self._is_stopped = True
         if self._beat is not None:
             self._beat.cancel()

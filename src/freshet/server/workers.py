@@ -38,7 +38,7 @@ class Workers:
     def _done(self, future: asyncio.Future[T]) -> None:
         self._busy -= 1
         if not future.cancelled():
-            future.exception()  # whoever asked may have gone: nobody else need hear of it
+            future.exception()  # the client may have gone: the error is only marked as seen
 
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)

@@ -47,7 +47,7 @@ def csv_tasks(source: LogicalSource, given: FileSource, plan: Plan) -> tuple[Rec
     warm_csv(reader)
     tasks = []
     for file in files:
-        if not is_plain(given) or file.stat().st_size <= size:
+        if not is_plain(given, file) or file.stat().st_size <= size:
             tasks.append(CsvTask(reader, given, FileRange(file)))
             continue
         header, first = _header(reader, given, file)

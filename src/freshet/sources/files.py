@@ -14,6 +14,7 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from freshet.rdf.compression import decompress, is_compressed
 from freshet.rdf.errors import InputError
 from freshet.rml.sources import Compression, FileSource
 
@@ -59,9 +60,11 @@ def codec_of(source: FileSource) -> str:
         raise InputError(f"the encoding {source.encoding} is not known", file=str(source.path)) from None
 
 
-def is_plain(source: FileSource) -> bool:
-    """Whether its bytes are UTF-8 as they are, so that any part of it can be read alone."""
-    return source.compression is Compression.NONE and codec_of(source) in ("utf-8", "utf-8-sig", "ascii")
+def is_plain(source: FileSource, file: Path) -> bool:
+    """Whether the bytes of a file are UTF-8 as they are, so that any part of it can be read alone."""
+    if source.compression is not Compression.NONE or is_compressed(file):
+        return False
+    return codec_of(source) in ("utf-8", "utf-8-sig", "ascii")
 
 
 @contextmanager
@@ -70,7 +73,7 @@ def _open_packed(file: Path, compression: Compression) -> Iterator[Iterator[Cont
     match compression:
         case Compression.NONE:
             with file.open("rb") as plain:
-                yield iter([Content(name, plain)])
+                yield iter([Content(name, decompress(plain, file))])
         case Compression.GZIP:
             with gzip.open(file, "rb") as unpacked:
                 yield iter([Content(name, unpacked)])

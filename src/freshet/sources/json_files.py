@@ -67,7 +67,7 @@ def json_tasks(source: LogicalSource, given: FileSource, plan: Plan) -> tuple[Re
     warm_json(reader)
     tasks = []
     for file in files:
-        if is_plain(given) and file.stat().st_size > size and _is_of_lines(file, given, plan.limits):
+        if is_plain(given, file) and file.stat().st_size > size and _is_of_lines(file, given, plan.limits):
             tasks += [JsonTask(reader, given, file_range) for file_range in line_ranges(file, size)]
         else:
             tasks.append(JsonTask(reader, given, FileRange(file)))

@@ -12,9 +12,10 @@ import pyarrow as pa
 import pyoxigraph as ox
 
 from freshet.rdf.errors import InputError
+from freshet.rdf.formats import rdf_format
 from freshet.rdf.terms import XSD
 from freshet.rml.kinds import DATATYPES, INTEGER, NOTHING, REAL, STRING
-from freshet.rml.sources import FileSource, LogicalSource
+from freshet.rml.sources import Compression, FileSource, LogicalSource
 from freshet.sources.columns import ROWS, Limits, Plan, RecordShape
 from freshet.sources.files import DAMAGED, contents, files_of
 from freshet.sources.typed import Typed, batch_of, places_of
@@ -61,8 +62,9 @@ def rdf_tasks(source: LogicalSource, given: FileSource, plan: Plan) -> tuple[Rec
         raise InputError("the query of a logical source must be a SELECT query")
     files = files_of(given)
     places_of(plan.references, [variable.value for variable in found.variables], str(given.path))
-    for file in files:
-        _format(file.name)
+    if given.compression in (Compression.NONE, Compression.GZIP):  # files in archives have names of their own
+        for file in files:
+            rdf_format(file)
     shape = RecordShape(plan.references, kinds=True)
     return shape, [RdfTask(shape, given, file, query, plan.limits, source.nulls, plan.keep) for file in files]
 
@@ -75,16 +77,8 @@ def _load_store(file: Path, source: FileSource, limits: Limits) -> ox.Store:
             text += block
             if len(text) > limits.document_bytes:
                 raise InputError(f"longer than {limits.document_bytes} bytes")
-        store.bulk_load(input=bytes(text), format=_format(name), base_iri=file.absolute().as_uri())
+        store.bulk_load(input=bytes(text), format=rdf_format(name), base_iri=file.absolute().as_uri())
     return store
-
-
-def _format(name: str) -> ox.RdfFormat:
-    known = [ox.RdfFormat.from_extension(part) for part in reversed(Path(name).name.split("."))]
-    found = next((each for each in known if each is not None), None)
-    if found is None:
-        raise InputError("its name does not show which RDF format it has", file=name)
-    return found
 
 
 def _typed(value: Any) -> Typed:

@@ -51,7 +51,7 @@ def sqlite_tasks(source: LogicalSource, given: DatabaseSource, plan: Plan) -> tu
             names = [column[0] for column in found.description or ()]
     except sqlite3.Error as error:
         raise InputError(f"{query}: {error}", file=str(file)) from None
-    places = places_of(plan.references, names, str(file))
+    places = places_of(plan.references, names, str(file), sql=True)
     shape = RecordShape(plan.references, kinds=True)
     return shape, [SqliteTask(shape, file, query, tuple(places), source.nulls, plan.keep)]
 

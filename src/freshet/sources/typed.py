@@ -62,12 +62,16 @@ def batch_of(
     return shape.batch(Found(columns_of(rows, places, nulls), nothing, lines, files))
 
 
-def places_of(references: Iterable[str], names: Sequence[str], where: str) -> list[int]:
-    """Where the columns are that references name; each must be there once."""
+def places_of(references: Iterable[str], names: Sequence[str], where: str, *, sql: bool = False) -> list[int]:
+    """Where the columns are that references name; each must be there once. A name of `sql` that no column has stands
+    for the one that differs by upper and lower case only."""
     places = []
     for reference in references:
-        if names.count(reference) != 1:
-            how = "there are several columns" if reference in names else "there is no column"
+        found = [place for place, name in enumerate(names) if name == reference]
+        if sql and not found:
+            found = [place for place, name in enumerate(names) if name.lower() == reference.lower()]
+        if len(found) != 1:
+            how = "there are several columns" if found else "there is no column"
             raise InputError(f"{how} {reference} among {', '.join(names)}", file=where)
-        places.append(names.index(reference))
+        places += found
     return places

@@ -21,10 +21,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from freshet.kernels.graph_files import find_ranges_of_rows
-from freshet.rdf.arrow import numbers
+from freshet.kernels.joins import number_rows
+from freshet.rdf.arrow import numbers, read_only
 from freshet.rdf.blocks import QuadBlock
 from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.reading import Quads
 from freshet.rdf.triples import Ids
+from freshet.store.directory_changes import read_quads
 from freshet.store.graph_layout import ORDERS
 
 TERMS = pa.schema([pa.field("id", pa.int64()), pa.field("key", pa.large_string())])
@@ -72,15 +75,26 @@ def stage_rows(rows: Ids, terms: pa.Table, folder: Path, name: str, family: str 
     return StagedBlock(name, family or name, rows.shape[1], terms.num_rows, rows[:, chosen])
 
 
-def stage_segment(folder: Path, name: str, triples: Path | None, terms: Path | None) -> StagedBlock:
-    """Write a segment of a graph directory as a block: one of triples, or one of terms."""
+def stage_segment(
+    folder: Path, name: str, triples: Path | None, terms: Path | None, deleted: Path | None = None
+) -> StagedBlock:
+    """Write a segment of a graph directory as a block: of triples, without those that are deleted, or of terms."""
     rows, table = np.empty((4, 0), np.int64), EMPTY_TERMS
     if triples is not None:
         segment = pq.read_table(triples)
         rows = np.stack([segment.column(place).to_numpy() for place in ("graph", "subject", "predicate", "object")])
+        if deleted is not None:
+            rows = _without(rows, read_quads(deleted))
     if terms is not None:
         table = pq.read_table(terms).cast(TERMS)
     return stage_rows(rows, table, folder, name, OLD)
+
+
+def _without(rows: Ids, deleted: Quads) -> Ids:
+    """The rows that are not deleted."""
+    gone = np.stack((deleted.graphs, *deleted[:3]))
+    _, firsts = number_rows(read_only(np.ascontiguousarray(np.concatenate((gone, rows), axis=1).T)))
+    return np.ascontiguousarray(rows[:, firsts[firsts >= gone.shape[1]] - gone.shape[1]])
 
 
 def read_rows(folder: Path, name: str) -> Ids:

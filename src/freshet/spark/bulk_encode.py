@@ -14,8 +14,9 @@ from typing import NamedTuple
 from pyspark.sql import SparkSession
 
 from freshet.rdf.blocks import Stretch, read_blocks
+from freshet.rdf.compression import is_compressed
 from freshet.rdf.errors import InputError
-from freshet.rdf.reading import is_compressed, is_line_format, rdf_format
+from freshet.rdf.formats import is_line_format, rdf_format
 from freshet.spark.bulk_blocks import StagedBlock, stage_block
 
 

@@ -25,6 +25,7 @@ from freshet.rdf.triples import Ids
 from freshet.spark import bulk_encode, bulk_orders, bulk_terms
 from freshet.spark.bulk_blocks import StagedBlock, split_block, splitters, stage_block, stage_segment
 from freshet.spark.bulk_clashes import resolve, rewrite_blocks
+from freshet.store.directory_changes import DELETED, INSERTED, changes_files
 from freshet.store.graph_commit import LoadFolder
 from freshet.store.graph_layout import HEAP, ORDERS, Groups, concatenate, write_directory, write_groups, write_slots
 from freshet.store.graph_manifest import Counts
@@ -123,12 +124,18 @@ class _Load:
             return []
         segments = ((name, path) for name in (TRIPLES, TERMS) for path in sorted((before / name).glob("*.parquet")))
         work = [(f"old-{name}-{path.stem}", name, str(path)) for name, path in segments]
-        place = str(self._staging)
+        place, deleted = str(self._staging), None
+        assert self._folder.manifest is not None, "there is a graph"
+        if changed := changes_files(self._folder.manifest.files):  # they become part of the sorted files
+            deleted = str(before / changed[DELETED])
+            work += [("new-triples", INSERTED, str(before / changed[INSERTED]))]
+            work += [("new-terms", TERMS, str(before / changed[TERMS]))]
 
         def task(segment: tuple[str, str, str]) -> StagedBlock:
             block, name, path = segment
-            triples, terms = (Path(path) if name == kind else None for kind in (TRIPLES, TERMS))
-            return stage_segment(Path(place), block, triples, terms)
+            triples, terms = (Path(path) if name in kinds else None for kinds in ((TRIPLES, INSERTED), (TERMS,)))
+            gone = Path(deleted) if deleted is not None and name == TRIPLES else None
+            return stage_segment(Path(place), block, triples, terms, gone)
 
         return self._spark.sparkContext.parallelize(work, len(work)).map(task).collect()
 

@@ -1,7 +1,8 @@
 """Spark's classes as an earlier JVM loaded them: a class-data-sharing archive, which saves half of Spark's start.
 
-The first JVM writes it when it ends, under a name of its own; the next run gives it its place. The JVM itself checks
-that an archive was made by the same Java over the same jars, and goes without it if not.
+The first JVM writes it when it ends, under a name of its own. Its process waits for that and gives the archive its
+place, so that the next run has it, however soon it starts; of a process that was killed the next run does so. The JVM
+itself checks that an archive was made by the same Java over the same jars, and goes without it if not.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import subprocess
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -18,15 +20,15 @@ import pyspark
 from freshet.cache_folder import cache_folder
 
 _SETTLED_SECONDS = 5  # a JVM takes less than one to write an archive
+_END_SECONDS = 120  # for the JVM to end, archive included: some seconds on an idle machine
+_MAKES = "-XX:ArchiveClassesAtExit="
 
 
 def archive_options() -> list[str]:
     """The options of a JVM that uses the archive, or makes it."""
-    java = _java()
-    if java is None:
+    archive = _archive()
+    if archive is None:
         return []
-    state = f"{java} {java.stat().st_mtime_ns} {pyspark.__version__} {Path(pyspark.__file__).parent}"
-    archive = cache_folder() / "spark" / f"{hashlib.sha256(state.encode()).hexdigest()[:20]}.jsa"
     try:
         archive.parent.mkdir(parents=True, exist_ok=True)
         _take_finished(archive)
@@ -34,7 +36,32 @@ def archive_options() -> list[str]:
         return []
     if archive.exists():
         return [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds*=off"]
-    return [f"-XX:ArchiveClassesAtExit={archive}.{os.getpid()}", "-Xlog:cds*=off"]
+    return [f"{_MAKES}{archive}.{os.getpid()}", "-Xlog:cds*=off"]
+
+
+def makes_archive(options: list[str]) -> bool:
+    """Whether a JVM with these options writes an archive when it ends."""
+    return any(option.startswith(_MAKES) for option in options)
+
+
+def end_with_archive(jvm: subprocess.Popen[bytes]) -> None:
+    """End a JVM that makes an archive, and give the archive its place. The JVM ends with its standard input."""
+    archive = _archive()
+    if archive is None or jvm.stdin is None:
+        return
+    with suppress(OSError, subprocess.TimeoutExpired):
+        jvm.stdin.close()
+        if jvm.wait(_END_SECONDS) == 0:
+            os.replace(f"{archive}.{os.getpid()}", archive)
+
+
+def _archive() -> Path | None:
+    """Where the archive of this Java and this Spark is, or will be. None where there is no Java."""
+    java = _java()
+    if java is None:
+        return None
+    state = f"{java} {java.stat().st_mtime_ns} {pyspark.__version__} {Path(pyspark.__file__).parent}"
+    return cache_folder() / "spark" / f"{hashlib.sha256(state.encode()).hexdigest()[:20]}.jsa"
 
 
 def _java() -> Path | None:
@@ -44,7 +71,7 @@ def _java() -> Path | None:
 
 
 def _take_finished(archive: Path) -> None:
-    """Rename an archive that is whole: its JVM writes it after the process that started it has ended."""
+    """Rename an archive that is whole. The JVM of a process that was killed writes it after that has ended."""
     for written in archive.parent.glob(f"{archive.name}.*"):
         if _is_running(int(written.suffix[1:])) or time.time() - written.stat().st_mtime < _SETTLED_SECONDS:
             continue

@@ -29,24 +29,17 @@ from freshet.mapper.map_options import (
 )
 from freshet.mapper.operations import RECORD_NUMBER, FunctionTable, ReferenceShape
 from freshet.mapper.output_files import write_output
+from freshet.mapper.process_only import refuse_process_only
 from freshet.mapper.record_shapes import shapes_of
 from freshet.mapper.rejects import Reject, remove_map_rejects, write_map_rejects
 from freshet.mapper.renderer import Renderer
 from freshet.mapper.source_checks import check_sources
-from freshet.rml.mapping_slices import (
-    CHILD,
-    PARENT,
-    JoinSlice,
-    MappingSlice,
-    Statement,
-    join_name,
-    on_side,
-    references_in,
-    slice_mapping,
-)
+from freshet.rml.mapping_slices import CHILD, PARENT, JoinSlice, MappingSlice, join_name, slice_mapping
 from freshet.rml.model import Mapping as RmlMapping
 from freshet.rml.model import Target
 from freshet.rml.sources import LogicalSource
+from freshet.rml.statements import Statement
+from freshet.rml.term_walks import on_side, references_in
 from freshet.sources.columns import FILE, LINE, REASON
 from freshet.spark.nquads import LINES, with_lines
 from freshet.spark.records import Records
@@ -71,8 +64,10 @@ def run_map(spark: SparkSession, mapping_file: Path, options: MapOptions) -> Map
     """Map all records of a mapping's sources."""
     users = users_of(options)
     mapping = load_mapping(mapping_file, options, users)
-    check_sources(mapping, lambda source, references: open_records(spark, source, references))
-    return _Run(spark, mapping, options, FunctionTable(users)).run()
+    refuse_process_only(mapping)
+    table = FunctionTable(users)
+    check_sources(mapping, lambda source, references: open_records(spark, source, references, functions=table))
+    return _Run(spark, mapping, options, table).run()
 
 
 class _Run:
@@ -91,7 +86,7 @@ class _Run:
             home.mkdir(parents=True, exist_ok=True)
         remove_map_rejects(options.rejects)
         seen = rejected = 0
-        unjoined = []
+        unjoined, crossed = [], []
         with tempfile.TemporaryDirectory(prefix=".freshet-map-", dir=home) as folder:
             for number, mapping_slice in enumerate(self._slices):
                 counts = self._write_slice(mapping_slice, Path(folder) / str(number))
@@ -100,6 +95,8 @@ class _Run:
                     seen += counts.records
                 elif not counts.records:
                     unjoined.append(join_name(mapping_slice))
+                elif not mapping_slice.conditions:
+                    crossed.append((join_name(mapping_slice), counts.records))
                 if counts.rejected:
                     self._write_rejects(mapping_slice, Path(folder) / f"{number}-rejects", number)
             for number, (target, folders) in enumerate(self._outputs.items()):
@@ -108,7 +105,7 @@ class _Run:
                 out = target or (options.output and Target(str(options.output), options.format))
                 parts = [part for each in folders for part in part_files(each)]
                 write_output(parts, out or None, options.format)
-        return MapSummary(seen, rejected, options.rejects, tuple(unjoined))
+        return MapSummary(seen, rejected, options.rejects, tuple(unjoined), tuple(crossed))
 
     def _write_slice(self, mapping_slice: MappingSlice | JoinSlice, folder: Path) -> _Counts:
         counts: _Counts | None = None
@@ -153,7 +150,7 @@ class _Run:
         return self._joined(mapping_slice, chosen, keep)
 
     def _open(self, source: LogicalSource, uses: Uses, keep: bool) -> Records:
-        return open_records(self._spark, source, uses.texts, encoded=uses.encoded, keep=keep)
+        return open_records(self._spark, source, uses.texts, encoded=uses.encoded, keep=keep, functions=self._functions)
 
     def _numbered(self, frame: DataFrame, source: LogicalSource) -> DataFrame:
         """Records with a name that no other has: the number of the source, and their own."""
@@ -187,7 +184,10 @@ class _Run:
             for number in range(len(join.conditions))
         ]
         # Spark does not know how much comes out of a file: left alone it takes every side for small, and collects it.
-        pairs = sides[CHILD].join(sides[PARENT].hint("merge"), on, "inner")
+        if on:
+            pairs = sides[CHILD].join(sides[PARENT].hint("merge"), on, "inner")
+        else:
+            pairs = sides[CHILD].crossJoin(sides[PARENT])
         pairs = pairs.sortWithinPartitions(F.col(f"`{CHILD} {_ORDER}`"), F.col(f"`{PARENT} {_ORDER}`"))
         places = {
             REASON: F.lit(None).cast("string"),

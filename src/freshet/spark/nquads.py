@@ -10,8 +10,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from freshet.mapper.renderer import fuse_pieces
-from freshet.rml.mapping_slices import Statement
 from freshet.rml.model import TermMap
+from freshet.rml.statements import Statement
 from freshet.sources.columns import FILE, LINE, REASON
 from freshet.spark.term_columns import Piece, SparkRendered, SparkRenderer
 

@@ -17,6 +17,7 @@ from freshet.rml.json_lines import TimeReference, path_tree, read_lines
 from freshet.rml.model import Reference
 from freshet.rml.references import names_of
 from freshet.sources.columns import ARRIVED, FILE, LINE, REASON, TIME, RecordShape, encoded_name, kind_name, text_name
+from freshet.spark.line_numbers import BLOCK, with_line_numbers
 
 _PARSED, _CORRUPT = "parsed", "_corrupt"
 
@@ -45,20 +46,30 @@ def spark_schema(shape: RecordShape) -> T.StructType:
 
 
 def lines(
-    spark: SparkSession, folder: str, pattern: str | None, files_per_batch: int | None, *, whole: bool = False
+    spark: SparkSession,
+    folder: str,
+    pattern: str | None,
+    files_per_batch: int | None,
+    *,
+    whole: bool = False,
+    numbered: bool = False,
 ) -> DataFrame:
-    """The lines of the files in a folder, or whole files, as a stream: the text, the file, and when the file was last
-    modified."""
+    """The lines of the files in a folder, or whole files, as a stream: the text, the file (where lines are `numbered`,
+    with the number of the line), and when the file was last modified."""
     reader = spark.readStream.format("text").option("wholetext", whole)
     if pattern is not None:
         reader = reader.option("pathGlobFilter", pattern)
     if files_per_batch is not None:
         reader = reader.option("maxFilesPerTrigger", files_per_batch)
-    return reader.load(folder).select(
+    columns = [
         F.col("value").alias(LINE),
         F.col("_metadata.file_path").alias(FILE),
         F.unix_millis(F.col("_metadata.file_modification_time")).alias(ARRIVED),
-    )
+    ]
+    found = reader.load(folder)
+    if numbered and not whole:
+        return with_line_numbers(found.select(*columns, F.col("_metadata.file_block_start").alias(BLOCK)))
+    return found.select(*columns)
 
 
 def without_blank_lines(records: DataFrame) -> DataFrame:

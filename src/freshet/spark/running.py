@@ -39,10 +39,20 @@ class RunningStream:
     Python process of Spark's took too long to start is started up to three times in all.
     """
 
-    def __init__(self, name: str, trouble: Callable[[], str] = lambda: "", *, joins: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        trouble: Callable[[], str] = lambda: "",
+        *,
+        joins: bool = False,
+        counts: Callable[[], JoinCounts | None] | None = None,
+    ) -> None:
+        """`joins`: whether Spark joins records, and counts them; where they are joined elsewhere `counts` says how many
+        have come since it was asked last."""
         self.name = name
         self._trouble = trouble
         self._joins = joins
+        self._counts = counts
         self._seen_batch = -1
         self._query: StreamingQuery | None = None
         self._begin: Callable[[], StreamingQuery | None] | None = None
@@ -125,6 +135,8 @@ class RunningStream:
 
     def join_counts(self) -> JoinCounts | None:
         """What a join has counted since this was asked last; None where there is no join, or nothing came."""
+        if self._counts is not None:
+            return self._counts()
         found: JoinCounts | None = None
         for progress in self.progress if self._joins else ():
             counts = progress.observedMetrics.get(METRICS)

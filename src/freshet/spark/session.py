@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from py4j.java_gateway import JVMView
 from pyspark.errors import IllegalArgumentException
 from pyspark.sql import SparkSession
 
-from freshet.spark.class_archive import archive_options
+from freshet.spark.class_archive import archive_options, end_with_archive, makes_archive
 
 __all__ = ["SETTINGS", "SparkSession", "spark_session"]
 
@@ -47,6 +49,9 @@ SETTINGS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     # Else every call that makes a column sends its source position to the JVM: half of all calls to the JVM.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
+    # What follows from every column for every other one: of wide projections that takes longer than a micro-batch, and
+    # filters that it finds are of no use to mappings.
+    "spark.sql.constraintPropagation.enabled": "false",
     # Stateful processors need it. The changelog spares a micro-batch a snapshot.
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -104,7 +109,8 @@ def spark_session(settings: Mapping[str, str] | None = None, *, master: str = "l
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     given = dict(settings or {})
     java = ["-XX:+UseParallelGC", "-XX:-DontCompileHugeMethods", f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"]
-    java += archive_options()
+    archive = archive_options()
+    java += archive
     given["spark.driver.extraJavaOptions"] = " ".join([*java, given.get("spark.driver.extraJavaOptions", "")]).strip()
     builder = SparkSession.builder.master(master).appName("freshet")
     for key, value in {**SETTINGS, **given}.items():
@@ -115,6 +121,9 @@ def spark_session(settings: Mapping[str, str] | None = None, *, master: str = "l
     assert jvm is not None
     if "PYSPARK_GATEWAY_PORT" not in os.environ:  # else it is the JVM that has started Python
         _leave_stopping_to_python(jvm)
+        if makes_archive(archive):
+            gateway: Any = spark.sparkContext._gateway
+            atexit.register(end_with_archive, gateway.proc)
     home = jvm.org.apache.hadoop.fs.FileSystem.getLocal(spark.sparkContext._jsc.hadoopConfiguration())
     home.setWriteChecksum(False)
     home.setVerifyChecksum(False)

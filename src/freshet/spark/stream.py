@@ -18,30 +18,42 @@ from freshet.mapper.compiled import CompiledMapping, compile_slice
 from freshet.mapper.operations import FunctionTable, ReferenceShape
 from freshet.mapper.rejects import write_rejects
 from freshet.mapper.renderer import Renderer
+from freshet.mapper.stream_join import SIDE, SIDES, JoinStep, StreamJoin
 from freshet.rdf.batch import ORIGIN, Layout
-from freshet.rml.mapping_slices import CHILD, PARENT, JoinSlice, MappingSlice, calls_in, calls_of, references_in
+from freshet.rml.mapping_slices import CHILD, PARENT, JoinSlice, MappingSlice
 from freshet.rml.model import Expression
 from freshet.rml.sources import FolderSource, KafkaSource, MqttSource
 from freshet.rml.stream_inputs import StreamInput
+from freshet.rml.term_walks import calls_in, calls_of, references_in
 from freshet.rml.user_functions import UserFunction
+from freshet.rml.window_state import KEY, TIE
 from freshet.rml.windows import JoinWindow
 from freshet.sources.columns import ARRIVED, FILE, LINE, REASON, TIME, kind_name, text_name
 from freshet.sources.csv_header import files_with_other_header
 from freshet.spark import records
+from freshet.spark.line_numbers import without_line_numbers
 from freshet.spark.live.open import Reading, open_documents
 from freshet.spark.live.trouble import trouble_of
 from freshet.spark.running import RunningStream
 from freshet.spark.stream_records import TimedRecords, Wanted, read_records
 from freshet.spark.term_columns import SparkColumns
 from freshet.spark.timed_lines import timed_records
-from freshet.spark.window_join import CHILD_PREFIX, PARENT_PREFIX, window_join
+from freshet.spark.window_join import CHILD_PREFIX, PARENT_PREFIX, key_text, window_join
 
 
 class OnBatch(Protocol):
-    """What gets the batches: the table has no rejected rows."""
+    """What gets the batches: the table has no rejected rows. `joined` is the step of a join in this process."""
 
     def __call__(
-        self, name: str, number: int, table: pa.Table, *, records: int, rejected: int, seconds: float
+        self,
+        name: str,
+        number: int,
+        table: pa.Table,
+        *,
+        records: int,
+        rejected: int,
+        seconds: float,
+        joined: JoinStep | None,
     ) -> None: ...
 
 
@@ -50,7 +62,8 @@ class StreamSpec:
     """What a stream, or a sub-stream, is read from, and how it is mapped.
 
     There is one input, or those of a join's child and parent. Without a slice of a mapping it is timed N-Triples.
-    `origins`: whether batches say where each record came from.
+    `origins`: whether batches say where each record came from. `join_here`: whether pairs are found in this process
+    instead of Spark's state store.
     """
 
     name: str
@@ -62,6 +75,7 @@ class StreamSpec:
     window: JoinWindow | None = None
     functions: Mapping[str, UserFunction] = field(default_factory=dict)
     origins: bool = False
+    join_here: bool = False
 
 
 class EncodedStream:
@@ -78,6 +92,10 @@ class EncodedStream:
                 spec.mapping_slice, spec.wanted, spec.blank_scope, FunctionTable(spec.functions)
             )
             self.layout = self._mapping.layout
+        self.join: StreamJoin | None = None
+        if isinstance(spec.mapping_slice, JoinSlice) and spec.join_here:
+            assert self._mapping is not None
+            self.join = StreamJoin(self._mapping, self._window(spec.mapping_slice), spec.lateness_ms)
 
     @property
     def fingerprint_inputs(self) -> str:
@@ -100,7 +118,8 @@ class EncodedStream:
             calls += [call for each in conditions for side in (each.child, each.parent) for call in calls_in(side)]
         called = {call.function.value for call in calls}
         code = sorted((name, own.code) for name, own in self.spec.functions.items() if name in called)
-        return repr((inputs, terms, join, code))
+        kept = ("joined here",) if self.join is not None else ()  # what waits is kept elsewhere then
+        return repr((inputs, terms, join, code, *kept))
 
     def _window(self, join: JoinSlice) -> JoinWindow:
         return self.spec.window or join.window or JoinWindow()
@@ -114,28 +133,46 @@ class EncodedStream:
         rejects: Path,
         until_done: bool,
         lasting: bool = True,
+        last_batch: int = -1,
     ) -> RunningStream:
-        """Read the sources, and hand over each micro-batch. `lasting`: another run may continue it."""
+        """Read the sources, and hand over each micro-batch after the `last_batch` that was taken before. `lasting`:
+        another run may continue it."""
         inputs = list(zip(self.spec.inputs, self._readings(spark, checkpoint, lasting), strict=True))
 
         def trouble() -> str:
             found = (trouble_of(given.source, reading.spool) for given, reading in inputs)
             return next(filter(None, found), "")
 
-        running = RunningStream(self.spec.name, trouble, joins=isinstance(self.spec.mapping_slice, JoinSlice))
+        join = self.join
+        if join is not None:
+            join.warm()
+        in_spark = isinstance(self.spec.mapping_slice, JoinSlice) and join is None
+        running = RunningStream(
+            self.spec.name, trouble, joins=in_spark, counts=None if join is None else join.take_counts
+        )
 
         def take(batch: DataFrame, number: int) -> None:
+            nonlocal last_batch
+            if number <= last_batch:  # of a query that ended before it noted that the batch was taken
+                return
             began = time.perf_counter()
-            table = self._with_headers_checked(batch.toArrow())
+            step = None if join is None else join.step(batch.toArrow())
+            table = self._with_headers_checked(batch.toArrow() if step is None else step.pairs)
             good = pc.is_null(table.column(REASON))
             bad = table.filter(pc.invert(good))
+            if self.spec.origins:  # rejects look for their lines themselves
+                bad = bad.set_column(bad.column_names.index(FILE), FILE, without_line_numbers(bad.column(FILE)))
             write_rejects(bad, rejects / self.spec.name / f"batch-{number}.json")
             kept = table.filter(good) if len(bad) else table
             if self.spec.origins:
                 kept = kept.append_column(ORIGIN, kept.column(FILE))
             kept = kept.drop_columns([REASON, FILE, LINE])
             seconds = time.perf_counter() - began
-            on_batch(self.spec.name, number, kept, records=len(table), rejected=len(bad), seconds=seconds)
+            counts = {"records": len(table), "rejected": len(bad)}
+            on_batch(self.spec.name, number, kept, **counts, seconds=seconds, joined=step)
+            last_batch = number
+            if join is not None and step is not None:
+                join.keep(step)
 
         def begin() -> StreamingQuery | None:
             encoded = self._encoded([reading for _, reading in inputs])
@@ -152,7 +189,15 @@ class EncodedStream:
         """What was received but not taken is kept beside Spark's own checkpoint."""
         spools = checkpoint.parent.parent / "spool" / self.spec.name
         return [
-            Reading(spark, spools / str(at), given.records_per_batch, given.files_per_batch, lasting, given.whole_files)
+            Reading(
+                spark,
+                spools / str(at),
+                given.records_per_batch,
+                given.files_per_batch,
+                lasting,
+                given.whole_files,
+                self.spec.origins,
+            )
             for at, given in enumerate(self.spec.inputs)
         ]
 
@@ -173,6 +218,8 @@ class EncodedStream:
         if not self._header:
             return table
         files = table.column(FILE)
+        if self.spec.origins:
+            files = without_line_numbers(files)
         other = files_with_other_header(pc.unique(files).to_pylist(), self._header)
         if not other:
             return table
@@ -189,6 +236,8 @@ class EncodedStream:
             one_line = isinstance(given.source, FolderSource) and not given.whole_files
             return self._shipped(timed_records(documents, self.spec.blank_scope, one_line=one_line))
         if isinstance(self.spec.mapping_slice, JoinSlice):
+            if self.join is not None:
+                return self._both_sides(self.spec.mapping_slice, mapping, readings, self.join)
             frame, many = self._joined(self.spec.mapping_slice, mapping, readings)
             return self._shipped(_encode(mapping, frame, many))
         wanted = Wanted(mapping.references, mapping.kinds, not _always_fits(mapping), self.spec.origins)
@@ -197,6 +246,18 @@ class EncodedStream:
             return None
         self._header = found.header
         return self._shipped(_encode(mapping, found.frame, {"": found.many}))
+
+    def _both_sides(
+        self, join_slice: JoinSlice, mapping: CompiledMapping, readings: list[Reading], join: StreamJoin
+    ) -> DataFrame:
+        """The records of both sides in one table, for a join in this process."""
+        conditions = join_slice.conditions
+        child = self._side(CHILD, [each.child for each in conditions], mapping, 0, readings[0])
+        parent = self._side(PARENT, [each.parent for each in conditions], mapping, 1, readings[1])
+        join.many = {CHILD: child.many, PARENT: parent.many}
+        keys = [_key_name(at) for at in range(len(conditions))]
+        frames = [_numbered_side(side.frame, number, keys) for number, side in enumerate((child, parent))]
+        return frames[0].unionByName(frames[1], allowMissingColumns=True)
 
     def _joined(
         self, join: JoinSlice, mapping: CompiledMapping, readings: list[Reading]
@@ -253,6 +314,20 @@ class EncodedStream:
         kept = [records.quote_name(name) for name in frame.columns if name in names]
         places = [TIME, ARRIVED, FILE, *map(_key_name, range(len(keys)))]
         return TimedRecords(frame.select(*places, *kept), found.many & {each.text for each in own})
+
+
+def _numbered_side(frame: DataFrame, number: int, keys: list[str]) -> DataFrame:
+    """The records of a side as `StreamJoin` wants them. Ties are broken by what records are."""
+    own = [name for name in frame.columns if name not in (TIME, ARRIVED, FILE, *keys)]
+    return frame.select(
+        F.lit(number).cast("byte").alias(SIDE),
+        key_text(keys).alias(KEY),
+        TIME,
+        F.xxhash64(*(records.quote_name(name) for name in frame.columns)).alias(TIE),
+        ARRIVED,
+        FILE,
+        *(F.col(records.quote_name(name)).alias(f"{SIDES[number]} {name}") for name in own),
+    )
 
 
 def _encode(mapping: CompiledMapping, parsed: DataFrame, many: Mapping[str, frozenset[str]]) -> DataFrame:

@@ -103,27 +103,27 @@ def _check(
         )
 
 
-def _key_text(frame: DataFrame, columns: Sequence[str]) -> Column:
+def key_text(columns: Sequence[str]) -> Column:
     """The texts of a key as one: each with its length before it, so that no two keys look the same."""
-    texts = [_quote_column(frame, column).cast("string") for column in columns]
+    texts = [_quote_column(column).cast("string") for column in columns]
     if len(texts) == 1:
         return texts[0]
     return F.concat(*(part for text in texts for part in (F.length(text).cast("string"), F.lit(":"), text)))
 
 
-def _quote_column(frame: DataFrame, column: str) -> Column:
+def _quote_column(column: str) -> Column:
     return F.col("`" + column.replace("`", "``") + "`")
 
 
 def _dealt(frame: DataFrame, key: Sequence[str], time: str, side: int, numbers: Sequence[int]) -> DataFrame:
     """The records of a side, packed: a row for each bucket and Arrow batch."""
-    text = _key_text(frame, key)
-    columns = [_quote_column(frame, column) for column in frame.columns]
+    text = key_text(key)
+    columns = [_quote_column(column) for column in frame.columns]
     bucket = F.pmod(F.xxhash64(text), F.lit(len(numbers))).cast("int")
     prepared = frame.select(
         bucket.alias(_BUCKET),
         text.alias(KEY),
-        _quote_column(frame, time).cast("bigint").alias(TIME),
+        _quote_column(time).cast("bigint").alias(TIME),
         F.xxhash64(*columns).alias(TIE),
         *(column.alias(f"{at}") for at, column in enumerate(columns)),
     )

@@ -21,9 +21,11 @@ from freshet.rdf.elements import Elements
 from freshet.rdf.triples import Ids
 from freshet.store.appended_arrays import Chains, Growing, no_rows, with_earlier_times, with_predicates
 from freshet.store.appended_view import AppendedView
+from freshet.store.ended import EndedRows
 from freshet.store.triple_index import SUBJECT, TripleIndex
 
 _NOTHING = np.empty(0, np.int64)
+_NO_ENDS = np.empty(0, np.int32)
 _NO_BASE = SortedBase(_NOTHING, _NOTHING, _NOTHING, _NOTHING, _NOTHING)
 
 EachShard = Callable[[Callable[[int], None]], None]  # runs something for every shard, and waits for all
@@ -41,13 +43,23 @@ class Appended:
         self._in_base = _NO_BASE
         self.lowerings = 0  # batches in which triples came again with earlier times
         self.compacted = 0  # rows that were appended before, and are part of the base now
+        self.compactions = 0
         self.rows = 0
 
-    def append(self, elements: Elements, done: Callable[[int], None] = lambda shard: None) -> Ids:
+    def append(
+        self,
+        elements: Elements,
+        done: Callable[[int], None] = lambda shard: None,
+        ended: EndedRows | None = None,
+        *,
+        are_new: bool = False,
+    ) -> Ids:
         """Append triples that are not in the graph yet; the row of each, -1 where it was there.
 
-        `done` is called with each shard that has all of its own.
+        `done` is called with each shard that has all of its own. Triples whose rows have ended are not there; with
+        `are_new` none is.
         """
+        ends = (_NO_ENDS, _NO_ENDS) if ended is None else (ended.by_subject, ended.appended)
         times, subjects, predicates, objects = (np.ascontiguousarray(column, np.int64) for column in elements)
         groups = self._groups_of(predicates)
         self._arrays = arrays = self._growing.with_room(self._arrays, self.rows, times.size)
@@ -58,6 +70,7 @@ class Appended:
             mark_fresh(
                 places[shard],
                 self._in_base,
+                *ends,
                 arrays.triples,
                 arrays.triples_used,
                 arrays.out.nodes,
@@ -69,6 +82,7 @@ class Appended:
                 objects,
                 times,
                 shard,
+                are_new,
             )
 
         self._each_shard(mark)
@@ -99,16 +113,18 @@ class Appended:
         """Have the rows of a view, in their order, that are not here yet; the first `compacted` are in the base."""
         first = compacted + self.rows
         if first < before.rows:
-            self.append(Elements(before.arrays.times[first : before.rows], *before.triples(first)))
+            elements = Elements(before.arrays.times[first : before.rows], *before.triples(first))
+            self.append(elements, are_new=True)  # one that has ended and come again has two rows
         if before.arrays.earliest is not before.arrays.times:
             self._arrays = arrays = with_earlier_times(self._arrays, self.rows)
             arrays.earliest[: self.rows] = before.times(compacted)
         self.lowerings = before.lowerings
         self.compacted = before.compacted + compacted
+        self.compactions = before.compactions + 1
 
     def view(self) -> AppendedView:
         """What is there now, for readers."""
-        return AppendedView(self._arrays, self.rows, self._groups, self.lowerings, self.compacted)
+        return AppendedView(self._arrays, self.rows, self._groups, self.lowerings, self.compacted, self.compactions)
 
     def held(self) -> Iterator[Ids]:
         """The arrays that have ids of terms, as far as they are used."""

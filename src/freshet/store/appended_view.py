@@ -26,14 +26,30 @@ SUBJECT, OBJECT = 0, 2
 class AppendedView:
     """A prefix of the appended rows. The rest may come while it is read."""
 
-    __slots__ = ("_arrays", "_chains_along", "_group_arrays", "_groups", "compacted", "lowerings", "rows")
+    __slots__ = (
+        "_arrays",
+        "_chains_along",
+        "_group_arrays",
+        "_groups",
+        "compacted",
+        "compactions",
+        "lowerings",
+        "rows",
+    )
 
     def __init__(
-        self, arrays: AppendedArrays, rows: int, groups: Mapping[int, int], lowerings: int = 0, compacted: int = 0
+        self,
+        arrays: AppendedArrays,
+        rows: int,
+        groups: Mapping[int, int],
+        lowerings: int = 0,
+        compacted: int = 0,
+        compactions: int = 0,
     ) -> None:
         self._arrays = arrays
         self.lowerings = lowerings  # how often triples came again with earlier times
         self.compacted = compacted  # rows that came before these and are part of the base now
+        self.compactions = compactions  # how often the base was replaced by one that has what is appended
         self._groups = groups  # grows; what came after the view has no row in it
         self._group_arrays: dict[int, Ids] = {}
         self._chains_along: dict[int, tuple[int, int]] = {}
@@ -227,9 +243,7 @@ class AppendedView:
         return found
 
 
-def no_view() -> AppendedView:
-    """A view of nothing."""
-    return AppendedView(no_rows(1), 0, {})
+NOTHING_APPENDED = AppendedView(no_rows(1), 0, {})
 
 
 def _column(ids: Column) -> Ids:

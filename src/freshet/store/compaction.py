@@ -3,7 +3,7 @@
 Appended rows cost about twice the memory of sorted ones, and a look-up in both parts of a graph costs more than one in
 the base alone. So once the appended rows are a fraction of the base, the settled ones are merged with it into a new
 base. A row is settled when everything that will be evaluated from now on sees it: a row of the base has no time.
-Readers of the graph as it was keep what they have.
+Rows that have ended are left out then. Readers of the graph as it was keep what they have.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
+from freshet.rdf.triples import Triples
 from freshet.store.graph import StoredGraph
 from freshet.store.graph_snapshot import GraphSnapshot
 from freshet.store.triple_index import TripleIndex
@@ -26,6 +27,10 @@ class PointsToRows(Protocol):
 
     def settled_rows(self, reader: GraphSnapshot) -> int | None:
         """How many of the appended rows are older than all that it will be asked; None: it is concerned by none."""
+        ...
+
+    def has_seen_ends(self, reader: GraphSnapshot) -> bool:
+        """Whether it points to none of the rows that have ended."""
         ...
 
 
@@ -53,14 +58,19 @@ class Compaction:
         if not isinstance(reader, GraphSnapshot) or self._busy.locked():
             return
         base, view = reader.base, reader.appended
-        if view.rows + view.compacted < self._checked_at:
+        if view.rows + view.compacted + (reader.ended.total if reader.ended else 0) < self._checked_at:
             return
         wanted = max(LEAST_ROWS, len(base) // _FRACTION)
-        self._checked_at = view.compacted + max(wanted, view.rows + wanted // _AGAIN)
-        if view.rows < wanted or base.is_mapped:  # what is on disk is not read into memory
+        ended = 0 if reader.ended is None else reader.ended.total
+        due = view.rows + ended
+        self._checked_at = view.compacted + max(wanted, due + wanted // _AGAIN)
+        if due < wanted or base.is_mapped:  # what is on disk is not read into memory
             return
-        rows = settled_rows(reader, settled_ms(), pointing(), kept_from())
-        if rows >= wanted:
+        pointing_now = list(pointing())
+        if not all(each.has_seen_ends(reader) for each in pointing_now):
+            return
+        rows = settled_rows(reader, settled_ms(), pointing_now, kept_from())
+        if rows + ended >= wanted:
             self._thread = threading.Thread(target=self.run, args=(base, rows), name="freshet-compaction", daemon=True)
             self._thread.start()
 
@@ -68,7 +78,7 @@ class Compaction:
         """Make the first rows that are appended to a base, which must be settled, part of it; once."""
         with self._busy:
             reader = self._graph.reader
-            if rows and isinstance(reader, GraphSnapshot) and reader.base is base:
+            if isinstance(reader, GraphSnapshot) and (rows or reader.ended) and reader.base is base:
                 self._replace(Compacted(self._graph, reader, rows))
 
     @property
@@ -86,7 +96,13 @@ class Compacted:
 
     def __init__(self, graph: StoredGraph, reader: GraphSnapshot, rows: int) -> None:
         self.rows = rows
-        self.base = reader.base.merged_with(reader.appended.triples(0, rows))
+        self.swept = reader.ended
+        base, settled = reader.base, reader.appended.triples(0, rows)
+        if reader.ended is not None:
+            base = reader.ended.without_ended(base)
+            live = reader.ended.live_appended(0, rows)
+            settled = Triples(*(column[live] for column in settled))
+        self.base = base.merged_with(settled)
         self.appended = graph.appended_to(self.base)
         self.appended.take_over(reader.appended, rows)
 

@@ -9,11 +9,13 @@ from types import TracebackType
 from weakref import WeakSet, WeakValueDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import InputError
-from freshet.rdf.triples import DEFAULT_GRAPH, Ids, Triples
-from freshet.store.appended_view import no_view
+from freshet.rdf.triples import ANY, DEFAULT_GRAPH, Ids, Triples
+from freshet.store.appended_view import NOTHING_APPENDED
+from freshet.store.changes import StoreChanges
 from freshet.store.compaction import Compacted, Compaction, PointsToRows, settled_rows
 from freshet.store.graph import Reader, StoredGraph
 from freshet.store.graph_snapshot import GraphSnapshot
@@ -27,13 +29,15 @@ from freshet.store.window_reader import WindowReader
 _EMPTY = TripleIndex()
 _NO_NAMES = np.empty(0, np.int64)
 _NO_GRAPH = StoredGraph()
-_NOTHING_APPENDED = no_view()
+_NO_DELETIONS: Mapping[tuple[int, int], int] = {}
 
 
 class DatasetSnapshot:
     """All graphs at one moment. It holds what it reads, so that nothing that comes later shows, or has to wait."""
 
-    __slots__ = ("__weakref__", "_default", "_graphs", "_kept", "_names", "_origin", "number", "vector_timestamp")
+    __slots__ = (
+        "__weakref__", "_default", "_graphs", "_kept", "_names", "_origin", "deletions", "number", "vector_timestamp"
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -43,12 +47,17 @@ class DatasetSnapshot:
         number: int = 0,
         batches: VectorTimestamp | None = None,
         kept: Mapping[str, KeptElements] | None = None,
+        deletions: Mapping[tuple[int, int], int] = _NO_DELETIONS,
     ) -> None:
-        """Graphs by name; the default graph may be among them. Names are those of the graphs where they are at hand."""
+        """Graphs by name; the default graph may be among them. Names are those of the graphs where they are at hand.
+
+        `deletions` says how often triples of a graph and a predicate were deleted; ANY for those of any predicate.
+        """
         self._graphs = graphs
         self._default = graphs.get(DEFAULT_GRAPH, _EMPTY) if default is None else default
         self._names = np.array([name for name in graphs if name != DEFAULT_GRAPH], np.int64) if names is None else names
         self.number = number
+        self.deletions = deletions
         self._kept = kept or {}
         self.vector_timestamp: VectorTimestamp = batches or {}  # the last batch of each stream that is in it
         self._origin: DatasetSnapshot | None = None  # the published one, alive as long as it has readers
@@ -74,13 +83,19 @@ class DatasetSnapshot:
     def window_reader(self, stream: str, from_ms: int, to_ms: int) -> WindowReader:
         """The window from_ms <= time < to_ms of a stream, as a graph: absorbed rows and timing data."""
         default = self._default
-        appended = default.appended if isinstance(default, GraphSnapshot) else _NOTHING_APPENDED
+        appended = default.appended if isinstance(default, GraphSnapshot) else NOTHING_APPENDED
         return self.kept(stream).reader(appended, from_ms, to_ms)
 
     def for_another_reader(self) -> DatasetSnapshot:
         """The same for another reader."""
         again = DatasetSnapshot(
-            self._graphs, self._default, self._names, self.number, self.vector_timestamp, self._kept
+            self._graphs,
+            self._default,
+            self._names,
+            self.number,
+            self.vector_timestamp,
+            self._kept,
+            self.deletions,
         )
         again._origin = self
         return again
@@ -119,9 +134,9 @@ class _Changing:
 
 
 class StoredDataset:
-    """The graphs that are stored. They only grow. What is appended becomes part of the base in time.
+    """The graphs that are stored. What is appended becomes part of the base in time, and what is deleted is left out.
 
-    Writers (absorb, load) hold `changing`. Readers take the snapshot that was published last, and never wait.
+    Writers (absorb, load, delete) hold `changing`. Readers take the snapshot that was published last, and never wait.
     Where as many snapshots are read as may be (`most_snapshots`, with those of the plan), a reader shares the newest of
     them instead.
     """
@@ -137,6 +152,8 @@ class StoredDataset:
         self.default = self._new_graph()
         self._named: dict[int, StoredGraph] = {}
         self._named_changed = False
+        self._deletions: Mapping[tuple[int, int], int] = {}  # replaced by another one where triples are deleted
+        self._dropped: set[int] = set()  # named graphs that are not there, but that something points to
         self._windows: dict[str, StreamWindows] = {}
         self._pointed_to: dict[int, WeakSet[PointsToRows]] = {}
         self._compaction = Compaction(self.default, self._replace_base)
@@ -150,6 +167,55 @@ class StoredDataset:
         with self.changing:
             keep_base = bool(self._pointed_to.get(graph))
             return self._graph(graph).load(subjects, predicates, objects, keep_base=keep_base)
+
+    def delete(self, subjects: Ids, predicates: Ids, objects: Ids, graph: int = DEFAULT_GRAPH) -> NDArray[np.bool_]:
+        """Take triples out of a graph; says which of them were there. Readers of older snapshots still see them."""
+        with self.changing:
+            if graph != DEFAULT_GRAPH and graph not in self._named:
+                return np.zeros(len(subjects), np.bool_)
+            stored = self._graph(graph)
+            were_there = stored.delete(Triples(subjects, predicates, objects))
+            if were_there.any() and (graph == DEFAULT_GRAPH or self._pointed_to.get(graph)):
+                self._count_deletion(graph, predicates[were_there])
+            if graph != DEFAULT_GRAPH and not self._pointed_to.get(graph):
+                stored.sweep()
+            return were_there
+
+    def apply(self, changes: StoreChanges) -> tuple[int, int]:
+        """Make changes, of which readers see all or nothing; gives how many triples came that were not there, and how
+        many went that were. What is inserted and was there keeps its time."""
+        came = went = 0
+        with self.changing:
+            for graph, (deleted, inserted) in changes.by_graph().items():
+                if len(deleted.subjects):
+                    went += int(np.count_nonzero(self.delete(*deleted, graph)))
+                new = np.ones(len(inserted.subjects), np.bool_)
+                new[self._known(graph).reader.probe(*inserted)[0]] = False
+                if new.any():
+                    before = len(self._known(graph).reader)
+                    self.load(*Triples(*(column[new] for column in inserted)), graph)
+                    came += len(self._known(graph).reader) - before
+            for graph, exists in changes.exists.items():
+                (self.create if exists else self.drop)(graph)
+        return came, went
+
+    def create(self, graph: int) -> None:
+        """Have a named graph, if only an empty one."""
+        with self.changing:
+            self._graph(graph)
+
+    def drop(self, graph: int) -> None:
+        """Have a named graph no more."""
+        with self.changing:
+            stored = None if graph in self._dropped else self._named.get(graph)
+            if stored is None:
+                return
+            if self._pointed_to.get(graph):  # what points to it must see its rows end
+                self.delete(*stored.reader.match(ANY, ANY, ANY), graph)
+                self._dropped.add(graph)
+            else:
+                del self._named[graph]
+            self._named_changed = True
 
     def point_to_rows(self, pointing: PointsToRows, graph: int = DEFAULT_GRAPH) -> None:
         """Let rows of a graph keep their numbers as long as `pointing` exists, until they are compacted."""
@@ -168,7 +234,7 @@ class StoredDataset:
             rows = self.default.absorb(elements, lambda shard: self._plan.finish_shard(shard, batch))
             windows = self._windows.get(stream)
             if windows is not None:
-                windows.record_absorbed(elements, rows, self.default.appended() or _NOTHING_APPENDED)
+                windows.record_absorbed(elements, rows, self.default.appended() or NOTHING_APPENDED)
             self._plan.end(batch)
 
     def compact_if_due(self, settled_ms: Callable[[], int]) -> None:
@@ -184,6 +250,8 @@ class StoredDataset:
         self._compaction.wait()
         reader = self.default.reader
         if not isinstance(reader, GraphSnapshot):
+            return 0
+        if not all(each.has_seen_ends(reader) for each in self._pointing()):
             return 0
         rows = settled_rows(reader, settled_ms, self._pointing(), self._kept_from())
         self._compaction.run(reader.base, rows)
@@ -292,6 +360,12 @@ class StoredDataset:
         self._compaction.wait()
         self._injectors.stop()
 
+    def _count_deletion(self, graph: int, predicates: Ids) -> None:
+        counts = dict(self._deletions)
+        for predicate in (ANY, *np.unique(predicates).tolist()):
+            counts[graph, predicate] = counts.get((graph, predicate), 0) + 1
+        self._deletions = counts
+
     def _pointing(self) -> list[PointsToRows]:
         return list(self._pointed_to.get(DEFAULT_GRAPH, ()))
 
@@ -302,10 +376,10 @@ class StoredDataset:
     def _replace_base(self, compacted: Compacted) -> None:
         """Let readers have a graph that is compacted."""
         with self.changing:
-            before = self.default.appended() or _NOTHING_APPENDED
-            for windows in self._windows.values():
-                windows.index.compact(compacted.rows, before)
-            self.default.replace_base(compacted.base, compacted.appended, compacted.rows)
+            before = self.default.appended() or NOTHING_APPENDED
+            if self.default.replace_base(compacted.base, compacted.swept, compacted.appended, compacted.rows):
+                for windows in self._windows.values():
+                    windows.index.compact(compacted.rows, before)
 
     def _publish(self) -> None:
         """Let readers have what there is now."""
@@ -313,7 +387,7 @@ class StoredDataset:
         graphs, names = before.named()
         if self._named_changed:
             graphs = {name: graph.reader for name, graph in self._named.items()}
-            names = np.array([*graphs], np.int64)
+            names = np.array([name for name in graphs if name not in self._dropped], np.int64)
             self._named_changed = False
         if self._plan.stable_number == before.number:
             self._plan.advance()
@@ -324,6 +398,7 @@ class StoredDataset:
             self._plan.stable_number,
             self._plan.stable(),
             {stream: windows.kept() for stream, windows in self._windows.items()},
+            self._deletions,
         )
 
     def _windows_of(self, stream: str) -> StreamWindows:
@@ -338,6 +413,7 @@ class StoredDataset:
         if name == DEFAULT_GRAPH:
             return self.default
         self._named_changed = True
+        self._dropped.discard(name)
         if name not in self._named:
             self._named[name] = self._new_graph()
         return self._named[name]

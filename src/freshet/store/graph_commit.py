@@ -11,7 +11,9 @@ import fcntl
 import os
 import secrets
 import shutil
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 from freshet.rdf.errors import InputError
@@ -86,10 +88,7 @@ class LoadFolder:
                 raise InputError(f"this folder has other files, such as {path.name}", file=str(self._graph), hint=hint)
 
     def _take_lock(self) -> None:
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise InputError("another load is writing to this graph directory", file=str(self._graph)) from None
+        _take_lock(self._lock, self._graph)
 
     def _remove_leftovers(self) -> None:
         current = self.manifest.data if self.manifest is not None else None
@@ -120,3 +119,26 @@ class LoadFolder:
         if self._made and not (self._graph / NAME).exists():
             shutil.rmtree(self._graph, ignore_errors=True)
         os.close(self._lock)
+
+
+@contextmanager
+def locked_directory(graph: Path) -> Iterator[None]:
+    """Held while a graph directory that is there is changed: nothing else writes to it."""
+    if not (graph / NAME).exists():
+        read_manifest(graph)  # which says what is wrong
+    try:
+        lock = os.open(graph / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", file=str(graph)) from None
+    try:
+        _take_lock(lock, graph)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _take_lock(lock: int, graph: Path) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise InputError("another load is writing to this graph directory", file=str(graph)) from None

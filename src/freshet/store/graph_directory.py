@@ -10,8 +10,9 @@ import numpy as np
 from freshet.kernels.dictionary import DictionaryArrays
 from freshet.rdf.errors import InputError
 from freshet.rdf.triples import Ids
+from freshet.store.directory_changes import DirectoryChanges, changes_files, read_changes
 from freshet.store.graph_layout import GROUPS, HEAP, ORDERS, SLOTS, Groups, read_groups
-from freshet.store.graph_manifest import Counts, Manifest, check_file, check_sizes, read_manifest
+from freshet.store.graph_manifest import Counts, check_content, check_file, check_sizes, read_manifest
 from freshet.store.mapped_files import map_file
 from freshet.store.order_arrays import OrderArrays
 from freshet.store.triple_index import TripleIndex
@@ -24,10 +25,25 @@ class GraphDirectory:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self._manifest = _manifest(self.path)
-        check_file(self.path, self._manifest, GROUPS)
-        self._data = self.path / self._manifest.data
-        self._heap, self._slots = ((self._data / name).open("rb") for name in (HEAP, SLOTS))
+        self._manifest = read_manifest(self.path)
+        while not self._is_open():  # a load or an update has put another in its place meanwhile
+            self._manifest = read_manifest(self.path)
+
+    def _is_open(self) -> bool:
+        """Open the files of the manifest that others may remove; False where they are gone and it is an old one."""
+        manifest = self._manifest
+        try:
+            check_sizes(self.path, manifest)
+            check_file(self.path, manifest, GROUPS)
+            self._data = self.path / manifest.data
+            self._heap, self._slots = ((self._data / name).open("rb") for name in (HEAP, SLOTS))
+            changed = changes_files(manifest.files)
+            self._changes = {kind: map_file(self._data / name, np.uint8) for kind, name in changed.items()}
+        except (InputError, FileNotFoundError):
+            if read_manifest(self.path) == manifest:
+                raise
+            return False
+        return True
 
     @property
     def counts(self) -> Counts:
@@ -61,8 +77,14 @@ class GraphDirectory:
         slots = map_file(self._slots.fileno(), np.int64)
         return DictionaryArrays(slots, map_file(self._heap.fileno(), np.uint8, _HEAP_ROOM), sizes)
 
+    def changes(self) -> DirectoryChanges | None:
+        """What updates have changed since the directory was loaded; their files are read to the last byte."""
+        for kind, name in changes_files(self._manifest.files).items():
+            check_content(self.path, self._manifest, name, self._changes[kind])
+        return read_changes(self._changes)
+
     def graphs(self) -> Iterator[tuple[int, TripleIndex]]:
-        """Each graph by the id of its name (0: the default graph) with its triples."""
+        """Each graph by the id of its name (0: the default graph) with its triples, as it was loaded."""
         groups, directories = read_groups(self._data)
         columns = [
             [map_file(self._data / f"{order}.{place}", np.int64) for place in ("keys", "seconds", "directory")]
@@ -74,20 +96,6 @@ class GraphDirectory:
                 for files, directory in zip(columns, directories, strict=True)
             )
             yield graph, TripleIndex.of_orders(by_subject, by_object)
-
-
-def _manifest(path: Path) -> Manifest:
-    """The manifest, its files being there; read once more where a load has put another in its place meanwhile."""
-    manifest = read_manifest(path)
-    try:
-        check_sizes(path, manifest)
-    except InputError:
-        again = read_manifest(path)
-        if again == manifest:
-            raise
-        check_sizes(path, again)
-        return again
-    return manifest
 
 
 def _order(

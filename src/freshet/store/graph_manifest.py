@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import orjson
+from numpy.typing import NDArray
 
 from freshet.kernels.graph_files import checksum
 from freshet.rdf.arrow import read_only
@@ -22,7 +23,7 @@ from freshet.store.mapped_files import map_file
 
 NAME = "manifest.json"
 FORMAT = "freshet graph"
-VERSION = 1
+VERSIONS = (1, 2)  # with 2 there are changes beside the sorted files
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +57,13 @@ class Manifest:
 
 def describe(path: Path) -> GraphFile:
     """A file as it is."""
-    data = map_file(path, np.uint8)
-    return GraphFile(data.size, _digits(data))
+    return _described(map_file(path, np.uint8))
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Put a manifest in place, all of it or nothing."""
-    content = {"format": FORMAT, "version": VERSION, **asdict(manifest)}
+    version = VERSIONS[any(name.startswith("changes/") for name in manifest.files)]
+    content = {"format": FORMAT, "version": version, **asdict(manifest)}
     sealed = {**content, "checksum": _seal(content)}
     unfinished = folder / f".{NAME}"
     with unfinished.open("wb") as file:
@@ -96,9 +97,9 @@ def read_manifest(folder: Path) -> Manifest:
         raise InputError("is damaged: it is not JSON", file=str(path), line=error.lineno, column=error.colno) from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise InputError(f"is not the manifest of a graph directory: it does not say {FORMAT!r}", file=str(path))
-    if content.get("version") != VERSION:
+    if content.get("version") not in VERSIONS:
         version = content.get("version")
-        raise InputError(f"has the format version {version}; this program reads {VERSION}", file=str(path))
+        raise InputError(f"has the format version {version}; this program reads {VERSIONS[-1]}", file=str(path))
     if content.pop("checksum", None) != _seal(content):
         raise InputError("is damaged: its checksum is wrong", file=str(path))
     files = {name: GraphFile(**entry) for name, entry in content["files"].items()}
@@ -119,14 +120,22 @@ def check_sizes(folder: Path, manifest: Manifest) -> None:
 
 def check_file(folder: Path, manifest: Manifest, name: str) -> None:
     """A file has the bytes that were written."""
-    path = folder / manifest.data / name
-    if describe(path) != manifest.files[name]:
-        raise InputError("is damaged: its checksum is wrong", file=str(path))
+    check_content(folder, manifest, name, map_file(folder / manifest.data / name, np.uint8))
+
+
+def check_content(folder: Path, manifest: Manifest, name: str, content: NDArray[np.uint8]) -> None:
+    """The same for a file that is open."""
+    if _described(content) != manifest.files[name]:
+        raise InputError("is damaged: its checksum is wrong", file=str(folder / manifest.data / name))
+
+
+def _described(content: NDArray[np.uint8]) -> GraphFile:
+    return GraphFile(content.size, _digits(content))
 
 
 def _seal(content: Mapping[str, Any]) -> str:
     return _digits(np.frombuffer(orjson.dumps(content, option=orjson.OPT_SORT_KEYS), np.uint8))
 
 
-def _digits(data: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> str:
+def _digits(data: NDArray[np.uint8]) -> str:
     return f"{int(checksum(read_only(data))):016x}"

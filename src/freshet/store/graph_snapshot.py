@@ -7,7 +7,9 @@ import numpy as np
 from freshet.kernels.base_and_appended import find_both, probe_both
 from freshet.rdf.triples import ANY, Ids, Triples
 from freshet.store.appended_view import AppendedView
+from freshet.store.ended import EndedView
 from freshet.store.found import Column, Found, combine_found
+from freshet.store.pattern_rows import match_rows, probe_rows
 from freshet.store.triple_index import OBJECT, SUBJECT, TripleIndex
 
 _COUNT_MASK = 0xFFFFFFFF
@@ -17,18 +19,20 @@ class GraphSnapshot:
     """What one-shot evaluation reads. A triple is in the base or appended, never both. Counts are upper bounds.
 
     Patterns with a key (a subject or an object), a predicate and nothing else, which are nearly all, look into both
-    parts in one call; of all others the parts are asked one after the other.
+    parts in one call; of all others the parts are asked one after the other. Where rows that can match have ended, rows
+    are found by number, and those are left out.
     """
 
-    __slots__ = ("__weakref__", "_distinct", "appended", "base")
+    __slots__ = ("__weakref__", "_distinct", "appended", "base", "ended")
 
-    def __init__(self, base: TripleIndex, appended: AppendedView) -> None:
+    def __init__(self, base: TripleIndex, appended: AppendedView, ended: EndedView | None = None) -> None:
         self.base = base
         self.appended = appended
+        self.ended = ended
         self._distinct: dict[tuple[int, int], int] = {}
 
     def __len__(self) -> int:
-        return len(self.base) + self.appended.rows
+        return len(self.base) + self.appended.rows - (0 if self.ended is None else self.ended.total)
 
     def count(self, subject: int, predicate: int, object: int) -> int:
         """How many triples match a pattern; at most some more, which have come since."""
@@ -47,6 +51,8 @@ class GraphSnapshot:
 
     def match(self, subject: int, predicate: int, object: int) -> Triples:
         """The triples that match a pattern. The columns may be views of the index: do not write to them."""
+        if self.ended is not None and self.ended.concerns(predicate):
+            return match_rows(self, (subject, predicate, object))
         if predicate != ANY and (subject == ANY) != (object == ANY):
             found, count = self._find(subject, predicate, object)
             rows = self.base.order(OBJECT if subject == ANY else SUBJECT).rows(predicate, found)
@@ -61,6 +67,8 @@ class GraphSnapshot:
 
     def probe(self, subjects: Column, predicates: Column, objects: Column) -> Found:
         """Every match of many patterns, with the number of the pattern, in the order of the patterns."""
+        if self.ended is not None and (isinstance(predicates, np.ndarray) or self.ended.concerns(int(predicates))):
+            return probe_rows(self, (subjects, predicates, objects))
         if not isinstance(predicates, np.ndarray) and predicates != ANY:
             if isinstance(subjects, np.ndarray):
                 if not isinstance(objects, np.ndarray) and objects == ANY:

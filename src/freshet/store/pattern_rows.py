@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from freshet.kernels.adjacency import find_groups
+from freshet.kernels.ended_rows import drop_ended, live_pair_rows
 from freshet.kernels.pattern_rows import (
     chain_rows,
     count_rows,
@@ -22,10 +23,10 @@ from freshet.kernels.pattern_rows import (
 )
 from freshet.kernels.sorted_triples import find_grouped_ranges, narrow_ranges, spread_rows
 from freshet.rdf.errors import InputError
-from freshet.rdf.triples import Ids
-from freshet.store.appended_view import no_view
-from freshet.store.graph import Reader
-from freshet.store.graph_snapshot import GraphSnapshot
+from freshet.rdf.triples import ANY, Ids, Triples
+from freshet.store.appended_view import NOTHING_APPENDED, AppendedView
+from freshet.store.ended import EndedView
+from freshet.store.found import Column, Found
 from freshet.store.order_arrays import OrderArrays
 from freshet.store.triple_index import OBJECT, PREDICATE, SUBJECT, TripleIndex
 
@@ -37,7 +38,18 @@ _MOST_ROWS = 2**31 - 1
 _COUNT_MASK = 0xFFFFFFFF
 _NO_IDS = np.empty(0, np.int64)
 _NO_BASE = TripleIndex()
-_NOTHING_APPENDED = no_view()
+_NO_KEY = np.empty((1, 0), np.int64)
+
+
+class BothParts(Protocol):
+    """A graph of a base, appended rows and ended ones: a GraphSnapshot."""
+
+    base: TripleIndex
+    appended: AppendedView
+    ended: EndedView | None
+
+
+Reader = TripleIndex | BothParts
 
 
 class Lookup(NamedTuple):
@@ -60,7 +72,8 @@ class PatternRows:
         self.columns = tuple(columns)
         self._equal = [(places[0], place) for places in columns for place in places[1:]]
         self.base: TripleIndex | None = None
-        self._view = _NOTHING_APPENDED
+        self._view = NOTHING_APPENDED
+        self.ended: EndedView | None = None  # of the graph, where it can matter
         self._group = -1
         self._distinct: dict[int, int] = {}
         self._by_object = False  # whether rows may have numbers in the order by object, which is sorted when needed
@@ -70,12 +83,12 @@ class PatternRows:
 
     def read(self, reader: Reader) -> bool:
         """Read a graph as it is now; says whether its base is another one."""
-        base, view = (
-            (reader.base, reader.appended) if isinstance(reader, GraphSnapshot) else (reader, _NOTHING_APPENDED)
-        )
+        base, view, ended = _parts(reader)
         self._view = view
+        self.ended = ended if ended is not None and ended.concerns(self.constants[PREDICATE]) else None
         self.limit = view.rows  # rows that are appended
         self.compacted = view.compacted  # rows that were appended before, and are part of the base now
+        self.compactions = view.compactions
         self.lowerings = view.lowerings  # how often some came again with earlier times
         self.arrays = view.arrays
         predicate = self.constants[PREDICATE]
@@ -94,7 +107,11 @@ class PatternRows:
 
     def newly_compacted(self, reader: Reader) -> int:
         """How many of the appended rows of `read` are part of the base of another reader."""
-        return reader.appended.compacted - self.compacted if isinstance(reader, GraphSnapshot) else 0
+        return _parts(reader)[1].compacted - self.compacted
+
+    def is_compacted(self, reader: Reader) -> bool:
+        """Whether the base of another reader is one that has what `read` had, but for rows that have ended."""
+        return _parts(reader)[1].compactions > self.compactions
 
     def renumber(self, reader: Reader, rows: Rows) -> Rows:
         """Read a graph of which more is compacted; the numbers that rows have there."""
@@ -110,9 +127,15 @@ class PatternRows:
     def is_untouched(self, reader: Reader) -> bool:
         """Whether nothing that can match has come since `read`, so that it need not read anew."""
         predicate, arrays = self.constants[PREDICATE], self.arrays
-        if not predicate or not isinstance(reader, GraphSnapshot) or reader.base is not self.base:
+        if not predicate or isinstance(reader, TripleIndex) or reader.base is not self.base:
             return False
-        appended = reader.appended
+        appended, ended = reader.appended, reader.ended
+        if (
+            ended is not None
+            and ended.concerns(predicate)
+            and (self.ended is None or ended.number != self.ended.number)
+        ):
+            return False
         newer = appended.arrays
         # what has grown is replaced, and should not be kept for nothing
         if newer.groups is not arrays.groups or newer.triples is not arrays.triples or newer.times is not arrays.times:
@@ -211,15 +234,27 @@ class PatternRows:
             numbers, rows = _each(len(keys), self._all_rows())
         elif lookup.subject == UNBOUND or lookup.object == UNBOUND:
             numbers, rows = key_rows(*self._bound_key(lookup), keys, *self._key_source(lookup))
+        elif (ended := self.ended) is not None:
+            numbers, rows = live_pair_rows(
+                *self._bound_pair(lookup), ended.by_subject, ended.appended, ended.number, keys,
+                lookup.subject, self.constants[SUBJECT], lookup.object, self.constants[OBJECT],
+            )  # fmt: skip
         else:
             numbers, rows = pair_rows(
                 *self._bound_pair(lookup), keys,
                 lookup.subject, self.constants[SUBJECT], lookup.object, self.constants[OBJECT],
             )  # fmt: skip
+        if self.ended is not None:
+            numbers, rows = self._drop_ended(numbers, rows, self.ended)
         for place, other in self._equal:
             same = self.terms(rows, place) == self.terms(rows, other)
             numbers, rows = numbers[same], rows[same]
         return numbers, rows
+
+    def _drop_ended(self, numbers: Ids, rows: Rows, ended: EndedView) -> tuple[Ids, Rows]:
+        ends = ended.by_subject, ended.by_object, ended.appended, ended.number
+        left = drop_ended(numbers, rows, self._start, self.base_count, *ends)
+        return numbers[:left], rows[:left]
 
     def count(self, lookup: Lookup, keys: Ids) -> Ids:
         """How many rows each key has, or somewhat more."""
@@ -323,14 +358,23 @@ class PatternRows:
         found: tuple[Ids, Ids]
         if subjects is not None and objects is not None:
             nodes = arrays.out.nodes, arrays.into.nodes
-            found = triple_rows(arrays.triples, *nodes, limit, subjects, groups, objects, every)
+            if self.ended is None:
+                found = triple_rows(arrays.triples, *nodes, limit, subjects, groups, objects, every)
+            else:  # a triple may have several rows
+                chains = arrays.out
+                at, rows = chain_rows(chains.table, chains.entries, chains.nodes, limit, subjects, groups, every)
+                same = chains.nodes[rows, 0] == objects[at]
+                found = at[same], rows[same]
         elif subjects is not None or objects is not None:
             chains, keys = (arrays.out, subjects) if subjects is not None else (arrays.into, objects)
             found = chain_rows(chains.table, chains.entries, chains.nodes, limit, keys, groups, every)
         else:
             lists = {group: self._rows_along(group, 0)[0] for group in set(groups.tolist())}
-            rows = [lists[group] for group in groups.tolist()]
-            found = np.repeat(np.arange(count), [len(each) for each in rows]), np.concatenate([_NO_IDS, *rows])
+            each_rows = [lists[group] for group in groups.tolist()]
+            found = (
+                np.repeat(np.arange(count), [len(each) for each in each_rows]),
+                np.concatenate([_NO_IDS, *each_rows]),
+            )
         return found
 
     # ---- what came since
@@ -346,6 +390,9 @@ class PatternRows:
                 rows = rows[self._appended_terms(rows, place) == constant]
         for place, other in self._equal:
             rows = rows[self._appended_terms(rows, place) == self._appended_terms(rows, other)]
+        if len(rows) and self.ended is not None:
+            numbered = (rows + self.appended).astype(np.int32)
+            rows = self._drop_ended(rows.copy(), numbered, self.ended)[0]
         return rows, mark
 
     def _newer(self, mark: int) -> tuple[Ids, int]:
@@ -398,6 +445,32 @@ class PatternRows:
         if place not in self._distinct:
             self._distinct[place] = self.current_base.distinct(predicate, place)
         return self._distinct[place] + view.distinct(predicate, place)
+
+
+def match_rows(graph: BothParts, pattern: tuple[int, int, int]) -> Triples:
+    """The triples that match a pattern, found by rows."""
+    rows = PatternRows(pattern, [(place,) for place in range(3) if pattern[place] == ANY])
+    rows.read(graph)
+    _, found = rows.find(rows.lookup(()), _NO_KEY)
+    return Triples(*(rows.terms(found, place) for place in range(3)))
+
+
+def probe_rows(graph: BothParts, patterns: tuple[Column, Column, Column]) -> Found:
+    """Every match of many patterns, with the number of the pattern, in the order of the patterns, found by rows."""
+    asked = [place for place in range(3) if isinstance(patterns[place], np.ndarray)]
+    others = [place for place in range(3) if place not in asked and patterns[place] == ANY]
+    constants = [0 if place in asked else int(patterns[place]) for place in range(3)]
+    rows = PatternRows((constants[0], constants[1], constants[2]), [(place,) for place in (*asked, *others)])
+    rows.read(graph)
+    keys = np.stack([patterns[place] for place in asked], axis=1)
+    numbers, found = rows.find(rows.lookup(tuple(range(len(asked)))), keys)
+    return numbers, Triples(*(rows.terms(found, place) for place in range(3)))
+
+
+def _parts(reader: Reader) -> tuple[TripleIndex, AppendedView, EndedView | None]:
+    if isinstance(reader, TripleIndex):
+        return reader, NOTHING_APPENDED, None
+    return reader.base, reader.appended, reader.ended
 
 
 def _terms(keys: Ids, source: int, constant: int) -> Ids | None:

@@ -50,6 +50,16 @@ def merge_orders(order: OrderArrays, keys: Ids, predicates: Ids, seconds: Ids) -
     return _with_directory(groups, bounds + more_bounds, *columns)
 
 
+def keep_rows(order: OrderArrays, kept: NDArray[np.bool_]) -> OrderArrays:
+    """An order of some of its rows."""
+    before = np.zeros(kept.size + 1, np.int64)
+    np.cumsum(kept, out=before[1:])
+    bounds = before[order.bounds]
+    filled = np.diff(bounds) > 0
+    bounds = np.append(bounds[:-1][filled], bounds[-1:])
+    return _with_directory(order.predicates[filled], bounds, order.keys[kept], order.seconds[kept])
+
+
 def _bounds_of(groups: Ids, predicates: Ids, bounds: Ids) -> Ids:
     """The bounds of some groups among others that include them."""
     return np.append(bounds[np.searchsorted(predicates, groups)], bounds[-1])

@@ -5,16 +5,19 @@ from __future__ import annotations
 import threading
 
 import numpy as np
+from numpy.typing import NDArray
 
 from freshet.rdf.triples import ANY, Ids, Triples
 from freshet.store.found import Column
 from freshet.store.mapped_files import is_mapped
 from freshet.store.order_arrays import OrderArrays
 from freshet.store.sorted_triples import SortedTriples
-from freshet.store.sorting import merge_orders, other_order, sort_order
+from freshet.store.sorting import keep_rows, merge_orders, other_order, sort_order
 
 SUBJECT, PREDICATE, OBJECT = range(3)
 _COUNT_MASK = 0xFFFFFFFF
+
+Mask = NDArray[np.bool_]
 
 
 class TripleIndex:
@@ -77,6 +80,11 @@ class TripleIndex:
             for key in (SUBJECT, OBJECT)
         )
         return TripleIndex.of_orders(by_subject, by_object)
+
+    def with_rows(self, by_subject: Mask, by_object: Mask) -> TripleIndex:
+        """An index of some rows only, which are given for both orders."""
+        orders = (keep_rows(self.order(key).arrays, kept) for key, kept in ((SUBJECT, by_subject), (OBJECT, by_object)))
+        return TripleIndex.of_orders(*orders)
 
     @property
     def is_mapped(self) -> bool:

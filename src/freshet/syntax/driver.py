@@ -16,12 +16,13 @@ from lark.grammar import Rule, Terminal
 from lark.lexer import PatternStr, TerminalDef
 
 from freshet.rdf.deadline import current
-from freshet.syntax.tables import parser
+from freshet.syntax.tables import QUERY, parser
 from freshet.syntax.tree import Cells, Token, Tree
 
 _BLANK, _END, _WORD, _BRACE = "BLANK", "END", "WORD", "LBRACE"
 _TOKENS_AT_ONCE = (1 << 12) - 1  # between two looks at the deadline
 _LONG_DATA = 1 << 12  # characters of VALUES from which on its cells are read all at once
+_ROWS_AT_ONCE = 1 << 12  # of VALUES, likewise
 _ALONE = frozenset("(){}[],;")
 _NUMBERS = ("SIGNED_DOUBLE", "DOUBLE", "SIGNED_DECIMAL", "DECIMAL", "SIGNED_INTEGER", "INTEGER")
 
@@ -73,8 +74,9 @@ class Driver:
             state: {_name(symbol): reductions.get(id(target), target) for symbol, (_, target) in row.items()}
             for state, row in table.states.items()
         }
-        self._first: int = table.start_states["start"]
-        self._last: int = table.end_states["start"]
+        (start,) = lark.options.start
+        self._first: int = table.start_states[start]
+        self._last: int = table.end_states[start]
         keywords = [each for each in lark.terminals if _is_keyword(each)]
         self._keywords = {each.pattern.value.upper(): each.name for each in keywords if each.pattern.flags}
         self._exact_keywords = {each.pattern.value: each.name for each in keywords if not each.pattern.flags}
@@ -120,9 +122,10 @@ class Driver:
             row = table[action]
             if kind == _BRACE and _declares_data(values) and text.find("}", end) - end > _LONG_DATA:
                 rule = "one_variable" if values[-2].__class__ is Token else "many_variables"
-                data = self._data[rule].match(text, end)
-                if data is not None:  # the rule is reduced with all cells as one child; else, it is read on
-                    value, at, end = Tree(rule, [values[-2], self._cells(data)], starts[-2]), starts[-2], data.end()
+                cells = self._cells(rule, text, end)
+                if cells is not None:  # the rule is reduced with all cells as one child; else, it is read on
+                    end += len(cells) + 1
+                    value, at = Tree(rule, [values[-2], cells], starts[-2]), starts[-2]
                     del values[-2:], starts[-2:], states[-2:]
                     state = table[states[-1]][rule]
                     states.append(state)
@@ -131,18 +134,32 @@ class Driver:
                     row = table[state]
         return None
 
-    def _cells(self, data: re.Match[str]) -> Cells:
-        """What stands in the braces of VALUES."""
-        cells = Cells(data[1])
-        cells.type, cells.start = "CELLS", data.start()
-        cells.pattern, cells.text, cells.texts = self._data["cell"], data.string, self._data["cell"].findall(data[1])
-        return cells
+    def is_terminal(self, text: str, name: str) -> bool:
+        """Whether a text is one token of a kind."""
+        match = self._scanner.match(text)
+        return match is not None and match.lastgroup == name and match.span(name) == (0, len(text))
+
+    def _cells(self, rule: str, text: str, start: int) -> Cells | None:
+        """What stands in the braces of VALUES, some rows at a time; None where something else stands there."""
+        deadline, rows, cell, end = current(), self._data[rule], self._data["cell"], start
+        texts: list[str] = []
+        while (some := rows.match(text, end)) is not None:
+            deadline.check()
+            texts += cell.findall(some[1])
+            end = some.end()
+            if text[end] == "}":
+                cells = Cells(text[start:end])
+                cells.type, cells.start, cells.pattern, cells.text, cells.texts = "CELLS", start, cell, text, texts
+                return cells
+            if not some[1]:
+                break
+        return None
 
 
 @cache
-def driver() -> Driver:
-    """The one driver of this process."""
-    return Driver(parser())
+def driver(start: str = QUERY) -> Driver:
+    """The one driver of this process for queries, or for updates."""
+    return Driver(parser(start))
 
 
 def _name(symbol: str) -> str:
@@ -185,7 +202,7 @@ def _declares_data(values: list[Any]) -> bool:
 
 
 def _data_patterns(lark: Lark) -> dict[str, str]:
-    """Patterns for the data of VALUES, of the grammar's own terminals: a cell, and all up to the brace.
+    """Patterns for the data of VALUES, of the grammar's own terminals: a cell, and some rows.
 
     The language of such data is regular. The terminals stand in the order in which they are tried elsewhere.
     """
@@ -197,8 +214,8 @@ def _data_patterns(lark: Lark) -> dict[str, str]:
     cell = f"(?:{named['IRIREF']}|{string}|{named['PNAME']}|{numbers}|{word})"
     return {
         "cell": rf"{blank}({cell}|[()])",
-        "one_variable": rf"((?:{blank}{cell})*+){blank}\}}",
-        "many_variables": rf"((?:{blank}\((?:{blank}{cell})*+{blank}\))*+){blank}\}}",
+        "one_variable": rf"((?:{blank}{cell}){{0,{_ROWS_AT_ONCE}}}+){blank}",
+        "many_variables": rf"((?:{blank}\((?:{blank}{cell})*+{blank}\)){{0,{_ROWS_AT_ONCE}}}+){blank}",
     }
 
 

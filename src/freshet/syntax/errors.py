@@ -10,8 +10,9 @@ from typing import Any
 from lark import Lark, Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
-from freshet.rdf.errors import QuerySyntaxError
+from freshet.rdf.errors import QuerySyntaxError, UnsupportedError
 from freshet.syntax.source import Source
+from freshet.syntax.tables import UPDATE
 
 _MOST_ALTERNATIVES = 6
 
@@ -27,6 +28,7 @@ _OPERATOR = frozenset({"PLUS", "DASH", "STAR", "SLASH", "EQUALS", "COMPARISON", 
 
 _STREAM_OPERATORS = frozenset({"RSTREAM", "ISTREAM", "DSTREAM"})
 _FORM = frozenset({"SELECT", "CONSTRUCT", "ASK", "DESCRIBE"})
+_OPERATION = frozenset({"INSERT", "DELETE", "LOAD", "CLEAR", "CREATE", "DROP", "ADD", "COPY", "MOVE", "WITH"})
 _MODIFIER = frozenset({"GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "VALUES"})
 _VERB = _IRI | {"A"}
 _PATH_OPERATOR = frozenset({"STAR", "PLUS", "QUESTION", "SLASH", "VBAR"})
@@ -48,6 +50,7 @@ _PHRASES: tuple[tuple[str, frozenset[str], frozenset[str]], ...] = (
     ("a function call", frozenset({"FUNCTION"}), _CALL),
     ("a literal", _LITERAL, _LITERAL),
     ("a query (SELECT, CONSTRUCT, ASK or DESCRIBE)", _FORM, _FORM),
+    ("an update (INSERT, DELETE, LOAD, ...)", _OPERATION - {"WITH"}, _OPERATION),
     ("a solution modifier (ORDER BY, LIMIT, ...)", frozenset({"ORDER", "LIMIT", "OFFSET"}), _MODIFIER),
     ("a name or an IRI", _IRI | {"WORD"}, _QUERY_NAME),
     ("an IRI", _IRI, _IRI),
@@ -79,7 +82,11 @@ _NAMES = {
 }
 
 
-def explain(error: UnexpectedInput, source: Source, parser: Lark) -> QuerySyntaxError:
+# Words of CQELS-QL's sequence patterns, which are no words of any dialect here.
+_SEQUENCE_PATTERNS = frozenset({"SEQ", "FUTURE"})
+
+
+def explain(error: UnexpectedInput, source: Source, parser: Lark) -> QuerySyntaxError | UnsupportedError:
     """Lark's error as ours: where it is, what stands there and what could."""
     if isinstance(error, UnexpectedCharacters):
         expected = _expected(_state_at_the_end(source, parser))
@@ -88,8 +95,12 @@ def explain(error: UnexpectedInput, source: Source, parser: Lark) -> QuerySyntax
     expected = _expected(error.interactive_parser)
     token = error.token
     if token.type == "$END":
-        return source.error(f"expected {_alternatives(expected, parser)}, but the query ends here", token.end_pos or 0)
+        return source.error(
+            f"expected {_alternatives(expected, parser)}, but the {_what(parser)} ends here", token.end_pos or 0
+        )
     at = token.start_pos or 0
+    if token.type == "WORD" and token.upper() in _SEQUENCE_PATTERNS:
+        return source.unsupported(f"{token.upper()}, a sequence pattern of CQELS-QL, is not supported", at)
     if token == "<" and "IRIREF" in expected:
         hint = 'an IRI has no spaces nor any of <"{}|^`\\ and ends with >'
         return source.error("this IRI is not well formed", at, hint)
@@ -134,10 +145,17 @@ def _by_weight(phrase: str) -> tuple[bool, bool, str]:
 
 
 def _name(terminal: str, parser: Lark) -> str:
+    if terminal == "$END":
+        return f"the end of the {_what(parser)}"
     if terminal in _NAMES:
         return _NAMES[terminal]
     text = parser.get_terminal(terminal).pattern.value
     return text if text.replace("_", "").isalpha() and len(text) > 1 else f"'{text}'"
+
+
+def _what(parser: Lark) -> str:
+    """What a parser reads."""
+    return "update" if UPDATE in parser.options.start else "query"
 
 
 def _hint(token: Token, expected: set[str], parser: Lark) -> str | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
+from freshet.rdf.terms import XSD
+
 _ONE = (
     "STR LANG DATATYPE BOUND IRI ABS CEIL FLOOR ROUND STRLEN UCASE LCASE ENCODE_FOR_URI YEAR MONTH DAY HOURS MINUTES "
     "SECONDS TIMEZONE TZ MD5 SHA1 SHA256 SHA384 SHA512 ISIRI ISBLANK ISLITERAL ISNUMERIC"
@@ -27,6 +29,36 @@ ARGUMENT_COUNTS: dict[str, tuple[int, int | None]] = {
 SYNONYMS = {"URI": "IRI", "ISURI": "ISIRI"}
 """Two names of one function: the algebra has the second."""
 
+_XPATH = "http://www.w3.org/2005/xpath-functions#"
+_MATH = "http://www.w3.org/2005/xpath-functions/math#"
+
+BY_IRI = {
+    _XPATH + name: function
+    for name, function in {
+        **{name.lower(): name for name in ("ABS", "FLOOR", "ROUND", "CONCAT", "CONTAINS", "REPLACE")},
+        "ceiling": "CEIL",
+        "string-length": "STRLEN",
+        "substring": "SUBSTR",
+        "substring-before": "STRBEFORE",
+        "substring-after": "STRAFTER",
+        "upper-case": "UCASE",
+        "lower-case": "LCASE",
+        "starts-with": "STRSTARTS",
+        "ends-with": "STRENDS",
+        "encode-for-uri": "ENCODE_FOR_URI",
+        "matches": "REGEX",
+        "current-dateTime": "NOW",
+        **{
+            f"{name}-from-dateTime": f"{name.upper()}"
+            for name in ("year", "month", "day", "hours", "minutes", "seconds")
+        },
+        "timezone-from-dateTime": "TIMEZONE",
+    }.items()
+}
+"""The functions of XPath that SPARQL's functions are defined by (section 17.3): the same by another name."""
+
+_MATH_COUNTS = {"pi": 0, "pow": 2, "atan2": 2}
+
 AGGREGATES = ("COUNT", "SUM", "MIN", "MAX", "AVG", "SAMPLE", "GROUP_CONCAT")
 
 
@@ -41,6 +73,19 @@ def wrong_count(function: str, count: int) -> str | None:
         return None
     takes = str(least) if least == most else f"{least} to {most}"
     return f"{function} takes {takes} argument{'' if most == 1 else 's'}, not {count}"
+
+
+def wrong_count_by_iri(iri: str, count: int) -> str | None:
+    """The same of a cast or a function of mathematics; nothing is known of others.
+
+    >>> wrong_count_by_iri("http://www.w3.org/2001/XMLSchema#integer", 2)
+    'integer takes 1 argument, not 2'
+    """
+    space, mark, name = iri.partition("#")
+    if space + mark not in (XSD, _MATH):
+        return None
+    takes = 1 if space + mark == XSD else _MATH_COUNTS.get(name, 1)
+    return None if takes == count else f"{name} takes {takes} argument{'' if takes == 1 else 's'}, not {count}"
 
 
 def similar(name: str) -> str | None:

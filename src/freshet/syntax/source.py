@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from typing import TypeVar
 
+from freshet.rdf.deadline import current
 from freshet.rdf.errors import FreshetError, QuerySyntaxError, UnsupportedError
 
 Problem = TypeVar("Problem", bound=FreshetError)
@@ -13,6 +14,7 @@ Problem = TypeVar("Problem", bound=FreshetError)
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _EXCERPT_WIDTH = 100
+_TOKENS_AT_ONCE = (1 << 14) - 1  # between two looks at the deadline
 
 # Escapes in strings and IRIs belong to those tokens and comments stay as they are: only what is left is decoded here.
 _ESCAPE_OR_TOKEN = re.compile(
@@ -55,7 +57,10 @@ class Source:
     def _decode(self, text: str) -> str:
         parts: list[str] = []
         copied = length = 0
-        for match in _ESCAPE_OR_TOKEN.finditer(text):
+        deadline = current()
+        for count, match in enumerate(_ESCAPE_OR_TOKEN.finditer(text), 1):
+            if not count & _TOKENS_AT_ONCE:
+                deadline.check()
             digits = match["four"] or match["eight"]
             character = codepoint(digits) if digits else None
             if character is None:

@@ -24,19 +24,20 @@ from lark import Lark
 
 from freshet.cache_folder import cache_folder
 
-_GRAMMAR = Path(__file__).with_name("grammar.lark")
+_GRAMMAR, _UPDATE = (Path(__file__).with_name(name) for name in ("grammar.lark", "update.lark"))
+QUERY, UPDATE = "start", "update"
 
 
 @cache
-def parser() -> Lark:
-    """The one parser of this process."""
-    grammar = _GRAMMAR.read_text(encoding="utf-8")
+def parser(start: str = QUERY) -> Lark:
+    """The one parser of this process for queries, or for updates."""
+    grammar = _grammar(start)
     version = f"{lark.__version__} {sys.implementation.cache_tag} {grammar}"
-    name = f"grammar.{hashlib.sha256(version.encode()).hexdigest()[:16]}.tables"
+    name = f"{start}.{hashlib.sha256(version.encode()).hexdigest()[:16]}.tables"
     for directory in _directories():
         if (found := _read(directory / name)) is not None:
             return found
-    built = build(grammar)
+    built = build(grammar, start)
     content = io.BytesIO()
     built.save(content)
     for directory in _directories():
@@ -45,10 +46,15 @@ def parser() -> Lark:
     return built
 
 
-def build(grammar: str | None = None) -> Lark:
+def build(grammar: str | None = None, start: str = QUERY) -> Lark:
     """A parser from the grammar itself, not from the tables on disk."""
-    text = _GRAMMAR.read_text(encoding="utf-8") if grammar is None else grammar
-    return Lark(text, parser="lalr", lexer="basic", maybe_placeholders=True)
+    text = _grammar(start) if grammar is None else grammar
+    return Lark(text, start=start, parser="lalr", lexer="basic", maybe_placeholders=True)
+
+
+def _grammar(start: str) -> str:
+    queries = _GRAMMAR.read_text(encoding="utf-8")
+    return queries if start == QUERY else f"{queries}\n{_UPDATE.read_text(encoding='utf-8')}"
 
 
 def _directories() -> Iterator[Path]:

@@ -25,7 +25,7 @@ from freshet.algebra.expressions import (
 from freshet.algebra.nodes import Node
 from freshet.rdf.deadline import current
 from freshet.rdf.terms import Literal
-from freshet.syntax.functions import SYNONYMS, similar, wrong_count
+from freshet.syntax.functions import BY_IRI, SYNONYMS, similar, wrong_count, wrong_count_by_iri
 from freshet.syntax.source import Source
 from freshet.syntax.transform_terms import TermTransformer
 from freshet.syntax.tree import Child, Token, Tree, offset, tokens, trees
@@ -160,7 +160,12 @@ class ExpressionTransformer(TermTransformer, ABC):
         if not isinstance(arguments, Token) and arguments.data == "distinct_list":
             message = "DISTINCT in the call of an extension function is not supported"
             raise self.source.unsupported(message, offset(tokens(arguments)[0]))
-        return Call(self.iri(name).value, self._expressions(arguments))
+        iri, operands = self.iri(name).value, self._expressions(arguments)
+        function = BY_IRI.get(iri, iri)
+        wrong = wrong_count_by_iri if function is iri else wrong_count
+        if problem := wrong(function, len(operands)):
+            raise self.source.error(problem, offset(name))
+        return Call(function, operands)
 
     def _aggregate(self, branch: Tree) -> Expression:
         name, distinct, child, *separator = branch.children

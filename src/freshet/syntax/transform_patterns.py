@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from itertools import groupby
+from typing import cast
 
 from freshet.algebra.expressions import And, Expression, Variable
 from freshet.algebra.nodes import (
@@ -34,6 +35,7 @@ from freshet.syntax.transform_triples import Step
 from freshet.syntax.transform_windows import WindowTransformer
 from freshet.syntax.tree import Cells, Child, Token, Tree, offset, tokens, trees
 
+_LONG_QUOTES = ('"""', "'''")
 _CELLS_AT_ONCE = (1 << 12) - 1  # between two looks at the deadline
 
 EMPTY = BGP(())
@@ -57,6 +59,7 @@ class PatternTransformer(WindowTransformer, ABC):
     def __init__(self, source: Source, dialect: Dialect | None = None) -> None:
         super().__init__(source, dialect)
         self._basic_graph_patterns = 0
+        self._in_window = False
 
     @abstractmethod
     def sub_select(self, branch: Tree) -> Node:
@@ -110,15 +113,20 @@ class PatternTransformer(WindowTransformer, ABC):
             case "union":
                 return chain(Union, [self.group(child) for child in trees(branch)])
             case "graph":
+                if self._in_window:
+                    message = "GRAPH in a window is not supported yet: streams do not keep the names of graphs"
+                    raise self.source.unsupported(message, offset(branch))
                 return Graph(self.variable_or_iri(tokens(branch)[0]), self.group(trees(branch)[0]))
             case "window":
                 self.mark(Dialect.RSPQL, "WINDOW", branch)
-                return Window(self._window_name(tokens(branch)[0]), self.group(trees(branch)[0]))
+                token = tokens(branch)[0]
+                name = self._window_name(token)
+                return Window(name, self._window_group(trees(branch)[0]), self._stream_variable(token))
             case "stream":
                 name, variable = self.stream_window(branch)
-                return Window(name, self.group(trees(branch)[-1]), variable)
+                return Window(name, self._window_group(trees(branch)[-1]), variable)
             case "declared_stream":
-                return Window(self.declared_stream(branch), self.group(trees(branch)[-1]))
+                return Window(self.declared_stream(branch), self._window_group(trees(branch)[-1]))
             case "service":
                 silent, endpoint, child = branch.children
                 assert isinstance(endpoint, Token)
@@ -128,6 +136,12 @@ class PatternTransformer(WindowTransformer, ABC):
                 return self.values(branch)
             case _:
                 return self.sub_select(branch)
+
+    def _window_group(self, branch: Tree) -> Node:
+        outer, self._in_window = self._in_window, True
+        node = self.group(branch)
+        self._in_window = outer
+        return node
 
     def _bind(self, node: Node, branch: Tree) -> Node:
         child, token = branch.children
@@ -145,6 +159,16 @@ class PatternTransformer(WindowTransformer, ABC):
         if not self.windows:
             raise self.source.error("the query declares no window", offset(token))
         return name
+
+    def _stream_variable(self, token: Token) -> Variable | None:
+        """The variable of `FROM NAMED WINDOW name ON ?stream [...]`."""
+        name = self.variable_or_iri(token)
+        if isinstance(name, Iri):
+            stream = self.windows[name].window.stream
+            return stream if isinstance(stream, Variable) else None
+        if any(isinstance(declared.window.stream, Variable) for declared in self.windows.values()):
+            raise self.source.unsupported(f"WINDOW {token} with windows on any stream is not supported", offset(token))
+        return None
 
     def values(self, branch: Tree) -> Values:
         """Inline data."""
@@ -183,7 +207,8 @@ class PatternTransformer(WindowTransformer, ABC):
     def _terms(self, cells: Cells) -> list[Term | None]:
         """What cells are, each different text read once; a bracket is nothing."""
         known: dict[str, Term | None] = {"(": None, ")": None}
-        deadline, has_base = current(), self.base is not None
+        kinds: dict[str, tuple[Iri, str | None]] = {}  # what datatypes and languages stand for
+        deadline, has_base, prefixes = current(), self.base is not None, self.prefixes
         for number, text in enumerate(dict.fromkeys(cells.texts)):
             if not number & _CELLS_AT_ONCE:
                 deadline.check()
@@ -191,8 +216,20 @@ class PatternTransformer(WindowTransformer, ABC):
                 known[text] = Literal(text, XSD_INTEGER)
             elif text[0] == "<" and not has_base and "\\" not in text:
                 known[text] = Iri(text[1:-1])
-            elif text not in known:
+            elif text in known:
+                continue
+            elif "\\" in text or text[:3] in _LONG_QUOTES:
                 known[text] = self._cell_text(text, cells)
+            elif text[0] == '"':
+                end = text.rindex('"')
+                if (kind := kinds.get(text[end:])) is None:
+                    first = cast(Literal, self._cell_text(text, cells))
+                    kind = kinds[text[end:]] = first.datatype, first.language
+                known[text] = Literal(text[1:end], *kind)
+            else:
+                prefix, colon, local = text.partition(":")
+                is_name = colon and prefix in prefixes
+                known[text] = Iri(prefixes[prefix] + local) if is_name else self._cell_text(text, cells)
         return list(map(known.__getitem__, cells.texts))
 
     def _cell_text(self, text: str, cells: Cells) -> Term | None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from freshet.algebra.expressions import Variable
+from freshet.rdf.deadline import current
 from freshet.rdf.terms import RDF, RDF_LANG_STRING, RDF_TYPE, XSD, Iri, Literal
 from freshet.syntax.iris import resolve
 from freshet.syntax.source import Source, codepoint
@@ -17,6 +19,7 @@ _STRING_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re
 _IRI_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8}))")
 _NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
 _LOCAL_ESCAPE = re.compile(r"\\(.)")
+_ESCAPES_AT_ONCE = (1 << 14) - 1  # between two looks at the deadline
 _CHARACTERS = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
 _DATATYPES = {
     "INTEGER": Iri(XSD + "integer"),
@@ -31,6 +34,24 @@ def _bad_escape(escape: str) -> str:
     if escape in ("\\u", "\\U"):
         return f"{escape} needs {'four' if escape.islower() else 'eight'} hexadecimal digits"
     return f"{escape} is no character" if len(escape) > 2 else f"{escape} is no escape that a string can have"
+
+
+def unescape(escape: re.Pattern[str], character: Callable[[re.Match[str]], str], text: str) -> str:
+    """The text with its escapes replaced: there may be millions of them."""
+    deadline, count = current(), 0
+
+    def checked(match: re.Match[str]) -> str:
+        nonlocal count
+        count += 1
+        if not count & _ESCAPES_AT_ONCE:
+            deadline.check()
+        return character(match)
+
+    return escape.sub(checked, text)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return match[1]
 
 
 class TermTransformer:
@@ -64,7 +85,7 @@ class TermTransformer:
         if namespace is None:
             hint = f"add PREFIX {prefix}: <...> before the query"
             raise self.source.error(f"the prefix {prefix}: is not declared", offset(token), hint)
-        return Iri(namespace + _LOCAL_ESCAPE.sub(r"\1", local))
+        return Iri(namespace + (unescape(_LOCAL_ESCAPE, _escaped, local) if "\\" in local else local))
 
     def variable(self, token: Token) -> Variable:
         """`?name` or `$name`, which is the same."""
@@ -130,7 +151,7 @@ class TermTransformer:
                 raise self.source.error(_bad_escape(match[0]), offset(token) + width + match.start())
             return found
 
-        return _STRING_ESCAPE.sub(character, token[width:-width]) if "\\" in token else token[width:-width]
+        return unescape(_STRING_ESCAPE, character, token[width:-width]) if "\\" in token else token[width:-width]
 
     def _iri_characters(self, token: Token) -> str:
         def character(match: re.Match[str]) -> str:
@@ -139,4 +160,4 @@ class TermTransformer:
                 raise self.source.error(f"{match[0]} cannot stand in an IRI", offset(token) + 1 + match.start())
             return found
 
-        return _IRI_ESCAPE.sub(character, token[1:-1]) if "\\" in token else token[1:-1]
+        return unescape(_IRI_ESCAPE, character, token[1:-1]) if "\\" in token else token[1:-1]

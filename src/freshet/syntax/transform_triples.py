@@ -47,6 +47,8 @@ class TripleTransformer(ExpressionTransformer, ABC):
 
     def template(self, branch: Tree) -> tuple[TriplePattern, ...]:
         """The triples of a CONSTRUCT template."""
+        if graphs := [child for child in trees(branch) if child.data == "graph_template"]:
+            raise self.source.unsupported("GRAPH in the template of CONSTRUCT is not supported", offset(graphs[0]))
         self._in_template = True
         steps = [step for block in trees(branch) for step in self.triples_block(block)]
         self._in_template = False

@@ -53,9 +53,9 @@ class WindowTransformer(TripleTransformer, ABC):
         name = self.iri(token)
         if name in self.windows:
             raise self.source.error(f"the window {token} is declared already", offset(token))
-        self.windows[name] = WindowDeclaration(name, self._window(self.iri(stream), trees(branch)[0]))
+        self.windows[name] = WindowDeclaration(name, self._window(self.variable_or_iri(stream), trees(branch)[0]))
 
-    def _window(self, stream: Iri, branch: Tree) -> WindowOperator:
+    def _window(self, stream: Iri | Variable, branch: Tree) -> WindowOperator:
         match branch.data:
             case "count_window":
                 _, count, step = branch.children
@@ -75,18 +75,22 @@ class WindowTransformer(TripleTransformer, ABC):
                     stream, self._time_predicate(predicate), self._duration_ms(width, "RANGE"), slide_ms
                 )
 
-    def _past_window(self, stream: Iri, branch: Tree) -> SlidingWindow:
+    def _past_window(self, stream: Iri | Variable, branch: Tree) -> SlidingWindow:
         """`[FROM NOW - a TO NOW - b STEP c]`"""
         _, begin, _, end, slide = branch.children
-        if end is not None and self._ago_ms(end) > 0:
-            raise self.source.unsupported("a window that ends in the past is not supported yet", offset(end))
-        return self._window_until_now(stream, begin, slide, branch)
+        return self._window_of_span(stream, begin, end, slide, branch)
 
-    def _window_until_now(self, stream: Iri, begin: Child | None, slide: Child | None, branch: Tree) -> SlidingWindow:
-        width_ms = 0 if begin is None else self._ago_ms(begin)
-        if width_ms == 0:
+    def _window_of_span(
+        self, stream: Iri | Variable, begin: Child | None, end: Child | None, slide: Child | None, branch: Tree
+    ) -> SlidingWindow:
+        ago_ms = 0 if end is None else self._ago_ms(end)
+        begin_ms = 0 if begin is None else self._ago_ms(begin)
+        if begin_ms == ago_ms == 0:
             raise self.source.unsupported("a window of the present instant alone is not supported here", offset(branch))
-        return SlidingWindow(stream, width_ms, self._duration_ms(slide, "SLIDE") if slide else width_ms)
+        if begin_ms <= ago_ms:
+            raise self.source.error("a window must begin before it ends", offset(branch))
+        width_ms = begin_ms - ago_ms
+        return SlidingWindow(stream, width_ms, self._duration_ms(slide, "SLIDE") if slide else width_ms, ago_ms=ago_ms)
 
     def _ago_ms(self, child: Child) -> int:
         """The duration of `NOW - duration`, which may be 0."""
@@ -118,7 +122,7 @@ class WindowTransformer(TripleTransformer, ABC):
             return
         if clause.data == "recent_window":
             _, begin, slide = clause.children
-            self._declare(self._window_until_now(stream, begin, slide, clause))
+            self._declare(self._window_of_span(stream, begin, None, slide, clause))
             return
         if clause.data not in ("range_of_time", "range_of_triples"):
             message = f"this window of FROM STREAM goes with STREAM {tokens(branch)[0]} {{ ... }} in the pattern"

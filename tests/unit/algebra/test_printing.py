@@ -166,7 +166,7 @@ def test_json():
     assert explained["name"] == "q1"
     assert explained["output"] == "istream"
     assert explained["windows"] == [
-        {"name": "w1", "stream": "http://ex/s", "width_ms": 90_000, "slide_ms": 500, "start_ms": 0}
+        {"name": "w1", "stream": "http://ex/s", "width_ms": 90_000, "slide_ms": 500, "start_ms": 0, "ago_ms": 0}
     ]
     assert explained["default_graphs"] == ["http://ex/static"]
     node = explained["root"]

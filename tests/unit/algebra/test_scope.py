@@ -45,6 +45,7 @@ LEFT, RIGHT = triple(B, A), triple(A, C)
         (nodes.Distinct(LEFT), (B, A)),
         (nodes.Reduced(LEFT), (B, A)),
         (nodes.Slice(LEFT), (B, A)),
+        (nodes.Describe(LEFT, (A,)), (Variable(".subject"), Variable(".predicate"), Variable(".object"))),
     ],
 )
 def test_variables_in_scope(node, expected):

@@ -36,6 +36,7 @@ from waiting import wait_until
         ({"mode": "redirect", "location": "http://evil.example/"}, "may not ask <http://evil.example/>"),
         ({"mode": "redirect", "location": "/sparql"}, "redirects too often"),
         ({"mode": "redirect", "location": "file:///etc/passwd"}, "http and https"),
+        ({"mode": "redirect", "location": "http://[x/"}, "redirects to what is no URL"),
     ],
     ids=lambda value: value if isinstance(value, str) else str(value["mode"]),
 )

@@ -1,11 +1,18 @@
 """The cache of compiled kernels, in processes of their own: a folder is chosen when the kernels are imported."""
 
+import ast
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from freshet.kernels import cache
+from freshet.kernels.cache import source_state
+
+_KERNELS = Path(cache.__file__).parent
 
 _CALL = """
 import sys
@@ -101,3 +108,40 @@ def test_a_folder_that_cannot_be_written_costs_a_warning(tmp_path):
     result, _, errors = _call(tmp_path / "taken")
     assert result == _call(tmp_path / "free")[0]
     assert "compiled kernels cannot be kept in" in errors
+
+
+def _imported(tree: ast.AST) -> set[str]:
+    """The modules of kernels that a module imports, by its syntax tree."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module == "freshet.kernels":
+            found |= {each.name for each in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("freshet.kernels."):
+            found.add(node.module.split(".")[2])
+        elif isinstance(node, ast.Import):
+            assert not any(each.name.startswith("freshet") for each in node.names), "write from ... import"
+    return found
+
+
+@pytest.mark.parametrize("file", sorted(_KERNELS.glob("*.py")), ids=lambda file: file.stem)
+def test_the_state_of_a_module_has_all_that_it_imports(file):
+    assert cache._imports(file.stem)[1] == _imported(ast.parse(file.read_text()))
+
+
+def test_a_change_makes_anew_what_imports_it(tmp_path, monkeypatch):
+    before = {name: source_state(name) for name in ("wide", "values", "moments", "hashing")}
+    copy = tmp_path / "kernels"
+    shutil.copytree(_KERNELS, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    with (copy / "wide.py").open("a") as file:
+        file.write("# changed\n")
+    monkeypatch.setattr(cache, "_KERNELS", copy)
+    _forget()
+    changed = {name for name, state in before.items() if source_state(name) != state}
+    monkeypatch.undo()
+    _forget()
+    assert changed == {"wide", "values", "moments"}
+
+
+def _forget() -> None:
+    cache._imports.cache_clear()
+    source_state.cache_clear()

@@ -121,3 +121,14 @@ def test_ring_index_deletes_idle_keys_in_batches(repeats):
         ]
         assert list(zip(lefts.tolist(), found.tolist(), strict=True)) == expected
     assert ring._index.capacity <= 16_384
+
+
+def test_equal_keys_of_a_block_have_one_entry_and_keys_of_equal_hash_have_two():
+    """Among these keys some twenty pairs have the same hash of 31 bits."""
+    index = OneWayIndex(1)
+    keys = np.random.default_rng(3).permutation(np.repeat(np.arange(300_000), 2)).reshape(-1, 1)
+    entries, fresh = index.add(keys)
+    assert np.count_nonzero(fresh) == len(np.unique(entries)) == index.live == 300_000
+    assert (index.keys[entries] == keys).all()
+    assert (index.find(keys) == entries).all()
+    assert (index.find(keys + 300_000) == -1).all()

@@ -12,17 +12,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from freshet.kernels.typed_columns import (
+    DOUBLES,
     NO_DECIMALS,
     NOT_ALIKE,
+    NOT_KNOWN,
+    OTHERS,
     find_texts,
     number_terms,
     read_decimals,
+    read_doubles,
     read_integers,
     write_texts,
 )
 from freshet.rdf.arrow import read_only
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import RDF_LANG_STRING, XSD, BlankNode, Iri, Literal, Term, term_key
+from freshet.rdf.values import value_table
 
 DICTIONARY = Dictionary()
 
@@ -96,8 +101,10 @@ def texts_of(terms: list[Term], like: Term) -> list[str] | None:
     size = find_texts(DICTIONARY.arrays, ids, head, read_only(tail_bytes), records)
     if size == NOT_ALIKE:
         return None
-    data = np.empty(size, np.uint8)
-    write_texts(DICTIONARY.arrays.heap, records, len(tail), data, offsets)
+    data, half = np.empty(size, np.uint8), len(ids) // 2
+    offsets[0] = 0
+    for first, some in ((0, records[:half]), (half, records[half:])):
+        write_texts(DICTIONARY.arrays.heap, some, len(tail), data, offsets, first)
     return [data[start:end].tobytes().decode() for start, end in pairwise(offsets.tolist())]
 
 
@@ -120,3 +127,15 @@ def test_terms_of_two_kinds_are_not_alike(
     assert (texts_of(terms, terms[0]) is not None) == (kind is other_kind)
     assert texts_of([*terms, Literal("1", Iri(f"{XSD}integer"))], terms[0]) is None
     assert texts_of([*terms, BlankNode("b")], terms[0]) is None
+
+
+def test_doubles_are_read_where_a_table_has_them() -> None:
+    ids = ids_of(["1.5", None, "1e300", "12345678901234567"], "double")
+    table, reals = value_table(DICTIONARY), np.empty(4)
+    assert (ids > 0).any()
+    assert read_doubles(table.known, read_only(ids), reals) == NOT_KNOWN
+    table.values(DICTIONARY, ids)
+    assert read_doubles(table.known, read_only(ids), reals) == DOUBLES
+    assert reals.tolist() == [1.5, 0.0, 1e300, 12345678901234567.0]
+    others = np.concatenate((ids, ids_of(["7"], "integer")))
+    assert read_doubles(table.known, read_only(others), np.empty(5)) == OTHERS

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 
+import pyoxigraph as ox
 import pytest
 
 from freshet.mapper.map_options import MapOptions
@@ -189,3 +190,64 @@ def test_what_a_source_does_not_have_is_told_before_anything_runs(mapper, world,
     assert what in str(wrong.value)
     assert not (world / "out.nq").exists()
     assert not (world / "rejects").exists(), "records that another triples map rejects were not even looked at"
+
+
+THREE = """
+<A> rml:logicalSource [ rml:source "a.csv" ; rml:referenceFormulation rml:CSV ] ;
+  rml:subjectMap SUBJECT ;
+  rml:predicateObjectMap [ rml:predicate ex:b ; rml:objectMap [ rml:parentTriplesMap <B> CONDITION ] ] .
+<B> a rml:NonAssertedTriplesMap ; rml:logicalSource [ rml:source "b.csv" ; rml:referenceFormulation rml:CSV ] ;
+  rml:subjectMap [ rml:template "http://example.org/b/{b}" ] .
+<C> a rml:NonAssertedTriplesMap ; rml:logicalSource [ rml:source "c.csv" ; rml:referenceFormulation rml:CSV ] ;
+  rml:subjectMap [ rml:template "http://example.org/c/{c}" ] ;
+  rml:predicateObjectMap [ rml:predicate ex:n ; rml:objectMap [ rml:reference "n" ] ] .
+"""
+PLAIN = '[ rml:template "http://example.org/a/{k}" ]'
+QUOTED = '[ rml:quotedTriplesMap <C> ; rml:joinCondition [ rml:child "k" ; rml:parent "c" ] ]'
+BY_KEY = '; rml:joinCondition [ rml:child "k" ; rml:parent "k" ]'
+TRIPLE = '<<( <http://example.org/c/{}> <http://example.org/ns#n> "{}" )>>'
+
+
+def three(folder, subject, condition):
+    (folder / "a.csv").write_text("k\n1\n2\n", encoding="utf-8")
+    (folder / "b.csv").write_text("b,k\nx,1\ny,2\nz,1\n", encoding="utf-8")
+    (folder / "c.csv").write_text("c,n\n1,one\n1,eins\n3,three\n", encoding="utf-8")
+    text = THREE.replace("SUBJECT", subject).replace("CONDITION", condition)
+    (folder / "mapping.ttl").write_text(HEAD + text, encoding="utf-8")
+
+
+def test_without_a_condition_all_records_are_paired(mapper, tmp_path):
+    three(tmp_path, PLAIN, "")
+    done, found = run(mapper, tmp_path)
+    pairs = [
+        f"<http://example.org/a/{k}> <http://example.org/ns#b> <http://example.org/b/{b}> ."
+        for k in "12"
+        for b in "xyz"
+    ]
+    assert sorted(found.decode().splitlines()) == pairs
+    assert done.crossed == (("a.csv with b.csv", 6),)
+
+
+def test_three_sources_are_joined(mapper, tmp_path):
+    """The subject is a triple of one source, the object a subject of another."""
+    three(tmp_path, QUOTED, BY_KEY)
+    _, found = run(mapper, tmp_path)
+    lines = set(found.decode().splitlines())
+    nodes = {line.split()[0] for line in lines}
+    reified = {line.partition("reifies> ")[2] for line in lines if "reifies" in line}
+    assert reified == {f"{TRIPLE.format(1, name)} ." for name in ("one", "eins")}
+    objects = [f"{node} <http://example.org/ns#b> <http://example.org/b/{b}> ." for node in nodes for b in "xz"]
+    assert sorted(line for line in lines if "reifies" not in line) == sorted(objects)
+
+
+def test_quoted_triples_are_written_in_turtle(mapper, tmp_path):
+    three(tmp_path, QUOTED, BY_KEY)
+    run(mapper, tmp_path, format="ttl")
+    quads = list(ox.parse(path=str(tmp_path / "out.nq"), format=ox.RdfFormat.TURTLE))
+    assert len({quad for quad in quads if isinstance(quad.object, ox.Triple)}) == 2
+
+
+def test_a_triples_map_that_quotes_itself_is_an_error(mapper, tmp_path):
+    three(tmp_path, QUOTED.replace("<C>", "<A>"), BY_KEY)
+    with pytest.raises(InputError, match="A quotes itself"):
+        run(mapper, tmp_path)

@@ -68,7 +68,7 @@ def test_equal_windows_and_patterns_are_shared_and_freed() -> None:
         register(session, query(name))
     register(session, query("other", "q"))
     group = engine._queries["http://example.org/one"]
-    one, two = (group.query(f"http://example.org/{name}") for name in ("one", "two"))
+    one, two = (group.query(engine._plans.group_name(f"http://example.org/{name}")) for name in ("one", "two"))
     assert one.leaves[0] is two.leaves[0]
     (window,) = session.engine._groups()[0]._all_windows
     assert len(window.leaves) == 2
@@ -140,15 +140,15 @@ def test_a_slow_query_is_removed() -> None:
 
     def dawdle(report) -> None:
         seen.append(report.time_ms)
-        time.sleep(0.02)
+        time.sleep(2.1)  # a busy machine may keep the evaluation itself waiting, but not for so long
 
-    register(session, query("slow"), on_report=dawdle, limit_seconds=0.01)
-    register(session, query("patient"), on_report=dawdle, limit_seconds=60)
+    register(session, query("slow"), on_report=dawdle, limit_seconds=2)
+    register(session, query("patient"), on_report=lambda report: seen.append(report.time_ms), limit_seconds=60)
     session.push(S, line(1000, "a") + line(6000, "b"))
     session.finish()
     assert seen == [5000, 5000, 10_000, 15_000]
     assert [failure.query for failure in session.failures] == ["http://example.org/slow"]
-    assert "its time limit of 0.01 s" in session.failures[0].reason
+    assert "its time limit of 2 s" in session.failures[0].reason
 
 
 def test_a_query_may_remove_itself_and_others() -> None:

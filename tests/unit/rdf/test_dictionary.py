@@ -1,4 +1,5 @@
 import threading
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -6,12 +7,14 @@ import pytest
 import xxhash
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
+from freshet.kernels.values import DECIMAL
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.ids import XSD_DECIMAL, XSD_INTEGER, inline_id
 from freshet.rdf.pins import Pin
 from freshet.rdf.terms import RDF_LANG_STRING, XSD, BlankNode, Iri, Literal, Term, term_key
-from freshet.rdf.values import numbers, values
+from freshet.rdf.values import intern_numbers, numbers, values
 from lexical_forms import literals
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
@@ -226,6 +229,27 @@ def test_sweeps_beside_overlapping_pins(rounds: list[tuple[list[int], list[int],
             assert dictionary.lookup(term) == term_id
         if hash_bits == 63:
             assert len(dictionary) <= 61 + 120 * (len(held) + 5)
+
+
+def test_numbers_that_are_entered_beside_a_sweep_are_kept() -> None:
+    """Those that were there when it began are noted; those that came since need not be."""
+    dictionary = Dictionary()
+    numbers = [Decimal(f"0.{'3' * 14}{at:03}1") for at in range(200)]
+    before = intern(dictionary, numbers[:150])
+    with dictionary.pins:
+        assert dictionary.sweep([]) == 0
+        found = intern(dictionary, numbers[100:])
+        assert found[:50].tolist() == before[100:].tolist()
+    assert dictionary.sweep([]) == 100
+    assert dictionary.decode_many(found) == [Literal(str(number), XSD_DECIMAL) for number in numbers[100:]]
+
+
+def intern(dictionary: Dictionary, numbers: list[Decimal]) -> NDArray[np.int64]:
+    units = [int(number.scaleb(18)) for number in numbers]
+    records = np.array([(DECIMAL, 0, unit, 0) for unit in units], np.int64)
+    ids = np.zeros(len(numbers), np.int64)
+    intern_numbers(dictionary, records, ids)
+    return ids
 
 
 def test_values_follow_a_sweep() -> None:

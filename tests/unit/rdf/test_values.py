@@ -58,6 +58,18 @@ def test_doubles_and_floats_are_correctly_rounded(terms: list[Literal]) -> None:
             assert np.array_equal(found.reals[row], number if double else np.float32(number), equal_nan=True)
 
 
+@PROPERTY
+@given(st.lists(st.tuples(st.integers(1, 2**64 + 10), st.integers(-30, 30)), min_size=1, max_size=20))
+def test_long_mantissas_are_correctly_rounded(numbers_written: list[tuple[int, int]]) -> None:
+    # One in the middle between two doubles, and its neighbours, beside each.
+    halves = [(int(float(2**54 + mantissa)) + 1, 0) for mantissa, _ in numbers_written]
+    around = [(half + more, exponent) for half, exponent in halves for more in (-1, 0, 1)]
+    terms = [typed("double", f"{mantissa}e{exponent}") for mantissa, exponent in (*numbers_written, *around)]
+    dictionary = Dictionary()
+    found = values(dictionary, encode(dictionary, terms))
+    assert found.reals.tolist() == [float(term.lexical) for term in terms]
+
+
 @pytest.mark.parametrize(
     ("term", "kind"),
     [
@@ -114,7 +126,9 @@ def test_inline_ids_never_touch_the_dictionary(monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_term_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     dictionary = Dictionary()
+    long = "0" * 20  # the kernel does not read numbers this long
     ids = encode(dictionary, [typed("integer", f"+{number}") for number in range(5000)])
+    others = encode(dictionary, [typed("double", f"{number}{long}.0") for number in range(1, 4)])
     asked: list[int] = []
     keys = dictionary.keys
 
@@ -123,9 +137,10 @@ def test_a_term_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return keys(wanted)
 
     monkeypatch.setattr(dictionary, "keys", counted)
+    expected = [*range(5000), *(float(f"{number}{long}") for number in range(1, 4))]
     for _ in range(3):
-        assert numbers(dictionary, np.concatenate([ids, ids])).reals.tolist() == list(range(5000)) * 2
-    assert asked == [5000]
+        assert numbers(dictionary, np.concatenate([ids, others, ids, others])).reals.tolist() == 2 * expected
+    assert asked == [3]
     assert len(value_table(dictionary)) == len(dictionary)
 
 

@@ -5,15 +5,21 @@ from __future__ import annotations
 import sys
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from random import Random
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import freshet
 from declaring import register
+from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
 from freshet.rdf.terms import XSD, BlankNode, Iri, Literal, Term
+from freshet.results.column_reader import ColumnReader
 from freshet.results.report import Report
 
 S = "http://example.org/s"
@@ -102,6 +108,33 @@ def test_mixed_columns_are_terms_as_text() -> None:
     column = report_of(Literal("a", language="en"), Literal("a", language="de")).to_arrow().column("o")
     assert column.to_pylist() == ['"a"@en', '"a"@de']
     assert report_of(BlankNode("a")).to_arrow().column("o").to_pylist() == ["_:s0.a"]
+
+
+KINDS: list[list[Term]] = [
+    [Iri("http://a"), Iri("http://b")],
+    [Literal("a"), Literal("b\t")],
+    [Literal("a", language="en")],
+    [BlankNode("a"), BlankNode("b")],
+    [xsd("1", "integer"), xsd("+02", "integer")],
+    [xsd("1.5", "decimal")],
+    [xsd("1.5", "double"), xsd("0.12345678901234567", "double")],
+    [xsd("2020-01-01", "date")],
+]
+
+
+@settings(max_examples=200)
+@given(st.lists(st.tuples(st.sets(st.integers(0, 7), min_size=1, max_size=2), st.randoms()), min_size=1, max_size=8))
+def test_what_a_column_is_does_not_depend_on_those_before(columns: list[tuple[set[int], Random]]) -> None:
+    dictionary, reader = Dictionary(), ColumnReader()
+    for kinds, dice in columns:
+        terms = [dice.choice(KINDS[dice.choice(sorted(kinds))]) for _ in range(dice.randint(1, 6))]
+        ids = np.array([dictionary.encode(term) for term in terms] + [0] * dice.randint(0, 1), np.int64)
+        field, values = reader.read(ids, dictionary)
+        fresh_field, fresh_values = ColumnReader().read(ids, dictionary)
+        assert field.equals(fresh_field, check_metadata=True)
+        assert values.to_pylist() == fresh_values.to_pylist()
+        if dice.random() < 0.1:
+            dictionary.sweep([])
 
 
 def test_unbound_is_null_and_a_column_of_nothing_has_no_type() -> None:

@@ -153,3 +153,13 @@ def test_a_checkpoint_of_other_records_is_refused(tmp_path):
     Stream(None, Checkpoint(tmp_path), fingerprint_inputs="a window of 5 s").ingest.close()
     with pytest.raises(InputError, match=r"another mapping, source or window of the stream s\.1"):
         Stream(None, Checkpoint(tmp_path), fingerprint_inputs="a window of 7 s")
+
+
+def test_a_stream_has_no_event_time_before_all_of_it_was_heard():
+    stream = Stream(None)
+    stream.send("s.1", 100, 1500)
+    wait_until(lambda: stream.metrics.snapshot().streams["s"].records == 2)
+    assert stream.metrics.snapshot().streams["s"].watermark_ms is None
+    stream.send("s.2", 200)
+    wait_until(lambda: stream.metrics.snapshot().streams["s"].watermark_ms == 200)
+    stream.ingest.finish()

@@ -70,3 +70,15 @@ def test_what_is_not_a_line_each_has_no_line():
 def test_origins_go_through_the_journal():
     for origin in (TextOrigin(), TextOrigin("post", "k", ((2, 1),)), TextOrigin("post", None, None)):
         assert TextOrigin.of(origin.describe()) == origin
+
+
+def test_the_lines_of_a_named_file():
+    text = "# a day\n1000\t<http://e/a> <http://e/p> <http://e/b> .\n\n2000\t<http://e/a> <http://e/q> <http://e/c> .\n"
+    for push in (Session.push, Session.push_text):
+        session = Session()
+        session.stream(S)
+        query = session.register(QUERY)
+        push(session, S, text, file="day.tnt")
+        session.finish()
+        report = query.take()[0]
+        assert query.why(report, 0).records == ("file:day.tnt#L2", "file:day.tnt#L4")

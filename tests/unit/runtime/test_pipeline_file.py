@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import pytest
 
 from freshet.federation.settings import ServiceSettings
-from freshet.rdf.errors import FreshetError
+from freshet.rdf.errors import FreshetError, InputError
 from freshet.runtime.metrics import Metrics
 from freshet.runtime.pipeline_file import PipelineErrors, read_pipeline
-from freshet.runtime.pipeline_model import SECTIONS, ConsoleSinkSection, FileSinkSection, known_keys
+from freshet.runtime.pipeline_model import SECTIONS, ConsoleSinkSection, FileSinkSection, GraphFile, known_keys
 from freshet.runtime.progress import QuietProgress
 from freshet.runtime.run import PipelineRun
 from pipeline_text import PIPELINE, QUERY, problems, replaced
@@ -20,7 +21,7 @@ def test_a_good_file(folder: Path) -> None:
     (folder / "pipeline.yaml").write_text(PIPELINE)
     pipeline = read_pipeline(folder / "pipeline.yaml")
     traffic, parking = pipeline.streams["traffic"], pipeline.streams["parking"]
-    assert pipeline.graph == (folder / "town.ttl",)
+    assert pipeline.graph == (GraphFile(file=folder / "town.ttl"),)
     assert traffic.source.folder == folder / "in/traffic"
     assert traffic.mapping == folder / "traffic.rml.ttl"
     assert traffic.time is not None
@@ -39,6 +40,35 @@ def test_a_good_file(folder: Path) -> None:
         "spark.ui.enabled": "false",
         "spark.task.cpus": "1",
     }
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("town.ttl", [(None, "town.ttl")]),
+        (
+            "{http://e/g: town.ttl, http://e/h: [town.ttl, more.ttl]}",
+            [("http://e/g", "town.ttl"), ("http://e/h", "town.ttl"), ("http://e/h", "more.ttl")],
+        ),
+        ("[town.ttl, {http://e/g: more.ttl}]", [(None, "town.ttl"), ("http://e/g", "more.ttl")]),
+    ],
+)
+def test_stored_graphs(folder: Path, written: str, meant: list[tuple[str | None, str]]) -> None:
+    (folder / "more.ttl").write_text("")
+    (folder / "pipeline.yaml").write_text(PIPELINE.replace("graph: [town.ttl]", f"graph: {written}"))
+    graphs = read_pipeline(folder / "pipeline.yaml").graph
+    assert [(graph.iri, graph.file) for graph in graphs] == [(iri, folder / file) for iri, file in meant]
+
+
+def test_a_graph_that_a_query_names_is_loaded(folder: Path) -> None:
+    (folder / "slow.rq").write_text(QUERY.replace("WHERE", "FROM <http://e/town.ttl>\nWHERE", 1))
+    text = PIPELINE.replace("graph: [town.ttl]", "graph: {http://e/g: town.ttl}")
+    (folder / "pipeline.yaml").write_text(text)
+    with pytest.raises(InputError, match=r"graph <http://e/town.ttl> is not loaded: loaded graphs are <http://e/g>"):
+        PipelineRun(read_pipeline(folder / "pipeline.yaml"), QuietProgress(), Metrics())
+    gc.collect()  # what failed to start lets go of the checkpoint's folder: in a command, the process ends
+    (folder / "pipeline.yaml").write_text(text.replace("http://e/g:", "http://e/town.ttl:"))
+    PipelineRun(read_pipeline(folder / "pipeline.yaml"), QuietProgress(), Metrics())
 
 
 @pytest.mark.parametrize(("written", "meant"), [("512m", 512 << 20), ("2G", 2 << 30), ("64 kb", 64 << 10)])

@@ -75,6 +75,16 @@ CASES = {
         "format: jsn",
         ["5:42: 'jsn' is not known here; did you mean 'json'?"],
     ),
+    "a port above all": (
+        "{folder: in/traffic, format: json}",
+        "{sse: {url: 'http://h:99999/'}, format: json}",
+        ["5:25: the port of 'http://h:99999/' is not a number from 1 to 65535"],
+    ),
+    "a port of letters": (
+        "{folder: in/traffic, format: json}",
+        "{sse: {url: 'http://h:abc/'}, format: json}",
+        ["5:25: the port of 'http://h:abc/' is not a number from 1 to 65535"],
+    ),
     "unknown form of time": (
         "as: iso",
         "as: unix",
@@ -173,6 +183,16 @@ CASES = {
     ),
     "no graph": ("[town.ttl]", "[town.ttl, twon.ttl]", ["1:19: there is no file twon.ttl"]),
     "no graph, as text": ("[town.ttl]", "twon.ttl", ["1:8: there is no file twon.ttl"]),
+    "no graph, under its name": (
+        "[town.ttl]",
+        "{http://e/g: [town.ttl, twon.ttl]}",
+        ["1:32: there is no file twon.ttl"],
+    ),
+    "a graph's name": (
+        "[town.ttl]",
+        "{g: town.ttl}",
+        ["1:8: 'g' is not an absolute IRI, as http://example.org/traffic is"],
+    ),
     "a folder as graph": (
         "[town.ttl]",
         "[in]",
@@ -186,7 +206,8 @@ CASES = {
         "[town.ttl, slow.rq]",
         [
             "1:19: the name does not say which RDF format this is"
-            " (known suffixes: .ttl, .nt, .nq, .trig, .rdf, .xml, .owl, each also with .gz, .bz2, .zst)"
+            " (known suffixes: .ttl, .turtle, .n3, .nt, .nq, .trig, .jsonld, .rdf, .xml, .owl,"
+            " each also with .gz, .bz2, .zst)"
         ],
     ),
     "no source": ("in/parking", "in/parkin", ["12:22: there is no folder in/parkin"]),

@@ -233,3 +233,18 @@ def test_reports_are_taken_once() -> None:
         session.push(S, (time_ms, A, P, A))
     assert [report.time_ms for report in registered] == [5000, 10_000]
     assert registered.take() == []
+
+
+def test_arrays_that_were_pushed_can_be_filled_anew():
+    session = freshet.Session()
+    registered = register(session, QUERY)
+    subject, predicate = (session.dictionary.encode(term) for term in (A, P))
+    numbers = [session.dictionary.encode(Literal(str(number))) for number in range(12)]
+    elements = Elements(*(np.empty(1, np.int64) for _ in range(4)))
+    for number, object_ in enumerate(numbers):
+        for column, value in zip(elements, (number * 500, subject, predicate, object_), strict=True):
+            column[0] = value
+        session.push(S, elements)
+    session.finish()
+    found = [row["o"].lexical for report in registered for row in session.bindings(report)]
+    assert sorted(found, key=int) == [str(number) for number in range(12)]

@@ -7,6 +7,7 @@ import pytest
 from declaring import register
 from freshet import Session
 from freshet.rdf.errors import BudgetError, InputError
+from freshet.runtime.recordings import Recordings
 from freshet.runtime.replay import replay
 from freshet.store.slices import BufferFullError
 from short_lives import begun, killed
@@ -141,7 +142,7 @@ def test_both_kinds_of_budget_are_one_kind_of_error() -> None:
 
 
 def test_a_recording_that_has_ended_holds_no_other_back(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("freshet.runtime.replay._CHUNK_BYTES", 500)
+    monkeypatch.setattr("freshet.runtime.recordings._CHUNK_BYTES", 500)
     recordings = {S: [tmp_path / "s.tnt"], T: [tmp_path / "t.tnt"]}
     recordings[S][0].write_text("".join(line(time_ms, "a") for time_ms in range(0, 60_000, 50)))
     recordings[T][0].write_text("".join(line(time_ms, "b") for time_ms in range(0, 1_000, 100)))
@@ -149,7 +150,7 @@ def test_a_recording_that_has_ended_holds_no_other_back(tmp_path, monkeypatch) -
     for window_bytes in (None, 40_000):
         session = Session(window_bytes=window_bytes)
         query = register(session, JOINED)
-        replay(session, recordings)
+        replay(session, Recordings(recordings))
         found.append([session.ndjson(report) for report in query.take()])
     assert found[0] == found[1]
     assert found[0]
@@ -157,7 +158,7 @@ def test_a_recording_that_has_ended_holds_no_other_back(tmp_path, monkeypatch) -
     session = Session(window_bytes=1_000)
     register(session, JOINED)
     with pytest.raises(BudgetError, match="does not fit"):
-        replay(session, recordings)
+        replay(session, Recordings(recordings))
 
 
 def test_sizes_say_what_is_for_what() -> None:

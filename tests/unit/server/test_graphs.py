@@ -1,5 +1,7 @@
 """Graph Store Protocol: stored graphs as resources."""
 
+from concurrent.futures import Future
+from threading import Thread
 from urllib.parse import quote
 
 import pyoxigraph as ox
@@ -65,7 +67,13 @@ def test_the_default_graph_is_always_there(http):
     assert _graph(http.get("/graphs?default", Accept="application/n-triples")) == _same(
         f"<{http.url}/a> <http://e/p> 1 ."
     )
-    assert http.send("PUT", "/graphs?default", "<a> <http://e/p> 2 .", Content_Type=_TTL).status == 501
+    assert http.send("PUT", "/graphs?default", "<b> <http://e/p> 2 .", Content_Type=_TTL).status == 204
+    assert _graph(http.get("/graphs?default", Accept="application/n-triples")) == _same(
+        f"<{http.url}/b> <http://e/p> 2 ."
+    )
+    assert http.send("DELETE", "/graphs?default").status == 204
+    assert http.get("/graphs?default").status == 200
+    assert not len(_graph(http.get("/graphs?default", Accept="application/n-triples")))
 
 
 def test_a_url_of_the_server_names_a_graph(http):
@@ -132,7 +140,6 @@ def test_a_form_sends_several_documents_or_none(http):
         ("GET", "/graphs?graph=g", None, {}, 400, "not an absolute IRI"),
         ("GET", "/graphs?query=x", None, {}, 400, "one graph"),
         ("DELETE", _G, None, {}, 404, "there is no graph"),
-        ("DELETE", "/graphs?default", None, {}, 501, "cannot be dropped"),
         ("PATCH", "/graphs?default", "", {}, 405, "PATCH"),
     ],
 )
@@ -142,14 +149,15 @@ def test_what_is_refused(http, method, path, body, headers, status, said):
     assert said in answer.data.decode()
 
 
-def test_a_graph_with_triples_cannot_be_replaced_yet(http):
+def test_a_graph_is_replaced_and_dropped(http):
     assert http.send("PUT", _G, "", Content_Type=_TTL).status == 201
-    assert http.send("PUT", _G, "<a> <http://e/p> 1 .", Content_Type=_TTL).status == 204
-    for method in ("PUT", "DELETE"):
-        answer = http.send(method, _G, "<a> <http://e/p> 2 .", Content_Type=_TTL)
-        assert answer.status == 501
-        assert "not supported yet" in answer.data.decode()
-    assert _graph(http.get(_G)) == _same("<a> <http://e/p> 1 .")
+    for text in ("<a> <http://e/p> 1 .", "<a> <http://e/p> 2, 3 .", ""):
+        assert http.send("PUT", _G, text, Content_Type=_TTL).status == 204
+        assert _graph(http.get(_G)) == _same(text)
+    assert http.send("PUT", _G, "<a> <http://e/p> 1", Content_Type=_TTL).status == 400
+    assert http.send("DELETE", _G).status == 204
+    assert http.get(_G).status == 404
+    assert http.send("DELETE", _G).status == 404
 
 
 def test_rights():
@@ -157,14 +165,33 @@ def test_rights():
     tokens = tuple(make_token(secret, frozenset({right})) for right, secret in secrets.items())
     with server(tokens=tokens) as http:
 
-        def status(right: str, method: str) -> int:
+        def status(right: str, method: str, text: str = "") -> int:
             headers = {"Authorization": f"Bearer {secrets[right]}", "Content_Type": _TTL}
-            return http.send(method, _G, "", **headers).status
+            return http.send(method, _G, text, **headers).status
 
         assert http.get(_G).status == 401
         assert [status("ask", method) for method in ("GET", "POST", "PUT", "DELETE")] == [404, 403, 403, 403]
         assert [status("feed", method) for method in ("POST", "GET", "DELETE")] == [201, 403, 403]
-        assert [status("admin", method) for method in ("GET", "PUT", "DELETE")] == [200, 204, 501]
+        assert [status("feed", "PUT", "<a> <http://e/p> 1 .") for _ in range(2)] == [204, 403]  # which would delete
+        assert [status("admin", method) for method in ("GET", "PUT", "DELETE")] == [200, 204, 204]
+
+
+def test_triples_that_come_while_a_put_waits_are_not_replaced_without_the_right():
+    secret = "token-that-may-feed"
+    headers = {"Authorization": f"Bearer {secret}", "Content_Type": _TTL}
+    with server(tokens=(make_token(secret, frozenset({"feed"})),)) as http:
+        http.shared.started, answers = Future(), []
+        sending = Thread(
+            target=lambda: answers.append(http.send("PUT", _G, "<http://e/new> <http://e/p> 1 .", **headers))
+        )
+        sending.start()
+        sending.join(0.5)
+        http.session.update("INSERT DATA { GRAPH <http://e/g> { <http://e/old> <http://e/p> 1 } }")
+        http.shared.started.set_result(None)
+        sending.join()
+        assert (answers[0].status, "'admin'" in answers[0].data.decode()) == (403, True)
+        assert http.session.query("ASK { GRAPH <http://e/g> { <http://e/old> ?p ?o } }")
+        assert not http.session.query("ASK { GRAPH <http://e/g> { <http://e/new> ?p ?o } }")
 
 
 def test_queries_see_what_is_added():

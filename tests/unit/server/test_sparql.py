@@ -140,8 +140,6 @@ def test_a_mistake_is_shown_with_its_place(http):
         ("POST", "/sparql", "query=%FF", _FORM, 400),
         ("POST", "/sparql", b"ASK { ?s ?p '\xff' }", "application/sparql-query", 400),
         ("POST", "/sparql", "ASK {}", "application/sparql-query; charset=utf-16", 415),
-        ("POST", "/sparql", "CLEAR ALL", "application/sparql-update", 501),
-        ("POST", "/sparql", "update=CLEAR+ALL", _FORM, 501),
         ("PUT", "/sparql", "ASK {}", "application/sparql-query", 405),
         ("DELETE", "/sparql", None, None, 405),
         ("GET", "/sparql?query=ASK%7B%7D&timeout=soon", None, None, 400),

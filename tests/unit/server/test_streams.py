@@ -58,6 +58,10 @@ def test_streams_are_declared_and_listed():
         ("text/turtle", "@prefix : <http://e/> . :a :p :b ."),
         ("application/trig", "@prefix : <http://e/> . { :a :p :b }"),
         ("application/ld+json", '{"@id": "http://e/a", "http://e/p": {"@id": "http://e/b"}}'),
+        ("application/ld+ndjson", '\n{"@id": "http://e/a", "http://e/p": {"@id": "http://e/b"}}\n'),
+        ("text/n3", "@prefix : <http://e/> . :a :p :b ."),
+        ("application/rdf-patch", "TX .\nA <http://e/a> <http://e/p> <http://e/b> .\nTC ."),
+        ("text/turtle", 'VERSION "1.2-messages" MESSAGE PREFIX : <http://e/> :a :p :b . MESSAGE'),
     ],
 )
 def test_every_format(http, media, body):

@@ -38,7 +38,7 @@ def test_what_is_wrong_is_told(tmp_path):
         rows(source(tmp_path / "a.ttl", "ASK {}"), [])
     with pytest.raises(InputError, match="there is no column nobody among who, name"):
         rows(source(tmp_path / "a.ttl"), ["nobody"])
-    with pytest.raises(InputError, match="does not show which RDF format"):
+    with pytest.raises(InputError, match="does not say which RDF format"):
         rows(source(tmp_path / "c.dat"), ["who"])
     _, bad = rows(source(tmp_path / "b.ttl"), ["who"])
     assert len(bad) == 1

@@ -1,12 +1,14 @@
 """Where the archive of Spark's classes comes from."""
 
 import os
+import subprocess
+import sys
 import time
 
 import pytest
 
 from freshet.spark import class_archive
-from freshet.spark.class_archive import archive_options
+from freshet.spark.class_archive import archive_options, end_with_archive, makes_archive
 
 
 @pytest.fixture(autouse=True)
@@ -42,6 +44,25 @@ def test_it_is_not_used_while_it_may_be_written(monkeypatch, running, seconds_ag
     monkeypatch.setattr(class_archive, "_is_running", lambda process: running)
     _write(file, 77, seconds_ago)
     assert _written_by_first_run() == file
+
+
+def _jvm(file: str, status: int = 0) -> subprocess.Popen[bytes]:
+    """A process that ends with its input, and writes an archive then."""
+    program = f"import sys; sys.stdin.read(); open({file!r}, 'wb').write(b'classes'); sys.exit({status})"
+    return subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE)
+
+
+def test_the_next_run_has_it_at_once():
+    file = _written_by_first_run()
+    assert makes_archive(archive_options())
+    end_with_archive(_jvm(file))
+    assert f"-XX:SharedArchiveFile={file.rpartition('.')[0]}" in archive_options()
+    assert not makes_archive(archive_options())
+
+
+def test_what_a_jvm_that_failed_has_written_is_not_used():
+    end_with_archive(_jvm(_written_by_first_run(), status=1))
+    assert makes_archive(archive_options())
 
 
 def test_processes_that_run_are_known():

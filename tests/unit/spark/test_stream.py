@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from pyspark.sql import functions as F
 
 from freshet.kernels.event_time import UNREAD, read_time
-from freshet.rdf.batch import elements_of
+from freshet.rdf.batch import ORIGIN, elements_of
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import term_key
 from freshet.rml.functions import FUNCTIONS as KNOWN_FUNCTIONS
@@ -68,7 +69,7 @@ TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 def run(spark, tmp_path):
     """Runs a stream over files with these contents; gives its timed triples and its rejects, both sorted."""
 
-    def run(form, *, time_form="epoch_ms", mapping=MAPPING, functions="", **files):
+    def run(form, *, time_form="epoch_ms", mapping=MAPPING, functions="", places=None, **files):
         folder = tmp_path / "in"
         folder.mkdir()
         for name, content in files.items():
@@ -77,11 +78,14 @@ def run(spark, tmp_path):
         if functions:
             (tmp_path / "functions.py").write_text(functions)
             users = load_functions(tmp_path / "functions.py")
-        stream = EncodedStream(_spec(tmp_path, form, time_form, mapping, users))
+        spec = _spec(tmp_path, form, time_form, mapping, users)
+        stream = EncodedStream(replace(spec, origins=places is not None))
         dictionary, triples, counts = Dictionary(), [], []
 
-        def on_batch(name, number, table, *, records, rejected, seconds):
+        def on_batch(name, number, table, *, records, rejected, seconds, joined):
             counts.append((records, rejected))
+            if places is not None:
+                places.update(zip(table.column("time").to_pylist(), table.column(ORIGIN).to_pylist(), strict=True))
             elements = elements_of(table, stream.layout, dictionary)
             for time, *ids in zip(*elements, strict=True):
                 triples.append((int(time), *(term_key(term) for term in dictionary.decode_many(ids))))
@@ -194,6 +198,25 @@ def test_csv_that_cannot_be_taken_is_rejected_with_its_line(run):
     ]
     assert {triple[1] for triple in triples} == {"<http://example.org/1>"}
     assert (1, "<http://example.org/1>", "<http://example.org/label>", '"a, b"@en') in triples
+
+
+@pytest.mark.parametrize("form", ["json", "csv"])
+def test_records_know_the_lines_of_their_files(run, form):
+    if form == "json":
+        files = {"a": '{"id":1,"at":1}\n\n{"id":\n{"id":2,"at":2}\n', "b": '{"id":3,"at":3}'}
+        rejected = [("a.json", 3)]
+    else:
+        other = "id,level,at,label,page,plain\n4,1,4,l,http://e/p,x\n"
+        files = {"a": "id,at,level,label,page,plain\n1,1,2.0,l,http://e/p,x\n2\n2,2,2.0,l,http://e/p,x\n", "b": other}
+        rejected = [("a.csv", 3), ("b.csv", 1), ("b.csv", 2)]
+    places = {}
+    _, rejects = run(form, places=places, **files)
+    assert [(reject["file"].rpartition("/")[2], reject["line"]) for reject in rejects] == rejected
+    named = {time: place.rpartition("/")[2] for time, place in places.items()}
+    if form == "json":
+        assert named == {1: "a.json#L1", 2: "a.json#L4", 3: "b.json#L1"}
+    else:
+        assert named == {1: "a.csv#L2", 2: "a.csv#L4"}
 
 
 def _optimized(frame) -> str:

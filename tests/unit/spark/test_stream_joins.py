@@ -31,9 +31,9 @@ FUNCTION = """[ rml:childMap [ rml:functionExecution [ rml:function grel:toUpper
   rml:parent "place" ]"""
 
 
-@pytest.fixture
-def pairs(spark, tmp_path):
-    """The pairs that a join of these files makes, each as the ends of its two IRIs."""
+@pytest.fixture(params=[True, False], ids=["here", "in Spark"])
+def pairs(spark, tmp_path, request):
+    """The pairs that a join of these files makes, in this process or in Spark, each as the ends of its two IRIs."""
 
     def pairs(condition, child, parent, *, form="JSONPath", time="at", cut="$"):
         for name, content in (("c", child), ("p", parent)):
@@ -49,7 +49,7 @@ def pairs(spark, tmp_path):
             StreamInput(FolderSource(tmp_path / "c"), mapping_slice.child, time, "epoch_ms"),
             StreamInput(FolderSource(tmp_path / "p"), mapping_slice.parent, "at", "epoch_ms"),
         )
-        stream = EncodedStream(StreamSpec("s", inputs, mapping_slice, window=JoinWindow()))
+        stream = EncodedStream(StreamSpec("s", inputs, mapping_slice, window=JoinWindow(), join_here=request.param))
         dictionary, found = Dictionary(), []
 
         def on_batch(name, number, table, **counts):

@@ -73,7 +73,7 @@ def test_every_damaged_file_is_named(graph):
     [
         (lambda text: text[: len(text) // 2], "not JSON"),
         (lambda text: text.replace('"triples": 4', '"triples": 5'), "checksum is wrong"),
-        (lambda text: text.replace('"version": 1', '"version": 2'), "format version 2; this program reads 1"),
+        (lambda text: text.replace('"version": 1', '"version": 3'), "format version 3; this program reads 2"),
         (lambda text: "[]", "not the manifest"),
     ],
 )

@@ -137,8 +137,6 @@ def test_refused(text, place, message):
     ("text", "column", "message"),
     [
         ("ASK FROM NAMED STREAM <s> [NOW SLIDE 1s] {}", 28, "a window of the present instant alone"),
-        ("ASK FROM NAMED STREAM <s> [NOW - 2h TO NOW - 1h] {}", 44, "a window that ends in the past"),
-        (f"ASK {WINDOW} [FROM NOW-PT2H TO NOW-PT1H STEP PT1M] {{}}", 55, "a window that ends in the past"),
         ("ASK { FILTER <f>(DISTINCT ?x) }", 18, "DISTINCT in the call of an extension function"),
     ],
 )

@@ -80,6 +80,17 @@ def test_cells_at_once_are_what_they_are_one_by_one(seed: int, monkeypatch: pyte
     assert at_once == one_by_one
 
 
+@pytest.mark.parametrize("wrong", ["", " ex2:a", " (1)", " ?x"])
+def test_rows_that_are_read_in_pieces(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    random = Random(5)
+    cells = [f"{random.choice(CELLS)}{random.choice(SEPARATORS)}" for _ in range(module._ROWS_AT_ONCE + 50)]
+    row = f"({random.choice(CELLS)} 1)"
+    for data in (f"?a {{{''.join(cells)}{wrong}}}", f"(?a ?b) {{{row * (module._ROWS_AT_ONCE + 1)}{wrong}}}"):
+        at_once, one_by_one = both_ways(f"{PROLOGUE} SELECT * {{ VALUES {data} }}", monkeypatch)
+        assert at_once == one_by_one
+        assert isinstance(at_once, str) == bool(wrong)
+
+
 SIZE = 2_000_000
 LONG = {
     "literal": f'SELECT ("{"a" * SIZE}" AS ?x) {{}}',
@@ -121,3 +132,20 @@ def test_parsing_is_part_of_the_time() -> None:
     text = "SELECT * {" + " ".join(f"?s{at} <http://e/{at}> ?o ." for at in range(50_000)) + "}"
     with Deadline(0.01).running(), pytest.raises(QueryStoppedError):
         parse_query(text)
+
+
+ESCAPED = {
+    "string": 'SELECT ("' + "\\n" * SIZE + '" AS ?x) {}',
+    "IRI": "SELECT * { <http://e/" + "\\u0041" * (SIZE // 2) + "> ?p ?o }",
+    "name": "PREFIX e: <http://e/> SELECT * { e:" + "\\-" * SIZE + " ?p ?o }",
+    "codepoints": "SELECT * { ?s ?p ?" + "\\u0041" * SIZE + " }",
+    "tokens": "SELECT * {" + "\\u0020 ''" * (SIZE // 2) + " }",
+}
+
+
+@pytest.mark.parametrize("name", ESCAPED)
+def test_a_time_limit_holds_among_escapes(name: str) -> None:
+    began = thread_time()
+    with Deadline(0.05, clock=thread_time).running(), pytest.raises(QueryStoppedError):
+        parse_query(ESCAPED[name])
+    assert thread_time() - began < 0.05 + 0.5  # a few seconds without looks

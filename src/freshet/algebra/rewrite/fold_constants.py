@@ -14,6 +14,7 @@ from freshet.algebra.expressions import (
     Negate,
     Not,
     Or,
+    UserCall,
 )
 from freshet.algebra.nodes import BGP, Filter, LeftJoin, Node, Values
 from freshet.algebra.rewrite.conditions import conjunction, conjuncts
@@ -102,6 +103,8 @@ def _fold(expression: Expression) -> Expression:
             return boolean(expression.negated)
         case In(Constant(term)):
             return _fold_in(expression, term)
+        case UserCall():
+            return expression
         case Call("IF", (condition, then, otherwise)):
             value = effective_boolean_value(condition)
             return expression if value is None else then if value else otherwise

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from freshet.algebra.expressions import Aggregate
 from freshet.expressions.aggregates import aggregate as aggregated
+from freshet.kernels.direct_call import DirectCall
 from freshet.kernels.group_events import POINT
 from freshet.kernels.groups import ROWS_WIDTH, SumArrays
 from freshet.kernels.members import HALVES, NOBODY, WORDS, MemberArrays
@@ -35,7 +36,6 @@ from freshet.kernels.running_aggregates import (
 from freshet.kernels.sequences import FREE, USED, SequenceArrays, running_sequences
 from freshet.native.buffers.aligned import aligned
 from freshet.native.buffers.one_way_index import Ids, OneWayIndex, Rows
-from freshet.native.direct_call import DirectCall
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.values import intern_numbers, value_table
 

@@ -15,8 +15,15 @@ from freshet.native.buffers.one_way_index import Ids
 from freshet.native.buffers.record import Record
 
 _FIRST_CAPACITY = 32
+_MOST_SPARE = 1 << 12  # rows beside a quarter of those that are there: windows are filled by more than come later
+_SECOND_CAPACITY = 128  # where rows come and go: to move them to the front costs a hundred times as much as to add one
 
 Value = TypeVar("Value", bound=np.generic)
+
+
+def room_for(there: int, more: int) -> int:
+    """How much room a queue gets, so that what is there moves seldom enough."""
+    return there + there // 4 + more + min(more, _MOST_SPARE) // 4 + _FIRST_CAPACITY
 
 
 class Arrivals(Generic[Value]):
@@ -75,7 +82,7 @@ class Arrivals(Generic[Value]):
 
     def make_room(self, more: int) -> None:
         """See that `more` rows can be written behind the end: move what is there to the front, of other arrays where
-        these are nearly full, or much too large: a window is filled by more rows at once than come later.
+        these are nearly full, or much too large.
         """
         fields = self.record.fields
         first, end, room = fields[records.FIRST], fields[records.END], fields[records.QUEUE_ROOM]
@@ -83,8 +90,8 @@ class Arrivals(Generic[Value]):
             return
         there = end - first
         positions, values = self._positions, self._values
-        capacity = (there + more) * 5 // 4 + _FIRST_CAPACITY
-        if capacity > room or 8 * capacity < room:
+        capacity = max(room_for(there, more), _SECOND_CAPACITY)
+        if capacity > room or (8 * capacity < room and room > _SECOND_CAPACITY):
             self._use(np.empty(capacity, np.int64), np.empty((capacity, *values.shape[1:]), values.dtype))
         self._positions[:there] = positions[first:end]
         self._values[:there] = values[first:end]

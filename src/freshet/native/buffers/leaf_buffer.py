@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from freshet.kernels import records
+from freshet.kernels.direct_call import DirectCall
 from freshet.kernels.leaf_steps import receive, step_leaves
 from freshet.native.buffers.accumulators import longer
 from freshet.native.buffers.arrivals import Arrivals
@@ -19,12 +20,11 @@ from freshet.native.buffers.one_way_index import Ids, OneWayIndex, Rows
 from freshet.native.buffers.ordered_index import OrderedIndex
 from freshet.native.buffers.record import Record
 from freshet.native.buffers.ring_index import Lives, RingIndex
-from freshet.native.direct_call import DirectCall
 from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 
-_SPARE_ROWS = 32
+_SPARE_ROWS, _MOST_SPARE_ROWS = 32, 1 << 12
 _LIFE_BYTES = 20  # a birth, a death and an heir
 _BEFORE_ALL_MOMENTS = 2 * BEFORE_ALL_TIME
 
@@ -87,6 +87,7 @@ class LeafBuffer:
         self._ordered: dict[int, OrderedIndex] = {}
         self._rings = np.empty(0, np.int64)  # the records of the ring indexes
         self.begins: RowBegins | None = None  # where queries read it that do not see all of its elements
+        self.is_followed = False  # whether `follow_step` has to know of steps
         self.record = Record(records.LEAF_FIELDS)
         self._describe(expires)
         self._point()
@@ -125,7 +126,10 @@ class LeafBuffer:
     @property
     def is_empty(self) -> bool:
         """Whether nothing waits to enter, and nothing that is inside will leave."""
-        return not len(self._waiting) and not len(self._inside)
+        inside, waiting = self._inside.record.fields, self._waiting.record.fields
+        if inside[records.END] != inside[records.FIRST]:
+            return False
+        return bool(waiting[records.END] == waiting[records.FIRST])
 
     @property
     def row_bytes(self) -> int:
@@ -143,6 +147,7 @@ class LeafBuffer:
 
     def begin_at(self, number: int) -> None:
         """A query reads it that sees the elements from a number on, which are yet to come."""
+        self.is_followed = True
         if self.begins is None:
             self.begins = RowBegins(self.row_capacity, number)
         else:
@@ -226,22 +231,26 @@ class LeafBuffer:
             return  # the dead are in use until the kernel is done with the batch before
         coming, leaving = fields[records.COMING], fields[records.LEAVING]
         self._inside.make_room(coming)
+        rows = self._rows.arrays
         self._rows.make_room(coming + _SPARE_ROWS)
         capacity = self.row_capacity
+        is_pointed = self._rows.arrays is rows and len(self.born) == capacity
         if len(self.born) < capacity:
             self.born = longer(self.born, capacity)
             self.died = longer(self.died, capacity, _BEFORE_ALL_MOMENTS)
             self._heirs = longer(self._heirs, capacity, -1)
         fresh, dead, replaced = self._outs
+        is_pointed &= len(fresh) >= coming and len(dead) >= leaving + coming
         if len(fresh) < coming:
-            fresh = np.empty(coming + coming // 2 + _SPARE_ROWS, np.int32)
+            fresh = np.empty(coming + min(coming, _MOST_SPARE_ROWS) // 2 + _SPARE_ROWS, np.int32)
             replaced = np.empty(len(fresh), np.int32)
         if len(dead) < leaving + coming:
-            dead = np.empty(len(fresh) + leaving + leaving // 2, np.int32)
+            dead = np.empty(len(fresh) + leaving + min(leaving, _MOST_SPARE_ROWS) // 2, np.int32)
         self._outs, self.values = (fresh, dead, replaced), self._rows.keys
         for index in self._indexes.values():
             index.make_room(coming, capacity)
-        self._point()
+        if not is_pointed:
+            self._point()
 
     def _point(self) -> None:
         """Write down where the arrays are."""
@@ -277,6 +286,7 @@ class LeafBuffer:
         if self.begins is not None:
             if moves.left_before >= self.begins.newest:  # who came last sees all that is here
                 self.begins = None
+                self.is_followed = len(self._ordered) > 0
             else:
                 numbers, rows = self._inside.last_added(fields[records.COMING])
                 births = moves.births[numbers - moves.entered_before]
@@ -298,6 +308,7 @@ class LeafBuffer:
         index = self._ordered.get(column)
         if index is None:
             index = self._ordered[column] = OrderedIndex(column, dictionary)
+            self.is_followed = True
             index.link(np.concatenate((self.live_rows(), self._dead)), self.values)
             self.record.fields[records.ORDERED] = len(self._dead) > 0
         return index
@@ -310,12 +321,16 @@ def step_all(
     leaves: Sequence[LeafBuffer], addresses: Ids, number: int, first_moment: int, moves: Moves
 ) -> list[LeafBuffer]:
     """Take a batch into leaf buffers, whose records are at these addresses; gives those in which anything changes."""
-    changed, at = np.zeros(len(leaves) + 1, np.int64), 0
-    while (at := _STEP.run(addresses, at, number, first_moment, *moves, changed)) < len(leaves):
+    changed, at, count = np.zeros(len(leaves) + 1, np.int64), 0, len(leaves)
+    while (at := _STEP.run(addresses, at, number, first_moment, *moves, changed)) < count:
         leaves[at].make_room()
-    found = [leaves[at] for at in changed[1 : changed.item(0) + 1].tolist()]
+    if count == 1:
+        found = [*leaves] if changed.item(0) else []
+    else:
+        found = [leaves[at] for at in changed[1 : changed.item(0) + 1].tolist()]
     for leaf in found:
-        leaf.follow_step(moves)
+        if leaf.is_followed:
+            leaf.follow_step(moves)
     return found
 
 

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freshet.kernels import records
+from freshet.kernels.direct_call import DirectCall
 from freshet.kernels.index import RingArrays, ring_counts
 from freshet.kernels.leaf import index_link, index_probe, index_unlink
 from freshet.native.buffers.one_way_index import Ids, OneWayIndex, Rows
 from freshet.native.buffers.record import Record
-from freshet.native.direct_call import DirectCall
 
 Pointers = NDArray[np.int32]
 

@@ -6,14 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from freshet.kernels.direct_call import DirectCall
 from freshet.kernels.row_log import AT, HEAD, LATE, PASSED, living_rows, rows_go
 from freshet.native.buffers.one_way_index import Ids
 from freshet.native.buffers.ring_index import RingIndex
 from freshet.native.change import OPEN, Change
-from freshet.native.direct_call import DirectCall
 from freshet.native.r2s.bags import as_rows
 
 _FIRST_CAPACITY = 64
+_MOST_SPARE = 1 << 16  # rows: what is read of a log as Arrow is read anew where rows move
 _SPARE = 64  # rows that may be late before more room is made
 _ROW_BYTES = 8  # a death
 _NO_MOMENTS = np.empty(0, np.int64)
@@ -87,7 +88,8 @@ class RowLog:
         if self._late:
             columns = self._columns[:, self._first + np.flatnonzero(self._died[self._first : self._end] == OPEN)]
         kept = columns.shape[1]
-        self._use(max(_FIRST_CAPACITY, 2 * (kept + more)))
+        needed = kept + more
+        self._use(max(_FIRST_CAPACITY, 2 * needed, min(4 * needed, _MOST_SPARE)))
         self._columns[:, :kept], self._died[:kept] = columns, OPEN
         self._first, self._head, self._end = 0, 0, kept
         if self._late:

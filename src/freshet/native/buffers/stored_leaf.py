@@ -145,6 +145,10 @@ class StoredLeaf:
         predicate = self.pattern.constants[PREDICATE]
         return None if predicate and reader.appended.end_of(predicate) <= rows else rows
 
+    def has_seen_ends(self, reader: GraphSnapshot) -> bool:
+        """Whether none of the rows that it shows has ended."""
+        return True
+
     # ---- batches
 
     def step(self, batch: Moments) -> bool:
@@ -162,7 +166,7 @@ class StoredLeaf:
         reader = self._store.named().graph(self._graph)
         if is_first:
             self._begin(reader)
-        elif self._rows.newly_compacted(reader):
+        elif self._rows.is_compacted(reader):
             self._follow_compaction(reader)
             self._go_on(reader)
         elif pending.first_birth > batch.last and (reader is self._reader or self._rows.is_untouched(reader)):

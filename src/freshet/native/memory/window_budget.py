@@ -26,6 +26,7 @@ from freshet.native.buffers.row_buffer import RowBuffer
 from freshet.native.buffers.row_log import RowLog
 from freshet.native.memory.term_collector import parts_of
 from freshet.native.operators.parameters import ParametersOp
+from freshet.native.queries.parameter_rows import ParameterRows
 from freshet.native.queries.plan_members import PlanMembers
 from freshet.native.s2r.feed import Feed
 from freshet.native.s2r.waiting import WaitingElements
@@ -45,7 +46,7 @@ _CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 Holder = Feed | WaitingElements | LeafBuffer | RowBuffer | RowLog | ResultBuffer | OneWayIndex
 
 # What has no holder within it: the rest of these is what grows with the number of queries that share a plan.
-_NONE_WITHIN = (RingIndex, PlanMembers, ParametersOp, ConstantFilter)
+_NONE_WITHIN = (RingIndex, PlanMembers, ParameterRows, ParametersOp, ConstantFilter)
 
 
 class WindowRoom(NamedTuple):

@@ -17,7 +17,7 @@ from freshet.algebra.expressions import Call, Compare, Constant, Expression, Not
 from freshet.expressions.comparisons import OUTCOMES, Codes
 from freshet.expressions.evaluate import test
 from freshet.kernels.comparison import TRUE, compare_few
-from freshet.native.direct_call import DirectCall
+from freshet.kernels.direct_call import DirectCall
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import Literal
 from freshet.rdf.values import Ids, ValueTable, as_kernel_ids, value_table

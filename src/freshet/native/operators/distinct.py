@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from freshet.kernels.direct_call import DirectCall
 from freshet.kernels.distinct import distinct_moments
 from freshet.native.buffers.accumulators import longer
 from freshet.native.buffers.one_way_index import Ids, OneWayIndex
 from freshet.native.change import NOTHING, Change, MomentBatch, Operator
-from freshet.native.direct_call import DirectCall
 from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.native.r2s.bags import as_rows
 from freshet.oneshot.table import Table

@@ -22,6 +22,7 @@ import numpy as np
 
 from freshet.algebra.expressions import Aggregate, Expression
 from freshet.kernels import layout
+from freshet.kernels.direct_call import DirectCall
 from freshet.kernels.group_events import (
     COUNT,
     MARK_WIDTH,
@@ -34,7 +35,6 @@ from freshet.kernels.group_events import (
 from freshet.native.buffers.accumulators import Accumulator, accumulator_of, longer, never_entered
 from freshet.native.buffers.one_way_index import Ids, OneWayIndex, Rows
 from freshet.native.change import MomentBatch
-from freshet.native.direct_call import DirectCall
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import UnsupportedError
 from freshet.rdf.values import as_kernel_ids

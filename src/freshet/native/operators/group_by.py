@@ -5,16 +5,14 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from freshet.algebra.expressions import Aggregate, Variable
 from freshet.expressions.evaluate import evaluate
 from freshet.native.buffers.one_way_index import Ids
-from freshet.native.change import NOTHING, Change, MomentBatch, Operator
+from freshet.native.change import NOTHING, Change, MomentBatch, Operator, StackedChanges, stacked
 from freshet.native.operators.group import GroupOp
 from freshet.native.plan.plan import PlanGroup
 from freshet.native.r2s.bags import as_rows
-from freshet.oneshot.table import Table, stack_tables
+from freshet.oneshot.table import Table
 from freshet.rdf.dictionary import Dictionary
 
 
@@ -31,18 +29,19 @@ class GroupByOp:
         self._dictionary = dictionary
         self._groups = GroupOp(len(plan.keys), self._aggregates, dictionary)
         self._started = False
+        self._stacked = child.stacked if isinstance(child, StackedChanges) else self._stack
 
     def changes(self, batch: MomentBatch) -> Change:
-        change = self._child.changes(batch)
-        if change.is_empty and self._started:
+        table, came_at, went_at = self._stacked(batch)
+        if table.count == 0 and self._started:
             return NOTHING
         self._started = True
-        table = _stack(change)
         arguments = [self._argument(aggregate, table) for aggregate in self._aggregates]
-        changed, comes, goes = self._groups.step(
-            batch, self._key_rows(table), arguments, change.came_at, change.went_at
-        )
+        changed, comes, goes = self._groups.step(batch, self._key_rows(table), arguments, came_at, went_at)
         return Change(*self._timed(changed[0], comes), *self._timed(changed[1], goes))
+
+    def _stack(self, batch: MomentBatch) -> tuple[Table, Ids, Ids]:
+        return stacked(self._child.changes(batch))
 
     def rows(self) -> Table:
         """The rows of all groups that there are."""
@@ -69,16 +68,3 @@ class GroupByOp:
             matrix = matrix[:, :count]
         # to ask for each row is quicker than to go through them, which a batch of one row would notice
         return Table({name: matrix[at] for at, name in self._places}, count), matrix[0]
-
-
-def _stack(change: Change) -> Table:
-    """The rows that came, and behind them those that went."""
-    if change.went.count == 0:
-        return change.came
-    if change.came.count == 0:
-        return change.went
-    came, went = change.came.columns, change.went.columns
-    if came.keys() != went.keys():
-        return stack_tables([change.came, change.went])
-    columns = {name: np.concatenate((ids, went[name])) for name, ids in came.items()}
-    return Table(columns, change.came.count + change.went.count)

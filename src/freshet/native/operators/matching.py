@@ -18,12 +18,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from freshet.kernels.direct_call import DirectCall
 from freshet.kernels.matching import LEFT, MatchArrays, match_moments
 from freshet.native.buffers.accumulators import longer
 from freshet.native.buffers.inputs import Input
 from freshet.native.buffers.one_way_index import Ids, Rows
 from freshet.native.change import MomentBatch
-from freshet.native.direct_call import DirectCall
 from freshet.native.operators.multiway_join import MultiwayJoinOp, Results
 from freshet.oneshot.table import Table
 

@@ -23,10 +23,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from freshet.kernels.direct_call import DirectCall
 from freshet.kernels.join_steps import (
     BY_ITSELF,
     DONE,
     FEW_ROWS,
+    FIRST_KEY,
     JOINED,
     NO_ROOM,
     PYTHON_START,
@@ -40,6 +42,8 @@ from freshet.kernels.join_steps import (
     end_results,
     extend,
     join_step,
+    values_pointed_to,
+    with_rows,
 )
 from freshet.native.buffers.inputs import Input
 from freshet.native.buffers.leaf_buffer import LeafBuffer
@@ -48,7 +52,6 @@ from freshet.native.buffers.result_buffer import Pointers, ResultBuffer
 from freshet.native.buffers.row_buffer import RowBuffer
 from freshet.native.buffers.stored_leaf import StoredLeaf
 from freshet.native.change import NOTHING, Change, MomentBatch
-from freshet.native.direct_call import DirectCall
 from freshet.native.operators.join_plan import Home, HomedCondition, JoinPlan, ProbeStep, RangeStep
 from freshet.native.operators.parameters import QueryBegins
 from freshet.native.plan.plan import PlanCondition
@@ -59,6 +62,7 @@ from freshet.rdf.dictionary import Dictionary
 
 _NO_MOMENTS = np.empty(0, np.int64)
 _JOIN, _EXTEND, _END = DirectCall(join_step), DirectCall(extend), DirectCall(end_results)
+_VALUES, _WITH_ROWS = DirectCall(values_pointed_to), DirectCall(with_rows)
 
 _Found = tuple[Pointers, Ids]  # results, complete or in part, with their moments
 
@@ -117,6 +121,10 @@ class MultiwayJoinOp:
         self._state = np.zeros(3, np.int64)
         self._is_vain: bool | None = None  # whether an input has no rows in it, once that is known
         self._wanted = {name: home for name in wanted if (home := self._plan.home(name, self._plan.all)).places}
+        self._stored = frozenset(at for at, each in enumerate(inputs) if isinstance(each.buffer, StoredLeaf))
+        read = [name for name, home in self._wanted.items() if self._is_in_array(home)]
+        self._names_read, self._homes_read = read, np.array([self._wanted[name].places[0] for name in read], np.int64)
+        self._others = {name: home for name, home in self._wanted.items() if name not in read}
         self._nothing = np.empty((0, len(inputs)), np.int32)
         if len(inputs) == 2:
             for at, each in enumerate(inputs):
@@ -128,6 +136,13 @@ class MultiwayJoinOp:
         if len(results.came_at) == 0 == len(results.went_at):
             return NOTHING
         return Change(self.table(results.came), results.came_at, self.table(results.went), results.went_at)
+
+    def stacked(self, batch: MomentBatch) -> tuple[Table, Ids, Ids]:
+        """The rows that come, and behind them those that go, and the moments of both."""
+        came, came_at, went, went_at = self.pointer_changes(batch)
+        if not len(went_at):
+            return self.table(came), came_at, went_at
+        return self.table(np.concatenate((came, went)) if len(came_at) else went), came_at, went_at
 
     def pointer_changes(self, batch: MomentBatch) -> Results:
         """The results that come and go, as pointers."""
@@ -234,9 +249,24 @@ class MultiwayJoinOp:
 
     def table(self, pointers: Pointers) -> Table:
         """The values of the wanted variables."""
-        if len(pointers) == 0:
+        count = len(pointers)
+        if count == 0:
             return NOTHING.came
-        return Table({name: self._values(pointers, home) for name, home in self._wanted.items()}, len(pointers))
+        if count == 1:
+            return Table({name: self._values(pointers, home) for name, home in self._wanted.items()}, 1)
+        columns = {name: self._values(pointers, home) for name, home in self._others.items()}
+        if self._names_read:
+            found = _VALUES.run(self._plan.arrays[0], np.ascontiguousarray(pointers), self._homes_read)
+            columns.update(zip(self._names_read, found, strict=True))
+        return Table(columns, count)
+
+    def rows(self) -> Table:
+        """All results that hold."""
+        return self.table(self._results.live())
+
+    def _is_in_array(self, home: Home) -> bool:
+        """Whether a kernel can read the values of a variable."""
+        return len(home.places) == 1 and home.places[0][0] not in self._stored
 
     def _probe(self, start: int, rows: Rows, moments: Ids, ties: int = BY_ITSELF) -> _Found:
         """The results of rows of one input with rows that live at their moments, and these moments.
@@ -353,9 +383,8 @@ class MultiwayJoinOp:
             return self._look_up_range(step, step.ranged, pointers, moments, seen)
         index, lives = self._plan.index_of(step), self.inputs[step.at].buffer.lives(self._number)
         lefts, hits = index.probe(self._keys(step, pointers), moments, seen, lives)
-        pointers = pointers[lefts]
-        pointers[:, step.at] = hits
-        return pointers, moments[lefts]
+        found: _Found = _WITH_ROWS.run(pointers, moments, lefts, hits, step.at)
+        return found
 
     def _look_up_range(self, step: ProbeStep, ranged: RangeStep, pointers: Pointers, moments: Ids, ties: int) -> _Found:
         """Partial results with the rows of one more input that are within the range of each."""
@@ -365,12 +394,16 @@ class MultiwayJoinOp:
         ranges = ranged.probe.ranges(columns, len(moments))
         index = buffer.ordered_on(ranged.column, self._dictionary)
         lefts, hits = index.probe(*ranges, moments, ties, buffer.lives(self._number))
-        pointers = pointers[lefts]
-        pointers[:, step.at] = hits
-        return pointers, moments[lefts]
+        found: _Found = _WITH_ROWS.run(pointers, moments, lefts, hits, step.at)
+        return found
 
     def _keys(self, step: ProbeStep, pointers: Pointers) -> Ids:
         """What partial results look up in the input of a step."""
+        if len(pointers) > 1 and all(map(self._is_in_array, step.keys)):
+            starts, steps, places, _ = self._plan.arrays
+            first = steps.item(step.number, FIRST_KEY)
+            found: Ids = _VALUES.run(starts, pointers, places[first : first + len(step.keys)])
+            return np.ascontiguousarray(found.T)
         keys = np.empty((len(pointers), len(step.keys)), np.int64)
         for place, home in enumerate(step.keys):
             keys[:, place] = self._values(pointers, home)

@@ -19,6 +19,7 @@ import numpy as np
 from freshet.algebra.expressions import Expression, Variable
 from freshet.algebra.free_variables import variables_of
 from freshet.expressions.evaluate import evaluate
+from freshet.kernels.direct_call import DirectCall
 from freshet.kernels.order_keys import OTHER_COLUMNS, SCRATCH_BYTES, TERM_WIDTH, TermArrays, Texts, find_records
 from freshet.kernels.order_tree import LINK_WIDTH, NOBODY, TreeArrays
 from freshet.kernels.ordered import (
@@ -37,7 +38,6 @@ from freshet.native.buffers.accumulators import longer
 from freshet.native.buffers.aligned import aligned
 from freshet.native.buffers.one_way_index import Ids, OneWayIndex
 from freshet.native.change import NOTHING, Change, MomentBatch, Operator
-from freshet.native.direct_call import DirectCall
 from freshet.native.plan.plan import PlanOrdered
 from freshet.native.r2s.bags import as_rows
 from freshet.oneshot.table import Table

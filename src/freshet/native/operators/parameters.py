@@ -84,6 +84,12 @@ class ParametersOp:
         for constant_filter, constant in zip(self.constant_filters, row[1:].tolist(), strict=True):
             constant_filter.remove(constant)
 
+    def give_all(self) -> None:
+        """Operators that know nothing yet ask next: give them the rows of all queries."""
+        self._free += [*self._leaving, *(row.item(0) for row in self._went)]
+        self._leaving, self._went, self._came = [], [], list(self._rows.values())
+        self._number, self._change = 0, NOTHING
+
     def changes(self, batch: MomentBatch) -> Change:
         if batch.number != self._number:  # else another branch of a UNION asks for the same
             self._number = batch.number

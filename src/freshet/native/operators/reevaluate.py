@@ -2,14 +2,14 @@
 
     ΔQ = Q(graphs + Δgraphs) - Q(graphs)        computed where Δgraphs is not empty
 
-Property paths that repeat, GRAPH with a variable, and EXISTS in places where it is more than a join. Where SERVICE
-stands in it, it is evaluated every time, from local views.
+Property paths that repeat, GRAPH with a variable, DESCRIBE, and EXISTS in places where it is more than a join. Where
+SERVICE or NOW stands in it, it is evaluated every time, from local views.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 import numpy as np
@@ -30,6 +30,7 @@ from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.terms import Iri
 from freshet.rdf.triples import Ids, Triples
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NO_MOMENTS = np.empty(0, np.int64)
 
 
@@ -103,7 +104,7 @@ class ReevaluateOp:
         places = np.unique(due.searchsorted(np.concatenate((*moments, _NO_MOMENTS))))
         if len(due) and (self._is_stale or self._named_changed()):
             places = np.union1d(places, 0)
-        if self._plan.services:
+        if self._plan.services or self._plan.asks_time:
             places = np.arange(len(due))
         self._is_stale = self._is_stale and not len(due)
         found = []
@@ -136,7 +137,7 @@ class ReevaluateOp:
             dataset=dataset,
             graph=dataset.graph(DEFAULT_GRAPH),
             dictionary=self._dictionary,
-            context=Context(datetime.now(UTC), None),
+            context=Context(_EPOCH + timedelta(milliseconds=moment >> 1) if self._plan.asks_time else _EPOCH, None),
             services=self._services,
         )
         return evaluate(self._plan.node, scope)

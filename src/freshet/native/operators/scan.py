@@ -7,10 +7,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from freshet.kernels.direct_call import DirectCall
+from freshet.kernels.leaf_changes import leaf_changes
 from freshet.native.buffers.inputs import Input
-from freshet.native.buffers.one_way_index import Rows
-from freshet.native.change import NOTHING, Change, MomentBatch
+from freshet.native.buffers.leaf_buffer import LeafBuffer
+from freshet.native.buffers.one_way_index import Ids, Rows
+from freshet.native.change import NOTHING, Change, MomentBatch, stacked
 from freshet.oneshot.table import Table
+
+_CHANGES = DirectCall(leaf_changes)
 
 
 class ScanOp:
@@ -20,8 +25,32 @@ class ScanOp:
         self._buffer = source.buffer
         self._columns = {name: at for at, name in enumerate(source.names) if name in wanted}
         self._is_new = True  # nothing has been asked of it yet
+        self._address = self._buffer.record.address if isinstance(self._buffer, LeafBuffer) else 0
+
+    def stacked(self, batch: MomentBatch) -> tuple[Table, Ids, Ids]:
+        """The rows that come, and behind them those that go, and the moments of both."""
+        if self._is_new or not self._address:
+            return stacked(self._first_changes(batch))
+        columns, moments, came = _CHANGES.run(self._address, batch.number)
+        table = Table({name: columns[at] for name, at in self._columns.items()}, len(moments))
+        return table, moments[:came], moments[came:]
 
     def changes(self, batch: MomentBatch) -> Change:
+        if self._is_new or not self._address:
+            return self._first_changes(batch)
+        columns, moments, came = _CHANGES.run(self._address, batch.number)
+        count = len(moments)
+        if count == 0:
+            return NOTHING
+        if came == count:
+            table = Table({name: columns[at] for name, at in self._columns.items()}, count)
+            return Change(table, moments, NOTHING.went, NOTHING.went_at)
+        table = Table({name: columns[at, :came] for name, at in self._columns.items()}, came)
+        went = Table({name: columns[at, came:] for name, at in self._columns.items()}, count - came)
+        return Change(table, moments[:came], went, moments[came:])
+
+    def _first_changes(self, batch: MomentBatch) -> Change:
+        """What comes and goes, with all that is there, where nothing has been asked of it yet."""
         buffer = self._buffer
         came, went = buffer.fresh(batch.number), buffer.dead(batch.number)
         if not (len(came) or len(went) or self._is_new):

@@ -19,10 +19,12 @@ from freshet.native.buffers.stored_leaf import StoredLeaf
 from freshet.native.change import Operator
 from freshet.native.measuring import Measurements
 from freshet.native.operators.distinct import DistinctOp
+from freshet.native.operators.draw import DrawOp
 from freshet.native.operators.extend import ExtendOp
 from freshet.native.operators.filter import FilterOp
 from freshet.native.operators.group_by import GroupByOp
 from freshet.native.operators.left_join import LeftJoinOp
+from freshet.native.operators.moment import MomentOp
 from freshet.native.operators.multiway_join import MultiwayJoinOp, Sight
 from freshet.native.operators.negation import NegationOp
 from freshet.native.operators.ordered import OrderedOp
@@ -41,12 +43,14 @@ from freshet.native.plan.plan import (
     PlanCache,
     PlanCondition,
     PlanDistinct,
+    PlanDraw,
     PlanExtend,
     PlanFilter,
     PlanGroup,
     PlanJoin,
     PlanLeaf,
     PlanLeftJoin,
+    PlanMoment,
     PlanNegation,
     PlanNode,
     PlanOrdered,
@@ -130,6 +134,17 @@ class Builder:
     def _(self, node: PlanExtend, wanted: Names) -> Operator:
         below = (wanted - {node.variable}) | _mentioned(node.expression, node.child)
         return ExtendOp(self.build(node.child, below), node.variable, node.expression, self.dictionary)
+
+    @_operator.register
+    def _(self, node: PlanDraw, wanted: Names) -> Operator:
+        names = node.child.names  # all of them: rows that differ in any have values of their own
+        return DrawOp(
+            self.build(node.child, names), tuple(sorted(names)), node.variable, node.expression, self.dictionary
+        )
+
+    @_operator.register
+    def _(self, node: PlanMoment, wanted: Names) -> Operator:
+        return MomentOp(node.variable)
 
     @_operator.register
     def _(self, node: PlanLeftJoin, wanted: Names) -> Operator:

@@ -15,12 +15,14 @@ from freshet.native.plan.plan import (
     PlanCache,
     PlanCondition,
     PlanDistinct,
+    PlanDraw,
     PlanExtend,
     PlanFilter,
     PlanGroup,
     PlanJoin,
     PlanLeaf,
     PlanLeftJoin,
+    PlanMoment,
     PlanNegation,
     PlanNode,
     PlanOrdered,
@@ -103,6 +105,10 @@ def describe_operator(node: PlanNode, short: IriText) -> tuple[str, list[str]]:
             return f"Filter {expression_text(condition, short)}", []
         case PlanExtend(variable=variable, expression=expression):
             return f"Extend ?{variable} = {expression_text(expression, short)}", []
+        case PlanDraw(variable=variable, expression=expression):
+            return f"Draw ?{variable} = {expression_text(expression, short)}, once for each row", []
+        case PlanMoment(variable=variable):
+            return f"Time of the evaluation as ?{variable}", []
         case PlanLeftJoin(condition=condition):
             return "LeftJoin" if condition is None else f"LeftJoin where {expression_text(condition, short)}", []
         case PlanNegation(condition=condition, negated=negated):

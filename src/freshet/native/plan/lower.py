@@ -9,25 +9,28 @@ from itertools import count
 
 from freshet.algebra import nodes
 from freshet.algebra.certain import certainly_bound
-from freshet.algebra.expressions import And, Exists, Expression, Variable
+from freshet.algebra.expressions import Aggregate, And, Call, Compare, Constant, Exists, Expression, Variable
 from freshet.algebra.free_variables import variables_of
 from freshet.algebra.rewrite.compare_nodes import compare_nodes
 from freshet.algebra.rewrite.rules import simplify
 from freshet.algebra.rewrite.walk import bottom_up
 from freshet.algebra.scope import variables_in_scope, visible_variables
 from freshet.expressions.evaluate import unsupported_reason
+from freshet.native.plan.element_times import is_timed, read_times
 from freshet.native.plan.expand import expand_windows
 from freshet.native.plan.plan import (
     Names,
     Plan,
     PlanCondition,
     PlanDistinct,
+    PlanDraw,
     PlanExtend,
     PlanFilter,
     PlanGroup,
     PlanJoin,
     PlanLeaf,
     PlanLeftJoin,
+    PlanMoment,
     PlanNegation,
     PlanNode,
     PlanOrdered,
@@ -38,12 +41,16 @@ from freshet.native.plan.plan import (
     Source,
     Stored,
 )
-from freshet.native.plan.plan_reads import asks_services
+from freshet.native.plan.plan_reads import asks_services, asks_time
 from freshet.native.plan.reevaluate import QueryDataset, reevaluate
 from freshet.native.plan.service_joins import restrict
 from freshet.native.plan.substitutable import contains_exists, exists_parts
+from freshet.native.plan.volatile import is_drawn, is_moment, separate_volatile
 from freshet.rdf.errors import UnsupportedError
-from freshet.rdf.terms import Iri
+from freshet.rdf.ids import XSD_INTEGER
+from freshet.rdf.terms import Iri, Literal
+
+ASKED = Variable("ask")  # the one variable of a continuous ASK
 
 
 def refuse(what: str) -> UnsupportedError:
@@ -53,7 +60,7 @@ def refuse(what: str) -> UnsupportedError:
 def lower(query: nodes.Query, *, streams: Iterable[str] = (), file: str | None = None) -> Plan:
     """The plan of a continuous query. `streams` are those that a variable in place of a stream can stand for."""
     try:
-        return _lower(expand_windows(query, streams))
+        return _lower(read_times(expand_windows(query, streams)))
     except UnsupportedError as error:
         raise UnsupportedError(error.message, file=file) from None
 
@@ -66,14 +73,14 @@ def lower_live(query: nodes.Query, *, file: str | None = None) -> Plan:
         plan = _lower(query)
         if asks_services(plan):
             raise refuse("SERVICE in a live query")
+        if asks_time(plan):
+            raise refuse("NOW in a live query, which has no event time,")
         return plan
     except UnsupportedError as error:
         raise UnsupportedError(error.message, file=file) from None
 
 
 def _lower(query: nodes.Query) -> Plan:
-    if query.form not in (nodes.QueryForm.SELECT, nodes.QueryForm.CONSTRUCT):
-        raise refuse(f"a continuous {query.form.value.upper()} query")
     windows = {declaration.name: declaration.window for declaration in query.windows}
     default: tuple[Source, ...] = tuple(Stored(name) for name in query.default_graphs)
     if not default and (windows or not query.named_graphs):
@@ -81,10 +88,11 @@ def _lower(query: nodes.Query) -> Plan:
         # of windows match.
         default = (Stored(),)
     if query.merged:
-        default = (*dict.fromkeys(windows.values()), *default)
+        default = (*dict.fromkeys(each for each in windows.values() if not is_timed(each)), *default)
     named = frozenset(query.named_graphs) if query.named_graphs or query.default_graphs else None
-    root = _node(_rewritten(query.root), _Place(QueryDataset(windows, default, named), default))
-    template = query.template if query.form is nodes.QueryForm.CONSTRUCT else None
+    query = _as_relation(query)
+    root = _node(separate_volatile(_rewritten(query.root)), _Place(QueryDataset(windows, default, named), default))
+    template = None if query.form is nodes.QueryForm.SELECT else query.template
     selected = _selection(query.root) if template is None else sorted(variables_of(template))
     return Plan(
         root=root,
@@ -93,6 +101,19 @@ def _lower(query: nodes.Query) -> Plan:
         output=query.output,
         template=template,
     )
+
+
+def _as_relation(query: nodes.Query) -> nodes.Query:
+    """ASK as a SELECT with one solution, DESCRIBE as a CONSTRUCT of the triples of its descriptions."""
+    if query.form is nodes.QueryForm.ASK:
+        count = Variable(".count")
+        counted = nodes.Group(query.root, (), ((count, Aggregate("COUNT", None)),))
+        asked = nodes.Extend(counted, ASKED, Compare(">", count, Constant(Literal("0", XSD_INTEGER))))
+        return replace(query, form=nodes.QueryForm.SELECT, root=nodes.Project(asked, (ASKED,)))
+    if query.form is nodes.QueryForm.DESCRIBE:
+        described = nodes.Describe(query.root, query.resources)
+        return replace(query, root=described, template=(nodes.DESCRIBED,))
+    return query
 
 
 def _rewritten(root: nodes.Node) -> nodes.Node:
@@ -191,7 +212,19 @@ def _(node: nodes.Filter, place: _Place) -> PlanNode:
 
 
 @_node.register
+def _(node: nodes.Describe, place: _Place) -> PlanNode:
+    return place.reevaluate(node, "DESCRIBE")
+
+
+@_node.register
 def _(node: nodes.Extend, place: _Place) -> PlanNode:
+    if is_moment(node):
+        return PlanMoment(*_scope(node), variable=node.variable.name)
+    if is_drawn(node):
+        assert isinstance(node.expression, Call)
+        return PlanDraw(
+            *_scope(node), child=_node(node.child, place), variable=node.variable.name, expression=node.expression
+        )
     if contains_exists(node.expression):
         return place.reevaluate(node, "EXISTS inside an expression")
     _check(node.expression)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from freshet.algebra.expressions import Aggregate, Expression, Variable
+from freshet.algebra.expressions import Aggregate, Call, Expression, Variable
 from freshet.algebra.nodes import Node, OrderCondition, Service, StreamOperator, TriplePattern
 from freshet.algebra.windows import WindowOperator
 from freshet.rdf.terms import Iri, Term
@@ -69,6 +69,22 @@ class PlanExtend(PlanNode):
     child: PlanNode
     variable: str
     expression: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class PlanDraw(PlanNode):
+    """A variable whose value is drawn for each row when it comes."""
+
+    child: PlanNode
+    variable: str
+    expression: Call
+
+
+@dataclass(frozen=True, slots=True)
+class PlanMoment(PlanNode):
+    """One row, with the time of the evaluation."""
+
+    variable: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +205,8 @@ class PlanReevaluate(PlanNode):
     """What is evaluated anew whenever a graph that it reads has changed, and why.
 
     `graphs` are the graphs by the names that the node has for them, None for the default graph. Where it may look
-    into any named graph, `named` are those that the query sees (None: all). With `services` in it, it is evaluated anew
-    every time.
+    into any named graph, `named` are those that the query sees (None: all). With `services` in it, or NOW
+    (`asks_time`), it is evaluated anew every time.
     """
 
     node: Node
@@ -199,6 +215,7 @@ class PlanReevaluate(PlanNode):
     reads_all_named: bool
     reason: str
     services: tuple[Service, ...] = ()
+    asks_time: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +242,7 @@ def children(node: PlanNode) -> tuple[PlanNode, ...]:
         case (
             PlanFilter(child=child)
             | PlanExtend(child=child)
+            | PlanDraw(child=child)
             | PlanProject(child=child)
             | PlanDistinct(child=child)
             | PlanShared(child=child)

@@ -9,10 +9,12 @@ from freshet.algebra import nodes
 from freshet.algebra.windows import SlidingWindow
 from freshet.native.plan.plan import (
     Plan,
+    PlanDraw,
     PlanGroup,
     PlanJoin,
     PlanLeaf,
     PlanLeftJoin,
+    PlanMoment,
     PlanNegation,
     PlanNode,
     PlanReevaluate,
@@ -23,6 +25,7 @@ from freshet.native.plan.plan import (
     Stored,
     children,
 )
+from freshet.native.streams.timed_stream import timed_name
 from freshet.rdf.terms import Iri
 
 
@@ -40,6 +43,24 @@ def stored_predicates(plan: Plan) -> frozenset[Iri] | None:
                 return None
             wanted |= found
     return frozenset(wanted)
+
+
+def reads_named_graphs(plan: Plan) -> bool:
+    """Whether a query reads a named graph, or any."""
+    sources: list[object] = []
+    for node in _nodes(plan.root):
+        if isinstance(node, PlanLeaf):
+            sources.append(node.source)
+        elif isinstance(node, PlanReevaluate):
+            if node.reads_all_named:
+                return True
+            sources += [each for _, some in node.graphs for each in some]
+    return any(isinstance(each, Stored) and each.graph is not None for each in sources)
+
+
+def draws_values(plan: Plan) -> bool:
+    """Whether values of solutions are drawn, and so stay only as long as what has drawn them."""
+    return any(isinstance(node, PlanDraw) for node in _nodes(plan.root))
 
 
 def _predicates_in(part: object) -> set[Iri] | None:
@@ -71,9 +92,11 @@ def _predicates_in(part: object) -> set[Iri] | None:
 def predicates_of(plan: Plan, stream: str) -> frozenset[str] | None:
     """The predicates that a query asks of a stream's elements; None where every element counts.
 
-    Every element counts where a window counts elements or moves with each of them, and where an answer needs no
-    triple of a window but only a window that is not empty.
+    Every element counts where a window counts elements or moves with each of them, where the times of elements are
+    asked for, and where an answer needs no triple of a window but only a window that is not empty.
     """
+    if any(window.stream == timed_name(Iri(stream)) for window in plan.windows):
+        return None
     if not all(isinstance(window, SlidingWindow) for window in plan.windows) or not _needs_window(plan.root):
         return None
     wanted: set[str] = set()
@@ -85,6 +108,14 @@ def predicates_of(plan: Plan, stream: str) -> frozenset[str] | None:
                 return None
             wanted.add(node.pattern.predicate.value)
     return frozenset(wanted)
+
+
+def asks_time(plan: Plan) -> bool:
+    """Whether an answer depends on the time at which it is asked for."""
+    return any(
+        isinstance(node, PlanMoment) or (isinstance(node, PlanReevaluate) and node.asks_time)
+        for node in _nodes(plan.root)
+    )
 
 
 def asks_services(plan: Plan) -> bool:
@@ -112,6 +143,6 @@ def _needs_window(node: PlanNode) -> bool:
             return all(map(_needs_window, parts))
         case PlanLeftJoin(left=left) | PlanNegation(left=left):
             return _needs_window(left)
-        case PlanGroup(keys=()) | PlanReevaluate() | PlanValues() | PlanService() | PlanSharedRead():
+        case PlanGroup(keys=()) | PlanReevaluate() | PlanValues() | PlanService() | PlanSharedRead() | PlanMoment():
             return False
     return all(map(_needs_window, children(node)))

@@ -29,7 +29,7 @@ class QueryDataset:
 
 def reevaluate(node: nodes.Node, dataset: QueryDataset, names: Names, certain: Names, reason: str) -> PlanReevaluate:
     """A part of a query to be evaluated anew. Its windows get names that no graph can have."""
-    found = _Found(dataset)
+    found = _Found(dataset, reason=reason)
     rewritten = _private(node, found)
     if found.default:
         found.graphs[None] = dataset.default
@@ -42,6 +42,7 @@ def reevaluate(node: nodes.Node, dataset: QueryDataset, names: Names, certain: N
         reads_all_named=found.all_named,
         reason=reason,
         services=tuple(found.services),
+        asks_time=found.asks_time,
     )
 
 
@@ -52,6 +53,8 @@ class _Found:
     all_named: bool = False
     default: bool = False
     services: list[nodes.Service] = field(default_factory=list)
+    asks_time: bool = False
+    reason: str = ""
     outer: set[Variable] = field(default_factory=set)  # what an EXISTS may see of its surroundings
 
 
@@ -79,8 +82,14 @@ def _private(part: Any, found: _Found, *, inside: bool = False) -> Any:
         case nodes.Service():
             found.services.append(part)
             return part  # its pattern reads nothing here
+        case Call("NOW"):
+            found.asks_time = True
         case Call(function) if function in VOLATILE:
-            raise UnsupportedError(f"the function {function} is not supported yet by the native engine")
+            raise UnsupportedError(
+                f"the function {function} is not supported in what is evaluated again: {found.reason}"
+            )
+        case nodes.Describe():
+            found.default = True  # descriptions are taken from the default graph
         case nodes.BGP() | nodes.PathPattern():
             found.default = found.default or not inside
             return part

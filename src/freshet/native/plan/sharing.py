@@ -1,4 +1,4 @@
-"""Queries that differ only in constants: one plan for all, with the constants as a table of parameters.
+"""Queries that are equal, or differ only in constants: one plan for all, with the constants as a table of parameters.
 
 A parameter stands where a query has a constant as the subject or the object of a pattern that every solution matches,
 or in a condition on such patterns. The table has a row for each query; it is joined like any other input, and the
@@ -32,6 +32,7 @@ from freshet.native.plan.plan import (
     PlanUnion,
     children,
 )
+from freshet.native.plan.plan_reads import asks_time
 from freshet.rdf.terms import RDF_TYPE, Term
 
 QUERY = ".query"  # the variable that has the number of the query
@@ -46,12 +47,12 @@ class PlanShape:
 
 
 def shape_of(plan: Plan) -> PlanShape | None:
-    """What a query has in common with others; None where it has no constants, or cannot share."""
-    if plan.template is not None:
+    """What a query has in common with others; None where it cannot share."""
+    if plan.template is not None or asks_time(plan):
         return None
     taken = _Taken()
     root = _parametrize(plan.root, taken)
-    if root is None or not taken.constants:
+    if root is None:
         return None
     return PlanShape(replace(plan, root=root, variables=(*plan.variables, QUERY)), tuple(taken.constants))
 

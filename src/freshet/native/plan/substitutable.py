@@ -16,6 +16,7 @@ from freshet.algebra.certain import certainly_bound
 from freshet.algebra.expressions import And, Exists, Expression
 from freshet.algebra.free_variables import variables_of
 from freshet.algebra.scope import variables_in_scope, visible_variables
+from freshet.native.plan.volatile import is_moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,8 @@ def _is_join(node: nodes.Node, outer: frozenset[str]) -> bool:
     """Whether substituting outer variables in the node gives just those of its solutions that agree with them."""
     match node:
         case nodes.BGP():
+            return True
+        case nodes.Extend() if is_moment(node):
             return True
         case nodes.Values(variables):
             return not outer & {variable.name for variable in variables}

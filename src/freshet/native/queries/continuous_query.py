@@ -21,6 +21,8 @@ from freshet.rdf.dictionary import Dictionary
 from freshet.results.answers import AnswerBatch, ArrowMemory
 from freshet.results.report import Freshness
 
+_ONE_ROW = np.array([0, 1])
+
 
 class ContinuousQuery:
     """A registered query: `evaluate` in each batch, then `report` what that gives."""
@@ -73,6 +75,10 @@ class ContinuousQuery:
         """Report what the evaluations at some moments gave."""
         plan, rows = self.plan, answers.rows
         if plan.template is None:
+            if len(moments) == 1:  # it has all rows
+                offsets = _ONE_ROW if len(rows) == 1 else np.array([0, len(rows)])
+                self._hand_over(moments, offsets, rows, kept=answers.kept)
+                return
             reported, offsets = answers.reports()
             self._hand_over(moments[reported], offsets, rows, kept=answers.kept)
             return

@@ -11,7 +11,7 @@ from freshet.native.failures import warn_gone
 from freshet.native.memory.term_collector import TermCollector
 from freshet.native.operators.parameters import ParametersOp
 from freshet.native.plan.plan import Plan
-from freshet.native.plan.plan_reads import stored_predicates
+from freshet.native.plan.plan_reads import draws_values, stored_predicates
 from freshet.native.plan.sharing import PlanShape, shape_of
 from freshet.native.queries.live_query import LiveQuery, Rows
 from freshet.native.queries.query_factory import QueryFactory
@@ -141,6 +141,12 @@ class LiveQueries:
         """How many plans are kept answered: queries that share one count once."""
         return len(self._plans)
 
+    def drawing(self) -> dict[str, Plan]:
+        """The plans of queries whose values are drawn, by their names."""
+        return {
+            name: followed.query.plan for name, followed in self._followed.items() if draws_values(followed.query.plan)
+        }
+
     def first_answer(self, query: LiveQuery) -> LiveChange:
         """The whole answer of a query that is not followed yet. No other query waits for it."""
         return self._change(query, query.begin(), is_answer=True)
@@ -187,6 +193,8 @@ class LiveQueries:
         if key in self._shared:
             return self._shared[key]
         shape = shape_of(query.plan) if query.first_seconds <= _QUICK_SECONDS else None
+        if shape is not None and not shape.constants:
+            shape = None  # only equal queries have it, which have been looked for
         if shape is not None and (shape.plan, limits) in self._shapes:
             return self._with_shape(name, shape, limits) or self._alone(query, limits)
         followed = self._alone(query, limits)

@@ -18,7 +18,7 @@ import numpy as np
 from freshet.native.buffers.leaf_buffer import LeafPattern
 from freshet.native.buffers.one_way_index import Ids
 from freshet.native.buffers.stored_leaf import GraphStore, StoredLeaf
-from freshet.native.change import MomentBatch, Operator
+from freshet.native.change import Change, MomentBatch, Operator
 from freshet.native.moments import FURTHEST_MS, instant_at
 from freshet.native.plan.plan import Plan, PlanNode, PlanReevaluate, Source, Stored, children
 from freshet.native.r2s.bags import as_rows, bag_difference
@@ -53,6 +53,10 @@ class HeldSnapshot:
         """Read what is published now."""
         self._snapshot = self._store.named()
 
+    def past(self, snapshot: DatasetSnapshot) -> PastSnapshot:
+        """A snapshot of the same store."""
+        return PastSnapshot(snapshot, self._store)
+
     def named(self) -> DatasetSnapshot:
         return self._snapshot
 
@@ -64,11 +68,28 @@ class HeldSnapshot:
         return self._store.reader(triples)
 
 
+class PastSnapshot:
+    """One snapshot for ever: what reads it points to nothing that changes."""
+
+    def __init__(self, snapshot: DatasetSnapshot, store: SnapshotStore) -> None:
+        self._snapshot = snapshot
+        self._store = store
+
+    def named(self) -> DatasetSnapshot:
+        return self._snapshot
+
+    def point_to_rows(self, pointing: PointsToRows, graph: int = DEFAULT_GRAPH) -> None:
+        """Rows of a snapshot keep their numbers."""
+
+    def reader(self, triples: Triples) -> GraphReader:
+        return self._store.reader(triples)
+
+
 class StoredLeaves:
     """The leaves of a live query, which read the store at its snapshot; equal patterns have one."""
 
-    def __init__(self, held: HeldSnapshot, dictionary: Dictionary) -> None:
-        self._held = held
+    def __init__(self, held: HeldSnapshot | PastSnapshot, dictionary: Dictionary) -> None:
+        self.held = held
         self._dictionary = dictionary
         self._leaves: dict[tuple[int, LeafPattern], StoredLeaf] = {}
 
@@ -77,13 +98,18 @@ class StoredLeaves:
         graph = DEFAULT_GRAPH if source.graph is None else self._dictionary.encode(source.graph)
         key = graph, replace(pattern, filters=())  # the join with the parameters selects
         if key not in self._leaves:
-            self._leaves[key] = StoredLeaf(key[1], self._held, graph)
+            self._leaves[key] = StoredLeaf(key[1], self.held, graph)
         return self._leaves[key]
 
     def step(self, batch: MomentBatch) -> bool:
         """Bring all leaves to a batch; says whether any row begins in it."""
         changed = [leaf.step(batch) for leaf in self._leaves.values()]
         return any(changed)
+
+    def deletions(self, snapshot: DatasetSnapshot) -> int:
+        """How often triples were deleted that a leaf can have had, up to a snapshot."""
+        read = ((graph, pattern.constants[1]) for graph, pattern in self._leaves)
+        return sum(snapshot.deletions.get(key, 0) for key in read)
 
 
 class Rows(NamedTuple):
@@ -98,13 +124,19 @@ class Rows(NamedTuple):
 
 
 class LiveQuery:
-    """The operators of a live query. The first step gives the whole answer, in order where it has one."""
+    """The operators of a live query. The first step gives the whole answer, in order where it has one.
+
+    Operators over stored graphs keep nothing that says which rows go with a triple. So where triples that it reads are
+    deleted, operators are made anew, for the snapshot before and for the one after, and their answers are compared.
+    """
 
     def __init__(
         self, plan: Plan, held: HeldSnapshot, dictionary: Dictionary, build: Callable[[StoredLeaves], Operator]
     ) -> None:
         self.plan = plan
         self._held = held
+        self._dictionary = dictionary
+        self._build = build
         self._leaves = StoredLeaves(held, dictionary)
         self._root = build(self._leaves)
         self._number = 0  # of the last step
@@ -129,14 +161,35 @@ class LiveQuery:
 
         Where no leaf changes, operators are left alone unless they have to be `asked`.
         """
+        before = self._held.named()
         self._held.go_on()
         self._number += 1
-        moment = _FIRST_MOMENT + self._number
-        batch = MomentBatch(self._number, moment, moment, np.array([moment]))
+        if self._number > 1 and self._leaves.deletions(self._held.named()) != self._leaves.deletions(before):
+            return self._step_over_deletions(before)
+        batch = self._batch()
         is_changed = self._leaves.step(batch)
         if not (is_changed or asked or self._number == 1 or self._reads_any_graph):
             return Rows(self._nothing, self._nothing)
-        change = self._root.changes(batch)
+        return self._rows(self._root.changes(batch))
+
+    def _step_over_deletions(self, before: DatasetSnapshot) -> Rows:
+        old = self._answer(StoredLeaves(self._held.past(before), self._dictionary))
+        self._leaves = StoredLeaves(self._held, self._dictionary)
+        new = self._answer(self._leaves)
+        return Rows(bag_difference(new, old), bag_difference(old, new))
+
+    def _answer(self, leaves: StoredLeaves) -> Ids:
+        """The whole answer, by operators that are made for it and stay."""
+        self._root = self._build(leaves)
+        batch = self._batch()
+        leaves.step(batch)
+        return self._rows(self._root.changes(batch)).added
+
+    def _batch(self) -> MomentBatch:
+        moment = _FIRST_MOMENT + self._number
+        return MomentBatch(self._number, moment, moment, np.array([moment]))
+
+    def _rows(self, change: Change) -> Rows:
         variables = self.plan.variables
         came = as_rows(change.came, variables) if change.came.count else self._nothing
         went = as_rows(change.went, variables) if change.went.count else self._nothing

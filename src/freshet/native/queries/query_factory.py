@@ -34,12 +34,14 @@ from freshet.rdf.elements import Elements
 from freshet.rdf.triples import DEFAULT_GRAPH
 from freshet.results.answers import AnswerBatch
 from freshet.results.report import Freshness
+from freshet.store.changes import StoreChanges
 
 
 class EngineStore(WindowStore, SnapshotStore, Protocol):
     """What the engine needs of the stored graphs. They are named by ids, the default graph by DEFAULT_GRAPH."""
 
     def load(self, subjects: Ids, predicates: Ids, objects: Ids, graph: int = DEFAULT_GRAPH) -> Elements: ...
+    def apply(self, changes: StoreChanges) -> tuple[int, int]: ...
     def absorb(self, elements: Elements, stream: str = "") -> None: ...
     def compact_if_due(self, settled_ms: Callable[[], int]) -> None: ...
     def compact(self, settled_ms: int) -> int: ...
@@ -108,7 +110,9 @@ class QueryFactory:
         held = HeldSnapshot(self._graphs)
 
         def build(leaves: StoredLeaves) -> Operator:
-            builder = Builder(leaves, held, self._dictionary, measurements, parameters)
+            if parameters is not None:
+                parameters.give_all()
+            builder = Builder(leaves, leaves.held, self._dictionary, measurements, parameters)
             return builder.build(plan.root, frozenset(plan.variables) & plan.root.names)
 
         return LiveQuery(plan, held, self._dictionary, build)

@@ -10,6 +10,7 @@ from freshet.native.buffers.stored_leaf import StoredLeaf
 from freshet.native.change import MomentBatch, Operator
 from freshet.native.operators.parameters import ParametersOp
 from freshet.native.plan.plan import Plan
+from freshet.native.queries.parameter_rows import ParameterRows
 from freshet.native.queries.plan_members import PlanMembers
 from freshet.native.r2s.bags import dealt_out
 from freshet.native.r2s.exact import Exactness
@@ -20,7 +21,7 @@ from freshet.results.answers import AnswerBatch
 
 
 class SharedQuery:
-    """Some queries that differ only in constants."""
+    """Some queries that are equal, or differ only in constants."""
 
     def __init__(
         self,
@@ -45,9 +46,9 @@ class SharedQuery:
         self.plan = plan
         self.leaves = leaves
         self._windows = windows
-        self._parameters = parameters
         self._keep = keep
         self._members = PlanMembers(on_failure, dictionary)
+        self._rows = ParameterRows(parameters, self._members, windows)
         self._r2s = relation_to_stream(root, plan, columns or plan.variables, exact=exact)
 
     def __len__(self) -> int:
@@ -55,22 +56,15 @@ class SharedQuery:
 
     def add(self, name: str, constants: list[int], on_answers: Callable[[AnswerBatch], None]) -> None:
         """One query more, which sees what comes from now on."""
-        number = self._parameters.next_number()
-        begins = [window.begin for window in self._windows]
-        for query_begins, begin, window in zip(self._parameters.begins, begins, self._windows, strict=True):
-            query_begins.add(number, begin, window.left)
-        for window, begin in zip(self._windows, begins, strict=True):
+        begins = self._rows.add(name, constants, on_answers)
+        for window, begin in zip(self._windows, begins or (), strict=bool(begins)):
             if begin:
                 for leaf in window.leaves.values():
                     if any(leaf is own for own in self.leaves):
                         leaf.begin_at(begin)
-        self._members.add(name, number, on_answers)
-        self._parameters.add(number, constants)
 
     def remove(self, name: str) -> None:
-        number = self._members.remove(name)
-        assert number is not None, "only who shares the plan leaves it"
-        self._parameters.remove(number)
+        self._rows.remove(name)
 
     @property
     def rests(self) -> bool:
@@ -79,6 +73,7 @@ class SharedQuery:
 
     def evaluate(self, batch: MomentBatch, held: Ids) -> Answers:
         """Take a batch in, and give what its evaluations report."""
+        self._rows.merge()
         return self._r2s.step(batch, held)
 
     def report(self, moments: Ids, answers: Answers) -> None:

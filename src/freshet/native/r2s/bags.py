@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from freshet.kernels.bags import bag_less
+from freshet.kernels.direct_call import DirectCall
 from freshet.native.buffers.one_way_index import Ids, OneWayIndex
 from freshet.native.change import Change
-from freshet.native.direct_call import DirectCall
 from freshet.oneshot.table import Table
 
 _FEW_PAIRS = 256  # fewer are compared one by one sooner than an index is made
@@ -52,6 +52,14 @@ def as_rows(table: Table, names: Sequence[str]) -> Ids:
     for at, name in enumerate(names):
         rows[:, at] = table.column(name)
     return rows
+
+
+def as_columns(table: Table, names: Sequence[str]) -> Ids:
+    """Some columns of a table one below the other."""
+    columns = np.empty((len(names), table.count), np.int64)
+    for at, name in enumerate(names):
+        columns[at] = table.column(name)
+    return columns
 
 
 class Dealt(NamedTuple):

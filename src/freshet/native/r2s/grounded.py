@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from freshet.native.plan.plan import (
     PlanDistinct,
+    PlanDraw,
     PlanExtend,
     PlanFilter,
     PlanGroup,
@@ -37,6 +38,7 @@ def is_grounded(node: PlanNode) -> bool:
         case (
             PlanFilter(child=child)
             | PlanExtend(child=child)
+            | PlanDraw(child=child)
             | PlanProject(child=child)
             | PlanDistinct(child=child)
             | PlanShared(child=child)

@@ -10,10 +10,12 @@ from freshet.algebra.nodes import StreamOperator
 from freshet.native.buffers.one_way_index import Ids, Mask
 from freshet.native.buffers.row_log import LogRows, RowLog
 from freshet.native.change import NOTHING, OPEN, Change, MomentBatch, Operator, RowsAtHand, merge_changes
+from freshet.native.operators.multiway_join import MultiwayJoinOp
 from freshet.native.operators.ordered import OrderedOp
 from freshet.native.plan.plan import Plan, PlanOrdered
-from freshet.native.r2s.bags import as_rows, bag_difference
-from freshet.native.r2s.columns import has_rows_at_hand
+from freshet.native.plan.plan_reads import asks_time
+from freshet.native.r2s.bags import as_columns, as_rows, bag_difference
+from freshet.native.r2s.columns import goes_out_of_order, has_rows_at_hand
 from freshet.native.r2s.exact import Exactness
 from freshet.native.r2s.grounded import is_grounded
 from freshet.oneshot.table import Table
@@ -69,7 +71,8 @@ def relation_to_stream(
     is_whole = plan.output is StreamOperator.RSTREAM
     if isinstance(plan.root, PlanOrdered) and (is_whole or not is_grounded(plan.root)):
         return SequenceR2S(cast(OrderedOp, root), plan)
-    if is_whole and has_rows_at_hand(plan.root) and not is_measured:
+    is_at_hand = has_rows_at_hand(plan.root) or (isinstance(root, MultiwayJoinOp) and goes_out_of_order(plan))
+    if is_whole and is_at_hand and not is_measured:
         return StateR2S(cast(RowsAtHand, root), columns)
     return IncrementalR2S(root, plan, columns, exact=exact)
 
@@ -102,6 +105,7 @@ class IncrementalR2S:
         self._is_grounded = is_grounded(plan.root)
         needs_all = plan.output is StreamOperator.RSTREAM or not self._is_grounded
         self._all = RowLog(columns) if needs_all else None
+        self._asks_time = asks_time(plan)
         self._rest = NOTHING  # what has changed since the last evaluation
         self._last = _NO_MOMENTS  # the last evaluation
         self._was_empty = True  # then, by the rule of empty windows, or since there was none
@@ -109,8 +113,9 @@ class IncrementalR2S:
 
     @property
     def rests(self) -> bool:
-        """Whether a batch in which nothing comes or goes would make no difference."""
-        return self._all is None and self._rest.is_empty
+        """Whether a batch in which nothing comes or goes makes no difference, while windows hold anything in it."""
+        is_whole = self._output is StreamOperator.RSTREAM or (not self._is_grounded and self._was_empty)
+        return not is_whole and (self._rest is NOTHING or self._rest.is_empty) and not self._asks_time
 
     def step(self, batch: MomentBatch, held: Ids) -> Answers:
         """Take a batch in. `held` is how many elements the windows have at each evaluation."""
@@ -139,7 +144,7 @@ class IncrementalR2S:
             return self._nothing
         rows = as_rows(came[0], self._variables)
         if len(batch.due) == 1:
-            if len(went[1]) and self._exactness is not Exactness.ALWAYS:
+            if not self._is_exact_at(batch.due.item(0), came[1], went[1]):
                 rows = bag_difference(rows, as_rows(went[0], self._variables))
             return Answers(_FIRST_PLACE if len(rows) == 1 else np.zeros(len(rows), np.int64), rows)
         places = batch.due.searchsorted(came[1])
@@ -149,6 +154,12 @@ class IncrementalR2S:
         others = np.column_stack((batch.due.searchsorted(went[1]), as_rows(went[0], self._variables)))
         left = bag_difference(placed, others)
         return Answers(left[:, 0], left[:, 1:])
+
+    def _is_exact_at(self, due: int, came_at: Ids, went_at: Ids) -> bool:
+        """The same as `_is_exact` where there is one evaluation, none of which anything is later than."""
+        if self._exactness is Exactness.ALWAYS or not len(went_at):
+            return True
+        return self._exactness is not Exactness.NEVER and came_at.item(0) == due == went_at.item(0)
 
     def _is_exact(self, due: Ids, places: Ids, came_at: Ids, went_at: Ids) -> bool:
         """Whether none of what came is equal to any that went at the same evaluation."""
@@ -222,7 +233,7 @@ class StateR2S:
             log.step(change)
             at, rows = log.living_at(due[places])
             return Answers(places[at], rows)
-        rows = as_rows(self._root.rows(), self._columns)
+        rows = as_columns(self._root.rows(), self._columns).T
         return Answers(np.zeros(len(rows), np.int64), rows)
 
 

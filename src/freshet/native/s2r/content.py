@@ -133,10 +133,11 @@ class WindowContent(ABC):
         entered, left = self.entered, self.left
         moves = Moves(entered, entered - entering, self.entering, left, left - leaving, self.leaving)
         changed = step_all(*self._stepped, number, first_moment, moves)
-        for leaf in changed:
-            if leaf.is_empty:
-                del self.filled[leaf]
-                self._stepped = None
+        if leaving or not self.expires:
+            for leaf in changed:
+                if leaf.is_empty:
+                    del self.filled[leaf]
+                    self._stepped = None
         return changed
 
     def fill(self, leaf: LeafBuffer) -> None:

@@ -32,10 +32,14 @@ class CountWindowContent(WindowContent):
         self._step = window.step if isinstance(window, CountWindow) else 1
 
     def advance(self, moment: int) -> None:
-        first, gone = self.entered, self.left
+        first, feed = self.entered, self.feed
         self.entering = self.leaving = NO_MOMENTS
-        if self.feed.count == first or (end := self.entered_by(moment)) == first:
+        if feed.count == first:
             return  # it moves with its own elements only
+        end = feed.count if self._step == 1 and feed.last_ms < (moment + 1) >> 1 else self.entered_by(moment)
+        if end == first:
+            return
+        gone = self.left
         self.entered, self.entering = end, self.births(first, end)
         left = end - self._most
         if left > gone:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+from weakref import WeakSet
 
 import numpy as np
 
+from freshet.native.buffers.arrivals import room_for
 from freshet.native.buffers.leaf_buffer import LeafBuffer, receive_all
 from freshet.native.buffers.one_way_index import Ids
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, FURTHEST_MS
@@ -31,6 +33,13 @@ class Begin(NamedTuple):
 
 
 FROM_THE_FIRST = Begin(BEFORE_ALL_TIME, 0)
+
+
+class Follower(Protocol):
+    """What knows elements by their numbers."""
+
+    def settle(self) -> None:
+        """Ask for the times of these elements: they may be dropped."""
 
 
 class Route:
@@ -103,6 +112,7 @@ class Feed:
         self.last_ms = BEFORE_ALL_TIME  # the latest time let through
         self.instants = False  # whether any of its elements makes a window move at its own instant
         self.readers: list[WindowContent] = []
+        self.followers: WeakSet[Follower] = WeakSet()
         self.routes: Routes | None = None  # to the leaf buffers of the windows, found anew when these change
         self._use(np.empty(_FIRST_CAPACITY, np.int64))
         self._first = begin.number  # the number of the element at place 0
@@ -233,12 +243,14 @@ class Feed:
 
     def _make_room(self, more: int) -> None:
         """Drop times that are no longer needed, and move the rest to the front, of a larger array if need be."""
+        for follower in self.followers:
+            follower.settle()
         oldest = min((reader.oldest() for reader in self.readers), default=self.count)
         if oldest < self.count:
             oldest = self._first_of(self.time(oldest), oldest)
         kept = self._times[oldest - self._first : self.count - self._first]
-        room = 2 * (len(kept) + more)
-        times = self._times if room <= len(self._times) else np.empty(room, np.int64)
+        room = room_for(len(kept), more)
+        times = self._times if room <= len(self._times) <= 8 * room else np.empty(room, np.int64)
         times[: len(kept)] = kept
         self._use(times)
         self._first = oldest

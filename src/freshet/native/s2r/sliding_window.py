@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from freshet.algebra.windows import EventTimeWindow, SlidingWindow
 from freshet.native.buffers.one_way_index import Ids
+from freshet.native.moments import close_after
 from freshet.native.s2r.content import WindowContent
 from freshet.native.s2r.feed import Feed
 
 
 class SlidingWindowContent(WindowContent):
-    """At each close c = start + k * slide the elements of [c - width, c).
+    """At each close c = start + k * slide the elements of [c - width, c); of a window in the past, older ones.
 
-        an element at t enters at the first close after t, and leaves at the first close after t + width
+        an element at t enters at the first close after t + ago, and leaves at the first close after t + ago + width
 
     | elements at | width 10, slide 5, close 10 | close 15 |
     | ----------- | --------------------------- | -------- |
@@ -22,7 +25,9 @@ class SlidingWindowContent(WindowContent):
         super().__init__(window, feed)
         assert window.slide_ms is not None, "it closes"
         self.width_ms, self._slide_ms = window.width_ms, window.slide_ms
-        self._start_ms = window.start_ms if isinstance(window, SlidingWindow) else 0
+        self._start_ms, self._ago_ms = 0, 0
+        if isinstance(window, SlidingWindow):
+            self._start_ms, self._ago_ms = window.start_ms, window.ago_ms
         self.closes = (self._slide_ms, self._start_ms)
 
     def _last_close(self, moment: int) -> int:
@@ -31,20 +36,30 @@ class SlidingWindowContent(WindowContent):
         return time_ms - (time_ms - self._start_ms) % self._slide_ms
 
     def entered_by(self, moment: int) -> int:
-        return self.feed.before(self._last_close(moment), self.entered)
+        return self.feed.before(self._last_close(moment) - self._ago_ms, self.entered)
 
     def left_by(self, moment: int) -> int:
-        return self.feed.before(self._last_close(moment) - self.width_ms, self.left)
+        return self.feed.before(self._last_close(moment) - self._ago_ms - self.width_ms, self.left)
 
     def births(self, first: int, end: int) -> Ids:
-        return self._closes_after(self.feed.times(first, end))
+        return self._closes_after(self.feed.times(first, end) + self._ago_ms)
 
     def deaths(self, first: int, end: int) -> Ids:
-        return self._closes_after(self.feed.times(first, end) + self.width_ms)
+        return self._closes_after(self.feed.times(first, end) + (self._ago_ms + self.width_ms))
 
     def _closes_after(self, times: Ids) -> Ids:
-        moments: Ids = 2 * (times + self._slide_ms - (times - self._start_ms) % self._slide_ms)
+        """The moment of the first close after each of some times, at least one, which are in order."""
+        slide_ms, start_ms = self._slide_ms, self._start_ms
+        first, last = close_after(times.item(0), slide_ms, start_ms), close_after(times.item(-1), slide_ms, start_ms)
+        if first == last:
+            moments: Ids = np.empty(len(times), np.int64)
+            moments.fill(2 * first)
+            return moments
+        if last - first < slide_ms * len(times):
+            closes = np.arange(first, last + slide_ms, slide_ms)
+            return np.repeat(2 * closes, np.diff(times.searchsorted(closes), prepend=0))
+        moments = 2 * (times + slide_ms - (times - start_ms) % slide_ms)
         return moments
 
     def needed_from(self, time_ms: int) -> int:
-        return time_ms - self.width_ms - 2 * self._slide_ms
+        return time_ms - self._ago_ms - self.width_ms - 2 * self._slide_ms

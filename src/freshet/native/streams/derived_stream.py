@@ -28,6 +28,8 @@ class DerivedStream:
     times have others, which begin with what came then; the oldest counts for all what does not enter it.
     """
 
+    rows = 1  # for each element of the base stream
+
     def __init__(self, name: str, base: StreamState, predicate: Iri, dictionary: Dictionary) -> None:
         self.base = base
         self.state = StreamState(name, base.lateness_ms)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from freshet.kernels.direct_call import DirectCall
 from freshet.kernels.order import never_falls
-from freshet.native.direct_call import DirectCall
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME
 from freshet.rdf.elements import Elements
 from freshet.rdf.terms import Iri
@@ -138,7 +138,7 @@ def concatenate_elements(parts: list[Elements]) -> Elements:
 
 
 def as_contiguous(elements: Elements) -> Elements:
-    """Elements as kernels take them without a look (see `freshet.native.direct_call`), whatever made the columns."""
+    """Elements as kernels take them without a look (see `freshet.kernels.direct_call`), whatever made the columns."""
     for column in elements:
         if column.dtype != _INT64 or column.strides != _CONTIGUOUS:
             return Elements(*(np.array(column, order="C").astype(_INT64, casting="same_kind") for column in elements))

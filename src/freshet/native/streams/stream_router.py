@@ -1,7 +1,7 @@
 """Which groups each stream feeds, by itself and by way of streams that are derived from it.
 
-A stream may be derived in two ways: its elements with the time that a predicate gives (`DerivedStream`), or the answers
-of a query that reads it (`ConstructedStream`).
+A stream may be derived in three ways: its elements with the time that a predicate gives (`DerivedStream`), with their
+own times as terms (`TimedStream`), or the answers of a query that reads it (`ConstructedStream`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from freshet.native.streams.constructed_stream import ConstructedStream
 from freshet.native.streams.derived_stream import DerivedStream
 from freshet.native.streams.element_log import ElementLog
 from freshet.native.streams.stream import StreamState
+from freshet.native.streams.timed_stream import TimedStream, base_name
 from freshet.native.timing import Timing, source_of
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
@@ -33,13 +34,13 @@ class StreamRouter:
 
     def __init__(self, dictionary: Dictionary, log: ElementLog) -> None:
         self.streams: dict[str, StreamState] = {}
-        self.derived: dict[str, DerivedStream] = {}
+        self.derived: dict[str, DerivedStream | TimedStream] = {}
         self.constructed: dict[str, ConstructedStream] = {}  # by the names of their queries
         self.dictionary = dictionary
         self._log = log
         self._groups_of: dict[str, list[AnyGroup]] = {}  # by the name of a stream, derived ones too
         self._states_of: dict[AnyGroup, list[StreamState]] = {}
-        self._derived_of: dict[str, list[DerivedStream]] = {}
+        self._derived_of: dict[str, list[DerivedStream | TimedStream]] = {}
         self._constructed_by: dict[AnyGroup, list[ConstructedStream]] = {}  # those that are read
         self._group_of: dict[str, AnyGroup] = {}  # by the names of constructed streams that are read
         self._stored_readers: set[AnyGroup] = set()
@@ -80,10 +81,12 @@ class StreamRouter:
         """Make the derived streams that a query reads."""
         for window in timing.windows:
             assert isinstance(window.stream, Iri)
-            base, source = self.state_of(window.stream.value), source_of(window)
+            base, source = self.state_of(base_name(window.stream.value)), source_of(window)
             assert base is not None, "it was checked"
             if isinstance(window, EventTimeWindow) and source not in self.derived:
                 self.derived[source] = DerivedStream(source, base, window.predicate, self.dictionary)
+            elif source != base.iri and source not in self.derived:
+                self.derived[source] = TimedStream(source, base, self.dictionary)
 
     def elements_of(self, timing: Timing) -> tuple[int, ...]:
         """How many elements have come in the streams of a query."""
@@ -166,7 +169,7 @@ class StreamRouter:
         """What an element of a stream takes at most, in all that wait for it."""
         size = sum(group.element_bytes(stream) for group in self._groups_of.get(stream, ()))
         for derived in self._derived_of.get(stream, ()):
-            size += ELEMENT_BYTES + self.element_bytes(derived.state.iri)
+            size += derived.rows * (ELEMENT_BYTES + self.element_bytes(derived.state.iri))
         return size
 
     def partners(self, stream: str) -> frozenset[str]:
@@ -268,7 +271,7 @@ class StreamRouter:
         names = (self.derived[each].base.iri if each in self.derived else each for each in group.streams)
         return max((1 + self._depth(self._group_of[each]) for each in names if each in self._group_of), default=0)
 
-    def _release(self, derived: DerivedStream) -> bool:
+    def _release(self, derived: DerivedStream | TimedStream) -> bool:
         elements = derived.release()
         if elements is None:
             return False

@@ -15,6 +15,7 @@ from freshet.rdf.deadline import current
 from freshet.rdf.terms import Term
 
 _FEW = 64
+_ROWS_AT_ONCE = 1 << 13  # between two looks at the deadline
 
 
 @operator.register
@@ -31,7 +32,16 @@ def _(node: Values, scope: Scope) -> Table:
 def _ids(terms: list[Term | None], scope: Scope) -> Ids:
     if len(terms) <= _FEW:
         return np.array([0 if term is None else given_id(term, scope.dictionary) for term in terms], np.int64)
-    current().check()
+    deadline = current()
+    found = np.empty(len(terms), np.int64)
+    for first in range(0, len(terms), _ROWS_AT_ONCE):
+        deadline.check()
+        some = terms[first : first + _ROWS_AT_ONCE]
+        found[first : first + len(some)] = _some_ids(some, scope)
+    return found
+
+
+def _some_ids(terms: list[Term | None], scope: Scope) -> Ids:
     places = {term: at for at, term in enumerate(dict.fromkeys(term for term in terms if term is not None), 1)}
     found = np.concatenate([[0], scope.dictionary.encode_many(list(places))])
     return found[np.array([0 if term is None else places[term] for term in terms], np.int64)]

@@ -41,6 +41,7 @@ function askForToken() {
 const json = async (...request) => (await send(...request)).json();
 const named = (name) => `/queries/${encodeURIComponent(name)}`;
 const QUERY = "application/sparql-query";
+const EVENTS = "text/event-stream";
 
 export const streams = () => json("GET", "/streams");
 export const queries = () => json("GET", "/queries");
@@ -61,24 +62,37 @@ export async function askGraph(text) {
 }
 
 /** Reports of a query, one by one, for as long as the signal lasts; a break is resumed after the last report. */
-export async function follow(name, { signal, onReport, onState, newest = 100 }) {
-  let last = null;
+export function follow(name, { signal, onReport, onState, newest = 100 }) {
+  const open = (last) => send("GET", `${named(name)}/answers${last == null ? `?newest=${newest}` : ""}`, {
+    accept: EVENTS, headers: last == null ? {} : { "Last-Event-ID": last }, signal });
+  return keepOpen(open, { signal, onState, onEvent: ({ id, data }) => onReport({ id, ...data }) });
+}
+
+/** A plain query that stays: `onEvent` gets `answer`, the whole of it, and then each `change`. After a break the whole comes again. */
+export function followLive(text, { signal, onEvent, onState }) {
+  return keepOpen(() => send("POST", "/sparql", { body: text, type: QUERY, accept: EVENTS, signal }),
+    { signal, onEvent, onState, goesOn: (reason) => /server stops/.test(reason) });
+}
+
+async function keepOpen(open, { signal, onEvent, onState, goesOn = () => true }) {
+  let last = null, isKnown = false;
   for (let pause = 250; !signal.aborted; pause = Math.min(2 * pause, 5000)) {
     try {
-      const headers = last == null ? {} : { "Last-Event-ID": last };
-      const path = `${named(name)}/answers${last == null ? `?newest=${newest}` : ""}`;
-      const response = await send("GET", path, { accept: "text/event-stream", headers, signal });
+      const response = await open(last);
       onState("connected");
+      isKnown = true;
       pause = 250;
       for await (const event of parseEvents(response.body)) {
         if (event.id) last = event.id;
-        if (event.type === "message" || event.type === "report") onReport({ id: event.id, ...JSON.parse(event.data) });
-        else if (event.type === "end") onState(JSON.parse(event.data).end);
+        const data = JSON.parse(event.data);
+        if (event.type !== "end") onEvent({ ...event, data });
+        else if (goesOn(data.end)) onState(data.end);
+        else throw new Problem(0, { detail: data.end });
       }
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof Problem && error.status === 410) last = null;
-      else if (error instanceof Problem && error.status < 500) throw error;
+      else if (error instanceof Problem && (error.status < 500 || !isKnown)) throw error;
     }
     onState("reconnecting");
     await new Promise((resolve) => setTimeout(resolve, pause));

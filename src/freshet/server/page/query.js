@@ -3,6 +3,7 @@
 import * as api from "./api.js";
 import { empty, h, tabs } from "./dom.js";
 import { editor } from "./editor.js";
+import { plainLive } from "./plainlive.js";
 import { planTree } from "./plan.js";
 import { answersTable } from "./table.js";
 import { variablesOf } from "./terms.js";
@@ -20,6 +21,8 @@ GROUP BY ?sensor
 export function queryView(options) {
   let words = {};
   let understood = null;
+  let live = null, leaving = null;
+  let refused = null; // the text that could not be run: what was said of it stays until it changes
   const problem = h("span", { class: "problem", id: "problem", role: "status" });
   const name = h("input", { "aria-label": "Name of the query", placeholder: "name", size: "14", required: true });
   const result = h("section", { "aria-label": "Result" });
@@ -30,21 +33,29 @@ export function queryView(options) {
   });
   const buttons = {
     run: h("button", { type: "button", onclick: () => run() }, "Run once"),
+    live: h("button", { type: "button", onclick: () => runLive() }, "Run live"),
     explain: h("button", { type: "button", onclick: () => explain() }, "Explain"),
     register: h("button", { type: "button", class: "primary", onclick: () => register() }, "Register"),
   };
   const check = debounced(350, async () => {
+    const text = write.text;
     understood = null;
     try {
-      understood = await api.explain(write.text);
+      const found = await api.explain(text);
+      if (text !== write.text) return; // it is checked again soon
+      understood = found;
       if (!name.value || name.dataset.filled) [name.value, name.dataset.filled] = [understood.name ?? "", "yes"];
-      problem.className = "problem soft";
-      problem.replaceChildren(describe(understood));
+      if (text !== refused) {
+        problem.className = "problem soft";
+        problem.replaceChildren(describe(understood));
+      }
     } catch (error) {
+      if (text !== write.text) return;
       objectTo(error);
     }
     const isContinuous = Boolean(understood?.windows?.length);
     buttons.run.disabled = !understood || isContinuous;
+    buttons.live.disabled = buttons.run.disabled || understood.form !== "select";
     buttons.explain.disabled = !understood;
     buttons.register.disabled = !understood;
   });
@@ -58,11 +69,18 @@ export function queryView(options) {
       error.line ? h("button", { type: "button", onclick: () => write.goTo() }, "Show") : "");
   }
 
+  function refuse(error) {
+    refused = write.text;
+    objectTo(error);
+  }
+
   async function attempt(task) {
+    live?.stop();
+    live = refused = null;
     try {
       await task();
     } catch (error) {
-      objectTo(error);
+      refuse(error);
     }
   }
 
@@ -80,6 +98,12 @@ export function queryView(options) {
       answer.results == null ? h("p", {}, answer.boolean ? "Yes." : "No.")
         : rows.length ? answersTable(rows, answer.head.vars ?? variablesOf(rows)) : empty("The answer is empty."),
       h("p", { class: "soft" }, `${rows.length} solutions, ${took()}`));
+  });
+
+  const runLive = () => attempt(async () => {
+    const onProblem = (error) => { result.replaceChildren(); refuse(error); };
+    live = plainLive(write.text, { signal: leaving, onProblem });
+    result.replaceChildren(...live.elements);
   });
 
   const explain = () => attempt(async () => {
@@ -100,11 +124,12 @@ export function queryView(options) {
     title: "Query",
     content: [
       h("h1", {}, "Query"), write.element, problem,
-      h("div", { class: "bar" }, buttons.run, buttons.explain, h("span", { class: "end bar" }, h("label", {}, "as ", name), buttons.register)),
+      h("div", { class: "bar" }, buttons.run, buttons.live, buttons.explain, h("span", { class: "end bar" }, h("label", {}, "as ", name), buttons.register)),
       h("p", { class: "soft" }, "SPARQL 1.1, RSP-QL, C-SPARQL or CQELS-QL. Ctrl+Space completes, Ctrl+Enter runs."),
       result,
     ],
-    start: async () => {
+    start: async (signal) => {
+      leaving = signal;
       check();
       words = await api.vocabulary().catch(() => ({}));
     },

@@ -7,20 +7,22 @@ from functools import singledispatch
 from pathlib import Path
 from typing import NamedTuple
 
+import orjson
 from pyspark.sql import DataFrame, SparkSession
 
 from freshet.rdf.errors import UnsupportedError
-from freshet.rml.sources import FolderSource, KafkaSource, MqttSource, SocketSource, StreamSource
+from freshet.rml.sources import EventSource, FolderSource, KafkaSource, MqttSource, SocketSource, StreamSource
 from freshet.spark import records
 from freshet.spark.live.kafka import kafka_documents
 from freshet.spark.live.mqtt import MqttDataSource, client_name
 from freshet.spark.live.spooled import MOST_RECORDS, SPOOL, SpooledSource
+from freshet.spark.live.sse import SseSource
 from freshet.spark.live.tcp import TcpSource
 
 
 class Reading(NamedTuple):
-    """How a stream is read: where its spool is, how much a batch may take, whether another run may go on, and whether
-    a file is one document."""
+    """How a stream is read: where its spool is, how much a batch may take, whether another run may go on, whether
+    a file is one document, and whether lines of files have their numbers."""
 
     spark: SparkSession
     spool: Path
@@ -28,6 +30,7 @@ class Reading(NamedTuple):
     files_per_batch: int | None = None
     lasting: bool = True
     whole_files: bool = False
+    numbered: bool = False
 
 
 @singledispatch
@@ -39,7 +42,9 @@ def open_documents(source: StreamSource, reading: Reading) -> DataFrame:
 @open_documents.register
 def _folder(source: FolderSource, reading: Reading) -> DataFrame:
     folder, pattern = str(source.folder), source.pattern
-    return records.lines(reading.spark, folder, pattern, reading.files_per_batch, whole=reading.whole_files)
+    return records.lines(
+        reading.spark, folder, pattern, reading.files_per_batch, whole=reading.whole_files, numbered=reading.numbered
+    )
 
 
 @open_documents.register
@@ -51,6 +56,14 @@ def _kafka(source: KafkaSource, reading: Reading) -> DataFrame:
 def _tcp(source: SocketSource, reading: Reading) -> DataFrame:
     options = {"host": source.host, "port": str(source.port), "delimiter": source.delimiter}
     return _open_spool(TcpSource, options, reading)
+
+
+@open_documents.register
+def _events(source: EventSource, reading: Reading) -> DataFrame:
+    options = {"url": source.url, "headers": orjson.dumps(dict(source.headers)).decode()}
+    if source.event is not None:
+        options["event"] = source.event
+    return _open_spool(SseSource, options, reading)
 
 
 @open_documents.register

@@ -21,7 +21,7 @@ _FETCHED = 10_000  # rows that a driver fetches at once
 def jdbc_records(spark: SparkSession, source: LogicalSource, given: DatabaseSource, plan: Plan) -> records.Records:
     """The rows of a table or a query."""
     table = _table(spark, source, given)
-    places = places_of(plan.references, table.columns, given.url)
+    places = places_of(plan.references, table.columns, given.url, sql=True)
     nothing = F.lit(None).cast("string")
     columns = [nothing.alias(LINE), nothing.alias(FILE), nothing.alias(REASON)]
     if plan.keep:

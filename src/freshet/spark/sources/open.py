@@ -8,11 +8,12 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
+from freshet.mapper.open import tasks_of
+from freshet.mapper.operations import FunctionTable
 from freshet.rml.percent import percent_encoded
 from freshet.rml.sources import DatabaseSource, LogicalSource
 from freshet.sources import sqlite
 from freshet.sources.columns import DEFAULT_LIMITS, Limits, Plan, RecordShape, Task, encoded_name, kind_name, text_name
-from freshet.sources.open import tasks_of
 from freshet.spark.records import Records, spark_schema
 from freshet.spark.sources.jdbc import jdbc_records
 
@@ -25,6 +26,7 @@ def open_records(
     encoded: Collection[str] = (),
     keep: bool = False,
     limits: Limits = DEFAULT_LIMITS,
+    functions: FunctionTable | None = None,
 ) -> Records:
     """The records of a file or a database, with what the references find in each.
 
@@ -37,7 +39,7 @@ def open_records(
     given = source.source
     if isinstance(given, DatabaseSource) and not given.url.startswith(sqlite.PREFIX):
         return jdbc_records(spark, source, given, plan)
-    return run_tasks(spark, *tasks_of(source, plan), frozenset(references), frozenset(encoded))
+    return run_tasks(spark, *tasks_of(source, plan, functions), frozenset(references), frozenset(encoded))
 
 
 def run_tasks(

@@ -109,3 +109,15 @@ def test_what_is_read_of_a_log_does_not_change_when_it_goes_on(term: Callable[[i
         taken.append((column, alone[1].to_pylist()))
     for column, expected in taken:
         assert column.to_pylist() == expected
+
+
+@pytest.mark.parametrize(
+    "term", [lambda number: Iri(f"http://a/{number}"), lambda number: Literal(str(number), Iri(XSD + "integer"))]
+)
+def test_rows_of_a_log_are_read_in_any_order(term: Callable[[int], Term]) -> None:
+    columns = np.array([[DICTIONARY.encode(term(number)) for number in range(1, 60)]], np.int64)
+    reader = ColumnReader()
+    for first, end in [(0, 6), (40, 46), (20, 26), (3, 43), (50, 59), (44, 52)]:
+        read = reader.read_log(columns, 0, slice(first, end), DICTIONARY)
+        alone = ColumnReader().read(columns[0, first:end], DICTIONARY)
+        assert read[1].to_pylist() == alone[1].to_pylist()

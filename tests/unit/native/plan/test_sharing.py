@@ -50,6 +50,10 @@ SHAPES = {
     + WINDOW
     + """
         WHERE {{ WINDOW :w {{ ?user :value {n} MINUS {{ ?user :made :post1 }} }} }}""",
+    "no constant": "REGISTER ISTREAM :q{n} AS SELECT ?user ?post "
+    + WINDOW
+    + """
+        WHERE {{ WINDOW :w {{ ?user :made ?post . ?user :value ?v }} }}""",
     "an aggregate of everything, which is not shared": "REGISTER RSTREAM :q{n} AS SELECT (COUNT(*) AS ?c) "
     + WINDOW
     + """
@@ -118,6 +122,38 @@ def test_one_plan_for_all(tmp_path) -> None:
     for number in range(1, 20):
         session.unregister(f"http://example.org/q{number}")
     assert len(group.names) == 1
+
+
+def test_equal_queries_have_one_row_once_they_see_the_same(tmp_path) -> None:
+    session = session_with_data(tmp_path)
+    texts = [
+        PREFIX
+        + f"REGISTER RSTREAM :q{number} AS SELECT ?user ?post {WINDOW} WHERE {{ WINDOW :w {{ ?user :made ?post }} }}"
+        for number in range(6)
+    ]
+
+    def push(time_ms: int, post: int) -> None:
+        session.push(STREAM, f"{time_ms}\t<http://e/u> <http://example.org/made> <http://e/post{post}> .\n")
+
+    queries = [session.register(text) for text in texts[:3]]
+    push(1_000, 1)
+    queries += [session.register(text) for text in texts[3:]]
+    (group,) = session.engine._groups()
+    shared = group.query("shared plan 1")
+    assert len(shared) == 5
+    assert len(shared._rows._numbers) == 2
+    for time_ms in range(2_000, 40_000, 2_000):
+        push(time_ms, time_ms)
+    assert len(shared._rows._numbers) == 1
+    session.unregister(queries[1].name)
+    session.unregister(queries[4].name)
+    push(40_000, 2)
+    session.finish()
+    counts = [sum(len(report.rows) for report in query.take()) for query in queries]
+    assert counts[0] == counts[2] == counts[3] + 2 == counts[5] + 2
+    for query in (queries[0], *queries[2:4], queries[5]):
+        session.unregister(query.name)
+    assert not session.engine._groups()
 
 
 def test_who_fails_alone_goes_alone(tmp_path) -> None:

@@ -16,9 +16,10 @@ from freshet.native.memory import window_budget
 from freshet.native.queries.plan_members import PlanMembers
 from freshet.native.r2s.bags import Dealt
 from freshet.rdf.dictionary import Dictionary
-from freshet.results.answers import AnswerBatch
+from freshet.results.answers import AnswerBatch, ReportCallback
+from freshet.results.report import Report
 
-STEPS = st.lists(st.tuples(st.sampled_from(["add", "remove", "give"]), st.integers(0, 5)), max_size=40)
+STEPS = st.lists(st.tuples(st.sampled_from(["add", "join", "move", "remove", "give"]), st.integers(0, 5)), max_size=40)
 
 
 def give(members: PlanMembers, numbers: list[int]) -> None:
@@ -34,28 +35,41 @@ def test_members_equal_a_table_of_names(steps: list[tuple[str, int]]) -> None:
     members = PlanMembers(lambda name, error: None, Dictionary())
     known: dict[str, int] = {}  # the naive twin
     gone: list[int] = []  # numbers that are given again
-    numbers: list[int] = []
+    most = 0
     got: list[AnswerBatch] = []
+
+    def next_number() -> int:
+        nonlocal most
+        if gone:
+            return gone.pop()
+        most += 1
+        return most
+
     for step, choice in steps:
         name = f"q{choice}"
-        if step == "add" and name not in known:
-            known[name] = gone.pop() if gone else len(numbers) + 1
+        if step in ("add", "join") and name not in known:
+            known[name] = next_number() if step == "add" or not known else max(known.values())
             members.add(name, known[name], got.append)
-            numbers = sorted({*numbers, known[name]})
+        elif step == "move" and name in known and len(set(known.values())) > 1:
+            number, other = known[name], min(set(known.values()) - {known[name]})
+            members.move(number, other)
+            known.update({each: other for each, had in known.items() if had == number})
+            gone.append(number)
         elif step == "remove":
             number = known.pop(name, None)
             assert members.remove(name) == number
-            gone += [] if number is None else [number]
-        else:
+            if number is not None and number not in known.values():
+                assert not members.has(number)
+                gone.append(number)
+        elif step == "give":
             got.clear()
-            give(members, numbers)
+            give(members, list(range(1, most + 1)))
             reports = [report for batch in got for report in batch.reports()]
-            assert [(report.query, report.rows.item()) for report in reports] == sorted(
-                known.items(), key=lambda item: item[1]
-            )
+            assert sorted((report.query, report.rows.item()) for report in reports) == sorted(known.items())
+            assert [report.rows.item() for report in reports] == sorted(known.values())
             assert all(report.time_ms == 7 and report.variables == ("x",) for report in reports)
         assert len(members) == len(known)
-        assert members.numbers() == tuple(known.values())
+        assert sorted(members.numbers()) == sorted(known.values())
 
 
 def test_who_fails_does_not_stop_the_others() -> None:
@@ -75,6 +89,46 @@ def test_who_fails_does_not_stop_the_others() -> None:
     give(members, [1, 2, 3, 4])
     assert failed == [("a", "full")]
     assert got == ["d"]
+
+
+def test_single_reports_need_no_batch() -> None:
+    members = PlanMembers(lambda name, error: None, Dictionary())
+    reports: list[Report] = []
+    wanted = ReportCallback(reports.append, lambda taker: True)
+    members.add("a", 1, wanted)
+    members.add("b", 2, wanted)
+    ids = np.array([5, 6, 7], np.int64).reshape(-1, 1)
+    dealt = Dealt(np.array([1, 2]), np.array([0, 1, 3]), np.array([0, 0, 1]), np.array([0, 1, 2, 3]), ids)
+    members.give(dealt, np.array([14, 17]), StreamOperator.ISTREAM, ("x",))
+    found = [(report.query, report.time_ms, report.moment, report.rows.tolist()) for report in reports]
+    assert found == [("a", 7, 14, [[5]]), ("b", 7, 14, [[6]]), ("b", 8, 17, [[7]])]
+    assert {report.stream for report in reports} == {StreamOperator.ISTREAM}
+
+
+def test_who_fails_does_not_stop_those_of_the_same_number() -> None:
+    failed: list[str] = []
+    got: list[str] = []
+
+    def removed(name: str, error: Exception) -> None:
+        failed.append(name)
+        members.remove(name)
+
+    def fails(batch: AnswerBatch) -> None:
+        raise ValueError("full")
+
+    def leaves(batch: AnswerBatch) -> None:
+        got.append(batch.query)
+        members.remove("c")
+        members.remove("b")
+
+    members = PlanMembers(removed, Dictionary())
+    takers = (("a", fails), ("b", leaves), ("c", fails), ("d", lambda batch: got.append(batch.query)))
+    for name, take in takers:
+        members.add(name, 1, take)
+    give(members, [1])
+    assert failed == ["a"]
+    assert got == ["b", "d"]
+    assert members.numbers() == (1,)
 
 
 def test_a_broken_pipe_ends_all() -> None:

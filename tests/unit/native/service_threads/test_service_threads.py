@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from freshet.native.scheduled_query import without_limits
+from freshet.rdf.deadline import Deadline, QueryLimits
 from freshet.rdf.elements import Elements
 from freshet.rdf.terms import Iri
 from freshet.results.report import Report
@@ -142,14 +143,19 @@ def test_an_unregistered_query_stops_between_evaluations(session: Session, endpo
 # ---- queries that are no more
 
 
-def test_a_late_failure_leaves_another_query_of_the_name_alone(session: Session, endpoint: EndpointProcess) -> None:
-    """A query is unregistered while it waits for an answer, which is an error when it comes at last."""
+def test_a_late_failure_leaves_another_query_of_the_name_alone(
+    session: Session, endpoint: EndpointProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A query is unregistered while it waits for an answer, and its time is over when the answer comes at last."""
+    now = [0.0]
+    monkeypatch.setattr(QueryLimits, "deadline", lambda limits, _: Deadline(limits.seconds, clock=lambda: now[0]))
     endpoint.does("held")
-    session.register(query_text(endpoint), limit_seconds=1e-9)
+    session.register(query_text(endpoint), limit_seconds=1)
     mention(session, 1, 1)
     session.advance(STREAM, 10_000)
     old = thread_of(session)
     wait_until(lambda: bool(endpoint.seen))
+    now[0] = 2.0
     session.unregister("q")
     query = session.register(query_text(endpoint).partition("SERVICE")[0].replace("?post ?n", "?post") + "}")
     endpoint.does()

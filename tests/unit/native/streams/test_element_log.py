@@ -5,8 +5,10 @@ from __future__ import annotations
 from random import Random
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from freshet.native.memory.term_collector import reachable_ids
 from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.native.streams.element_log import ElementLog
 from freshet.rdf.elements import Elements
@@ -55,12 +57,24 @@ def check(log: ElementLog, known: list[tuple[int, int, int, int, int]], most: in
         assert max(gone) <= held.gone_ms <= max(each[1] for each in known[:-most])
 
 
-def test_what_was_given_may_be_changed() -> None:
-    log = ElementLog(10)
-    elements = batch_of([1, 2])
+def test_batches_are_held_without_a_copy() -> None:
+    log, elements = ElementLog(5000), batch_of(list(range(1000)))
+    columns = Elements(*np.stack(elements))
     log.add("s", elements)
-    elements.subjects[:] = 99
-    assert log.held("s", 0).subjects.tolist() == [1, 2]
+    log.add("s", columns)
+    held = [column for column in reachable_ids(log) if len(column) == 1000]
+    for column in (*elements, *columns):
+        assert any(np.shares_memory(column, each) for each in held)
+
+
+def test_a_part_of_a_larger_array_is_copied_so_that_the_rest_is_not_held() -> None:
+    log, elements = ElementLog(5000), batch_of(list(range(100_000)))
+    log.add("s", Elements(*(column[:1000] for column in elements)))
+    log.add("s", Elements(*(pa.array(column).slice(1000, 1000).to_numpy() for column in elements)))
+    log.add("s", Elements(*(column[2000:2003] for column in elements)))
+    for held in reachable_ids(log):
+        assert not any(np.shares_memory(column, held) for column in elements)
+    assert log.held("s", 0).subjects.tolist() == [*sorted(range(2003), key=lambda n: (elements.times[n], n))]
 
 
 def test_batches_may_be_numbered_elsewhere_and_origins_go_with_their_elements() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 import freshet
 from freshet.kernels.bags import bag_less
-from freshet.native.direct_call import DirectCall
+from freshet.kernels.direct_call import DirectCall
 from freshet.native.streams.stream import as_contiguous
 from freshet.rdf.elements import Elements
 from freshet.rdf.terms import Iri

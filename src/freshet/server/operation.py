@@ -1,0 +1,16 @@
+"""What a request of the SPARQL Protocol asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A query or an update, with the dataset that the request names."""
+
+    text: str
+    default_graphs: tuple[str, ...]
+    named_graphs: tuple[str, ...]
+    timeout: float | None
+    is_update: bool = False

@@ -1,0 +1,157 @@
+"""SPARQL 1.1 Update: the operations of a request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from freshet.algebra.nodes import BGP, Graph, Node
+from freshet.algebra.updates import (
+    Clear,
+    Create,
+    GraphKind,
+    GraphTarget,
+    Load,
+    Modify,
+    Operation,
+    QuadPattern,
+    Transfer,
+    TransferKind,
+    Update,
+)
+from freshet.rdf.terms import Iri
+from freshet.syntax.dialects import Dialect
+from freshet.syntax.source import Source
+from freshet.syntax.transform_patterns import EMPTY, join
+from freshet.syntax.transform_query import QueryTransformer
+from freshet.syntax.tree import Child, Token, Tree, offset, tokens, trees
+
+_BLANK_NODES = frozenset({"anon", "blank_node_property_list", "collection"})
+
+
+class UpdateTransformer(QueryTransformer):
+    """Reads the parse tree of a whole request."""
+
+    def __init__(self, source: Source, base: str | None = None) -> None:
+        super().__init__(source, Dialect.SPARQL)
+        self.base = base
+        self._data_labels: dict[str, int] = {}  # labels in INSERT DATA, with the operation that has them
+
+    def update(self, branch: Tree) -> Update:
+        """The request that the tree is of. A prologue holds for all operations after it."""
+        operations: list[Operation] = []
+        for child in trees(branch):
+            if child.data == "prologue":
+                self.prologue(child)
+            else:
+                operations.append(self._operation(child, len(operations)))
+        return Update(tuple(operations), self.base)
+
+    def _operation(self, branch: Tree, number: int) -> Operation:
+        match branch.data:
+            case "insert_data":
+                self._check_labels(branch, number)
+                return Modify((), self._data(branch), EMPTY)
+            case "delete_data":
+                self._check_no_blank_nodes(branch)
+                return Modify(self._data(branch), (), EMPTY)
+            case "delete_where":
+                self._check_no_blank_nodes(branch)
+                (quads,) = trees(branch)
+                return Modify(self._quads(quads), (), self._quads_pattern(quads))
+            case "modify":
+                return self._modify(branch)
+            case "load":
+                silent, source, into = branch.children
+                assert isinstance(source, Token)
+                return Load(self.iri(source), self.iri(into) if isinstance(into, Token) else None, silent is not None)
+            case "clear" | "drop":
+                return Clear(self._target(trees(branch)[0]), _is_silent(branch), branch.data == "drop")
+            case "create":
+                return Create(self.iri(tokens(branch)[-1]), _is_silent(branch))
+            case _:
+                kind, source_branch, destination = trees(branch)
+                word = TransferKind(tokens(kind)[0].lower())
+                return Transfer(word, self._graph(source_branch), self._graph(destination), _is_silent(branch))
+
+    def _modify(self, branch: Tree) -> Modify:
+        with_graph, parts = branch.children[0], {each.data: each for each in trees(branch)}
+        written = self.iri(with_graph) if isinstance(with_graph, Token) else None
+        deleted = parts.get("delete_clause")
+        if deleted is not None:
+            self._check_no_blank_nodes(deleted)
+        used = trees(parts["using"])
+        return Modify(
+            () if deleted is None else self._quads(trees(deleted)[0]),
+            self._quads(trees(parts["insert_clause"])[0]) if "insert_clause" in parts else (),
+            self.group(parts["group"]),
+            written,
+            tuple(self.iri(tokens(each)[0]) for each in used if each.data == "using_graph"),
+            tuple(self.iri(tokens(each)[0]) for each in used if each.data == "using_named"),
+        )
+
+    def _target(self, branch: Tree) -> GraphTarget:
+        word, *names = tokens(branch)
+        return self.iri(names[0]) if names else GraphKind(word.lower())
+
+    def _graph(self, branch: Tree) -> Iri | None:
+        name = tokens(branch)[-1]
+        return None if name.type == "DEFAULT" else self.iri(name)
+
+    # ---- templates
+
+    def _quads(self, branch: Tree) -> tuple[QuadPattern, ...]:
+        """The triples of a template; its blank node labels belong to all of its graphs."""
+        found: list[QuadPattern] = []
+        for part in trees(branch):
+            graph = self.variable_or_iri(tokens(part)[0]) if part.data == "quads_graph" else None
+            inside = part if part.data == "quads_graph" else Tree("template", [part], offset(part))
+            found += [QuadPattern(graph, triple) for triple in self.template(inside)]
+        return tuple(found)
+
+    def _quads_pattern(self, branch: Tree) -> Node:
+        """What DELETE WHERE matches: its template once more."""
+        node: Node = EMPTY
+        for graph, quads in groupby(self._quads(branch), key=lambda quad: quad.graph):
+            triples: Node = BGP(tuple(quad.triple for quad in quads))
+            node = join(node, triples if graph is None else Graph(graph, triples))
+        return node
+
+    def _data(self, branch: Tree) -> tuple[QuadPattern, ...]:
+        for token in _all_tokens(branch):
+            if token.type == "VAR":
+                raise self.source.error(f"data have no variables, and {token} is one", offset(token))
+        return self._quads(trees(branch)[0])
+
+    def _check_no_blank_nodes(self, branch: Tree) -> None:
+        message = "what is deleted has no blank nodes"
+        for child in _all_children(branch):
+            is_blank = child.data in _BLANK_NODES if isinstance(child, Tree) else child.type == "BLANK_NODE_LABEL"
+            if is_blank:
+                raise self.source.error(message, offset(child), "use a variable")
+
+    def _check_labels(self, branch: Tree, number: int) -> None:
+        """A label stands in one INSERT DATA only."""
+        for token in _all_tokens(branch):
+            if token.type == "BLANK_NODE_LABEL" and self._data_labels.setdefault(token[2:], number) != number:
+                message = f"the blank node {token} is used in another INSERT DATA already"
+                raise self.source.error(message, offset(token))
+
+
+def _is_silent(branch: Tree) -> bool:
+    return any(token.type == "SILENT" for token in tokens(branch))
+
+
+def _all_children(branch: Tree) -> Iterator[Child]:
+    """What stands in a tree, at any depth, in order."""
+    waiting: list[Child | None] = [branch]
+    while waiting:
+        child = waiting.pop()
+        if child is not None:
+            yield child
+        if isinstance(child, Tree):
+            waiting += reversed(child.children)
+
+
+def _all_tokens(branch: Tree) -> Iterator[Token]:
+    return (child for child in _all_children(branch) if isinstance(child, Token))

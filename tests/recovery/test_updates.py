@@ -1,0 +1,206 @@
+"""Updates of a session with a checkpoint: whenever it ends, all of an update is there or nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+
+import pyoxigraph as ox
+import pytest
+
+from counts import count
+from freshet import Session
+from freshet.results.write import write_answer
+from freshet.runtime.update_directory import update_directory
+from freshet.spark.bulk_load import load_files
+from tasks_here import TasksHere
+
+PREFIX = "PREFIX : <http://e/> "
+STREAM = "http://e/stream"
+NAMES = ("", ":g", ":h")
+
+
+def contents(session: Session) -> list[set[str]]:
+    """The triples of each graph, as N-Triples, and which graphs there are."""
+    found = []
+    for name in NAMES:
+        source = f"FROM <http://e/{name[1:]}>" if name else ""
+        answer = session.query(f"CONSTRUCT {{ ?s ?p ?o }} {source} {{ ?s ?p ?o }}")
+        text = write_answer(answer, session.dictionary, "nt")
+        found.append({str(quad.triple) for quad in ox.parse(text, ox.RdfFormat.N_TRIPLES)})
+    found.append({each["g"].value for each in session.query("SELECT ?g { GRAPH ?g {} }").bindings()})
+    return found
+
+
+def triple(random: Random) -> str:
+    return f"<http://e/s{random.randrange(3)}> <http://e/p{random.randrange(2)}> {random.randrange(3)} ."
+
+
+def step(random: Random, now: int, folder: Path) -> tuple[str, str]:
+    """What is called, and with what."""
+    triples = " ".join(triple(random) for _ in range(random.randint(1, 4)))
+    inside = random.choice((triples, f"GRAPH {random.choice(NAMES[1:])} {{ {triples} }}"))
+    kind = random.choice(("insert", "delete", "delete", "where", "graphs", "push", "push", "load", "checkpoint"))
+    match kind:
+        case "insert" | "delete":
+            return "update", PREFIX + f"{kind.upper()} DATA {{ {inside} }}"
+        case "where":
+            return (
+                "update",
+                PREFIX + "DELETE { ?s ?p ?o } INSERT { GRAPH :g { ?s ?p 7 } } WHERE { ?s ?p ?o FILTER (?o < 1) }",
+            )
+        case "graphs":
+            return "update", PREFIX + random.choice(
+                ("CREATE SILENT GRAPH :h", "DROP SILENT GRAPH :g", "COPY DEFAULT TO :h")
+            )
+        case "push":
+            lines = [f"{now}\t{triple(random)}" for _ in range(3)]
+            return "push", "\n".join(_typed(line) for line in lines)
+        case "load":
+            file = folder / f"{now}.ttl"
+            file.write_text(triples)
+            return "load", str(file)
+    return "checkpoint", ""
+
+
+def _typed(line: str) -> str:
+    """Numbers as N-Triples writes them."""
+    *head, number, dot = line.split(" ")
+    return " ".join((*head, f'"{number}"^^<http://www.w3.org/2001/XMLSchema#integer>', dot))
+
+
+def do(session: Session, call: str, given: str) -> None:
+    if call == "push":
+        session.push(STREAM, given)
+    elif call == "checkpoint":
+        session.checkpoint()
+    else:
+        getattr(session, call)(given)
+
+
+@pytest.mark.parametrize("seed", range(count(12)))
+def test_a_session_that_ends_anywhere_goes_on_with_what_it_had(tmp_path: Path, seed: int) -> None:
+    random = Random(seed)
+    folder, plain = tmp_path / "c0", Session()
+    session = Session(checkpoint=folder, sync=False)
+    for each in (session, plain):
+        each.stream(STREAM, absorb="all")
+    for now in range(40):
+        call, given = step(random, now, tmp_path)
+        for each in (session, plain):
+            do(each, call, given)
+        if random.random() < 0.2:
+            folder = shutil.copytree(folder, tmp_path / f"c{now + 1}")  # as a process leaves it that is killed
+            session.close()
+            session = Session(checkpoint=folder, sync=False)
+        assert contents(session) == contents(plain), (now, call, given)
+    session.close()
+    again = Session(checkpoint=folder)
+    assert contents(again) == contents(plain)
+    again.close()
+
+
+@pytest.mark.parametrize("before", ["", "DELETE DATA { <http://e/s> <http://e/p> 1 } ; "])
+def test_what_is_inserted_and_is_there_keeps_its_time(tmp_path: Path, before: str) -> None:
+    session = Session(checkpoint=tmp_path / "c", sync=False)
+    session.stream(STREAM, absorb=True)
+    session.stream("http://e/late")
+    session.register(
+        "SELECT ?o FROM NAMED WINDOW <w> ON <http://e/stream> [RANGE 10s STEP 10s] "
+        "FROM NAMED WINDOW <v> ON <http://e/late> [RANGE 10s STEP 10s] "
+        "WHERE { WINDOW <w> { ?s ?p ?o } WINDOW <v> { ?a ?b ?c } ?s <http://e/p> ?o }",
+        name="q",
+    )
+    session.push("http://e/late", "100\t<http://e/a> <http://e/b> <http://e/c> .")
+    session.push(STREAM, _typed("50000\t<http://e/s> <http://e/p> 1 ."))
+    assert session.update(before + "INSERT DATA { <http://e/s> <http://e/p> 1 }") == (0, 0)
+    for _ in range(2):
+        assert session.stored.added().times.tolist() == [50000]
+        session.close()
+        session = Session(checkpoint=tmp_path / "c", sync=False)
+    session.close()
+
+
+def test_replacements_leave_no_trace_on_the_disk(tmp_path: Path) -> None:
+    """Values that were replaced long ago are in no segment."""
+    session = Session(checkpoint=tmp_path / "c", sync=False)
+    for value in range(40):
+        session.update(f"DELETE WHERE {{ ?s <http://e/p> ?o }} ; INSERT DATA {{ <http://e/s> <http://e/p> {value} }}")
+        session.checkpoint()
+    kept = session._durable._checkpoint._manifests.newest.segments  # type: ignore[union-attr]
+    assert sum(segment.rows for segment in kept) < 12
+    session.close()
+    assert [
+        each["o"].lexical for each in Session(checkpoint=tmp_path / "c").query("SELECT * { ?s ?p ?o }").bindings()
+    ] == ["39"]
+
+
+def test_a_graph_of_a_directory_that_is_dropped_stays_so(tmp_path: Path) -> None:
+    (tmp_path / "data.trig").write_text("@prefix : <http://e/> . :a :p 1 . :g { :a :p 2 } :h { :a :p 3 }")
+    load_files(TasksHere(), [tmp_path / "data.trig"], tmp_path / "graph")
+    session = Session(checkpoint=tmp_path / "c", sync=False)
+    session.load(tmp_path / "graph")
+    steps = (
+        ("DROP GRAPH :g", {":h"}),
+        ("INSERT DATA { :b :p 1 }", {":h"}),
+        ("CREATE GRAPH :g", {":g", ":h"}),
+        ("DROP GRAPH :g ; DROP GRAPH :h", set()),
+        ("INSERT DATA { GRAPH :h { :a :p 3 } } ; DELETE DATA { GRAPH :h { :a :p 3 } }", {":h"}),
+    )
+    for text, names in steps:
+        session.update(PREFIX + text)
+        for checkpoint in (False, True, True):
+            if checkpoint:
+                session.checkpoint()
+            assert contents(session)[-1] == {f"http://e/{name[1:]}" for name in names}, text
+            session.close()
+            session = Session(checkpoint=tmp_path / "c", sync=False)
+    session.close()
+    with Session() as other:
+        update_directory(tmp_path / "graph", PREFIX + "INSERT DATA { GRAPH :g { :new :p 1 } }", other)
+    session = Session(checkpoint=tmp_path / "c", sync=False)
+    assert contents(session)[-1] == {"http://e/g", "http://e/h"}
+    session.close()
+
+
+_KILLED = """
+import sys
+from freshet import Session
+
+session = Session(checkpoint=sys.argv[1], checkpoint_seconds=0.05)
+print("ready", flush=True)
+number = int(sys.argv[2])
+while True:
+    number += 1
+    triples = " ".join(f"<http://e/s{at}> <http://e/p> {number} ." for at in range(20))
+    session.update(f"DELETE WHERE {{ ?s <http://e/p> ?o }} ; INSERT DATA {{ {triples} }}")
+    print(number, flush=True)
+"""
+
+
+def test_an_update_is_whole_or_not_at_all_after_a_kill(tmp_path: Path) -> None:
+    """Each update replaces twenty values; all twenty are of one update that was asked for."""
+    random, last = Random(1), 0
+    for _ in range(int(os.environ.get("FRESHET_KILLS", "2"))):
+        process = subprocess.Popen(
+            [sys.executable, "-c", _KILLED, str(tmp_path / "c"), str(last)], stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        for _ in range(random.randint(1, 40)):
+            last = int(process.stdout.readline())
+        process.send_signal(signal.SIGKILL)
+        said = process.communicate(timeout=60)[0].split()
+        last = int(said[-1]) if said else last
+        session = Session(checkpoint=tmp_path / "c")
+        found = [int(each["o"].lexical) for each in session.query("SELECT ?o { ?s <http://e/p> ?o }").bindings()]
+        session.close()
+        assert len(found) == 20
+        assert len(set(found)) == 1
+        assert found[0] in (last, last + 1)
+        last = found[0]
