@@ -21,7 +21,6 @@ from counts import count
 from freshet.native import query_group
 
 CASES = count(200, "FRESHET_CASES")
-_FEW_SCHEDULES = query_group.FEW_SCHEDULES
 FIRST_SEED = int(os.environ.get("FRESHET_SEED", 0))
 BLOCKS = 10
 S, T = "http://e/s", "http://e/t"
@@ -134,9 +133,9 @@ def random_case(seed: int) -> tuple[list[Late], list[tuple[str, str]], int]:
 
 
 def differing(queries: list[Late], pushes: list[tuple[str, str]], lateness_ms: int, data: Path) -> str:
-    query_group.FEW_SCHEDULES = 0  # schedules that nothing concerns sleep, as where there are many
-    together = reports(queries, pushes, lateness_ms, data)
-    query_group.FEW_SCHEDULES = _FEW_SCHEDULES
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(query_group, "FEW_SCHEDULES", 0)  # schedules that nothing concerns sleep, as of many
+        together = reports(queries, pushes, lateness_ms, data)
     for query, found in zip(queries, together, strict=True):
         alone = reports([query], pushes, lateness_ms, data)[0]
         if found != alone:

@@ -22,5 +22,6 @@ def write_and_read(given):
 def test_what_was_written_is_read_by_the_same_code():
     given = np.frombuffer(b"\x01", np.uint8)
     assert not given.flags.writeable
+    assert _first_byte(given) == 1  # compiled, or loaded, for bytes of Arrow
     assert write_and_read(given) == 8
     assert len(_first_byte.overloads) == 1
