@@ -38,7 +38,8 @@ def reports_of(answers: Iterable[Answer], query: str, output: str, *, ordered: b
 def content_of(answer: Answer) -> dict[str, Any]:
     """Bindings, or the triples of CONSTRUCT as N-Triples."""
     if answer.triples is not None:
-        return {"triples": "".join(sorted(f"{triple} .\n" for triple in answer.triples))}
+        key = "quads" if any(isinstance(each, ox.Quad) for each in answer.triples) else "triples"
+        return {key: "".join(sorted(f"{each} .\n" for each in answer.triples))}
     return {
         "bindings": [{name: term_json(term) for name, term in sorted(binding.items())} for binding in answer.bindings()]
     }
@@ -92,8 +93,9 @@ def by_moment(reports: Sequence[Mapping[str, Any]]) -> dict[tuple[int, int], Map
 
 def same_content(found: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
     """The same solutions, or the same graph."""
-    if "triples" in found or "triples" in expected:
-        return same_graph(found.get("triples"), expected.get("triples"))
+    for key in ("triples", "quads"):
+        if key in found or key in expected:
+            return same_graph(found.get(key), expected.get(key))
     left, right = found["bindings"], expected["bindings"]
     if found.get("ordered") or expected.get("ordered"):
         return same_bag(numbered(left), numbered(right))
@@ -115,7 +117,9 @@ def same_graph(found: str | None, expected: str | None) -> bool:
 
 def canonical(triples: str) -> list[str]:
     """N-Triples with blank nodes named by what is said of them, and doubles written in one way."""
-    graph = ox.Dataset(ox.Quad(*map(_one_form, quad.triple)) for quad in ox.parse(triples, ox.RdfFormat.N_TRIPLES))
+    graph = ox.Dataset(
+        ox.Quad(*map(_one_form, quad.triple), quad.graph_name) for quad in ox.parse(triples, ox.RdfFormat.N_QUADS)
+    )
     graph.canonicalize(ox.CanonicalizationAlgorithm.UNSTABLE)
     return sorted(map(str, graph))
 
@@ -194,8 +198,12 @@ def close_terms(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
 
 def show_report(report: Mapping[str, Any]) -> str:
     """What a report puts out, on one line."""
-    if "triples" in report:
-        return "{ " + " ".join(report["triples"].replace("http://example.org/", ":").split("\n")) + "}"
+    if "triples" in report or "quads" in report:
+        return (
+            "{ "
+            + " ".join(report.get("triples", report.get("quads")).replace("http://example.org/", ":").split("\n"))
+            + "}"
+        )
     return show(report["bindings"], in_order=bool(report.get("ordered")))
 
 

@@ -223,13 +223,17 @@ def grouped(dice: Dice, patterns: Patterns, scope: Variables, some: Variables) -
 
 
 def random_template(dice: Dice, scope: Variables) -> tuple[str, ...]:
-    """Triples of what is bound, some about a new blank node; not all of them can be triples."""
+    """Triples of what is bound, some about a new blank node, some in graphs; not all of them can be triples."""
     ends = [*scope * 2, ":r0", "_:new"]
     predicates = [":made", ":made", ":of", *scope[:1]]
     objects = [*ends, "1", '"a"']
-    return tuple(
-        f"{dice.choice(ends)} {dice.choice(predicates)} {dice.choice(objects)} ." for _ in range(dice.randint(1, 3))
-    )
+    graphs = [":g", *scope] if dice.random() < 0.3 else []
+
+    def triple() -> str:
+        made = f"{dice.choice(ends)} {dice.choice(predicates)} {dice.choice(objects)} ."
+        return f"GRAPH {dice.choice(graphs)} {{ {made} }}" if graphs and dice.random() < 0.6 else made
+
+    return tuple(triple() for _ in range(dice.randint(1, 3)))
 
 
 def varied(dice: Dice, query: RandomQuery, name: str) -> RandomQuery:

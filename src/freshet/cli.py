@@ -363,7 +363,7 @@ def replay(
 @from_files_option
 @click.option(
     "--format",
-    type=click.Choice(["json", "csv", "tsv", "xml", "nt", "ttl"]),
+    type=click.Choice(["json", "csv", "tsv", "xml", "nt", "ttl", "nq", "trig", "jsonld", "rdfxml"]),
     show_default="json, ttl",
     help="How the answer is printed: nt or ttl where it is a graph.",
 )

@@ -33,7 +33,7 @@ class Answer:
 
     time_ms: int
     rows: tuple[Solution, ...]
-    triples: tuple[ox.Triple, ...] | None = None
+    triples: tuple[ox.Triple | ox.Quad, ...] | None = None
 
     @property
     def solutions(self) -> Counter[Solution]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import pyoxigraph as ox
 
@@ -13,8 +14,60 @@ Term = ox.NamedNode | ox.BlankNode | ox.Literal
 STANDS_FOR_BLANK = "urn:blank:"
 
 
-def instantiate(template: str, solutions: Sequence[frozenset[tuple[str, Term]]]) -> tuple[ox.Triple, ...]:
-    """The set of triples that `CONSTRUCT { template }` makes of solutions."""
+Solutions = Sequence[frozenset[tuple[str, Term]]]
+
+
+def instantiate(template: str, solutions: Solutions) -> tuple[ox.Triple | ox.Quad, ...]:
+    """The set of triples that `CONSTRUCT { template }` makes of solutions, or of quads where it has GRAPH."""
+    words = QueryText(template)
+    if "GRAPH" not in words.upper:
+        return _triples(template, solutions)
+    labels = sorted(set(_labels(words)))
+    found: set[ox.Quad] = set()
+    for number, solution in enumerate(solutions):
+        # A label is one node in all graphs of the template: a variable, bound to another node in each solution.
+        blanks = {(_variable(label)[1:], ox.BlankNode(f"of{number}{label[2:]}")) for label in labels}
+        bound = {**dict(solution), **dict(blanks)}
+        for graph, block in _blocks(words):
+            name = bound.get(graph[1:]) if graph is not None and graph[0] in "?$" else graph
+            if isinstance(name, str):
+                name = ox.NamedNode(words.resolve(name))
+            if graph is not None and not isinstance(name, ox.NamedNode):
+                continue
+            for label in labels:
+                block = block.replace(label, _variable(label))
+            made = _triples(f"{words.prologue}\nCONSTRUCT {{ {block} }}", [frozenset(bound.items())])
+            found |= {ox.Quad(*triple, name or ox.DefaultGraph()) for triple in made}
+    return tuple(found)
+
+
+def _blocks(words: QueryText) -> Iterator[tuple[str | None, str]]:
+    """The pieces of a template, each with the name of its graph."""
+    at = words.find("CONSTRUCT", 0) + 2
+    end = words.closing(at - 1)
+    while at < end:
+        if words.upper[at] == "GRAPH":
+            stop = words.closing(at + 2)
+            yield words.words[at + 1], words.text(at + 3, stop)
+            at = stop + 1 + (words.words[stop + 1] == ".")
+        else:
+            stop = words.upper.index("GRAPH", at, end) if "GRAPH" in words.upper[at:end] else end
+            yield None, words.text(at, stop)
+            at = stop
+
+
+def _labels(words: QueryText) -> Iterator[str]:
+    """The labels of blank nodes, `_` and `:x` as words."""
+    for one, two in pairwise(words.words):
+        if one == "_" and two.startswith(":"):
+            yield one + two
+
+
+def _variable(label: str) -> str:
+    return f"?blank_{label[2:]}"
+
+
+def _triples(template: str, solutions: Solutions) -> tuple[ox.Triple, ...]:
     names = sorted({name for solution in solutions for name, _ in solution})
     rows = [f"({' '.join(_cell(dict(solution).get(name)) for name in names)})" for solution in solutions]
     values = f"VALUES ({' '.join(f'?{name}' for name in names)}) {{ {' '.join(rows)} }}"

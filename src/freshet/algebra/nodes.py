@@ -85,6 +85,14 @@ class TriplePattern:
 
 
 @dataclass(frozen=True, slots=True)
+class QuadPattern:
+    """A triple of a template, and its graph: None for the one that an update writes to."""
+
+    graph: Iri | Variable | None
+    triple: TriplePattern
+
+
+@dataclass(frozen=True, slots=True)
 class BGP(Node):
     """Basic graph pattern: all triples match."""
 
@@ -285,7 +293,8 @@ class Query:
     """A whole query, continuous where it has windows.
 
     `name` is what REGISTER calls it, or None. `default_graphs` and `named_graphs` come from FROM and FROM NAMED.
-    `template` belongs to CONSTRUCT, `resources` to DESCRIBE; `root` is the pattern with its solution modifiers.
+    `template` belongs to CONSTRUCT, where triples in GRAPH are quads, and `resources` to DESCRIBE; `root` is the
+    pattern with its solution modifiers.
     `base` is what BASE says: IRIs in the query are resolved already, only the function IRI still needs it.
     `prefixes` are for showing the query as it was written, and no part of what it means.
     With `merged` (C-SPARQL) a pattern outside of windows matches the merge of all windows with the default graph;
@@ -300,7 +309,7 @@ class Query:
     output: StreamOperator = StreamOperator.RSTREAM
     default_graphs: tuple[Iri, ...] = ()
     named_graphs: tuple[Iri, ...] = ()
-    template: tuple[TriplePattern, ...] = ()
+    template: tuple[TriplePattern | QuadPattern, ...] = ()
     resources: tuple[PatternTerm, ...] = ()
     base: str | None = None
     merged: bool = False

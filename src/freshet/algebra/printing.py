@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 from freshet.algebra.describing import describe
@@ -19,6 +20,7 @@ from freshet.algebra.nodes import (
     OrderBy,
     PathPattern,
     Project,
+    QuadPattern,
     Query,
     Service,
     Slice,
@@ -28,7 +30,7 @@ from freshet.algebra.nodes import (
     Values,
     Window,
 )
-from freshet.algebra.text import term_text, triple_terms, triple_text
+from freshet.algebra.text import template_text, term_text, triple_terms
 from freshet.algebra.window_text import duration_text, window_json, window_line
 
 _MOST_ROWS = 5
@@ -54,7 +56,7 @@ def explain_text(query: Query, rewritten: Query | None = None) -> str:
         if graphs:
             lines += [title, *(f"  {short(graph)}" for graph in graphs)]
     if query.template:
-        lines += ["template", *(f"  {line}" for line in _aligned(query.template, short))]
+        lines += ["template", *(f"  {line}" for line in _template(query.template, short))]
     if query.resources:
         lines.append(f"describe {' '.join(term_text(resource, short) for resource in query.resources)}")
     lines += ["plan", *(f"  {line}" for line in _tree(query.root, short))]
@@ -86,7 +88,7 @@ def explain_json(query: Query, rewritten: Query | None = None) -> dict[str, Any]
         "windows": [window_json(declaration) for declaration in query.windows],
         "default_graphs": [graph.value for graph in query.default_graphs],
         "named_graphs": [graph.value for graph in query.named_graphs],
-        "template": [triple_text(triple) for triple in query.template],
+        "template": [*map(template_text, query.template)],
         "resources": [term_text(resource) for resource in query.resources],
         "root": _node_json(query.root),
         "rewritten": None if rewritten is None else _node_json(rewritten.root),
@@ -152,6 +154,17 @@ def _aligned(triples: Sequence[TriplePattern], short: IriText) -> list[str]:
     rows = [triple_terms(triple, short) for triple in triples]
     subjects, predicates = (max((len(row[place]) for row in rows), default=0) for place in (0, 1))
     return [f"{subject:{subjects}} {predicate:{predicates}} {end}" for subject, predicate, end in rows]
+
+
+def _template(patterns: Sequence[TriplePattern | QuadPattern], short: IriText) -> list[str]:
+    """The triples of a template in columns, those of each graph below its name."""
+    lines = []
+    for graph, group in groupby(patterns, lambda each: None if isinstance(each, TriplePattern) else each.graph):
+        triples = _aligned([each if isinstance(each, TriplePattern) else each.triple for each in group], short)
+        if graph is not None:
+            triples = [f"GRAPH {term_text(graph, short)}", *(f"  {line}" for line in triples)]
+        lines += triples
+    return lines
 
 
 def _title(node: Node, short: IriText) -> tuple[str, list[str]]:

@@ -39,6 +39,7 @@ from freshet.algebra.nodes import (
     PathPattern,
     PatternTerm,
     Project,
+    QuadPattern,
     Query,
     QueryForm,
     Reduced,
@@ -69,7 +70,7 @@ def _form(query: Query) -> str:
     if query.form is QueryForm.ASK:
         return f"ASK {_group(query.root)}"
     assert query.form is QueryForm.CONSTRUCT
-    return f"CONSTRUCT {{ {' '.join(map(_triple, query.template))} }} WHERE {_group(query.root)}"
+    return f"CONSTRUCT {{ {' '.join(map(_template_triple, query.template))} }} WHERE {_group(query.root)}"
 
 
 def pattern_text(node: Node) -> str:
@@ -92,6 +93,13 @@ def _term(term: PatternTerm) -> str:
 
 def _triple(triple: TriplePattern) -> str:
     return f"{_term(triple.subject)} {_term(triple.predicate)} {_term(triple.object)} ."
+
+
+def _template_triple(pattern: TriplePattern | QuadPattern) -> str:
+    if isinstance(pattern, TriplePattern):
+        return _triple(pattern)
+    inside = _triple(pattern.triple)
+    return inside if pattern.graph is None else f"GRAPH {_term(pattern.graph)} {{ {inside} }}"
 
 
 def _names(variables: tuple[Variable, ...]) -> str:

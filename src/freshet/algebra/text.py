@@ -28,6 +28,7 @@ from freshet.algebra.nodes import (
     OrderCondition,
     Path,
     PatternTerm,
+    QuadPattern,
     Repeat,
     Sequence,
     TriplePattern,
@@ -70,6 +71,14 @@ def triple_terms(pattern: TriplePattern, iri_text: IriText = str) -> tuple[str, 
 def triple_text(pattern: TriplePattern, iri_text: IriText = str) -> str:
     """A triple pattern, with `a` for rdf:type."""
     return " ".join(triple_terms(pattern, iri_text))
+
+
+def template_text(pattern: TriplePattern | QuadPattern, iri_text: IriText = str) -> str:
+    """A triple of a template, in its graph."""
+    if isinstance(pattern, TriplePattern):
+        return triple_text(pattern, iri_text)
+    inside = triple_text(pattern.triple, iri_text)
+    return inside if pattern.graph is None else f"GRAPH {term_text(pattern.graph, iri_text)} {{ {inside} }}"
 
 
 def path_text(path: Path, iri_text: IriText = str) -> str:

@@ -5,17 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from freshet.algebra.expressions import Variable
-from freshet.algebra.nodes import Node, TriplePattern
+from freshet.algebra.nodes import Node, QuadPattern
 from freshet.rdf.terms import Iri
-
-
-@dataclass(frozen=True, slots=True)
-class QuadPattern:
-    """A triple of a template, and its graph: None for the one that the operation writes to."""
-
-    graph: Iri | Variable | None
-    triple: TriplePattern
 
 
 @dataclass(frozen=True, slots=True)

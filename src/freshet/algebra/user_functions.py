@@ -7,8 +7,8 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from freshet.algebra.expressions import Call, UserCall
-from freshet.algebra.nodes import BGP, Query, Service, Values
-from freshet.algebra.updates import QuadPattern, Update
+from freshet.algebra.nodes import BGP, QuadPattern, Query, Service, Values
+from freshet.algebra.updates import Update
 
 UserFunctions = Mapping[str, Callable[..., Any]]
 

@@ -10,11 +10,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from freshet.algebra.expressions import Variable
-from freshet.algebra.nodes import PatternTerm, TriplePattern
-from freshet.algebra.updates import QuadPattern
+from freshet.algebra.nodes import PatternTerm, QuadPattern, TriplePattern
 from freshet.kernels.values import BLANK_NODE, IRI
 from freshet.oneshot.constants import given_id
-from freshet.oneshot.dataset import Ids
+from freshet.oneshot.dataset import DEFAULT_GRAPH, Ids
 from freshet.oneshot.table import Table
 from freshet.rdf.deadline import current
 from freshet.rdf.dictionary import Dictionary
@@ -23,36 +22,44 @@ from freshet.rdf.terms import BlankNode, Literal, Term
 from freshet.rdf.values import values
 from freshet.results.report import GraphAnswer
 
-
-def construct(template: tuple[TriplePattern, ...], table: Table, dictionary: Dictionary) -> GraphAnswer:
-    """A set of triples. One that is not bound in full, or would be none of RDF's, is left out."""
-    _, triples = construct_each(template, table, np.zeros(table.count, np.int64), dictionary)
-    return GraphAnswer(triples[:, 0], triples[:, 1], triples[:, 2], dictionary)
+Template = tuple[TriplePattern | QuadPattern, ...]
 
 
-def construct_each(
-    template: tuple[TriplePattern, ...], table: Table, places: Ids, dictionary: Dictionary
-) -> tuple[Ids, Ids]:
+def construct(template: Template, table: Table, dictionary: Dictionary) -> GraphAnswer:
+    """A set of triples, or quads. One that is not bound in full, or would be none of RDF's, is left out."""
+    _, rows = construct_each(template, table, np.zeros(table.count, np.int64), dictionary)
+    return GraphAnswer.of_rows(rows, dictionary)
+
+
+def has_graphs(template: Template) -> bool:
+    """Whether a template makes quads."""
+    return any(isinstance(pattern, QuadPattern) for pattern in template)
+
+
+def construct_each(template: Template, table: Table, places: Ids, dictionary: Dictionary) -> tuple[Ids, Ids]:
     """The graphs of several answers: solutions with equal places, which are in order, belong together.
 
-    Gives the place of each triple, in order, and the triples as rows.
+    Gives the place of each triple, in order, and the triples as rows; with their graphs, where the template has any.
     """
     blank_nodes = _BlankNodes(table.count, dictionary)
+    names = ("place", "s", "p", "o", "g")[: 5 if has_graphs(template) else 4]
     parts = []
     for pattern in template:
         current().reserve(64 * table.count)
-        subjects, predicates, objects = (
-            _column(term, table, blank_nodes, dictionary)
-            for term in (pattern.subject, pattern.predicate, pattern.object)
-        )
+        triple = pattern if isinstance(pattern, TriplePattern) else pattern.triple
+        subjects, predicates, objects = (_column(term, table, blank_nodes, dictionary) for term in triple_terms(triple))
+        graphs = np.full(table.count, DEFAULT_GRAPH, np.int64)
         good = (objects != 0) & _are(predicates, dictionary, IRI) & _are(subjects, dictionary, IRI, BLANK_NODE)
-        parts.append([column[good] for column in (places, subjects, predicates, objects)])
+        if isinstance(pattern, QuadPattern) and pattern.graph is not None:
+            graphs = _column(pattern.graph, table, blank_nodes, dictionary)
+            good &= _are(graphs, dictionary, IRI)
+        parts.append([column[good] for column in (places, subjects, predicates, objects, graphs)[: len(names)]])
     columns = [np.concatenate([np.empty(0, np.int64), *columns]) for columns in zip(*parts, strict=True)]
-    columns = columns or [np.empty(0, np.int64)] * 4
+    columns = columns or [np.empty(0, np.int64)] * len(names)
     order = np.argsort(columns[0], kind="stable")
-    named = dict(zip(("place", "s", "p", "o"), (column[order] for column in columns), strict=True))
+    named = dict(zip(names, (column[order] for column in columns), strict=True))
     found = Table(named, len(order)).distinct().columns
-    return found["place"], np.column_stack((found["s"], found["p"], found["o"]))
+    return found["place"], np.column_stack([found[name] for name in names[1:]])
 
 
 def construct_quads(template: tuple[QuadPattern, ...], graph: int, table: Table, dictionary: Dictionary) -> Quads:

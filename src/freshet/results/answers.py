@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freshet.algebra.nodes import StreamOperator
-from freshet.results.report import Freshness, GraphAnswer, Report
+from freshet.results.report import QUAD, Freshness, GraphAnswer, Report
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from freshet.results.typed_arrow import BatchReader
 
 Ids = NDArray[np.int64]
-
-TRIPLE = ("subject", "predicate", "object")  # the columns of what CONSTRUCT reports
 
 
 class ArrowMemory:
@@ -51,7 +49,8 @@ class AnswerBatch:
         offsets: Where the rows of each report begin, and where those of the last one end.
         rows: A row for each solution and a column of term ids for each variable, 0 where it is unbound.
         dictionary: The dictionary that has the terms.
-        triples: The triples of all reports as rows of three ids, where the query is a CONSTRUCT.
+        triples: The triples of all reports as rows of three ids, where the query is a CONSTRUCT; rows of four if its
+            template has GRAPH, with 0 for the default graph.
         triple_offsets: The offsets of the reports in the triples.
         freshness: How fresh the answer is, where the query has SERVICE: the batch has one report then.
         memory: What the batches of the query have in common as Arrow, so that a term is not read again for each.
@@ -100,7 +99,7 @@ class AnswerBatch:
             freshness=report.freshness,
         )
         if (graph := report.graph) is not None:
-            batch.triples = np.stack([graph.subjects, graph.predicates, graph.objects], axis=1)
+            batch.triples = graph.shown.rows
             batch.triple_offsets = np.array([0, len(graph.subjects)])
         return batch
 
@@ -117,7 +116,7 @@ class AnswerBatch:
         """What there is to show, the solutions or the triples: names of the columns, rows, and offsets of reports."""
         if self.triples is None or self.triple_offsets is None:
             return self.variables, self.rows, self.offsets
-        return TRIPLE, self.triples, self.triple_offsets
+        return QUAD[: self.triples.shape[1]], self.triples, self.triple_offsets
 
     def part(self, first: int, end: int) -> AnswerBatch:
         """The reports from `first` on, up to `end`, which is not included."""
@@ -161,17 +160,17 @@ class AnswerBatch:
     def _graph(self, at: int) -> GraphAnswer:
         _, triples, offsets = self.shown
         triples = triples[offsets[at] : offsets[at + 1]]
-        return GraphAnswer(triples[:, 0], triples[:, 1], triples[:, 2], self.dictionary)
+        return GraphAnswer.of_rows(triples, self.dictionary)
 
     def to_arrow(self) -> pa.RecordBatch:
         """All reports as one Arrow batch: a row for each solution, or triple, and the time of its report.
 
         Returns:
             The column `time` (timestamp in milliseconds) and a typed column for each variable, as `Readable.to_arrow`
-            has them, or subject, predicate and object. Strings are dictionary-encoded: each stands once for all of its
-            rows; strings that the query reported before may be among the values, too. Where a variable is called
-            `time`, the times of the reports are `report_time`. The query and the stream operator are in the metadata of
-            the schema.
+            has them, or subject, predicate, object (and graph). Strings are dictionary-encoded: each stands once for
+            all of its rows; strings that the query reported before may be among the values, too. Where a variable is
+            called `time`, the times of the reports are `report_time`. The query and the stream operator are in the
+            metadata of the schema.
         """
         from freshet.results.typed_arrow import answer_batch
 

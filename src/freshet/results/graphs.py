@@ -1,4 +1,4 @@
-"""Graphs as N-Triples and Turtle, https://www.w3.org/TR/n-triples/ and https://www.w3.org/TR/turtle/"""
+"""Graphs as N-Triples and Turtle, and quads as N-Quads and TriG (https://www.w3.org/TR/n-triples/ and its siblings)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from freshet.rdf.terms import RDF, XSD
 from freshet.results.report import GraphAnswer
 from freshet.results.rows import Frame, each_cell, literal_parts, write_pieces
 
-_FRAME = Frame("", " .\n", "", ("", "", ""), separator=" ")
 _NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
 _NEEDS_ESCAPES = re.compile(r'["\\\t\n\r]')
 _ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
@@ -22,19 +21,29 @@ _PREFIXES = {"rdf": RDF, "rdfs": "http://www.w3.org/2000/01/rdf-schema#", "xsd":
 
 
 def write_ntriples(graph: GraphAnswer, dictionary: Dictionary) -> bytes:
-    """A line a triple, in the order they have."""
+    """A line a triple, in the order they have; N-Quads where there are graphs."""
     return b"".join(ntriples_pieces(graph, dictionary))
 
 
 def ntriples_pieces(graph: GraphAnswer, dictionary: Dictionary) -> Iterator[bytes]:
     """The same, some lines at a time."""
-    rows = np.column_stack([graph.subjects, graph.predicates, graph.objects])
-    return write_pieces(rows, dictionary, each_cell(term_text), _FRAME)
+    rows = graph.shown.rows
+    return write_pieces(rows, dictionary, each_cell(term_text), statement_frame(rows.shape[1]))
+
+
+def statement_frame(width: int, end: str = " .\n") -> Frame:
+    """What stands around the terms of triples or quads. The default graph has no name."""
+    return Frame("", end, "", ("",) * width, separator=" ")
 
 
 def turtle_pieces(graph: GraphAnswer, dictionary: Dictionary) -> Iterator[bytes]:
     """Triples of one subject together, and of one predicate within them."""
     yield _serialized(graph, dictionary, pyoxigraph.RdfFormat.TURTLE)
+
+
+def trig_pieces(graph: GraphAnswer, dictionary: Dictionary) -> Iterator[bytes]:
+    """https://www.w3.org/TR/trig/: the default graph first."""
+    yield _serialized(graph, dictionary, pyoxigraph.RdfFormat.TRIG)
 
 
 def rdf_xml_pieces(graph: GraphAnswer, dictionary: Dictionary) -> Iterator[bytes]:
@@ -51,12 +60,12 @@ def json_ld_pieces(graph: GraphAnswer, dictionary: Dictionary) -> Iterator[bytes
 
 
 def _serialized(graph: GraphAnswer, dictionary: Dictionary, form: pyoxigraph.RdfFormat) -> bytes:
-    order = np.lexsort((graph.objects, graph.predicates, graph.subjects))
-    grouped = GraphAnswer(graph.subjects[order], graph.predicates[order], graph.objects[order])
-    lines = write_ntriples(grouped, dictionary)
-    triples = pyoxigraph.parse(lines, pyoxigraph.RdfFormat.N_TRIPLES, lenient=True)
+    rows = graph.shown.rows
+    columns = rows.T[[2, 1, 0, *range(3, rows.shape[1])]]  # by graph, subject, predicate, object
+    lines = write_ntriples(GraphAnswer.of_rows(rows[np.lexsort(columns)]), dictionary)
+    triples = pyoxigraph.parse(lines, pyoxigraph.RdfFormat.N_QUADS, lenient=True)
     used = {prefix: space for prefix, space in _PREFIXES.items() if space.encode() in lines}
-    prefixes = used if form == pyoxigraph.RdfFormat.TURTLE else {}
+    prefixes = used if form in (pyoxigraph.RdfFormat.TURTLE, pyoxigraph.RdfFormat.TRIG) else {}
     return pyoxigraph.serialize(triples, format=form, prefixes=prefixes) or b""
 
 

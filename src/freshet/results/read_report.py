@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,10 @@ def read_report(line: bytes, variables: tuple[str, ...], moment: int, dictionary
     output = StreamOperator(fields["stream"])
     nothing = np.empty((0, len(variables)), np.int64)
     report = Report(fields["query"], fields["time"], output, variables, nothing, dictionary=dictionary, moment=moment)
-    if "triples" in fields:
-        rows = _rows([key for triple in _triples(fields["triples"]) for key in triple], 3, dictionary)
-        report.graph = GraphAnswer(rows[:, 0], rows[:, 1], rows[:, 2], dictionary)
+    if (text := fields.get("triples", fields.get("quads"))) is not None:
+        width = 3 if "triples" in fields else 4
+        rows = _rows([key for quad in _quads(text) for key in quad[:width]], width, dictionary)
+        report.graph = GraphAnswer.of_rows(rows, dictionary)
         return report
     keys = [_key(binding.get(name)) for binding in fields["bindings"] for name in variables]
     report.rows = _rows(keys, len(variables), dictionary, len(fields["bindings"]))
@@ -36,9 +38,11 @@ def _rows(keys: list[str | None], width: int, dictionary: Dictionary, count: int
     return found
 
 
-def _triples(text: str) -> list[list[str | None]]:
-    quads = pyoxigraph.parse(text, pyoxigraph.RdfFormat.N_TRIPLES)
-    return [[parsed_key(term, "") for term in (quad.subject, quad.predicate, quad.object)] for quad in quads]
+def _quads(text: str) -> Iterator[list[str | None]]:
+    for quad in pyoxigraph.parse(text, pyoxigraph.RdfFormat.N_QUADS):
+        triple = [parsed_key(term, "") for term in (quad.subject, quad.predicate, quad.object)]
+        graph = quad.graph_name
+        yield [*triple, None if isinstance(graph, pyoxigraph.DefaultGraph) else parsed_key(graph, "")]
 
 
 def _key(binding: dict[str, Any] | None) -> str | None:

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from freshet.rdf.dictionary import Dictionary
 
 
+QUAD = ("subject", "predicate", "object", "graph")  # the columns of what CONSTRUCT gives, where it has GRAPH
+TRIPLE = QUAD[:3]  # and where it has not
+
+
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Solutions(Readable):
     """The answer to SELECT: a sequence of solutions.
@@ -63,7 +67,8 @@ class BooleanAnswer(Readable):
 class GraphAnswer(Readable):
     """The answer to CONSTRUCT or DESCRIBE: a set of triples, as three columns of term ids.
 
-    Its bindings and columns are called subject, predicate and object.
+    Its bindings and columns are called subject, predicate and object. Where the template has GRAPH, it is a set of
+    quads: `graphs` are the ids of the graphs' names, 0 for the default graph, and the column is called graph.
 
     Example:
         >>> import freshet
@@ -77,12 +82,19 @@ class GraphAnswer(Readable):
     predicates: NDArray[np.int64]
     objects: NDArray[np.int64]
     dictionary: Dictionary | None = field(default=None, repr=False)
+    graphs: NDArray[np.int64] | None = None
+
+    @classmethod
+    def of_rows(cls, rows: NDArray[np.int64], dictionary: Dictionary | None = None) -> GraphAnswer:
+        """The answer with these triples, or quads, as rows."""
+        graphs = rows[:, 3] if rows.shape[1] > len(TRIPLE) else None
+        return cls(rows[:, 0], rows[:, 1], rows[:, 2], dictionary, graphs)
 
     @property
     def shown(self) -> Solutions:
-        """The triples as rows."""
-        rows = np.stack([self.subjects, self.predicates, self.objects], axis=1)
-        return Solutions(("subject", "predicate", "object"), rows, self.dictionary)
+        """The triples or quads as rows."""
+        columns = [self.subjects, self.predicates, self.objects, *([] if self.graphs is None else [self.graphs])]
+        return Solutions(QUAD[: len(columns)], np.stack(columns, axis=1), self.dictionary)
 
 
 Answer = Solutions | BooleanAnswer | GraphAnswer
@@ -119,7 +131,7 @@ class Report(Readable):
         stream: RSTREAM (all solutions), ISTREAM (those that are new) or DSTREAM (those that are gone).
         variables: The names of the variables, without the question mark.
         rows: A row for each solution and a column of term ids for each variable, 0 where it is unbound.
-        graph: The triples, where the query is a CONSTRUCT.
+        graph: The triples or quads, where the query is a CONSTRUCT.
         freshness: How fresh the answer is, where the query has SERVICE.
         moment: The time again, twice, and one more where the evaluation was not at the close of a window.
 

@@ -16,12 +16,14 @@ from freshet.results.graphs import (
     json_ld_pieces,
     ntriples_pieces,
     rdf_xml_pieces,
+    statement_frame,
     term_text,
+    trig_pieces,
     turtle_pieces,
     write_ntriples,
 )
-from freshet.results.report import Answer, BooleanAnswer, Freshness, GraphAnswer, Report, Solutions
-from freshet.results.rows import Frame, each_cell, write_groups
+from freshet.results.report import QUAD, Answer, BooleanAnswer, Freshness, GraphAnswer, Report, Solutions
+from freshet.results.rows import each_cell, write_groups
 from freshet.results.sparql_csv import csv_pieces
 from freshet.results.sparql_json import bindings_frame, json_pieces, write_bindings
 from freshet.results.sparql_tsv import tsv_pieces
@@ -40,21 +42,25 @@ GRAPH_WRITERS: dict[str, Callable[[GraphAnswer, Dictionary], Iterator[bytes]]] =
     "ttl": turtle_pieces,
     "rdfxml": rdf_xml_pieces,
     "jsonld": json_ld_pieces,
+    "nq": ntriples_pieces,
+    "trig": trig_pieces,
 }
-_TRIPLES = Frame("", " .\\n", "", ("", "", ""), separator=" ")  # N-Triples within a string of JSON
+QUAD_WRITERS = {name: GRAPH_WRITERS[name] for name in ("trig", "nq", "jsonld")}
 
 
 def write_answer(answer: Answer, dictionary: Dictionary, format: str | None = None) -> bytes:
     """An answer in a format that fits its form: `json`, `csv`, `tsv`, `xml` for SELECT and ASK, `nt`, `ttl`, `rdfxml`,
-    `jsonld` for graphs.
+    `jsonld`, `nq`, `trig` for graphs, of which `nq`, `trig`, `jsonld` take named graphs.
 
-    Without a format it is JSON or Turtle.
+    Without a format it is JSON, Turtle or TriG.
     """
     return b"".join(write_pieces(answer, dictionary, format))
 
 
 def write_pieces(answer: Answer, dictionary: Dictionary, format: str | None = None) -> Iterator[bytes]:
     """The same, a piece at a time."""
+    if isinstance(answer, GraphAnswer) and answer.graphs is not None:
+        return _writer(QUAD_WRITERS, format or "trig", "an answer with named graphs")(answer, dictionary)
     if isinstance(answer, GraphAnswer):
         return _writer(GRAPH_WRITERS, format or "ttl", "a graph")(answer, dictionary)
     kind = "the answer to ASK" if isinstance(answer, BooleanAnswer) else "solutions"
@@ -64,9 +70,11 @@ def write_pieces(answer: Answer, dictionary: Dictionary, format: str | None = No
 def report_json(report: Report, dictionary: Dictionary) -> bytes:
     """A report as one line: `{"query": name, "time": ms, "stream": "rstream", "bindings": [...]}`.
 
-    A graph is `"triples"`, in N-Triples. Where the query has SERVICE, `"service"` says how fresh the answer is.
+    A graph is `"triples"`, in N-Triples; where the template of CONSTRUCT has GRAPH, it is `"quads"`, in N-Quads. Where
+    the query has SERVICE, `"service"` says how fresh the answer is.
     """
-    start, middle, tail = _around(report.query, report.stream, report.freshness, is_graph=report.graph is not None)
+    is_graph, width = report.graph is not None, len(report.shown.variables)
+    start, middle, tail = _around(report.query, report.stream, report.freshness, width, is_graph=is_graph)
     if report.graph is None:
         content = write_bindings(report.variables, report.rows, dictionary)[1:-1]
     else:
@@ -82,18 +90,22 @@ def batch_json(batch: AnswerBatch) -> bytes:
     if len(batch) == 0:
         return b""
     is_graph = batch.triples is not None
-    start, middle, tail = _around(batch.query, batch.output, batch.freshness, is_graph=is_graph)
+    start, middle, tail = _around(batch.query, batch.output, batch.freshness, len(names), is_graph=is_graph)
     heads = [b"%b%d%b" % (start, time_ms, middle) for time_ms in batch.times.tolist()]
-    frame, write = (_TRIPLES, each_cell(_json_term)) if is_graph else (bindings_frame(names), json_terms)
+    frame, write = bindings_frame(names), json_terms
+    if is_graph:  # N-Triples or N-Quads within a string of JSON
+        frame, write = statement_frame(len(names), " .\\n"), each_cell(_json_term)
     groups = rows[offsets[0] : offsets[-1]], offsets - offsets[0]
     return write_groups(groups, batch.dictionary, write, frame, heads, tail)
 
 
 def _around(
-    query: str, stream: StreamOperator, freshness: Freshness | None, *, is_graph: bool
+    query: str, stream: StreamOperator, freshness: Freshness | None, width: int, *, is_graph: bool
 ) -> tuple[bytes, bytes, bytes]:
-    """What stands before the time of a report, between it and the solutions or triples, and after them."""
-    opened, closed = (b'"triples":"', b'"') if is_graph else (b'"bindings":[', b"]")
+    """What stands before the time of a report, between it and the solutions, triples or quads, and after them."""
+    opened, closed = b'"bindings":[', b"]"
+    if is_graph:
+        opened, closed = b'"quads":"' if width == len(QUAD) else b'"triples":"', b'"'
     fresh = b"" if freshness is None else b',"service":%b' % orjson.dumps(freshness)
     start = b'{"query":%b,"time":' % orjson.dumps(query)
     return start, b',"stream":%b,%b' % (orjson.dumps(stream), opened), b"%b%b}\n" % (closed, fresh)

@@ -90,15 +90,22 @@ def show_table(report: Report, dictionary: Dictionary) -> str:
     return "\n".join([heading, *(f"  {line}" for line in lines)])
 
 
+def _unit(report: Report) -> str:
+    if report.graph is None:
+        return "row"
+    return "triple" if report.graph.graphs is None else "quad"
+
+
 def show_report(report: Report, dictionary: Dictionary) -> str:
     """A report as a heading and a line a solution, or a line a triple."""
     shown = report.shown
-    count = show_count(len(shown.rows), "row" if report.graph is None else "triple")
+    count = show_count(len(shown.rows), _unit(report))
     heading = f"{report.query} at {show_time(report.time_ms)} ({report.stream.value}, {count}"
     lines = [f"{heading}{show_freshness(report.freshness)})"]
     for row in shown.rows:
         if report.graph is not None:
-            lines.append("  " + "  ".join(show_term(term) for term in dictionary.decode_many(row)))
+            terms = dictionary.decode_many(row)
+            lines.append("  " + "  ".join(show_term(term) for term in terms if term is not None))
             continue
         cells = zip(shown.variables, dictionary.decode_many(row), strict=True)
         lines.append("  " + "  ".join(f"?{name}={show_term(term)}" for name, term in cells if term is not None))

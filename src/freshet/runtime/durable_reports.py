@@ -14,7 +14,7 @@ from freshet.federation.evaluation import Constraints
 from freshet.native.engine import Engine
 from freshet.native.measuring import Measurements
 from freshet.rdf.terms import Iri
-from freshet.results.answers import TRIPLE, AnswerBatch
+from freshet.results.answers import AnswerBatch
 from freshet.runtime.checkpoint import Checkpoint
 from freshet.runtime.durable_records import DurableRegistration, Outbox
 from freshet.runtime.registered_query import RegisteredQuery
@@ -52,13 +52,12 @@ class DurableReports:
             measurements=measured,
             constraints=Constraints(one.accuracy, one.latency_ms),
         )
-        columns = None if plan.template is None else TRIPLE
         box.query = RegisteredQuery(
             one.name,
             plan.variables,
             box.waiting,
             box.made,
-            columns,
+            plan.graph_columns,
             one.text,
             query,
             plan,

@@ -128,7 +128,7 @@ class RegisteredQuery:
         if not 0 <= row < len(shown.rows):
             raise InputError(f"the report has {len(shown.rows)} rows: there is no row {row}")
         values = dict(zip(shown.variables, shown.rows[row].tolist(), strict=True))
-        graph = [] if report.graph is None else [(s, p, o) for s, p, o in shown.rows.tolist()]
+        graph = [] if report.graph is None else [tuple(each) for each in shown.rows.tolist()]
         moment = 2 * report.time_ms if report.moment is None else report.moment
         return why(*self.answered_by, self.name, moment, values, graph, members, deadline)
 

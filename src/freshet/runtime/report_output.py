@@ -16,10 +16,11 @@ import numpy as np
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
 from freshet.rdf.ids import XSD_INTEGER
-from freshet.rdf.terms import XSD, Literal
+from freshet.rdf.terms import XSD, Literal, term_key
+from freshet.rdf.triples import DEFAULT_GRAPH
 from freshet.results.answers import AnswerBatch
-from freshet.results.graphs import write_ntriples
-from freshet.results.report import Report
+from freshet.results.graphs import term_text, write_ntriples
+from freshet.results.report import GraphAnswer, Report
 from freshet.results.sparql_csv import csv_header, csv_rows
 from freshet.results.write import batch_json
 from freshet.runtime.display import show_report, show_table
@@ -92,13 +93,14 @@ class ReportOutput:
 
 
 def _trig(batch: AnswerBatch) -> bytes:
-    """A named graph for each report, and the time at which it was generated in the default graph."""
+    """Named graphs: one for each report, and those that it names; and their times, in the default graph."""
     return b"".join(map(_graph, batch.reports()))
 
 
 def _graph(report: Report) -> bytes:
-    assert report.graph is not None
-    assert report.dictionary is not None
+    graph, dictionary = report.graph, report.dictionary
+    assert graph is not None
+    assert dictionary is not None
     assert report.moment is not None
     instant = ":instant" if report.moment & 1 else ""  # a query may report at a close of the same time
     name = f"<urn:freshet:report:{quote(report.query, safe=':')}:{report.time_ms}{instant}>"
@@ -106,8 +108,14 @@ def _graph(report: Report) -> bytes:
         at = (_EPOCH + timedelta(milliseconds=report.time_ms)).isoformat(timespec="milliseconds")
     except OverflowError:
         raise InputError(f"the time {report.time_ms} ms has no xsd:dateTime that RDF readers know") from None
-    head = f'{name} <{_GENERATED}> "{at.replace("+00:00", "Z")}"^^<{XSD}dateTime> .\n{name} {{\n'
-    return b"%b%b}\n" % (head.encode(), write_ntriples(report.graph, report.dictionary))
+    tail = f' <{_GENERATED}> "{at.replace("+00:00", "Z")}"^^<{XSD}dateTime> .\n'.encode()
+    rows, names = graph.shown.rows, np.zeros(len(graph.subjects), np.int64) if graph.graphs is None else graph.graphs
+    written = []
+    for each in np.unique(names).tolist():  # first what the query gives no name, in a graph of the report's own
+        title = name.encode() if each == DEFAULT_GRAPH else term_text(term_key(dictionary.decode(each))).encode()
+        inside = write_ntriples(GraphAnswer.of_rows(rows[names == each, :3]), dictionary)
+        written.append(b"%b%b%b {\n%b}\n" % (title, tail, title, inside))
+    return b"".join(written)
 
 
 @contextmanager

@@ -37,7 +37,7 @@ from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.rdf.reading import Document, Quads, read_documents, read_rdf
 from freshet.rdf.terms import Iri, Term, term_key
 from freshet.rdf.triples import DEFAULT_GRAPH
-from freshet.results.answers import TRIPLE, AnswerBatch, hand_over
+from freshet.results.answers import AnswerBatch, hand_over
 from freshet.results.arrow import record_batch
 from freshet.results.live_change import LiveChange
 from freshet.results.report import Answer, BooleanAnswer, Report, Solutions
@@ -717,12 +717,11 @@ class Session:
             measurements=measured,
             constraints=Constraints(asked.accuracy, asked.latency_ms),
         )
-        columns = None if plan.template is None else TRIPLE
         self._registered[chosen] = RegisteredQuery(
             chosen,
             plan.variables,
             waiting,
-            columns=columns,
+            columns=plan.graph_columns,
             text=asked.text,
             parsed=query,
             plan=plan,

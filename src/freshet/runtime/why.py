@@ -17,13 +17,14 @@ import numpy as np
 from freshet.algebra import nodes
 from freshet.algebra.expressions import Variable
 from freshet.algebra.free_variables import variables_of
-from freshet.algebra.nodes import Query, QueryForm, StreamOperator, TriplePattern
+from freshet.algebra.nodes import QuadPattern, Query, QueryForm, StreamOperator, TriplePattern
 from freshet.algebra.rewrite.rules import simplify
 from freshet.expressions.context import Context
 from freshet.native.plan.volatile import drawing_function
 from freshet.native.streams.element_log import HeldElements
 from freshet.oneshot.answer import query_dataset
 from freshet.oneshot.constants import known_id
+from freshet.oneshot.construct import triple_terms
 from freshet.oneshot.dataset import DEFAULT_GRAPH, Dataset, GraphReader, Ids, Triples
 from freshet.oneshot.derivations import Derivations, TracedTriple, Traces
 from freshet.oneshot.evaluate import evaluate
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from freshet.store.dataset import StoredDataset
 
 Triple = tuple[int, int, int]
+Row = tuple[int, ...]  # of a graph: a triple, or a quad
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_BEFORE = 64  # evaluations that are tried to find the last one that had a row of DSTREAM
@@ -57,7 +59,7 @@ def why(
     name: str,
     moment: int,
     row: Mapping[str, int],
-    graph: Sequence[Triple] = (),
+    graph: Sequence[Row] = (),
     most: int = MOST_MEMBERS,
     deadline: Deadline | None = None,
 ) -> Why:
@@ -68,7 +70,8 @@ def why(
         stored: Its stored graphs.
         name: The query.
         moment: The moment of the report.
-        row: The ids of the row by variable, 0 where one is unbound; of CONSTRUCT those of subject, predicate, object.
+        row: The ids of the row by variable, 0 where one is unbound; of CONSTRUCT those of subject, predicate, object
+            (and graph).
         graph: The triples of the report, where the query is a CONSTRUCT.
         most: How many derivations of the row, and members of each group, are given.
         deadline: How long it may take, and how much memory.
@@ -134,7 +137,7 @@ class _Evaluation:
         self._dataset: Dataset = query_dataset(held.query, self._stored, self._dictionary, self._readers)
 
     def derive(
-        self, row: Mapping[str, int], graph: Sequence[Triple], most: int
+        self, row: Mapping[str, int], graph: Sequence[Row], most: int
     ) -> tuple[int, tuple[Derivation, ...]] | None:
         """In how many ways the row is derived, and some of them; None where it is not."""
         root = simplify(self._query.root)
@@ -164,16 +167,15 @@ class _Evaluation:
         )
         return evaluate(node, scope)
 
-    def _wanted(self, row: Mapping[str, int], graph: Sequence[Triple]) -> Iterator[dict[str, int]]:
+    def _wanted(self, row: Mapping[str, int], graph: Sequence[Row]) -> Iterator[dict[str, int]]:
         """The values that solutions must have: those of the row, or those with which the template gives the triple."""
         if self._query.form is not QueryForm.CONSTRUCT:
             yield dict(row)
             return
-        subject, predicate, object_ = row.values()
         for pattern in self._query.template:
-            yield from self._filled(pattern, (subject, predicate, object_), set(graph))
+            yield from self._filled(pattern, tuple(row.values()), set(graph))
 
-    def _filled(self, pattern: TriplePattern, triple: Triple, graph: set[Triple]) -> Iterator[dict[str, int]]:
+    def _filled(self, pattern: TriplePattern | QuadPattern, triple: Row, graph: set[Row]) -> Iterator[dict[str, int]]:
         first = self._unify(pattern, triple, {}, {})
         if first is None:
             return
@@ -188,18 +190,22 @@ class _Evaluation:
         yield values
 
     def _unify(
-        self, pattern: TriplePattern, triple: Triple, values: Mapping[str, int], blank: Mapping[str, int]
+        self,
+        pattern: TriplePattern | QuadPattern,
+        triple: Row,
+        values: Mapping[str, int],
+        blank: Mapping[str, int],
     ) -> tuple[dict[str, int], dict[str, int]] | None:
         """The values of variables and blank nodes with which a pattern is a triple."""
         new, nodes_ = dict(values), dict(blank)
-        for term, each in zip((pattern.subject, pattern.predicate, pattern.object), triple, strict=True):
+        for term, each in zip(_template_terms(pattern), triple, strict=False):
             if isinstance(term, Variable):
                 if new.setdefault(term.name, each) != each:
                     return None
             elif isinstance(term, BlankNode):
                 if nodes_.setdefault(term.label, each) != each:
                     return None
-            elif known_id(term, self._dictionary) != each:
+            elif (DEFAULT_GRAPH if term is None else known_id(term, self._dictionary)) != each:
                 return None
         return new, nodes_
 
@@ -324,6 +330,11 @@ def _without_slices(node: Any) -> Any:
     return replace(node, **parts)
 
 
-def _blank_labels(pattern: TriplePattern) -> set[str]:
-    terms = (pattern.subject, pattern.predicate, pattern.object)
-    return {term.label for term in terms if isinstance(term, BlankNode)}
+def _template_terms(pattern: TriplePattern | QuadPattern) -> tuple[nodes.PatternTerm | None, ...]:
+    """The terms of a triple or quad; None for the default graph."""
+    graph, triple = (None, pattern) if isinstance(pattern, TriplePattern) else (pattern.graph, pattern.triple)
+    return *triple_terms(triple), graph
+
+
+def _blank_labels(pattern: TriplePattern | QuadPattern) -> set[str]:
+    return {term.label for term in _template_terms(pattern) if isinstance(term, BlankNode)}

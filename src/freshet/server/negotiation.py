@@ -28,6 +28,12 @@ GRAPHS: dict[str, str] = {
     "application/ld+json": "jsonld",
     "application/json": "jsonld",
 }
+QUADS: dict[str, str] = {
+    "application/trig": "trig",
+    "application/n-quads": "nq",
+    "application/ld+json": "jsonld",
+    "application/json": "jsonld",
+}
 """Media types and the names that writers have for them, those that we prefer first."""
 
 

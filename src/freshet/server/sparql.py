@@ -14,7 +14,8 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import ASGIApp
 
-from freshet.algebra.nodes import QueryForm
+from freshet.algebra.nodes import Query, QueryForm
+from freshet.oneshot.construct import has_graphs
 from freshet.rdf.deadline import Deadline, QueryStoppedError
 from freshet.rdf.terms import is_absolute_iri
 from freshet.results.report import Answer, BooleanAnswer, Solutions
@@ -23,7 +24,7 @@ from freshet.results.write import write_pieces
 from freshet.server.bodies import media_type, read_body, text_of
 from freshet.server.description import service_description
 from freshet.server.holders import check_size, holder_of, limits_of, subscribe
-from freshet.server.negotiation import GRAPHS, SOLUTIONS, choose, wants
+from freshet.server.negotiation import GRAPHS, QUADS, SOLUTIONS, choose, wants
 from freshet.server.operation import Operation
 from freshet.server.problems import Problem
 from freshet.server.quick import LONGEST_SECONDS, shape_of
@@ -164,8 +165,8 @@ def _answer(shared: Served, operation: Operation, shape: str | None, accept: str
     session = shared.session
     with deadline.running():
         query = shared.prepare(operation.text, operation.default_graphs, operation.named_graphs)
-    media = choose(accept, media_types(query.form))
-    formats = GRAPHS if query.form in (QueryForm.CONSTRUCT, QueryForm.DESCRIBE) else SOLUTIONS
+    formats = formats_of(query)
+    media = choose(accept, list(formats))
     began = time.thread_time()
     answer = session.query(query, deadline=deadline)
     written = written_pieces(answer, write_pieces(answer, session.dictionary, formats[media]), with_charset(media))
@@ -181,11 +182,12 @@ def written_pieces(answer: Answer, pieces: Iterator[bytes], media: str) -> Writt
     return Written(next(pieces), pieces, media)
 
 
-def media_types(form: QueryForm) -> list[str]:
-    """What answers of a form can be sent as."""
+def formats_of(query: Query) -> dict[str, str]:
+    """The media types that the answer of a query can be sent as, and what writers call them."""
+    form = query.form
     if form in (QueryForm.CONSTRUCT, QueryForm.DESCRIBE):
-        return list(GRAPHS)
-    return [media for media in SOLUTIONS if form is QueryForm.SELECT or media not in _TABLES]
+        return QUADS if has_graphs(query.template) else {**GRAPHS, **QUADS}
+    return {media: name for media, name in SOLUTIONS.items() if form is QueryForm.SELECT or media not in _TABLES}
 
 
 def prefers_events(accept: str | None) -> bool:

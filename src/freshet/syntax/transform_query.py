@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from freshet.algebra.expressions import Variable
-from freshet.algebra.nodes import BGP, Node, Query, QueryForm, StreamOperator, TriplePattern
+from freshet.algebra.nodes import BGP, Graph, Node, QuadPattern, Query, QueryForm, StreamOperator, TriplePattern
 from freshet.algebra.scope import visible_variables
 from freshet.rdf.terms import Iri
 from freshet.syntax.dialects import Dialect
-from freshet.syntax.transform_patterns import EMPTY
+from freshet.syntax.transform_patterns import EMPTY, join
 from freshet.syntax.transform_solutions import SolutionTransformer
 from freshet.syntax.tree import Token, Tree, offset, tokens, trees
 
@@ -140,11 +141,11 @@ class QueryTransformer(SolutionTransformer):
             case "ask_query":
                 return Query(QueryForm.ASK, self.modified(self.group(children[1]), modifiers, values))
             case "construct_query":
-                template = self.template(children[0])
+                template = _template(self.quads(children[0]))
                 root = self.modified(self.group(children[2]), modifiers, values)
                 return Query(QueryForm.CONSTRUCT, root, template=template)
             case "construct_where_query":
-                template = self.template(children[1])
+                template = _template(self.quads(children[1]))
                 root = self.modified(self._template_pattern(children[1]), modifiers, values)
                 return Query(QueryForm.CONSTRUCT, root, template=template)
             case _:
@@ -154,8 +155,15 @@ class QueryTransformer(SolutionTransformer):
 
     def _template_pattern(self, branch: Tree) -> Node:
         """The pattern of CONSTRUCT WHERE: its template once more, where paths have been refused already."""
-        steps = [step for block in trees(branch) for step in self.triples_block(block)]
-        return BGP(tuple(step for step in steps if isinstance(step, TriplePattern)))
+        node: Node = EMPTY
+        for number, part in enumerate(trees(branch)):
+            self.basic_graph_pattern = number
+            blocks = trees(part) if part.data == "quads_graph" else [part]
+            steps = [step for block in blocks for step in self.triples_block(block)]
+            triples = BGP(tuple(step for step in steps if isinstance(step, TriplePattern)))
+            is_graph = part.data == "quads_graph"
+            node = join(node, Graph(self.variable_or_iri(tokens(part)[0]), triples) if is_graph else triples)
+        return node
 
     def _resources(self, branch: Tree, pattern: Node) -> tuple[Iri | Variable, ...]:
         names = tokens(branch)
@@ -166,6 +174,10 @@ class QueryTransformer(SolutionTransformer):
     def _graphs(self, branch: Tree, kind: str) -> tuple[Iri, ...]:
         found = [tokens(clause)[0] for clause in trees(branch) if clause.data == kind]
         return tuple(dict.fromkeys(self.iri(token) for token in found))
+
+
+def _template(quads: Iterable[QuadPattern]) -> tuple[TriplePattern | QuadPattern, ...]:
+    return tuple(quad.triple if quad.graph is None else quad for quad in quads)
 
 
 def _has(branch: Tree, data: str) -> bool:

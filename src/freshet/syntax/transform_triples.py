@@ -13,6 +13,7 @@ from freshet.algebra.nodes import (
     Path,
     PathPattern,
     PatternTerm,
+    QuadPattern,
     Repeat,
     Sequence,
     TriplePattern,
@@ -45,14 +46,17 @@ class TripleTransformer(ExpressionTransformer, ABC):
         """The triple patterns and path patterns of one block, in order."""
         return [step for triples in trees(branch) for step in self._triples(triples)]
 
-    def template(self, branch: Tree) -> tuple[TriplePattern, ...]:
-        """The triples of a CONSTRUCT template."""
-        if graphs := [child for child in trees(branch) if child.data == "graph_template"]:
-            raise self.source.unsupported("GRAPH in the template of CONSTRUCT is not supported", offset(graphs[0]))
+    def quads(self, branch: Tree) -> tuple[QuadPattern, ...]:
+        """The triples of a template; its blank node labels belong to all of its graphs."""
+        found: list[QuadPattern] = []
         self._in_template = True
-        steps = [step for block in trees(branch) for step in self.triples_block(block)]
+        for part in trees(branch):
+            is_graph = part.data == "quads_graph"
+            graph = self.variable_or_iri(tokens(part)[0]) if is_graph else None
+            steps = [step for block in (trees(part) if is_graph else [part]) for step in self.triples_block(block)]
+            found += [QuadPattern(graph, step) for step in steps if isinstance(step, TriplePattern)]
         self._in_template = False
-        return tuple(step for step in steps if isinstance(step, TriplePattern))
+        return tuple(found)
 
     def _triples(self, branch: Tree) -> list[Step]:
         current().check()  # there may be a million of them

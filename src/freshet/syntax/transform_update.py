@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from freshet.algebra.nodes import BGP, Graph, Node
+from freshet.algebra.nodes import BGP, Graph, Node, QuadPattern
 from freshet.algebra.updates import (
     Clear,
     Create,
@@ -14,7 +14,6 @@ from freshet.algebra.updates import (
     Load,
     Modify,
     Operation,
-    QuadPattern,
     Transfer,
     TransferKind,
     Update,
@@ -58,7 +57,7 @@ class UpdateTransformer(QueryTransformer):
             case "delete_where":
                 self._check_no_blank_nodes(branch)
                 (quads,) = trees(branch)
-                return Modify(self._quads(quads), (), self._quads_pattern(quads))
+                return Modify(self.quads(quads), (), _quads_pattern(self.quads(quads)))
             case "modify":
                 return self._modify(branch)
             case "load":
@@ -82,8 +81,8 @@ class UpdateTransformer(QueryTransformer):
             self._check_no_blank_nodes(deleted)
         used = trees(parts["using"])
         return Modify(
-            () if deleted is None else self._quads(trees(deleted)[0]),
-            self._quads(trees(parts["insert_clause"])[0]) if "insert_clause" in parts else (),
+            () if deleted is None else self.quads(trees(deleted)[0]),
+            self.quads(trees(parts["insert_clause"])[0]) if "insert_clause" in parts else (),
             self.group(parts["group"]),
             written,
             tuple(self.iri(tokens(each)[0]) for each in used if each.data == "using_graph"),
@@ -100,28 +99,11 @@ class UpdateTransformer(QueryTransformer):
 
     # ---- templates
 
-    def _quads(self, branch: Tree) -> tuple[QuadPattern, ...]:
-        """The triples of a template; its blank node labels belong to all of its graphs."""
-        found: list[QuadPattern] = []
-        for part in trees(branch):
-            graph = self.variable_or_iri(tokens(part)[0]) if part.data == "quads_graph" else None
-            inside = part if part.data == "quads_graph" else Tree("template", [part], offset(part))
-            found += [QuadPattern(graph, triple) for triple in self.template(inside)]
-        return tuple(found)
-
-    def _quads_pattern(self, branch: Tree) -> Node:
-        """What DELETE WHERE matches: its template once more."""
-        node: Node = EMPTY
-        for graph, quads in groupby(self._quads(branch), key=lambda quad: quad.graph):
-            triples: Node = BGP(tuple(quad.triple for quad in quads))
-            node = join(node, triples if graph is None else Graph(graph, triples))
-        return node
-
     def _data(self, branch: Tree) -> tuple[QuadPattern, ...]:
         for token in _all_tokens(branch):
             if token.type == "VAR":
                 raise self.source.error(f"data have no variables, and {token} is one", offset(token))
-        return self._quads(trees(branch)[0])
+        return self.quads(trees(branch)[0])
 
     def _check_no_blank_nodes(self, branch: Tree) -> None:
         message = "what is deleted has no blank nodes"
@@ -136,6 +118,15 @@ class UpdateTransformer(QueryTransformer):
             if token.type == "BLANK_NODE_LABEL" and self._data_labels.setdefault(token[2:], number) != number:
                 message = f"the blank node {token} is used in another INSERT DATA already"
                 raise self.source.error(message, offset(token))
+
+
+def _quads_pattern(quads: Iterable[QuadPattern]) -> Node:
+    """A template as a pattern, which is what DELETE WHERE matches."""
+    node: Node = EMPTY
+    for graph, found in groupby(quads, key=lambda quad: quad.graph):
+        triples: Node = BGP(tuple(quad.triple for quad in found))
+        node = join(node, triples if graph is None else Graph(graph, triples))
+    return node
 
 
 def _is_silent(branch: Tree) -> bool:

@@ -3,8 +3,8 @@
 import pytest
 
 from freshet.algebra.expressions import Variable
-from freshet.algebra.nodes import BGP, Graph, Join, TriplePattern
-from freshet.algebra.updates import Clear, Create, GraphKind, Load, Modify, QuadPattern, Transfer, TransferKind, Update
+from freshet.algebra.nodes import BGP, Graph, Join, QuadPattern, TriplePattern
+from freshet.algebra.updates import Clear, Create, GraphKind, Load, Modify, Transfer, TransferKind, Update
 from freshet.rdf.errors import QuerySyntaxError
 from freshet.rdf.terms import BlankNode, Iri, Literal
 from freshet.syntax.parser import parse_update

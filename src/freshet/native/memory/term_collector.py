@@ -104,6 +104,8 @@ class TermCollector:
             graph = answer.graph if isinstance(answer, Report) else answer
             if isinstance(graph, GraphAnswer):
                 yield from (graph.subjects, graph.predicates, graph.objects)
+                if graph.graphs is not None:
+                    yield graph.graphs
             if not isinstance(answer, GraphAnswer):
                 yield answer.rows
 

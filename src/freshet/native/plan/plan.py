@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from freshet.algebra.expressions import Aggregate, Call, Expression, Variable
-from freshet.algebra.nodes import Node, OrderCondition, Service, StreamOperator, TriplePattern
+from freshet.algebra.nodes import Node, OrderCondition, QuadPattern, Service, StreamOperator, TriplePattern
 from freshet.algebra.windows import WindowOperator
 from freshet.rdf.terms import Iri, Term
+from freshet.results.report import QUAD, TRIPLE
 
 Names = frozenset[str]
 
@@ -222,14 +223,21 @@ class PlanReevaluate(PlanNode):
 class Plan:
     """A query in the shape that the engine keeps answered.
 
-    With a `template` (CONSTRUCT) the report is a graph.
+    With a `template` (CONSTRUCT) the report is a graph, or graphs with names if the template has any.
     """
 
     root: PlanNode
     windows: tuple[WindowOperator, ...]
     variables: tuple[str, ...]
     output: StreamOperator
-    template: tuple[TriplePattern, ...] | None = None
+    template: tuple[TriplePattern | QuadPattern, ...] | None = None
+
+    @property
+    def graph_columns(self) -> tuple[str, ...] | None:
+        """The columns of what a CONSTRUCT reports; None where solutions are reported."""
+        if self.template is None:
+            return None
+        return QUAD if any(isinstance(pattern, QuadPattern) for pattern in self.template) else TRIPLE
 
 
 def children(node: PlanNode) -> tuple[PlanNode, ...]:

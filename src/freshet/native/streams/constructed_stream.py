@@ -31,11 +31,13 @@ class ConstructedStream:
         if not self.is_read:
             self.state.elements += end - first
         elif end > first:
-            counts = np.diff(offsets)
-            columns = tuple(triples[first:end].T)
-            order = np.lexsort((*columns[::-1], np.repeat(np.arange(len(batch)), counts)))
-            times = np.repeat(batch.times, counts)  # which the order leaves as they are
-            self._waiting.append(Elements(times, *(column[order] for column in columns)))
+            places = np.repeat(np.arange(len(batch)), np.diff(offsets))
+            columns = triples[first:end, :3].T  # streams do not keep the names of graphs
+            rows = np.vstack((places, columns))
+            rows = rows[:, np.lexsort((*columns[::-1], places))]
+            if triples.shape[1] > len(columns):  # a triple may be in several graphs
+                rows = rows[:, np.concatenate(([True], np.any(rows[:, 1:] != rows[:, :-1], axis=0)))]
+            self._waiting.append(Elements(batch.times[rows[0]], *np.ascontiguousarray(rows[1:])))
 
     def release(self, watermark_ms: int) -> Elements | None:
         """What has come since the last call, None where that is nothing; the query has got as far as a watermark."""
