@@ -164,11 +164,13 @@ Sink = Annotated[
 class QuerySection(Section):
     """A query to register, from a file or in place, when it reports, and where its reports go.
 
-    `accuracy` and `latency` are asked of a query with SERVICE. `text` is always there once read.
+    `accuracy` and `latency` are asked of a query with SERVICE. `text` and `name`, under which it reports, are always
+    there once read.
     """
 
     file: FilePath | None = None
     text: str | None = None
+    name: Annotated[str | None, AfterValidator(_not_empty)] = None
     report: Annotated[tuple[Condition, ...], BeforeValidator(one_or_more)] = ()
     every_ms: Annotated[int | None, BeforeValidator(duration)] = Field(default=None, alias="every", gt=0)
     accuracy: float | None = Field(default=None, gt=0, le=1)

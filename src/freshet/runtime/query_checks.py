@@ -11,7 +11,7 @@ from freshet.rdf.errors import FreshetError, InputError
 from freshet.rdf.terms import Iri
 from freshet.runtime.form_problems import did_you_mean
 from freshet.runtime.pipeline_model import QuerySection, Stream
-from freshet.runtime.query_order import CycleError, constructed_names, registration_order
+from freshet.runtime.query_order import CycleError, constructed_names, free_name, registration_order
 from freshet.runtime.text_file import read_text, show_path
 from freshet.runtime.yaml_positions import Document, KeyPath
 
@@ -74,13 +74,13 @@ def check_queries(
         except FreshetError as error:
             checked.problems.append(error)
             continue
-        checked.queries[key] = query.model_copy(update={"text": source.text})
-        name = parsed.name or key
-        if name in names:
-            message = f"it reports under the name '{name}', as the query '{names[name]}' does"
-            checked.problems.append(document.key_error(("queries", key), message))
-        names.setdefault(name, key)
-        read.setdefault(name, (source, parsed))
+        name = free_name(query.name or parsed.name or key, names)
+        if query.name not in (None, name):
+            message = f"the query '{names[query.name]}' reports under this name already"
+            checked.problems.append(document.value_error(("queries", key, "name"), message))
+        checked.queries[key] = query.model_copy(update={"text": source.text, "name": name})
+        names[name] = key
+        read[name] = (source, parsed)
         if not parsed.windows:
             message = f"the query '{key}' is not continuous: it has no FROM NAMED WINDOW"
             checked.problems.append(document.value_error(source.path, message))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
+from itertools import chain, count
 
 from freshet.algebra.nodes import Query, QueryForm
 from freshet.rdf.errors import InputError
@@ -19,6 +20,16 @@ class CycleError(InputError):
         what = "a query reads its own answers" if len(queries) == 1 else "queries read each other's answers"
         super().__init__(f"{what}: {steps}")
         self.queries = queries
+
+
+def free_name(own: str, taken: Container[str]) -> str:
+    """A name that no query has yet: its own, or that with a number.
+
+    >>> free_name("slow", {"slow", "slow-2"})
+    'slow-3'
+    """
+    numbered = chain([own], (f"{own}-{number}" for number in count(2)))
+    return next(name for name in numbered if name not in taken)
 
 
 def constructed_names(queries: Mapping[str, Query]) -> set[str]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence, Set
-from itertools import count
 from typing import NamedTuple
 
 from freshet.algebra.nodes import Query
 from freshet.native.service.watermark_log import catching_up
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import BudgetError, InputError
-from freshet.runtime.query_order import constructed_names, registration_order, streams_read
+from freshet.runtime.query_order import constructed_names, free_name, registration_order, streams_read
 from freshet.runtime.recordings import Recordings
 from freshet.runtime.session import Session
 from freshet.syntax.parser import parse_query
@@ -45,7 +44,7 @@ def queries_in_order(
         own = query.name or each.name
         if not query.windows:  # a live query changes with each push, and how a recording is cut into these is open
             raise InputError(f"the query {own} has no window, so it is not continuous", file=each.file)
-        name = next(name for name in _names(own) if name not in by_name)
+        name = free_name(own, by_name)
         if name != own:
             notes.append(f"{each.file}: reported as {name}, because {by_name[own][0].file} has the name {own} as well")
         by_name[name] = (each._replace(name=name), query)
@@ -58,11 +57,6 @@ def queries_in_order(
                     f"no recording is given for the stream <{stream}>: add -s {stream}=FILE", file=each.file
                 )
     return OrderedQueries([by_name[name] for name in registration_order(queries)], notes)
-
-
-def _names(own: str) -> Iterator[str]:
-    yield own
-    yield from (f"{own}-{number}" for number in count(2))
 
 
 def replay(session: Session, recordings: Recordings) -> None:

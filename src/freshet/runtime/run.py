@@ -116,12 +116,13 @@ class PipelineRun:
         self._run_id = run_id(self._folder)
         if not resume:
             self._check_graphs()
-        for name, query in pipeline.queries.items():
+        for key, query in pipeline.queries.items():
             file = str(query.file) if query.file else None
             text = query.text or ""
             registered = session.register(
                 text,
-                name=name,
+                name=query.name,
+                rename=True,
                 file=file,
                 on_batch=self.ingest.deliver,
                 report=query.report,
@@ -129,6 +130,9 @@ class PipelineRun:
                 accuracy=query.accuracy,
                 latency_ms=query.latency_ms,
             )
+            own = (registered.parsed and registered.parsed.name) or key
+            if own != query.name and any(other.name == own for other in pipeline.queries.values()):
+                view.note(f"the query '{key}' reports as {query.name}, because another has the name {own}")
             self.ingest.connect(registered.name, self._sinks(registered.name, query, resume))
             if checkpoint is not None and session.engine.keeps_everything(registered.name):
                 view.note(needs_everything(registered.name))

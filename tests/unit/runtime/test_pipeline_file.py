@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -117,6 +118,28 @@ def test_when_a_query_reports(folder: Path, keys: str, report: tuple[str, ...], 
     (folder / "pipeline.yaml").write_text(replaced(PIPELINE, "slow: {file", f"slow: {{{keys}file"))
     query = read_pipeline(folder / "pipeline.yaml").queries["slow"]
     assert (query.report, query.every_ms) == (report, every_ms)
+
+
+def test_queries_with_one_name_get_numbers(folder: Path) -> None:
+    text = replaced(PIPELINE, "      SELECT ?place", "      REGISTER RSTREAM <slow> AS SELECT ?place")
+    (folder / "pipeline.yaml").write_text(replaced(text, "checkpoint: checkpoint\n", ""))
+    pipeline = read_pipeline(folder / "pipeline.yaml")
+    assert [query.name for query in pipeline.queries.values()] == ["slow", "slow-2"]
+
+    class Notes(QuietProgress):
+        notes: ClassVar[list[str]] = []
+
+        def note(self, text: str) -> None:
+            self.notes.append(text)
+
+    with PipelineRun(pipeline, Metrics(pipeline.streams), Notes()) as run:
+        assert [query.name for query in run.session.queries()] == ["slow", "slow-2"]
+    assert Notes.notes == ["the query 'full' reports as slow-2, because another has the name slow"]
+
+
+def test_a_query_has_the_name_that_the_file_gives_it(folder: Path) -> None:
+    (folder / "pipeline.yaml").write_text(replaced(PIPELINE, "slow: {file", "slow: {name: other, file"))
+    assert [query.name for query in read_pipeline(folder / "pipeline.yaml").queries.values()] == ["other", "full"]
 
 
 @pytest.mark.parametrize(("written", "lateness_ms"), [("500ms", 500), ("5m", 300_000), ("1h", 3_600_000), ("0", 0)])

@@ -256,10 +256,10 @@ CASES = {
             "18:32: the stream <http://example.org/parking> is not declared; did you mean 'http://example.org/traffic'?",
         ],
     ),
-    "one name for two queries": (
-        "      SELECT ?place",
-        "      REGISTER RSTREAM <slow> AS SELECT ?place",
-        ["15:3: it reports under the name 'slow', as the query 'slow' does"],
+    "one name that two queries are given": (
+        "  full:\n",
+        "  full:\n    name: slow\n",
+        ["16:11: the query 'slow' reports under this name already"],
     ),
     "a query that is not continuous": (
         "      FROM NAMED WINDOW <w> ON <http://example.org/parking> [RANGE PT10S STEP PT5S]\n"
