@@ -14,6 +14,7 @@ _KINDS = {
     Formulation.TABLE: tuple(kinds.DATATYPES),
     Formulation.QUERY: tuple(kinds.DATATYPES),
     Formulation.SPARQL: tuple(kinds.DATATYPES),
+    Formulation.ROWS: tuple(kinds.DATATYPES),
     Formulation.VIEW: tuple(kinds.DATATYPES),
 }
 

@@ -11,6 +11,7 @@ from freshet.rdf.errors import InputError
 from freshet.rml.mapping_graph import MappingGraph, Value
 from freshet.rml.reference_checks import check_iterator
 from freshet.rml.sources import (
+    TABLE_FORMS,
     Compression,
     CsvDialect,
     DatabaseSource,
@@ -30,7 +31,19 @@ _IN_LOGICAL_TABLE = {"tableName", "sqlQuery", "sqlVersion"}
 _IN_FILE = {"path", "root", "encoding", "compression", "null"}
 _SQLITE = "jdbc:sqlite:"
 _IN_TABLE = {"csvw:url", "csvw:dialect", "csvw:null", "encoding", "compression", "null"}
-_IN_DIALECT = {f"csvw:{name}" for name in ("delimiter", "quoteChar", "commentPrefix", "header", "trim", "encoding")}
+_IN_DIALECT = {
+    "csvw:delimiter", "csvw:quoteChar", "csvw:commentPrefix", "csvw:header", "csvw:headerRowCount", "csvw:trim",
+    "csvw:encoding", "csvw:skipRows", "csvw:skipColumns", "csvw:lineTerminators", "csvw:doubleQuote",
+    "csvw:skipBlankRows", "csvw:skipInitialSpace",
+}  # fmt: skip
+# What has one meaning only here: other values are refused.
+_FIXED = {
+    "csvw:doubleQuote": ("true", "1"),
+    "csvw:skipBlankRows": ("true", "1"),
+    "csvw:skipInitialSpace": ("false", "0"),
+    "csvw:lineTerminators": ("\n", "\r\n", "\r", "\\n", "\\r\\n", "\\r"),
+}
+_TRIMS = {"true": "both", "1": "both", "false": "none", "0": "none", "start": "start", "end": "end"}
 _COMPRESSIONS = {
     "none": Compression.NONE,
     "gzip": Compression.GZIP,
@@ -40,7 +53,7 @@ _COMPRESSIONS = {
     "tarxz": Compression.TAR_XZ,
 }
 _FORMULATIONS = {
-    **{form.value: form for form in Formulation if form is not Formulation.VIEW},
+    **{form.value: form for form in Formulation if form not in (Formulation.VIEW, Formulation.ROWS)},
     "XPathReferenceFormulation": Formulation.XML,
     "JSONPathReferenceFormulation": Formulation.JSON,
     "formats:SPARQL_Results_CSV": Formulation.SPARQL,
@@ -61,8 +74,11 @@ def read_logical_source(graph: MappingGraph, node: Value) -> LogicalSource:
     nulls = {value.value for value in graph.get(node, "null") + graph.get(source, "null", "csvw:null")}
     if formulation is Formulation.CSV and "http://semweb.mmlab.be/ns/rml#source" in graph.full[node]:
         nulls.add("")  # as the cases of the old vocabulary want it
+    given = _source(graph, node, source)
+    if formulation is Formulation.CSV and isinstance(given, FileSource) and has_typed_columns(given):
+        formulation = Formulation.ROWS
     read = LogicalSource(
-        _source(graph, node, source),
+        given,
         formulation,
         iterator=iterator or None,
         nulls=frozenset(nulls),
@@ -73,6 +89,15 @@ def read_logical_source(graph: MappingGraph, node: Value) -> LogicalSource:
     except InputError as error:
         raise graph.wrong(f"has an iterator that cannot be followed: {error.message}") from None
     return read
+
+
+def has_typed_columns(given: FileSource) -> bool:
+    """Whether a source is a file, or a folder of files, whose columns have types."""
+    if given.compression is not Compression.NONE:
+        return False
+    if given.path.suffix.lower() in TABLE_FORMS or not given.path.is_dir():
+        return given.path.suffix.lower() in TABLE_FORMS
+    return any(file.suffix.lower() in TABLE_FORMS for file in given.path.iterdir())
 
 
 def read_logical_table(graph: MappingGraph, node: Value, database: str | None) -> LogicalSource:
@@ -179,20 +204,33 @@ def compression_of(graph: MappingGraph, value: Value) -> Compression:
 
 def _dialect(graph: MappingGraph, given: Value) -> CsvDialect:
     graph.check_properties(given, _IN_DIALECT, "csvw:")
+    for name, known in _FIXED.items():
+        if other := [value.value for value in graph.get(given, name) if value.value not in known]:
+            raise graph.refusal(f"{name} {other[0]}")
     usual = CsvDialect()
+    trim = graph.text(given, "csvw:trim") or "false"
+    if trim not in _TRIMS:
+        raise graph.refusal(f"csvw:trim {trim}")
+    header_rows = _count(graph, given, "csvw:headerRowCount")
+    if header_rows not in (None, 0, 1):
+        raise graph.refusal(f"csvw:headerRowCount {header_rows}")
+    quote = graph.text(given, "csvw:quoteChar")
     return CsvDialect(
         delimiter=graph.text(given, "csvw:delimiter") or usual.delimiter,
-        quote=graph.text(given, "csvw:quoteChar") or usual.quote,
-        comment=graph.text(given, "csvw:commentPrefix"),
-        header=graph.text(given, "csvw:header") not in ("false", "0"),
-        trim=_trims(graph, graph.text(given, "csvw:trim") or "false"),
+        quote=usual.quote if quote is None else quote,
+        comment=graph.text(given, "csvw:commentPrefix") or None,
+        header=graph.text(given, "csvw:header") not in ("false", "0") and header_rows != 0,
+        trim=_TRIMS[trim],
+        skip_rows=_count(graph, given, "csvw:skipRows") or 0,
+        skip_columns=_count(graph, given, "csvw:skipColumns") or 0,
     )
 
 
-def _trims(graph: MappingGraph, text: str) -> bool:
-    if text not in ("true", "1", "false", "0"):
-        raise graph.refusal(f"csvw:trim {text}")
-    return text in ("true", "1")
+def _count(graph: MappingGraph, node: Value, name: str) -> int | None:
+    text = graph.text(node, name)
+    if text is not None and not (text.isascii() and text.isdecimal()):
+        raise graph.wrong(f"has {name} {text}, which is no count")
+    return None if text is None else int(text)
 
 
 def file_path(graph: MappingGraph, text: str, root: Value | None) -> Path:

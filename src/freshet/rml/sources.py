@@ -16,7 +16,15 @@ class Formulation(StrEnum):
     TABLE = "SQL2008Table"
     QUERY = "SQL2008Query"
     SPARQL = "SPARQL"
+    ROWS = "Rows"  # of files with typed columns, which mappings call CSV
     VIEW = "LogicalView"
+
+
+# How the names of files with typed columns end.
+ARROW_FORMS = (".parquet", ".orc", ".arrow", ".feather")
+AVRO_FORMS = (".avro",)
+SHEET_FORMS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+TABLE_FORMS = (*ARROW_FORMS, *AVRO_FORMS, *SHEET_FORMS)
 
 
 class Compression(StrEnum):
@@ -37,7 +45,9 @@ class CsvDialect:
     quote: str = '"'
     comment: str | None = None
     header: bool = True
-    trim: bool = False
+    trim: str = "none"  # or start, end, both
+    skip_rows: int = 0  # lines before the header
+    skip_columns: int = 0  # columns at the start that have no names
 
 
 @dataclass(frozen=True, slots=True)

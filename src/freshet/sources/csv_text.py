@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,9 @@ from freshet.sources.texts import as_bytes, broken_pieces, pieces, where, with_b
 
 _NULL = pa.nulls(1, pa.string())[0]
 _NOTHING_WANTED = np.empty(0, np.int64)
+_NO_NAME = "\0"  # of a column that no reference can name
+_STRIPPED: dict[str, Callable[[str], str]] = {"none": str, "both": str.strip, "start": str.lstrip, "end": str.rstrip}
+_TRIMMED = {"both": pc.utf8_trim_whitespace, "start": pc.utf8_ltrim_whitespace, "end": pc.utf8_rtrim_whitespace}
 _PROBE = np.empty((0, 1), np.int64), np.empty((0, 1), np.int64), np.empty((0, 1), np.int8)
 
 
@@ -117,9 +120,12 @@ class CsvReader:
     def header(self, buffer: bytes, final: bool) -> tuple[list[str] | None, int]:
         """The names of the columns and where records begin; None where the header is not there as a whole."""
         records = np.empty((1, 3), np.int64)
+        start = _after_lines(buffer, self.dialect.skip_rows)
+        if start is None:
+            return ([], len(buffer)) if final else (None, 0)
         count, at = kernels.scan_records(
-            as_bytes(buffer), 0, len(buffer), final, self.limits.record_bytes, *self.marks, _NOTHING_WANTED, *_PROBE,
-            records,
+            as_bytes(buffer), start, len(buffer), final, self.limits.record_bytes, *self.marks, _NOTHING_WANTED,
+            *_PROBE, records,
         )  # fmt: skip
         if not count:
             return ([], len(buffer)) if final else (None, 0)
@@ -130,8 +136,9 @@ class CsvReader:
             raise InputError(f"the header is not {self.encoding}") from None
         names = self.fields(text)
         if not self.dialect.header:
-            return [f"_col.{number + 1}" for number in range(len(names))], 0
-        return names, at
+            return [f"_col.{number + 1}" for number in range(len(names))], start
+        skipped = min(self.dialect.skip_columns, len(names))
+        return [_NO_NAME] * skipped + names[skipped:], at
 
     def fields(self, record: str) -> list[str]:
         """The fields of one record."""
@@ -143,7 +150,7 @@ class CsvReader:
             quoting=csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE,
         )
         names = next(reader, [])
-        return [name.strip() for name in names] if self.dialect.trim else names
+        return [_STRIPPED[self.dialect.trim](name) for name in names]
 
     def wanted_columns(self, columns: list[str]) -> tuple[NDArray[np.int64], str | None]:
         """For each column the number of the reference that takes it, or -1; and what is wrong with the columns."""
@@ -192,11 +199,22 @@ class CsvReader:
         quote = np.int64(self.marks[1])
         kernels.write_fields(data, starts[:count], ends[:count], forms[:count], good, quote, out, offsets)
         texts = strings(out, offsets, good)
-        if self.dialect.trim:
-            texts = pc.utf8_trim_whitespace(texts)
+        if self.dialect.trim != "none":
+            texts = _TRIMMED[self.dialect.trim](texts)
         if self.nulls:
             texts = pc.if_else(pc.is_in(texts, string_array(sorted(self.nulls))), _NULL, texts)
         return texts, None
+
+
+def _after_lines(buffer: bytes, count: int) -> int | None:
+    """Where the line after some others begins; None where that is not there yet."""
+    at = 0
+    for _ in range(count):
+        ends = [end for end in (buffer.find(b"\n", at), buffer.find(b"\r", at)) if end >= 0]
+        if not ends or (min(ends) == len(buffer) - 1 and buffer.endswith(b"\r")):  # LF may follow CR
+            return None
+        at = min(ends) + (2 if buffer.startswith(b"\r\n", min(ends)) else 1)
+    return at
 
 
 def _after_first_line(block: bytes) -> bytes:

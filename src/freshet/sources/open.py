@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from freshet.rdf.errors import UnsupportedError
+from freshet.rml.reader_sources import has_typed_columns
 from freshet.rml.sources import DatabaseSource, FileSource, Formulation, LogicalSource
 from freshet.sources.columns import Plan, RecordShape, Task
 
@@ -16,10 +17,18 @@ def tasks_of(source: LogicalSource, plan: Plan) -> tuple[RecordShape, Sequence[T
             from freshet.sources.sqlite import sqlite_tasks
 
             return sqlite_tasks(source, given, plan)
+        case FileSource() as given, Formulation.ROWS:
+            from freshet.sources.table_files import table_tasks
+
+            return table_tasks(source, given, plan)
         case FileSource() as given, Formulation.CSV:
             from freshet.sources.csv_files import csv_tasks
 
             return csv_tasks(source, given, plan)
+        case FileSource() as given, Formulation.JSON if has_typed_columns(given):
+            from freshet.sources.nested_rows import nested_tasks
+
+            return nested_tasks(source, given, plan)
         case FileSource() as given, Formulation.JSON:
             from freshet.sources.json_files import json_tasks
 

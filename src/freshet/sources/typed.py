@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from math import isfinite, isnan
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from freshet.rdf.errors import InputError
-from freshet.rml.kinds import BINARY, BOOLEAN, INTEGER, NOTHING, REAL, STRING
+from freshet.rml.kinds import BINARY, BOOLEAN, DATE, DATETIME, DECIMAL, INTEGER, NOTHING, REAL, STRING, TIME
 from freshet.sources.columns import Column, Found, RecordShape
 
 
@@ -34,11 +37,32 @@ def to_typed(value: Any) -> Typed:
         case int():
             return Typed(str(value), INTEGER)
         case float():
-            return Typed(repr(value), REAL)
-        case bytes():
+            return Typed(_real(value), REAL)
+        case Decimal() if value.is_finite():
+            return Typed(f"{value:f}", DECIMAL)
+        case datetime():  # times of a zone are the same in UTC
+            plain = value.isoformat() if value.tzinfo is None else f"{value.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%f}"
+            return Typed(_without_zeros(plain) + "Z" * (value.tzinfo is not None), DATETIME)
+        case date():
+            return Typed(value.isoformat(), DATE)
+        case time():
+            return Typed(_without_zeros(value.isoformat()), TIME)
+        case bytes() | bytearray() | memoryview():
             return Typed(value.hex().upper(), BINARY)
         case _:
             return Typed(str(value), STRING)
+
+
+def _real(value: float) -> str:
+    """A double as XML Schema writes it."""
+    if isfinite(value):
+        return repr(value)
+    return "NaN" if isnan(value) else "INF" if value > 0 else "-INF"
+
+
+def _without_zeros(text: str) -> str:
+    """A time without the zeros at the end of its fraction."""
+    return text.rstrip("0").removesuffix(".") if "." in text else text
 
 
 def columns_of(rows: Sequence[Sequence[Any]], places: Iterable[int], nulls: frozenset[str]) -> list[Column]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from freshet.rdf.errors import FreshetError, UnsupportedError
+from freshet.rdf.errors import FreshetError, InputError, UnsupportedError
 from freshet.rml.reader import read_mapping
 from freshet.rml.sources import CsvDialect, DatabaseSource, FileSource, LogicalSource
 
@@ -36,10 +36,28 @@ def test_a_table_of_csvw(tmp_path: Path) -> None:
     )
     made = read(tmp_path, TABLE.replace("DIALECT", dialect), "CSV")
     assert made.nulls == {"-", "NULL"}
-    assert made.source == FileSource(tmp_path / "a.csv", "UTF-16", dialect=CsvDialect(";", "%", "#", trim=True))
+    assert made.source == FileSource(tmp_path / "a.csv", "UTF-16", dialect=CsvDialect(";", "%", "#", trim="both"))
 
 
-@pytest.mark.parametrize("given", ["csvw:skipRows 1", "csvw:trim 'start'"])
+def test_every_part_of_a_dialect(tmp_path: Path) -> None:
+    dialect = (
+        'csvw:header true ; csvw:headerRowCount 1 ; csvw:skipRows 2 ; csvw:skipColumns "1" ; csvw:trim "start" ;'
+        ' csvw:doubleQuote true ; csvw:skipBlankRows true ; csvw:skipInitialSpace false ; csvw:quoteChar "" ;'
+        ' csvw:lineTerminators "\\r\\n" , "\\n"'
+    )
+    made = read(tmp_path, TABLE.replace("DIALECT", dialect), "CSV").source
+    assert isinstance(made, FileSource)
+    assert made.dialect == CsvDialect(quote="", trim="start", skip_rows=2, skip_columns=1)
+    made = read(tmp_path, TABLE.replace("DIALECT", "csvw:headerRowCount 0"), "CSV").source
+    assert isinstance(made, FileSource)
+    assert not made.dialect.header
+    with pytest.raises(InputError, match="csvw:skipRows -1, which is no count"):
+        read(tmp_path, TABLE.replace("DIALECT", "csvw:skipRows -1"), "CSV")
+
+
+@pytest.mark.parametrize(
+    "given", ["csvw:trim 'left'", "csvw:doubleQuote false", "csvw:headerRowCount 2", "csvw:lineTerminators '|'"]
+)
 def test_what_a_dialect_says_is_not_passed_over(tmp_path: Path, given: str) -> None:
     with pytest.raises(UnsupportedError) as refused:
         read(tmp_path, TABLE.replace("DIALECT", given), "CSV")

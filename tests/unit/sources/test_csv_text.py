@@ -77,7 +77,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_name(tmp_path):
 
 
 def test_dialects():
-    marked = CsvDialect(delimiter=";", quote="'", comment="#", trim=True)
+    marked = CsvDialect(delimiter=";", quote="'", comment="#", trim="both")
     assert read("# 'no\na ; b\n 1 ;'x;''y'\n#2;3\n", ["a", "b"], dialect=marked) == ([("1", "x;'y")], [])
     plain = CsvDialect(quote="", header=False)
     assert read('1,"2\n3,4\n', ["_col.2"], dialect=plain) == ([('"2',), ("4",)], [])
@@ -101,3 +101,27 @@ def test_records_under_another_header_are_rejected(header, reason):
 def test_a_header_that_is_no_text():
     with pytest.raises(InputError, match="the header is not UTF-8"):
         read(b"a,\xff\n1,2\n", ["a"])
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+def test_lines_before_the_header_and_columns_at_the_start(end, size):
+    dialect = CsvDialect(skip_rows=2, skip_columns=1)
+    text = end.join(["made in, 2024", "", "no,a,b", "1,x, y", "2,z,w"]).encode()
+    blocks = iter([text[at : at + size] for at in range(0, len(text), size)])
+    assert values(CsvReader(RecordShape(("a", "b")), dialect).batches("f", blocks), ["a", "b"]) == (
+        [("x", " y"), ("z", "w")],
+        [],
+    )
+    _, problem = CsvReader(RecordShape(("no",)), dialect).wanted_columns(["\0", "a", "b"])
+    assert problem is not None
+    assert problem.startswith("there is no column no")
+
+
+@pytest.mark.parametrize(("trim", "expected"), [("start", "x "), ("end", " x"), ("both", "x"), ("none", " x ")])
+def test_which_spaces_are_cut(trim, expected):
+    assert read("a\n x \n", ["a"], dialect=CsvDialect(trim=trim)) == ([(expected,)], [])
+
+
+def test_no_header_after_other_lines():
+    assert read("note\n1,2\n", ["_col.2"], dialect=CsvDialect(header=False, skip_rows=1)) == ([("2",)], [])

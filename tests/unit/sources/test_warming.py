@@ -11,7 +11,7 @@ from freshet.sources.json_text import JsonReader, json_shape
 
 
 @pytest.mark.parametrize("references", [(), ("a",), ("a", "b")])
-@pytest.mark.parametrize("dialect", [CsvDialect(), CsvDialect(delimiter=";", header=False, trim=True)])
+@pytest.mark.parametrize("dialect", [CsvDialect(), CsvDialect(delimiter=";", header=False, trim="both")])
 def test_csv(references, dialect):
     assert warm_csv(CsvReader(RecordShape(references), dialect)) == 1
 
