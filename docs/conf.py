@@ -10,13 +10,15 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pygments.lexer import bygroups, inherit
-from pygments.lexers.rdf import SparqlLexer
+from pygments.lexers.rdf import SparqlLexer, TurtleLexer
 from pygments.lexers.special import TextLexer
 from pygments.token import Keyword, Number, Text
-from sphinx.application import Sphinx
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "src"))
@@ -144,11 +146,14 @@ class StreamingSparqlLexer(SparqlLexer):
                 r"triples|all|count|accuracy|latency|with)\b(?!\s*\()",
                 Keyword,
             ),
-            (r"\b(PT?[0-9][0-9A-Z.]*|[0-9]+(?:ms|s|m|h))\b", Number),
+            (r"\b(PT?[0-9][0-9A-Z.]*|[0-9]+\s*(?i:ms|s|m|h|milliseconds?|seconds?|minutes?|hours?|days?))\b", Number),
             (r"(<=|>=)(\s*)([0-9.]+)(\s*)(ms|s)?", bygroups(Keyword, Text, Number, Text, Keyword)),
             inherit,
         ],
     }
+
+
+LEXERS = {"csv": TextLexer, "sparql": StreamingSparqlLexer, "tnt": TextLexer, "trig": TurtleLexer}  # of our own blocks
 
 
 def _docstring(app: Sphinx, what: str, name: str, subject: object, options: object, lines: list[str]) -> None:
@@ -169,9 +174,8 @@ def _rst_table(table: re.Match[str]) -> str:
 
 
 def setup(app: Sphinx) -> None:
-    app.add_lexer("sparql", StreamingSparqlLexer)
-    for data in ("csv", "tnt"):
-        app.add_lexer(data, TextLexer)
+    for kind, lexer in LEXERS.items():
+        app.add_lexer(kind, lexer)
     app.connect("autodoc-process-docstring", _docstring, priority=400)  # before napoleon
     app.connect("source-read", _read)
     app.connect("html-collect-pages", _source_pages)

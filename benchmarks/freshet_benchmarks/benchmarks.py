@@ -139,10 +139,15 @@ SIZED = {
 _SUFFIXES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
 
 
+def list_benchmarks() -> list[str]:
+    """The names of all benchmarks."""
+    return [*BENCHMARKS, *SIZED]
+
+
 def measure(name: str, *, triples: str | None = None, rate: str | None = None) -> Sequence[Figure]:
     """Run a benchmark. Where its size can be chosen, `triples` and `rate` are numbers such as 133000 or 10M."""
-    if name not in BENCHMARKS and name not in SIZED:
-        raise InputError(f"there is no benchmark {name!r}; there are: {', '.join([*BENCHMARKS, *SIZED])}")
+    if name not in list_benchmarks():
+        raise InputError(f"there is no benchmark {name!r}; there are: {', '.join(list_benchmarks())}")
     sizes = {"--triples": triples, "--rate": rate}
     taken = SIZED[name].options if name in SIZED else ()
     refused = [option for option, text in sizes.items() if text is not None and option not in taken]

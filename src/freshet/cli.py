@@ -296,6 +296,7 @@ def replay(
     absorb: tuple[str, ...],
 ) -> None:
     """Run continuous queries over recorded streams, in event time, without Spark."""
+    from freshet.runtime.compile_ahead import announce_compilation
     from freshet.runtime.display import show_dropped
     from freshet.runtime.query_graphs import check_graphs
     from freshet.runtime.replay import QueryFile, queries_in_order
@@ -305,6 +306,7 @@ def replay(
 
     read = [*chain.from_iterable(recordings.files.values()), *query, *(each.path for each in data_files(data))]
     check_output(format, output, len(query), read)
+    announce_compilation("session")
     with Session(services=service, why_elements=0) as session, ExitStack() as closing:
         if not recordings.files:
             raise InputError("-s IRI=FILE says which stream is recorded where")
@@ -384,10 +386,12 @@ def query(
     """Answer SPARQL over files or a graph directory once."""
     from freshet.rdf.deadline import Deadline
     from freshet.results.write import write_answer
+    from freshet.runtime.compile_ahead import announce_compilation
     from freshet.runtime.query_graphs import check_graphs
     from freshet.runtime.session import Session
 
     text, file = text_or_file(query)
+    announce_compilation("session")
     with Session(services=service) as session:
         for path, graph in data_files(data):
             session.load(path, graph=graph)
@@ -502,7 +506,7 @@ def _warm(section: str) -> bool:
 
 
 @app.command()
-@click.argument("name")
+@click.argument("name", default="")
 @click.option("--json", is_flag=True, help="Print one JSON object.")
 @click.option("--triples", metavar="COUNT", help="How many triples are stored: 500K, 10M. For lsbench.")
 @click.option("--rate", metavar="COUNT", help="How many triples a second come in streams. For lsbench.")
@@ -510,11 +514,11 @@ def _warm(section: str) -> bool:
     "--repeat", type=click.IntRange(1), default=1, help="Run it COUNT times: medians and ranges.", metavar="COUNT"
 )
 def bench(name: str, json: bool, triples: str | None, rate: str | None, repeat: int) -> None:
-    """Run the benchmark NAME. They are in the source repository only."""
+    """Run the benchmark NAME; without a name, list them. They are in the source repository only."""
     from rich.console import Console
 
     try:
-        from freshet_benchmarks.benchmarks import measure
+        from freshet_benchmarks.benchmarks import list_benchmarks, measure
         from freshet_benchmarks.figures import combine_runs, figures_json, figures_table
     except ModuleNotFoundError as error:
         if error.name != "freshet_benchmarks":
@@ -524,6 +528,9 @@ def bench(name: str, json: bool, triples: str | None, rate: str | None, repeat: 
             hint="in a clone: pip install --editable .",
         ) from None
 
+    if not name:
+        print("\n".join(list_benchmarks()))
+        return
     runs = [measure(name, triples=triples, rate=rate) for _ in range(repeat)]
     figures = runs[0] if repeat == 1 else combine_runs(runs)
     if json:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import importlib.util
 import io
 import os
 import re
@@ -22,8 +23,10 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import pygments.token
 import pyoxigraph
 import pytest
+from pygments.lexers import find_lexer_class_by_name
 from ruamel.yaml import YAML
 
 from command_line import CommandLine
@@ -294,6 +297,21 @@ def test_the_modules_that_the_architecture_names_are_there():
     places = (ROOT, ROOT / "src" / "freshet")
     assert named
     assert [module for module in named if not any((place / module).exists() for place in places)] == []
+
+
+def test_the_site_has_colours_for_every_block():
+    """`make docs` fails where it has none; this needs no Sphinx."""
+    settings = importlib.util.spec_from_file_location("conf", ROOT / "docs" / "conf.py")
+    conf = importlib.util.module_from_spec(settings)
+    settings.loader.exec_module(conf)
+    wrong = [
+        (name_of(page), block.line, text)
+        for page in WITH_BLOCKS
+        for block in page_blocks(page)
+        for kind, text in (conf.LEXERS.get(block.kind) or find_lexer_class_by_name(block.kind))().get_tokens(block.text)
+        if kind is pygments.token.Error
+    ]
+    assert wrong == []
 
 
 @pytest.mark.parametrize("page", DOCUMENTS, ids=name_of)

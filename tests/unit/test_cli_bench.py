@@ -21,11 +21,18 @@ def test_a_name_that_is_no_benchmark(cli: CommandLine) -> None:
     assert "there is no benchmark 'nothing'; there are: pipeline, " in finished.error_line
 
 
-def test_a_wheel_has_no_benchmarks(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_name_they_are_listed(cli: CommandLine) -> None:
+    finished = cli("bench")
+    assert finished.status == 0
+    assert {"oneshot", "lsbench"} <= set(finished.out.split())
+
+
+@pytest.mark.parametrize("arguments", [["index"], []])
+def test_a_wheel_has_no_benchmarks(cli: CommandLine, monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == "freshet_benchmarks"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(sys, "path", [place for place in sys.path if "benchmarks" not in place])
-    finished = cli("bench", "index")
+    finished = cli("bench", *arguments)
     assert finished.status == 2
     assert "benchmarks/ of Freshet's source repository" in finished.error_line
 

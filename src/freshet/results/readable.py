@@ -106,6 +106,12 @@ class Readable:
 
         return polars_frame(self.to_arrow())
 
+    def __repr__(self) -> str:
+        """The first rows as text."""
+        from freshet.results.text import answer_text
+
+        return answer_text(self._itself())
+
     def _repr_html_(self) -> str:
         """The answer as a table, as notebooks show it."""
         from freshet.results.html import answer_html

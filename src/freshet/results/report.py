@@ -5,7 +5,7 @@ The dictionary keeps their terms as long as they themselves are kept: hold on to
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +22,7 @@ QUAD = ("subject", "predicate", "object", "graph")  # the columns of what CONSTR
 TRIPLE = QUAD[:3]  # and where it has not
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, weakref_slot=True)
 class Solutions(Readable):
     """The answer to SELECT: a sequence of solutions.
 
@@ -34,6 +34,11 @@ class Solutions(Readable):
         >>> import freshet
         >>> session = freshet.Session()
         >>> answer = session.query("SELECT ?x ?y { VALUES (?x ?y) { (1 'one') (2 'two') } }")
+        >>> answer
+        2 solutions
+        x  y
+        1  one
+        2  two
         >>> answer.variables, len(answer.rows)
         (('x', 'y'), 2)
         >>> [str(row["y"]) for row in answer.bindings()]
@@ -44,10 +49,10 @@ class Solutions(Readable):
 
     variables: tuple[str, ...]
     rows: NDArray[np.int64]
-    dictionary: Dictionary | None = field(default=None, repr=False)
+    dictionary: Dictionary | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class BooleanAnswer(Readable):
     """The answer to ASK. It is true or false like the value that it holds.
 
@@ -63,7 +68,7 @@ class BooleanAnswer(Readable):
         return self.value
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, weakref_slot=True)
 class GraphAnswer(Readable):
     """The answer to CONSTRUCT or DESCRIBE: a set of triples, as three columns of term ids.
 
@@ -81,7 +86,7 @@ class GraphAnswer(Readable):
     subjects: NDArray[np.int64]
     predicates: NDArray[np.int64]
     objects: NDArray[np.int64]
-    dictionary: Dictionary | None = field(default=None, repr=False)
+    dictionary: Dictionary | None = None
     graphs: NDArray[np.int64] | None = None
 
     @classmethod
@@ -121,7 +126,7 @@ class Freshness:
     failing: str | None = None
 
 
-@dataclass(slots=True, eq=False, weakref_slot=True)  # a frozen one takes five times as long to make
+@dataclass(slots=True, eq=False, repr=False, weakref_slot=True)  # a frozen one takes five times as long to make
 class Report(Readable):
     """What one evaluation of a registered query puts out (R2S). Several may hold one: do not change it.
 
@@ -157,8 +162,8 @@ class Report(Readable):
     rows: NDArray[np.int64]
     graph: GraphAnswer | None = None
     freshness: Freshness | None = None  # where the query has SERVICE
-    dictionary: Dictionary | None = field(default=None, repr=False)
-    moment: int | None = field(default=None, repr=False)
+    dictionary: Dictionary | None = None
+    moment: int | None = None
 
     @property
     def shown(self) -> Solutions:

@@ -49,6 +49,12 @@ def show_compilation(section: str) -> None:
     print(f"freshet: compiled in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
 
 
+def announce_compilation(section: str) -> None:
+    """Say in a terminal why a first run takes longer: kernels are compiled as they are called."""
+    if sys.stderr.isatty() and (os.cpu_count() or 1) > 1 and not is_warm(section):
+        print("freshet: compiling kernels (once; `freshet warm` compiles all of them)", file=sys.stderr, flush=True)
+
+
 def compile_beside(section: str) -> None:
     """Compile a section in one other process while this one goes on, unless it is compiled or being so.
 

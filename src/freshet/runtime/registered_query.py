@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from freshet.rdf.errors import InputError, UnsupportedError
+from freshet.rdf.wording import show_count
 from freshet.results.answers import AnswerBatch
 from freshet.results.report import Report
 from freshet.results.why import MOST_MEMBERS, Why
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from freshet.store.dataset import StoredDataset
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RegisteredQuery:
     """A query that is kept answered. Reports wait here until they are taken, unless a callback gets them.
 
@@ -63,6 +64,10 @@ class RegisteredQuery:
     plan: Plan | None = None
     measured: Measurements | None = None
     answered_by: tuple[Engine, StoredDataset] | None = None
+
+    def __repr__(self) -> str:
+        reports = show_count(sum(map(len, self.waiting)), "report")
+        return f"<RegisteredQuery {self.name}: {' '.join(f'?{name}' for name in self.variables)}, {reports} to take>"
 
     def explain(self) -> Explanation:
         """Explain how the query is kept answered, with what each operator has done, if it is registered with `measure`.
@@ -137,6 +142,18 @@ class RegisteredQuery:
 
         Returns:
             The reports in order of time, none where nothing was reported.
+
+        Example:
+            >>> import freshet
+            >>> session = freshet.Session()
+            >>> session.stream("http://example.org/s")
+            >>> query = session.register('''
+            ...     SELECT ?n FROM NAMED WINDOW <w> ON <http://example.org/s> [RANGE PT1S STEP PT1S]
+            ...     WHERE { WINDOW <w> { ?s <http://example.org/n> ?n } }''')
+            >>> session.push("http://example.org/s", "<http://example.org/a> <http://example.org/n> 1 .", time_ms=100)
+            >>> session.finish()
+            >>> [report.to_arrow().to_pydict() for report in query.take()], query.take()
+            ([{'n': [1]}], [])
         """
         return [report for batch in self._take() for report in batch.reports()]
 

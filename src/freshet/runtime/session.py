@@ -356,6 +356,14 @@ class Session:
         Raises:
             InputError: A document cannot be read, or names graphs. The message has line and column.
             ReplaceRefusedError: The graph has triples, and `may_delete` is false. Nothing is changed.
+
+        Example:
+            >>> import freshet
+            >>> from freshet.rdf.reading import Document
+            >>> session = freshet.Session()
+            >>> turtle = b"@prefix ex: <http://example.org/> . ex:hall ex:floor 1 . ex:attic ex:floor 2 ."
+            >>> session.load_documents([Document(turtle, "ttl", "rooms.ttl")], graph="http://example.org/rooms")
+            2
         """
         with self.dictionary.pins:
             home = DEFAULT_GRAPH if graph is None else self.dictionary.encode(Iri(graph))
@@ -749,6 +757,16 @@ class Session:
 
         Raises:
             InputError: No query has this name, or a callback is given where there is no checkpoint.
+
+        Example:
+            >>> import freshet
+            >>> session = freshet.Session()
+            >>> session.stream("http://example.org/s")
+            >>> query = session.register('''
+            ...     SELECT ?s FROM NAMED WINDOW <w> ON <http://example.org/s> [RANGE PT1S STEP PT1S]
+            ...     WHERE { WINDOW <w> { ?s ?p ?o } }''', name="all")
+            >>> session.registered("all") is query
+            True
         """
         check_callbacks(on_report, on_batch)
         if self._durable is not None and name not in self.engine.live:
@@ -820,6 +838,17 @@ class Session:
 
         Raises:
             InputError: No query with parameters has this name.
+
+        Example:
+            >>> import freshet
+            >>> session = freshet.Session()
+            >>> session.stream("http://example.org/s")
+            >>> defined = session.define("posts", '''
+            ...     SELECT ?post FROM NAMED WINDOW <w> ON <http://example.org/s> [RANGE PT1S STEP PT1S]
+            ...     WHERE { WINDOW <w> { ?user <http://example.org/posts> ?post } }''', ["user"])
+            >>> session.undefine("posts")
+            >>> list(session.definitions)
+            []
         """
         definition = self._definition(name)
         for query in self.queries():
@@ -844,6 +873,17 @@ class Session:
 
         Raises:
             InputError: No query with parameters has this name, or they are other parameters.
+
+        Example:
+            >>> import freshet
+            >>> session = freshet.Session()
+            >>> session.stream("http://example.org/s")
+            >>> defined = session.define("posts", '''
+            ...     SELECT ?post FROM NAMED WINDOW <w> ON <http://example.org/s> [RANGE PT1S STEP PT1S]
+            ...     WHERE { WINDOW <w> { ?user <http://example.org/posts> ?post } }''', ["user"])
+            >>> ann = session.bind("posts", {"user": freshet.Iri("http://example.org/ann")})
+            >>> session.bind("posts", {"user": freshet.Iri("http://example.org/ann")}) is ann
+            True
         """
         definition = self._definition(name)
         bound = definition.bound_name(bindings)
@@ -893,6 +933,14 @@ class Session:
 
         Returns:
             The streams, each with its watermark, and how many elements came and were late.
+
+        Example:
+            >>> import freshet
+            >>> session = freshet.Session()
+            >>> session.stream("http://example.org/s", lateness_ms=500)
+            >>> session.push("http://example.org/s", "<http://example.org/a> <http://example.org/n> 1 .", time_ms=2_000)
+            >>> [(state.iri, state.watermark_ms) for state in session.streams()]
+            [('http://example.org/s', 1500)]
         """
         return [] if self._engine is None else list(self._engine.streams.values())
 
@@ -901,6 +949,16 @@ class Session:
 
         Returns:
             The queries, each with its name, text and variables.
+
+        Example:
+            >>> import freshet
+            >>> session = freshet.Session()
+            >>> session.stream("http://example.org/s")
+            >>> query = session.register('''
+            ...     SELECT ?s FROM NAMED WINDOW <w> ON <http://example.org/s> [RANGE PT1S STEP PT1S]
+            ...     WHERE { WINDOW <w> { ?s ?p ?o } }''', name="all")
+            >>> [(query.name, query.variables) for query in session.queries()]
+            [('all', ('s',))]
         """
         found = [] if self._durable is None else self._durable.queries()
         names = [] if self._engine is None else self._engine.names
@@ -914,6 +972,17 @@ class Session:
 
         Raises:
             InputError: No query has this name.
+
+        Example:
+            >>> import freshet
+            >>> session = freshet.Session()
+            >>> session.stream("http://example.org/s")
+            >>> query = session.register('''
+            ...     SELECT ?s FROM NAMED WINDOW <w> ON <http://example.org/s> [RANGE PT1S STEP PT1S]
+            ...     WHERE { WINDOW <w> { ?s ?p ?o } }''', name="all")
+            >>> session.unregister("all")
+            >>> session.queries()
+            []
         """
         if self._durable is not None and name not in self.engine.live:
             self._durable.unregister(name)
@@ -1117,6 +1186,16 @@ class Session:
 
         Raises:
             InputError: The session has no checkpoint.
+
+        Example:
+            >>> import tempfile
+            >>> import freshet
+            >>> with freshet.Session(checkpoint=tempfile.mkdtemp()) as session:
+            ...     session.stream("http://example.org/s")
+            ...     session.push("http://example.org/s", "<http://example.org/a> <http://example.org/n> 1 .", time_ms=5)
+            ...     position = session.positions()["http://example.org/s"]
+            ...     print(position.batches, position.elements)
+            1 1
         """
         if self._durable is None:
             raise InputError("positions are kept where the session has a checkpoint")
@@ -1215,7 +1294,22 @@ class Session:
             self._durable.advance(stream, watermark_ms)
 
     def finish(self) -> None:
-        """End all streams: every window that has content closes, and queries with SERVICE report what is left."""
+        """End all streams: every window that has content closes, and queries with SERVICE report what is left.
+
+        Example:
+            >>> import freshet
+            >>> session = freshet.Session()
+            >>> session.stream("http://example.org/s")
+            >>> query = session.register('''
+            ...     SELECT ?n FROM NAMED WINDOW <w> ON <http://example.org/s> [RANGE PT1S STEP PT1S]
+            ...     WHERE { WINDOW <w> { ?s <http://example.org/n> ?n } }''')
+            >>> session.push("http://example.org/s", "<http://example.org/a> <http://example.org/n> 1 .", time_ms=100)
+            >>> len(query.take())
+            0
+            >>> session.finish()
+            >>> [report.time_ms for report in query.take()]
+            [1000]
+        """
         if self._durable is None:
             self.engine.finish()
         else:
@@ -1251,6 +1345,17 @@ class Session:
 
         Raises:
             QuerySyntaxError: The text is not a query. The message has line and column.
+
+        Example:
+            >>> import freshet
+            >>> session = freshet.Session()
+            >>> query = session.prepare("ASK { ?room <http://example.org/floor> 1 }")
+            >>> bool(session.query(query))
+            False
+            >>> session.update("INSERT DATA { <http://example.org/hall> <http://example.org/floor> 1 }").inserted
+            1
+            >>> bool(session.query(query))
+            True
         """
         query = with_dataset(parse_like_before(text, file=file, dialect=dialect), default_graphs, named_graphs)
         return rewrite(bind_functions(query, self.functions))
@@ -1384,6 +1489,13 @@ class Session:
 
         Raises:
             QuerySyntaxError: The text is not an update. The message has line and column.
+
+        Example:
+            >>> import freshet
+            >>> session = freshet.Session()
+            >>> update = session.prepare_update("INSERT DATA { <http://example.org/a> <http://example.org/p> 1 }")
+            >>> session.update(update).inserted, session.update(update).inserted
+            (1, 0)
         """
         return bind_functions_of_update(parse_update(text, file=file, base=base), self.functions)
 
@@ -1444,6 +1556,13 @@ class Session:
 
         Raises:
             InputError: The answer is that of ASK, CONSTRUCT or DESCRIBE.
+
+        Example:
+            >>> import freshet
+            >>> session = freshet.Session()
+            >>> answer = session.query("SELECT ?x { BIND ('one' AS ?x) }")
+            >>> [row["x"].lexical for row in session.bindings(answer)]
+            ['one']
         """
         if not isinstance(answer, Solutions | Report):
             raise InputError("only the answer to SELECT has bindings")
@@ -1470,6 +1589,18 @@ class Session:
 
         Returns:
             The line with its newline, or all lines of a batch.
+
+        Example:
+            >>> import freshet
+            >>> session = freshet.Session()
+            >>> session.stream("http://example.org/s")
+            >>> query = session.register('''
+            ...     SELECT ?s FROM NAMED WINDOW <w> ON <http://example.org/s> [RANGE PT1S STEP PT1S]
+            ...     WHERE { WINDOW <w> { ?s ?p ?o } }''', name="all")
+            >>> session.push("http://example.org/s", "<http://example.org/a> <http://example.org/n> 1 .", time_ms=100)
+            >>> session.finish()
+            >>> print(session.ndjson(query.take()[0]).decode().strip())
+            {"query":"all","time":1000,"stream":"rstream","bindings":[{"s":{"type":"uri","value":"http://example.org/a"}}]}
         """
         return batch_json(report) if isinstance(report, AnswerBatch) else report_json(report, self.dictionary)
 
@@ -1481,6 +1612,14 @@ class Session:
 
         Returns:
             A column for each variable. Each term is a struct of type, value, datatype and language.
+
+        Example:
+            >>> import freshet
+            >>> session = freshet.Session()
+            >>> batch = session.arrow(session.query("SELECT ?x { BIND ('one' AS ?x) }"))
+            >>> term = batch.column("x")[0].as_py()
+            >>> term["type"], term["value"]
+            ('literal', 'one')
         """
         return record_batch(answer, self.dictionary)
 

@@ -44,3 +44,19 @@ def test_one_process_at_a_time_compiles_beside(run):
     assert run("print(ahead._claim('session'), ahead._claim('session'))") == ["True False"]
     later = "ahead._CLAIM_SECONDS = 0\ntime.sleep(0.01)\nprint(ahead._claim('session'))"
     assert run("print(ahead._claim('session'))\n" + later) == ["False", "True"]
+
+
+def test_a_terminal_shows_once_why_a_run_takes_longer(run):
+    code = """
+sys.stderr = io.StringIO()
+sys.stderr.isatty = lambda: True
+os.cpu_count = lambda: 2
+ahead.announce_compilation("session")
+list(ahead.compile_ahead("session", 1))
+ahead.announce_compilation("session")
+sys.stderr.isatty = lambda: False
+signatures.listed = lambda section: ("layout.pack(i8, u8)",)
+ahead.announce_compilation("session")
+print(sys.stderr.getvalue().count("compiling kernels"))
+"""
+    assert run("import io, os, sys\n" + code) == ["1"]
