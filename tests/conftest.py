@@ -17,6 +17,7 @@ import json
 import os
 import tempfile
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,7 @@ from xdist.scheduler import LoadScopeScheduling
 TESTS = Path(__file__).parent
 FOLDERS = {"browser", "conformance", "live", "recovery", "soak"}  # whose tests have the marker of that name
 LEFT_OUT = {*FOLDERS, "slow"}  # by --quick
-BROKERS = {"kafka", "mosquitto", "own_kafka", "own_mosquitto"}  # fixtures
+BROKERS = {"kafka", "mosquitto", "own_kafka", "own_mosquitto", "postgresql", "mysql"}  # fixtures
 QUICK_SHARE, QUICK_LEAST = 5, 20  # of Hypothesis's examples
 
 ERRORS, LIMITED = pytest.StashKey[int](), pytest.StashKey[bool]()
@@ -164,6 +165,29 @@ def endpoint(endpoint_process):
     """That endpoint, well behaved."""
     endpoint_process.does()
     return endpoint_process
+
+
+@pytest.fixture(scope="session")
+def postgresql():
+    """A PostgreSQL server that runs."""
+    yield from _database_server("PostgreSql", "psycopg")
+
+
+@pytest.fixture(scope="session")
+def mysql():
+    """A MariaDB server that runs."""
+    yield from _database_server("MariaDb", "pymysql")
+
+
+def _database_server(name, driver):
+    import database_servers
+    from required import lacking
+
+    if find_spec(driver) is None:
+        lacking(getattr(database_servers, name).name, f"{driver} is not installed")
+    server = getattr(database_servers, name)()
+    yield server
+    server.stop()
 
 
 @pytest.fixture(scope="session")

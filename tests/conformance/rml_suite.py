@@ -45,7 +45,7 @@ class RmlCase:
 def all_cases(shared: Path = ROOT.parent / "shared") -> list[RmlCase]:
     """Every case; none where the suites are not there."""
     roots = [shared / suite for suite in SUITES]
-    return [case for root in roots if root.exists() for case in _cases(root)]
+    return [case for root in roots if root.exists() for case in cases_in(root)]
 
 
 _BLOCK = re.compile(r"\*\*(Input(?: \d)?|Mapping|Output)\*\*\n```\n(.*?)```", re.DOTALL)
@@ -66,7 +66,7 @@ def _described_cases(root: Path) -> Iterator[RmlCase]:
         yield RmlCase(name, readme.parent, None, (), wrong, None, tuple(files.items()))
 
 
-def _cases(root: Path) -> Iterator[RmlCase]:
+def cases_in(root: Path) -> Iterator[RmlCase]:
     if root.name == "rml-star":
         yield from _described_cases(root)
         return

@@ -10,10 +10,10 @@ from freshet.mapper.process_only import process_only, refuse_process_only
 from freshet.rdf.errors import FreshetError, UnsupportedError
 from freshet.rml.mapping_slices import JoinSlice, slice_mapping
 from freshet.rml.model import Mapping
-from freshet.rml.sources import Compression, DatabaseSource, FileSource, LogicalSource
+from freshet.rml.sources import SQLITE, Compression, DatabaseSource, FileSource, LogicalSource
 from freshet.rml.views import base_sources
 from freshet.sources.files import files_of
-from freshet.sources.sqlite import PREFIX
+from freshet.sources.open import needs_jdbc
 
 PROCESS, SPARK, AUTO = "process", "spark", "auto"
 # Spark takes half a minute to start, in which this process maps some gigabytes; it then maps as fast as it has cores.
@@ -37,7 +37,9 @@ def place_mapping(mapping_file: Path, options: MapOptions, on: str) -> Placement
     if on == SPARK:
         refuse_process_only(mapping)
     if on == PROCESS and databases:
-        raise UnsupportedError("a database that is read through JDBC needs Spark: --on spark", file=mapping.file)
+        hint = "pip install 'freshet[databases]' brings drivers of PostgreSQL and MySQL for this process"
+        needed = "a database that is read through JDBC needs Spark: --on spark"
+        raise UnsupportedError(needed, file=mapping.file, hint=hint)
     if on != AUTO:
         return Placement(on, f"mapping {_WHERE[on]}, as --on {on} says")
     if (what := process_only(mapping)) is not None:
@@ -59,7 +61,7 @@ _WHERE = {PROCESS: "in this process", SPARK: "on Spark"}
 
 def _needs_jdbc(source: LogicalSource) -> bool:
     bases = (each.source for each in base_sources(source))
-    return any(isinstance(each, DatabaseSource) and not each.url.startswith(PREFIX) for each in bases)
+    return any(isinstance(each, DatabaseSource) and needs_jdbc(each) for each in bases)
 
 
 def _held(mapping: Mapping, options: MapOptions) -> set[LogicalSource]:
@@ -80,8 +82,8 @@ def _size(given: object) -> int:
         if isinstance(given, FileSource):
             times = 1 if given.compression is Compression.NONE else _UNPACKED
             return times * sum(file.stat().st_size for file in files_of(given))
-        if isinstance(given, DatabaseSource):
-            return Path(given.url.removeprefix(PREFIX)).stat().st_size
+        if isinstance(given, DatabaseSource) and given.url.startswith(SQLITE):
+            return Path(given.url.removeprefix(SQLITE)).stat().st_size
     except (OSError, FreshetError):
         return 0
     return 0

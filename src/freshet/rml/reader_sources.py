@@ -11,6 +11,7 @@ from freshet.rdf.errors import InputError
 from freshet.rml.mapping_graph import MappingGraph, Value
 from freshet.rml.reference_checks import check_iterator
 from freshet.rml.sources import (
+    SQLITE,
     TABLE_FORMS,
     Compression,
     CsvDialect,
@@ -29,7 +30,6 @@ _IN_LOGICAL_SOURCE = {
 }  # fmt: skip
 _IN_LOGICAL_TABLE = {"tableName", "sqlQuery", "sqlVersion"}
 _IN_FILE = {"path", "root", "encoding", "compression", "null"}
-_SQLITE = "jdbc:sqlite:"
 _IN_TABLE = {"csvw:url", "csvw:dialect", "csvw:null", "encoding", "compression", "null"}
 _IN_DIALECT = {
     "csvw:delimiter", "csvw:quoteChar", "csvw:commentPrefix", "csvw:header", "csvw:headerRowCount", "csvw:trim",
@@ -108,7 +108,7 @@ def read_logical_table(graph: MappingGraph, node: Value, database: str | None) -
     name, query = graph.text(node, "tableName"), graph.text(node, "sqlQuery")
     if (name is None) == (query is None):
         raise graph.wrong("needs a logical table with one of rr:tableName and rr:sqlQuery")
-    url = _database_url(graph, database) if database.startswith("jdbc:") else f"{_SQLITE}{Path(database).resolve()}"
+    url = _database_url(graph, database) if database.startswith("jdbc:") else f"{SQLITE}{Path(database).resolve()}"
     if name is not None:
         return LogicalSource(DatabaseSource(url), Formulation.TABLE, iterator=name)
     return LogicalSource(DatabaseSource(url), Formulation.QUERY, iterator=query)
@@ -172,9 +172,9 @@ def _source(graph: MappingGraph, node: Value, source: Value) -> Source:
 
 def _database_url(graph: MappingGraph, url: str) -> str:
     """The address of a database; a file of SQLite is looked for where other files are."""
-    if not url.startswith(_SQLITE):
+    if not url.startswith(SQLITE):
         return url
-    return f"{_SQLITE}{file_path(graph, url.removeprefix(_SQLITE), None)}"
+    return f"{SQLITE}{file_path(graph, url.removeprefix(SQLITE), None)}"
 
 
 def _urls(graph: MappingGraph, distribution: Value) -> list[Value]:

@@ -20,6 +20,8 @@ class Formulation(StrEnum):
     VIEW = "LogicalView"
 
 
+SQLITE = "jdbc:sqlite:"  # how the address of a database begins that is a file
+
 # How the names of files with typed columns end.
 ARROW_FORMS = (".parquet", ".orc", ".arrow", ".feather")
 AVRO_FORMS = (".avro",)

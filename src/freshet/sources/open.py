@@ -6,13 +6,18 @@ from collections.abc import Sequence
 
 from freshet.rdf.errors import UnsupportedError
 from freshet.rml.reader_sources import has_typed_columns
-from freshet.rml.sources import DatabaseSource, FileSource, Formulation, LogicalSource
+from freshet.rml.sources import SQLITE, DatabaseSource, FileSource, Formulation, LogicalSource
 from freshet.sources.columns import Plan, RecordShape, Task
+from freshet.sources.database_drivers import driver_of
 
 
 def tasks_of(source: LogicalSource, plan: Plan) -> tuple[RecordShape, Sequence[Task]]:
     """The columns of a source, and the tasks that read it. What a kind of source needs is imported for it only."""
     match source.source, source.formulation:
+        case DatabaseSource() as given, Formulation.TABLE | Formulation.QUERY if driver := driver_of(given.url):
+            from freshet.sources.databases import database_tasks
+
+            return database_tasks(source, given, driver, plan)
         case DatabaseSource() as given, Formulation.TABLE | Formulation.QUERY:
             from freshet.sources.sqlite import sqlite_tasks
 
@@ -43,3 +48,8 @@ def tasks_of(source: LogicalSource, plan: Plan) -> tuple[RecordShape, Sequence[T
             return rdf_tasks(source, given, plan)
     what = type(source.source).__name__
     raise UnsupportedError(f"the reference formulation {source.formulation.value} of a {what} as a bounded source")
+
+
+def needs_jdbc(given: DatabaseSource) -> bool:
+    """Whether a database is one that only Spark can read."""
+    return not given.url.startswith(SQLITE) and driver_of(given.url) is None

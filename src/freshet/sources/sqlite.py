@@ -12,11 +12,9 @@ import pyarrow as pa
 
 from freshet.rdf.errors import InputError
 from freshet.rml.kinds import BOOLEAN, DATE, DATETIME, DECIMAL, TIME
-from freshet.rml.sources import DatabaseSource, Formulation, LogicalSource
+from freshet.rml.sources import SQLITE, DatabaseSource, Formulation, LogicalSource
 from freshet.sources.columns import ROWS, Plan, RecordShape
 from freshet.sources.typed import Typed, batch_of, places_of
-
-PREFIX = "jdbc:sqlite:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +40,7 @@ class SqliteTask:
 
 def sqlite_tasks(source: LogicalSource, given: DatabaseSource, plan: Plan) -> tuple[RecordShape, list[SqliteTask]]:
     """The columns and the task. The query is tried before, so that what is wrong with it is known."""
-    file = Path(given.url.removeprefix(PREFIX))
+    file = Path(given.url.removeprefix(SQLITE))
     if not file.is_file():
         raise InputError("there is no such file", file=str(file))
     query = query_of(source)

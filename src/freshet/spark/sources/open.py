@@ -12,8 +12,8 @@ from freshet.mapper.open import tasks_of
 from freshet.mapper.operations import FunctionTable
 from freshet.rml.percent import percent_encoded
 from freshet.rml.sources import DatabaseSource, LogicalSource
-from freshet.sources import sqlite
 from freshet.sources.columns import DEFAULT_LIMITS, Limits, Plan, RecordShape, Task, encoded_name, kind_name, text_name
+from freshet.sources.open import needs_jdbc
 from freshet.spark.records import Records, spark_schema
 from freshet.spark.sources.jdbc import jdbc_records
 
@@ -37,7 +37,7 @@ def open_records(
     """
     plan = Plan(tuple(sorted({*references, *encoded})), keep, limits, spark.sparkContext.defaultParallelism)
     given = source.source
-    if isinstance(given, DatabaseSource) and not given.url.startswith(sqlite.PREFIX):
+    if isinstance(given, DatabaseSource) and needs_jdbc(given):
         return jdbc_records(spark, source, given, plan)
     return run_tasks(spark, *tasks_of(source, plan, functions), frozenset(references), frozenset(encoded))
 
