@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from freshet.results.report import Report as Report
     from freshet.results.report import Solutions as Solutions
     from freshet.results.why import Derivation as Derivation
+    from freshet.results.why import RemoteRow as RemoteRow
     from freshet.results.why import StoredTriple as StoredTriple
     from freshet.results.why import Why as Why
     from freshet.results.why import WindowElement as WindowElement
@@ -61,6 +62,7 @@ _MODULES = {
     "ServiceSettings": "federation.settings",
     "Session": "runtime.session",
     "Solutions": "results.report",
+    "RemoteRow": "results.why",
     "StoredTriple": "results.why",
     "UnsupportedError": "rdf.errors",
     "Why": "results.why",

@@ -12,6 +12,7 @@ import numpy as np
 from freshet.algebra.nodes import Query
 from freshet.algebra.user_functions import UserFunctions, bind_functions
 from freshet.algebra.windows import AllWindow, EventTimeWindow
+from freshet.federation.client import ServiceClient
 from freshet.federation.evaluation import Constraints
 from freshet.native.buffers.one_way_index import Ids
 from freshet.native.engine_lock import EngineLock
@@ -101,6 +102,7 @@ class Engine:
     ) -> None:
         self.dictionary = dictionary
         self.functions: UserFunctions = {}  # that queries may call, by their IRIs
+        self.services: ServiceClient | None = None  # that are asked again for explanations
         self.log = ElementLog(why_elements)
         self._router = StreamRouter(dictionary, self.log)
         self.streams = self._router.streams

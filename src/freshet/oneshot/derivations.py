@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from freshet.algebra.expressions import Exists, Variable
-from freshet.algebra.nodes import BGP, Minus, Node, PathPattern, PatternTerm, Slice
+from freshet.algebra.nodes import BGP, Minus, Node, PathPattern, PatternTerm, Service, Slice
 from freshet.algebra.sparql import pattern_text
 from freshet.oneshot.constants import known_id
 from freshet.oneshot.dataset import GraphReader
@@ -27,6 +27,14 @@ class TracedTriple:
     graph: GraphReader
 
 
+@dataclass(frozen=True, slots=True)
+class TracedRemote:
+    """A solution that an endpoint gave; none where SERVICE SILENT ignored that it failed."""
+
+    endpoint: PatternTerm
+    values: dict[str, int]
+
+
 @dataclass(slots=True)
 class Traces:
     """One way in which a solution was derived.
@@ -37,11 +45,17 @@ class Traces:
     """
 
     triples: list[TracedTriple] = field(default_factory=list)
+    remote: list[TracedRemote] = field(default_factory=list)
     branches: list[str] = field(default_factory=list)
     unmatched: list[str] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
     slices: list[str] = field(default_factory=list)
     sets: list[TracedSet] = field(default_factory=list)
+
+    @property
+    def is_distinct(self) -> bool:
+        """Whether the solution is nothing but equal ones of a DISTINCT."""
+        return not self.triples and not self.remote and [each.kind for each in self.sets] == ["distinct"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +83,8 @@ class Derivations:
         numbers = {name: int(table.columns[name][row]) for name in self._trace.columns if name in table.columns}
         for name, number in numbers.items():
             match self._trace.columns[name]:
+                case Leaf(Service() as service) as leaf if number:
+                    result.remote.append(TracedRemote(service.endpoint, leaf.solution(number)[0]))
                 case Leaf() as leaf if number:
                     result.triples += self._triples(leaf, number)
                 case Sets() as sets if number:
@@ -81,7 +97,7 @@ class Derivations:
         """How many ways there are, and some of them. The equal solutions of a DISTINCT are ways of their own."""
         found = [self.of_row(table, row) for row in rows[: self._most].tolist()]
         total = len(rows)
-        if len(found) == 1 and not found[0].triples and [each.kind for each in found[0].sets] == ["distinct"]:
+        if len(found) == 1 and found[0].is_distinct:
             [whole] = found
             [same] = whole.sets
             for each in same.members:

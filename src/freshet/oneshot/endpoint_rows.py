@@ -14,6 +14,16 @@ from freshet.oneshot.table import Table
 from freshet.rdf.errors import InputError
 
 
+def lacks_endpoint(node: Node, table: Table) -> bool:
+    """Whether a SERVICE has to wait for what binds the variable of its endpoint."""
+    service = _inner(node)
+    return (
+        isinstance(service, Service)
+        and isinstance(service.endpoint, Variable)
+        and service.endpoint.name not in table.columns
+    )
+
+
 def without_endpoint(node: Node, table: Table) -> tuple[Table, Table | None]:
     """The rows that a pattern is evaluated for, and those that leave the endpoint of a SERVICE unbound.
 

@@ -1,10 +1,10 @@
 """Evaluation that remembers: every solution points to what it was made of.
 
 A query is rewritten so that solutions carry columns of numbers beside their variables. A number of a leaf (a basic
-graph pattern or a path) is one of its solutions; that of DISTINCT or GROUP BY is a set of solutions below it; a mark
-says which branch of a UNION a solution came through, whether an OPTIONAL matched, and what it passed where nothing must
-match. Joins, filters and the rest carry the columns along as they carry any other, so they are the operators of plain
-evaluation.
+graph pattern, a path or SERVICE) is one of its solutions; that of DISTINCT or GROUP BY is a set of solutions below it;
+a mark says which branch of a UNION a solution came through, whether an OPTIONAL matched, and what it passed where
+nothing must match. Joins, filters and the rest carry the columns along as they carry any other, so they are the operators of
+plain evaluation.
 
 | query                      | solution | columns                       |
 | -------------------------- | -------- | ----------------------------- |
@@ -36,7 +36,6 @@ from freshet.oneshot.operators.project import project_table
 from freshet.oneshot.operators.slice import first_solutions
 from freshet.oneshot.scope import Scope
 from freshet.oneshot.table import Rows, Table, number_groups
-from freshet.rdf.errors import UnsupportedError
 
 _OWN = ".why "  # what the names of the columns begin with
 _PLACE = ".place"
@@ -55,7 +54,7 @@ class MarkKind(StrEnum):
 class Leaf:
     """The solutions of a pattern, in parts: it may be evaluated in several graphs. Numbers begin with 1."""
 
-    pattern: nodes.BGP | nodes.PathPattern
+    pattern: nodes.BGP | nodes.PathPattern | nodes.Service
     starts: list[int] = field(default_factory=list)
     parts: list[tuple[Table, GraphReader]] = field(default_factory=list)
     count: int = 0
@@ -142,6 +141,14 @@ class TracedLeaf(Traced):
 
 
 @dataclass(frozen=True, slots=True)
+class TracedService(nodes.Service):
+    """SERVICE, likewise."""
+
+    column: str = ""
+    trace: Trace = field(default_factory=Trace, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Marked(Traced):
     """Any pattern: the value of a mark."""
 
@@ -191,14 +198,12 @@ class WitnessedExtend(nodes.Extend):
 
 
 def trace_pattern(node: nodes.Node, trace: Trace) -> nodes.Node:
-    """The same with columns that say what solutions are made of.
-
-    Raises:
-        UnsupportedError: A part of the query is answered elsewhere.
-    """
+    """The same with columns that say what solutions are made of."""
     match node:
         case nodes.BGP(()):
             return node
+        case nodes.Service(endpoint, child, silent):
+            return TracedService(endpoint, child, silent, trace.add(Leaf(node)), trace)
         case nodes.BGP() | nodes.PathPattern():
             return TracedLeaf(node, variables_in_scope(node), trace.add(Leaf(node)), trace)
         case nodes.Project(child, variables):
@@ -227,8 +232,6 @@ def trace_pattern(node: nodes.Node, trace: Trace) -> nodes.Node:
             return WitnessedExtend(below, variable, expression, _witnesses(expression, trace))
         case nodes.Slice(child):
             return _mark(MarkKind.SLICE, node, replace(node, child=trace_pattern(child, trace)), trace, is_traced=True)
-        case nodes.Service():
-            raise UnsupportedError("what SERVICE gave cannot be traced: it was remote, and may have changed")
         case nodes.Join(left, right):
             return nodes.Join(trace_pattern(left, trace), trace_pattern(right, trace))
         case nodes.OrderBy() | nodes.Graph() | nodes.Window():
@@ -281,7 +284,15 @@ def _patterns_in(part: object) -> Iterator[Exists]:
 
 @operator.register
 def _(node: TracedLeaf, scope: Scope) -> Table:
-    table = evaluate(node.child, scope)
+    return _with_leaf(node, evaluate(node.child, scope), scope)
+
+
+@operator.register
+def _(node: TracedService, scope: Scope) -> Table:
+    return _with_leaf(node, operator.dispatch(nodes.Service)(node, scope), scope)
+
+
+def _with_leaf(node: TracedLeaf | TracedService, table: Table, scope: Scope) -> Table:
     leaf = node.trace.columns[node.column]
     assert isinstance(leaf, Leaf)
     return Table({**table.columns, node.column: leaf.add(table, scope.graph)}, table.count)

@@ -63,6 +63,23 @@ class StoredTriple:
 
 
 @dataclass(frozen=True, slots=True)
+class RemoteRow:
+    """A solution of SERVICE.
+
+    Attributes:
+        endpoint: The endpoint's IRI.
+        row: The terms that it gave, by the names of the variables, in order; none where SERVICE SILENT ignored that it
+            failed.
+    """
+
+    endpoint: str
+    row: tuple[tuple[str, Term], ...]
+
+    def json(self) -> dict[str, Any]:
+        return {"endpoint": self.endpoint, "row": {name: term_json(term) for name, term in self.row}}
+
+
+@dataclass(frozen=True, slots=True)
 class Members:
     """The solutions that one solution stands for.
 
@@ -89,6 +106,7 @@ class Derivation:
         absent: The patterns of MINUS and NOT EXISTS, which must find nothing, and found nothing.
         slices: The LIMIT and OFFSET that it is within.
         members: The groups that it stands for.
+        remote: What the endpoints of SERVICE gave, when they were asked again for the explanation.
     """
 
     elements: tuple[WindowElement, ...]
@@ -98,6 +116,7 @@ class Derivation:
     absent: tuple[str, ...] = ()
     slices: tuple[str, ...] = ()
     members: tuple[Members, ...] = ()
+    remote: tuple[RemoteRow, ...] = ()
 
     def walk(self) -> Iterator[Derivation]:
         """This one, and those of all members."""
@@ -110,6 +129,7 @@ class Derivation:
         found: dict[str, Any] = {
             "elements": [element.json() for element in self.elements],
             "stored": [triple.json() for triple in self.stored],
+            "remote": [row.json() for row in self.remote],
             "branches": self.branches,
             "unmatched": self.unmatched,
             "absent": self.absent,
@@ -150,6 +170,11 @@ class Why:
     def stored(self) -> tuple[StoredTriple, ...]:
         """The stored triples of all derivations, each once."""
         return tuple(dict.fromkeys(each for one in self._walk() for each in one.stored))
+
+    @property
+    def remote(self) -> tuple[RemoteRow, ...]:
+        """What endpoints gave in all derivations, each once."""
+        return tuple(dict.fromkeys(each for one in self._walk() for each in one.remote))
 
     @property
     def records(self) -> tuple[str, ...]:

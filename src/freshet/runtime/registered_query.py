@@ -100,7 +100,8 @@ class RegisteredQuery:
         Raises:
             InputError: The report is another query's, or has no such row.
             WhyGoneError: What it was derived from is not there any more.
-            UnsupportedError: The query has SERVICE, so that what endpoints gave cannot be traced, or it has no window.
+            ServiceError: An endpoint of SERVICE, which is asked again, gives no answer.
+            UnsupportedError: The query has no window, is an ASK or a DESCRIBE, or draws values.
 
         Example:
             >>> import freshet

@@ -251,6 +251,7 @@ class Session:
                     self._why_elements,
                 )
                 engine.functions = self.functions
+                engine.services = self.services
                 engine.service_threads.most_behind = self.services.settings.most_behind
                 self._engine = engine
             return self._engine

@@ -26,15 +26,15 @@ from freshet.oneshot.answer import query_dataset
 from freshet.oneshot.constants import known_id
 from freshet.oneshot.construct import triple_terms
 from freshet.oneshot.dataset import DEFAULT_GRAPH, Dataset, GraphReader, Ids, Triples
-from freshet.oneshot.derivations import Derivations, TracedTriple, Traces
+from freshet.oneshot.derivations import Derivations, TracedRemote, TracedTriple, Traces
 from freshet.oneshot.evaluate import evaluate
-from freshet.oneshot.scope import Scope
+from freshet.oneshot.scope import NO_SERVICES, Scope
 from freshet.oneshot.table import Rows, Table
 from freshet.oneshot.tracing import Trace, trace_pattern
 from freshet.rdf.deadline import Deadline
 from freshet.rdf.errors import UnsupportedError
 from freshet.rdf.terms import BlankNode, Iri, Term
-from freshet.results.why import MOST_MEMBERS, Derivation, Members, StoredTriple, Why, WindowElement
+from freshet.results.why import MOST_MEMBERS, Derivation, Members, RemoteRow, StoredTriple, Why, WindowElement
 from freshet.runtime.origins import PUSHED
 from freshet.runtime.seen_graph import SeenDataset, is_in
 from freshet.runtime.window_at import WhyGoneError, WindowsAt, end_of
@@ -78,7 +78,8 @@ def why(
 
     Raises:
         WhyGoneError: What it was derived from is not there any more.
-        UnsupportedError: The query has SERVICE, is an ASK or a DESCRIBE, or draws values (UUID and the like).
+        ServiceError: An endpoint gives no answer.
+        UnsupportedError: The query is an ASK or a DESCRIBE, or draws values (UUID and the like).
     """
     dictionary = engine.dictionary
     held = engine.held_for(name)
@@ -94,7 +95,8 @@ def why(
                 shown = {name: term for name, term in zip(row, terms, strict=True) if term is not None}
                 return Why(name, at >> 1, shown, *found)
     raise WhyGoneError(
-        f"the row cannot be derived again from what is kept of {name}: the stored graph may have changed since",
+        f"the row cannot be derived again from what is kept of {name}: the stored graph, or what endpoints answer, may"
+        " have changed since"
     )
 
 
@@ -124,6 +126,7 @@ class _Evaluation:
         self, engine: Engine, stored: StoredDataset, held: HeldForQuery, windows: WindowsAt, moment: int
     ) -> None:
         self._dictionary = engine.dictionary
+        self._services = engine.services or NO_SERVICES
         self._held = held
         self._query = held.query
         self._contents = {each.name: windows.content(each.window, moment) for each in held.query.windows}
@@ -163,6 +166,7 @@ class _Evaluation:
             graph=self._dataset.graph(DEFAULT_GRAPH),
             dictionary=self._dictionary,
             context=Context(self._now, self._query.base),
+            services=self._services,
             hint=Table(known, 1) if known else None,
         )
         return evaluate(node, scope)
@@ -225,7 +229,15 @@ class _Evaluation:
             tuple(traces.absent),
             tuple(traces.slices),
             tuple(Members(each.kind, each.total, tuple(map(self._derivation, each.members))) for each in traces.sets),
+            tuple(map(self._remote, traces.remote)),
         )
+
+    def _remote(self, traced: TracedRemote) -> RemoteRow:
+        named = traced.endpoint
+        values = {name: self._dictionary.decode(each) for name, each in traced.values.items() if each}
+        endpoint = values.pop(named.name) if isinstance(named, Variable) else named
+        assert isinstance(endpoint, Iri)
+        return RemoteRow(endpoint.value, tuple(sorted(values.items(), key=lambda item: item[0])))
 
     def _elements(self, traced: TracedTriple) -> Iterator[WindowElement]:
         """The elements of the window in which a triple was found; of several, where windows are merged."""

@@ -32,12 +32,14 @@ DEFAULT_LIMITS = Limits()
 
 
 class Plan(NamedTuple):
-    """What is asked of a source. `keep`: the text and the file of every record, not of rejected ones only."""
+    """What is asked of a source. `keep`: the text and the file of every record, not of rejected ones only. `numbered`:
+    after each file `#L` and the line at which the record begins, where it is known; files are then read whole."""
 
     references: tuple[str, ...]
     keep: bool = False
     limits: Limits = DEFAULT_LIMITS
     cores: int = 1
+    numbered: bool = False
 
 
 class Found(NamedTuple):

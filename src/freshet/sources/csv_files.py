@@ -40,14 +40,14 @@ class CsvTask:
 def csv_tasks(source: LogicalSource, given: FileSource, plan: Plan) -> tuple[RecordShape, Sequence[CsvTask]]:
     """The columns and the tasks. The header of the first file must have every column that is referred to."""
     shape = RecordShape(plan.references)
-    reader = CsvReader(shape, given.dialect, source.nulls, plan.limits, given.encoding, plan.keep)
+    reader = CsvReader(shape, given.dialect, source.nulls, plan.limits, given.encoding, plan.keep, plan.numbered)
     files = files_of(given)
     size = range_size(files, plan.cores)
     _first_header(reader, given, files[0])
     warm_csv(reader)
     tasks = []
     for file in files:
-        if not is_plain(given, file) or file.stat().st_size <= size:
+        if plan.numbered or not is_plain(given, file) or file.stat().st_size <= size:
             tasks.append(CsvTask(reader, given, FileRange(file)))
             continue
         header, first = _header(reader, given, file)

@@ -18,7 +18,16 @@ from freshet.rdf.arrow import Ranges, numbers, string_array, strings
 from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.rml.sources import CsvDialect
 from freshet.sources.columns import DEFAULT_LIMITS, ROWS, Column, Found, Limits, RecordShape
-from freshet.sources.texts import as_bytes, broken_pieces, pieces, where, with_broken, with_last
+from freshet.sources.texts import (
+    as_bytes,
+    broken_pieces,
+    line_ends,
+    pieces,
+    where,
+    with_broken,
+    with_last,
+    with_lines,
+)
 
 _NULL = pa.nulls(1, pa.string())[0]
 _NOTHING_WANTED = np.empty(0, np.int64)
@@ -30,7 +39,8 @@ _PROBE = np.empty((0, 1), np.int64), np.empty((0, 1), np.int64), np.empty((0, 1)
 
 @dataclass(frozen=True, slots=True)
 class CsvReader:
-    """How CSV text is read. `keep` asks for the text and the file of every record, not of rejected ones only."""
+    """How CSV text is read. `keep` asks for the text and the file of every record, not of rejected ones only; with
+    `numbered` for the line too."""
 
     shape: RecordShape
     dialect: CsvDialect
@@ -38,6 +48,7 @@ class CsvReader:
     limits: Limits = DEFAULT_LIMITS
     encoding: str = "UTF-8"
     keep: bool = False
+    numbered: bool = False
 
     def batches(
         self, name: str, blocks: Iterator[bytes], header: list[str] | None = None, first: int = 0
@@ -46,7 +57,7 @@ class CsvReader:
 
         `first` is the place of the first block in the file.
         """
-        buffer, skipping, columns, taken = b"", False, header, first
+        buffer, skipping, columns, taken, line = b"", False, header, first, 1
         for block, final in with_last(blocks):
             if skipping:
                 taken += len(block)
@@ -59,17 +70,21 @@ class CsvReader:
                 columns, at = self.header(buffer, final)
                 if columns is None:
                     continue
-            at = yield from self._some(name, buffer, at, final, columns, taken)
+            at = yield from self._some(name, buffer, at, final, columns, taken, line)
+            if self.numbered:
+                line += int(np.searchsorted(line_ends(buffer), at, "right"))
             buffer, taken = buffer[at:], taken + at
             if len(buffer) > self.limits.record_bytes and not final:
                 yield self.shape.reject(self._too_long(), buffer.decode(errors="replace"), name)
+                line += len(line_ends(buffer)) if self.numbered else 0
                 buffer, skipping, taken = b"", True, taken + len(buffer)
 
     def _some(
-        self, name: str, buffer: bytes, at: int, final: bool, columns: list[str], first: int
+        self, name: str, buffer: bytes, at: int, final: bool, columns: list[str], first: int, line: int
     ) -> Generator[pa.RecordBatch, None, int]:
-        """The records that are whole in a buffer; gives where the rest begins."""
+        """The records that are whole in a buffer, which begins with a `line`; gives where the rest begins."""
         data = as_bytes(buffer)
+        ends_of_lines = line_ends(buffer) if self.numbered else _NOTHING_WANTED
         wanted, problem = self.wanted_columns(columns)
         size = len(self.shape.references)
         while at < len(buffer):
@@ -94,7 +109,10 @@ class CsvReader:
                 fields = [self._column(data, starts[k], ends[k], forms[k], good) for k in range(size)]
                 shown = np.ones(count, np.bool_) if self.keep else ~good
                 lines = pieces(buffer, *cut, shown)
-                yield self.shape.batch(Found(fields, reasons, lines, where(shown, name)))
+                files = where(shown, name)
+                if self.numbered:
+                    files = with_lines(name, line + np.searchsorted(ends_of_lines, cut[0], "right"))
+                yield self.shape.batch(Found(fields, reasons, lines, files))
             if count < ROWS:
                 break
         return at

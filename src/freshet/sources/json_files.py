@@ -61,13 +61,15 @@ def json_tasks(source: LogicalSource, given: FileSource, plan: Plan) -> tuple[Re
     """The columns and the tasks."""
     iterator = source.iterator or "$"
     read_path(iterator)
-    reader = JsonReader(json_shape(plan.references), iterator, source.nulls, plan.limits, given.encoding, plan.keep)
+    shape = json_shape(plan.references)
+    reader = JsonReader(shape, iterator, source.nulls, plan.limits, given.encoding, plan.keep, plan.numbered)
     files = files_of(given)
     size = range_size(files, plan.cores)
     warm_json(reader)
     tasks = []
     for file in files:
-        if is_plain(given, file) and file.stat().st_size > size and _is_of_lines(file, given, plan.limits):
+        is_cut = not plan.numbered and is_plain(given, file)
+        if is_cut and file.stat().st_size > size and _is_of_lines(file, given, plan.limits):
             tasks += [JsonTask(reader, given, file_range) for file_range in line_ranges(file, size)]
         else:
             tasks.append(JsonTask(reader, given, FileRange(file)))

@@ -14,11 +14,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from freshet.kernels.json_paths import PathSteps
-from freshet.rdf.arrow import Ranges, numbers
+from freshet.rdf.arrow import Ranges
+from freshet.rdf.arrow import numbers as row_numbers
 from freshet.rml.json_paths import deep_enough, read_path
 from freshet.rml.json_records import Column, JsonReferences, find, parse_records, path_steps
 from freshet.sources.columns import DEFAULT_LIMITS, ROWS, Found, Limits, RecordShape
-from freshet.sources.texts import Places, as_bytes, broken_pieces, pieces, where, with_broken, with_last
+from freshet.sources.texts import Places, as_bytes, broken_pieces, pieces, where, with_broken, with_last, with_lines
 
 _NONE = np.empty(0, np.int64)
 
@@ -62,7 +63,8 @@ def _references(references: tuple[str, ...], nulls: frozenset[str]) -> JsonRefer
 
 @dataclass(frozen=True, slots=True)
 class JsonReader:
-    """How JSON is read. `keep` asks for the text and the file of every record, not of rejected ones only."""
+    """How JSON is read. `keep` asks for the text and the file of every record, not of rejected ones only; with
+    `numbered` for the line too, where a file has a document a line."""
 
     shape: RecordShape
     iterator: str = "$"
@@ -70,6 +72,7 @@ class JsonReader:
     limits: Limits = DEFAULT_LIMITS
     encoding: str = "UTF-8"
     keep: bool = False
+    numbered: bool = False
 
     def found_in(self, records: Ranges, objects_only: bool) -> tuple[pa.Array, list[Column]]:
         """Which records are objects, and what the references find in them."""
@@ -81,19 +84,21 @@ class JsonReader:
 
         `first` is the place of the first block in the file.
         """
-        for text, starts, ends, whole, taken in _lines(blocks, self.limits.record_bytes):
+        for text, starts, ends, whole, taken, numbers in _lines(blocks, self.limits.record_bytes):
             if not whole:
                 yield self.shape.reject(self.too_long, text.decode(errors="replace"), name)
             for number in range(0, starts.size, ROWS):
                 some = slice(number, number + ROWS)
-                yield self.batch(name, text, starts[some], ends[some], first + taken)
+                yield self.batch(name, text, starts[some], ends[some], first + taken, numbers[some])
 
     @property
     def too_long(self) -> str:
         return f"longer than {self.limits.record_bytes} bytes"
 
-    def batch(self, name: str, text: bytes, starts: Places, ends: Places, first: int = 0) -> pa.RecordBatch:
-        """The records of some documents; the text is in the file from `first` on."""
+    def batch(
+        self, name: str, text: bytes, starts: Places, ends: Places, first: int = 0, numbers: Places | None = None
+    ) -> pa.RecordBatch:
+        """The records of some documents; the text is in the file from `first` on, and they are lines with `numbers`."""
         documents = as_bytes(text), starts, ends
         if read_path(self.iterator).steps == ():
             good, columns = self.found_in(documents, objects_only=True)
@@ -104,11 +109,12 @@ class JsonReader:
             reasons = self._reasons(text, starts, ends, good, "not a JSON object", first)
             shown = np.ones(good.size, np.bool_) if self.keep else ~good
             lines = pieces(text, starts, ends, shown)
-            made = self.shape.batch(Found(columns, reasons, lines, where(shown, name)))
+            files = where(shown, name) if numbers is None or not self.numbered else with_lines(name, numbers)
+            made = self.shape.batch(Found(columns, reasons, lines, files))
             blank = self._blank(text, starts, ends, good)
             return made.filter(pa.array(~blank)) if blank.any() else made
         cut = self.cut(documents)
-        return self._cut_batch(name, text, starts, ends, cut, first)
+        return self._cut_batch(name, text, starts, ends, cut, first, numbers)
 
     def cut(self, documents: Ranges) -> Cut:
         """Documents cut by the iterator."""
@@ -119,7 +125,9 @@ class JsonReader:
         owners = np.repeat(np.arange(places.good.size), np.diff(places.firsts))
         return Cut((documents[0], places.starts, places.ends), owners, places.good)
 
-    def _cut_batch(self, name: str, text: bytes, starts: Places, ends: Places, cut: Cut, first: int) -> pa.RecordBatch:
+    def _cut_batch(
+        self, name: str, text: bytes, starts: Places, ends: Places, cut: Cut, first: int, numbers: Places | None
+    ) -> pa.RecordBatch:
         _, columns = self.found_in(cut.records, objects_only=False)
         size = cut.owners.size
         nothing = pa.nulls(size, pa.string())
@@ -128,12 +136,14 @@ class JsonReader:
             everything = np.ones(size, np.bool_)
             lines = pieces(cut.records[0].tobytes(), cut.records[1], cut.records[2], everything)
             files = pa.array([name] * size, pa.string())
+            if self.numbered and numbers is not None:
+                files = with_lines(name, numbers[cut.owners])
         made = self.shape.batch(Found(columns, nothing, lines, files))
         blank = self._blank(text, starts, ends, cut.good)
         bad = np.flatnonzero(~cut.good & ~blank)
         if not bad.size:
             return made
-        why = self._reasons(text, starts, ends, cut.good, "not JSON", first).take(numbers(bad))
+        why = self._reasons(text, starts, ends, cut.good, "not JSON", first).take(row_numbers(bad))
         shown = pieces(text, starts[bad], ends[bad], np.ones(bad.size, np.bool_))
         rejected = [
             self.shape.reject(reason, line, name)
@@ -190,17 +200,18 @@ def _cut_by_library(iterator: str, documents: Ranges) -> Cut:
     return Cut(records, np.array(owners, np.int64), np.array(good, np.bool_))
 
 
-def _lines(blocks: Iterator[bytes], longest: int) -> Iterator[tuple[bytes, Places, Places, bool, int]]:
-    """Lines in some bytes, where each starts and ends, and where the bytes are in all of them.
+def _lines(blocks: Iterator[bytes], longest: int) -> Iterator[tuple[bytes, Places, Places, bool, int, Places]]:
+    """Lines in some bytes: where each starts and ends, where the bytes are in all of them, the numbers of the lines.
 
     A line that is too long comes alone and is not whole.
     """
-    rest, skipping, taken = b"", False, 0
+    rest, skipping, taken, line = b"", False, 0, 1
     for block, final in with_last(blocks):
         if skipping:
             at = block.find(b"\n") + 1
             taken += at or len(block)
             block, skipping = (block[at:], False) if at else (b"", True)
+            line += not skipping
         text = rest + block if rest else block
         end = len(text) if final else text.rfind(b"\n") + 1
         if end:
@@ -209,10 +220,11 @@ def _lines(blocks: Iterator[bytes], longest: int) -> Iterator[tuple[bytes, Place
                 stops = np.append(stops, end)
             starts, ends = np.concatenate([[0], stops[:-1] + 1]).astype(np.int64), stops.astype(np.int64)
             fits = ends - starts <= longest
-            yield text, starts[fits], ends[fits], True, taken
+            yield text, starts[fits], ends[fits], True, taken, line + np.flatnonzero(fits)
+            line += starts.size
             for start, stop in zip(starts[~fits].tolist(), ends[~fits].tolist(), strict=True):
-                yield text[start:stop], _NONE, _NONE, False, taken + start
+                yield text[start:stop], _NONE, _NONE, False, taken + start, _NONE
         rest, taken = text[end:], taken + end
         if len(rest) > longest:
-            yield rest, _NONE, _NONE, False, taken
+            yield rest, _NONE, _NONE, False, taken, _NONE
             rest, skipping, taken = b"", True, taken + len(rest)

@@ -63,6 +63,26 @@ def where(wanted: NDArray[np.bool_], text: str) -> pa.Array:
     return pc.if_else(booleans(wanted), pa.scalar(text), pa.scalar(None, pa.string()))
 
 
+def with_lines(name: str, numbers: NDArray[np.int64]) -> pa.Array:
+    """The name of a file with the line of each record."""
+    return pc.binary_join_element_wise(pa.scalar(name), pa.array(numbers).cast(pa.string()), "#L")
+
+
+def line_ends(block: bytes) -> NDArray[np.int64]:
+    """Behind which places of a block lines end: with a line feed, a carriage return, or both.
+
+    >>> line_ends(b"a\\nb\\r\\nc\\rd").tolist()
+    [2, 5, 7]
+    """
+    data = np.frombuffer(block, np.uint8)
+    is_end = data == 10
+    if b"\r" in block:
+        alone = data == 13
+        alone[:-1] &= ~is_end[1:]
+        is_end = is_end | alone
+    return np.flatnonzero(is_end) + 1
+
+
 def with_broken(reasons: pa.Array, broken: NDArray[np.bool_], places: Places, encoding: str) -> pa.Array:
     """Reasons, and that of pieces which are not text in the encoding: with the place in the file where each begins.
 

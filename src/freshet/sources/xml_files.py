@@ -46,4 +46,4 @@ def xml_reader(source: LogicalSource, plan: Plan, arrived: bool = False) -> XmlR
     for each in (iterator, *plan.references):
         xpath(each, source.namespaces)
     shape = RecordShape(plan.references, frozenset(plan.references), arrived=arrived)
-    return XmlReader(shape, iterator, source.namespaces, source.nulls, plan.limits, plan.keep)
+    return XmlReader(shape, iterator, source.namespaces, source.nulls, plan.limits, plan.keep, plan.numbered)

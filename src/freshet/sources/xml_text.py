@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -14,16 +14,19 @@ from lxml import etree
 from freshet.rdf.arrow import list_array, string_array
 from freshet.rml.xml_paths import Namespaces, compile_path, stays_inside, steps_of, xml_references
 from freshet.sources.columns import DEFAULT_LIMITS, SHOWN, Column, Found, Limits, RecordShape
+from freshet.sources.xml_lines import RecordLines
 from freshet.sources.xml_stream import RefusedError, elements, parse_document
 
 ROWS = 4096
+_LAST_LINE = 65_535  # from which on libxml2 guesses
 
 Texts = list[list[list[str]]]  # by reference, by record
 
 
 @dataclass(frozen=True, slots=True)
 class XmlReader:
-    """How XML is read. `keep` asks for the text and the file of every record, not of rejected ones only."""
+    """How XML is read. `keep` asks for the text and the file of every record, not of rejected ones only; with
+    `numbered` for the line too."""
 
     shape: RecordShape
     iterator: str
@@ -31,6 +34,7 @@ class XmlReader:
     nulls: frozenset[str] = frozenset()
     limits: Limits = DEFAULT_LIMITS
     keep: bool = False
+    numbered: bool = False
 
     @property
     def steps(self) -> tuple[str, ...] | None:
@@ -61,11 +65,20 @@ class XmlReader:
 
     def batches(self, name: str, blocks: Iterator[bytes], encoding: str | None) -> Iterator[pa.RecordBatch]:
         """The records of a file."""
+        watching = None
+        if self.numbered and self.steps is not None:
+            watching = RecordLines(self.steps, encoding)
+            blocks = watching.watch(blocks)
         records = _Until(self._records(blocks, encoding))
         while True:
-            found, lines = self.columns(islice(records, ROWS))
+            some = list(islice(records, ROWS)) if self.numbered and watching is None else islice(records, ROWS)
+            found, lines = self.columns(some)
             if lines:
-                yield self._batch(name, found, lines)
+                if watching is not None:
+                    numbers = [watching.next() for _ in lines]
+                else:
+                    numbers = list(map(line_of, some)) if self.numbered else [None] * len(lines)
+                yield self._batch(name, found, lines, numbers)
             if len(lines) < ROWS:
                 break
         if records.reason is not None:
@@ -82,10 +95,21 @@ class XmlReader:
                 raise RefusedError(f"longer than {limit} bytes, and {self.iterator} needs all of it at once")
         yield from self.records_of(bytes(text), encoding)
 
-    def _batch(self, name: str, found: Texts, lines: list[str | None]) -> pa.RecordBatch:
-        files = string_array([name if self.keep else None] * len(lines))
+    def _batch(self, name: str, found: Texts, lines: list[str | None], numbers: Sequence[int | None]) -> pa.RecordBatch:
+        files = string_array([file_of(name, number) if self.keep else None for number in numbers])
         nothing = pa.nulls(len(lines), pa.string())
         return self.shape.batch(Found(as_columns(found), nothing, string_array(lines), files))
+
+
+def line_of(record: Any) -> int | None:
+    """The line of an element of a whole document, where it is known."""
+    line: int | None = record.sourceline
+    return line if line is not None and line < _LAST_LINE else None
+
+
+def file_of(name: str, line: int | None) -> str:
+    """A file with the line of a record, where that is known."""
+    return name if line is None else f"{name}#L{line}"
 
 
 class _Until:

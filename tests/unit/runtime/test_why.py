@@ -9,6 +9,7 @@ from freshet import InputError, Iri, UnsupportedError, WhyGoneError
 
 S, T = "http://e/s", "http://e/t"
 WINDOW = f"FROM NAMED WINDOW <w> ON <{S}> [RANGE PT10S STEP PT10S]"
+REMOTE = "<http://e/b> <http://e/r> <http://e/far> ."
 ELEMENTS = """1000\t<http://e/a> <http://e/p> <http://e/b> .
 2000\t<http://e/b> <http://e/q> <http://e/c> .
 
@@ -336,15 +337,59 @@ def test_a_report_of_another_query_and_a_row_that_is_not_there():
         query.why(report, members=0)
 
 
-def test_service_is_refused():
-    session = freshet.Session(services=["localhost:1"])
-    session.stream(S)
-    query = session.register(asked("WINDOW <w> { ?x :p ?y } SERVICE SILENT <http://localhost:1/> { ?y :r ?z }"))
+def test_service_has_the_endpoint_and_its_row(endpoint):
+    body = f"WINDOW <w> {{ ?x :p ?y }} SERVICE <{endpoint.url}> {{ ?y :r ?z OPTIONAL {{ ?y :none ?o }} }}"
+    session, [query] = session_of(asked(body), services=[endpoint.host])
     session.push(S, ELEMENTS)
     session.finish()
-    report = query.take()[0]
-    with pytest.raises(UnsupportedError, match="SERVICE"):
+    [report] = query.take()
+    [why] = [query.why(report, row) for row in range(len(report.shown.rows))]
+    assert elements(why) == ["a p b"]
+    assert why.remote == (freshet.RemoteRow(endpoint.url, (("y", Iri("http://e/b")), ("z", Iri("http://e/far")))),)
+    assert why.json()["derivations"][0]["remote"] == [
+        {
+            "endpoint": endpoint.url,
+            "row": {"y": {"type": "uri", "value": "http://e/b"}, "z": {"type": "uri", "value": "http://e/far"}},
+        }
+    ]
+    session.close()
+
+
+def test_the_endpoint_of_a_variable_is_named(endpoint):
+    body = f"WINDOW <w> {{ ?x :p ?y }} VALUES ?at {{ <{endpoint.url}> }} SERVICE ?at {{ ?y :r ?z }}"
+    session, [query] = session_of(asked(body), services=[endpoint.host])
+    session.push(S, ELEMENTS)
+    session.finish()
+    [report] = query.take()
+    [remote] = query.why(report).remote
+    assert (remote.endpoint, [name for name, _ in remote.row]) == (endpoint.url, ["y", "z"])
+    session.close()
+
+
+def test_service_in_a_group_and_one_that_failed():
+    session, [query] = session_of(
+        asked("WINDOW <w> { ?x :p ?y } SERVICE SILENT <http://127.0.0.1:1/> { ?y :r ?z }", "SELECT (COUNT(*) AS ?n)"),
+        services=["127.0.0.1:1"],
+    )
+    session.push(S, ELEMENTS)
+    session.finish()
+    why = query.why(query.take()[0])
+    assert why.derivations[0].members[0].total == 2
+    assert why.remote == (freshet.RemoteRow("http://127.0.0.1:1/", ()),)
+    session.close()
+
+
+def test_an_endpoint_that_has_changed(endpoint):
+    session, [query] = session_of(
+        asked(f"WINDOW <w> {{ ?x :p ?y }} SERVICE <{endpoint.url}> {{ ?y :r ?z }}"), services=[endpoint.host]
+    )
+    session.push(S, ELEMENTS)
+    session.finish()
+    [report] = query.take()
+    endpoint.update("DELETE WHERE { <http://e/b> ?p ?o }")
+    with pytest.raises(WhyGoneError, match="what endpoints answer, may have changed"):
         query.why(report)
+    endpoint.update("INSERT DATA { <http://e/b> <http://e/r> <http://e/far> }")
     session.close()
 
 

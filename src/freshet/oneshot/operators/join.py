@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from freshet.algebra.nodes import BGP, Join, Node
 from freshet.algebra.scope import variables_in_scope
-from freshet.oneshot.endpoint_rows import join_with_empty, without_endpoint
+from freshet.oneshot.endpoint_rows import join_with_empty, lacks_endpoint, without_endpoint
 from freshet.oneshot.estimates import estimate
 from freshet.oneshot.evaluate import evaluate, operator
 from freshet.oneshot.joining import join
@@ -31,8 +31,9 @@ def _(node: Join, scope: Scope) -> Table:
     remaining = set(range(len(operands)))
     table = UNIT
     while remaining:
-        connected = [at for at in remaining if not names[at].isdisjoint(table.columns)]
-        at = min(connected or remaining, key=sizes.__getitem__)
+        ready = [at for at in remaining if not lacks_endpoint(operands[at], table)] or list(remaining)
+        connected = [at for at in ready if not names[at].isdisjoint(table.columns)]
+        at = min(connected or ready, key=sizes.__getitem__)
         remaining.remove(at)
         current().check()
         table, alone = without_endpoint(operands[at], table)

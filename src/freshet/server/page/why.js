@@ -68,6 +68,9 @@ function derivationView(derivation, ask) {
   return h("div", { class: "derivation" },
     derivation.elements.length ? triples("Elements of windows", derivation.elements, ask) : null,
     derivation.stored.length ? triples("Stored triples", derivation.stored, ask) : null,
+    (derivation.remote ?? []).map(({ endpoint, row }) => h("p", {}, h("code", {}, endpoint),
+      Object.keys(row).length ? " gave now" : " failed, and SILENT ignores that",
+      Object.entries(row).map(([name, term]) => h("span", { title: whole(term) }, h("b", {}, ` ?${name}`), ` ${short(term)}`)))),
     notes.length ? h("ul", { class: "soft" }, notes.map((note) => h("li", {}, note))) : null,
     (derivation.members ?? []).map((members) => [
       h("p", {}, `${count(members.total)} ${members.kind === "group" ? "members of the group" : "equal solutions"}` +
@@ -78,7 +81,7 @@ function derivationView(derivation, ask) {
 /** The members of a group: one by one only where there is more to say of them than what they matched. */
 function membersView(members, ask) {
   const shown = members.derivations;
-  const isPlain = (each) => !each.members && !each.unmatched && !each.absent && !each.branches;
+  const isPlain = (each) => !each.members && !each.remote && !each.unmatched && !each.absent && !each.branches;
   if (!shown.every(isPlain)) return shown.slice(0, MOST_SHOWN).map((each) => derivationView(each, ask));
   const elements = distinct(shown.flatMap((each) => each.elements)).sort((one, other) => one.time - other.time);
   const stored = distinct(shown.flatMap((each) => each.stored));
