@@ -281,6 +281,7 @@ def _check_graphs(graphs: tuple[Path, ...], output: Path | None) -> None:
 @repeated("--report", help="Evaluate only where this holds: change, non-empty; repeatable.")
 @click.option("--every", help="Evaluate at this period, not when windows move: 2s, PT1M.")
 @repeated("--absorb", metavar="IRI", help="Stream that leaves its triples in the stored graph.")
+@click.option("--why", is_flag=True, help="Below each row, the elements, files and lines that it was derived from.")
 def replay(
     recordings: Recordings,
     query: tuple[Path, ...],
@@ -294,20 +295,22 @@ def replay(
     report: tuple[str, ...],
     every: str | None,
     absorb: tuple[str, ...],
+    why: bool,
 ) -> None:
     """Run continuous queries over recorded streams, in event time, without Spark."""
     from freshet.runtime.compile_ahead import announce_compilation
     from freshet.runtime.display import show_dropped
     from freshet.runtime.query_graphs import check_graphs
-    from freshet.runtime.replay import QueryFile, queries_in_order
+    from freshet.runtime.replay import REPLAYED_ELEMENTS, QueryFile, queries_in_order
     from freshet.runtime.replay import replay as replay_streams
     from freshet.runtime.report_output import ReportOutput, check_output, output_file, write_parquet
     from freshet.runtime.session import Session
 
     read = [*chain.from_iterable(recordings.files.values()), *query, *(each.path for each in data_files(data))]
-    check_output(format, output, len(query), read)
+    check_output(format, output, len(query), read, why=why)
+    recordings.with_origins = why
     announce_compilation("session")
-    with Session(services=service, why_elements=0) as session, ExitStack() as closing:
+    with Session(services=service, why_elements=REPLAYED_ELEMENTS if why else 0) as session, ExitStack() as closing:
         if not recordings.files:
             raise InputError("-s IRI=FILE says which stream is recorded where")
         left = {iri.removeprefix("<").removesuffix(">") for iri in absorb}
@@ -325,10 +328,14 @@ def replay(
             print(f"freshet: {note}", file=sys.stderr)
         reports = None
         if format != "parquet":
-            reports = ReportOutput(session.dictionary, format, closing.enter_context(output_file(output)))
+            reports = ReportOutput(session.dictionary, format, closing.enter_context(output_file(output)), why=why)
         registered = []
         for each, parsed in ordered.queries:
             check_graphs(session, parsed, each.text, file=each.file, folder=from_files)
+            if why:
+                from freshet.runtime.why import check_explained
+
+                check_explained(parsed, each.file)
             asked = session.register(
                 each.text,
                 name=each.name,

@@ -120,14 +120,15 @@ class RecordMapper:
             rejected += bad
         return MappedRecords(tables, records, rejected)
 
-    def map_file(self, file: Path, formulation: Formulation) -> Iterator[MappedRecords]:
-        """What the records of a file make, some thousand at a time.
+    def map_file(self, file: Path, formulation: Formulation, *, numbered: bool = False) -> Iterator[MappedRecords]:
+        """What the records of a file make, some thousand at a time. The tables have FILE, `numbered` with the line of
+        each record.
 
         Where a mapping has several sources of the formulation, the file is read for one after the other.
         """
         for each in self._slices[formulation]:
             source = replace(each.source, source=replace(_file_source(each.source), path=file))
-            plan = Plan(each.shape.references, keep=True)
+            plan = Plan(each.shape.references, keep=True, numbered=numbered)
             _, tasks = tasks_of(source, plan)
             for task in tasks:
                 for batch in task():
@@ -155,7 +156,7 @@ class RecordMapper:
         missing = pc.if_else(is_true(pc.is_null(times)), no_time, NULL_TEXT)
         reasons = spread(pc.coalesce(parsed.column(REASON), missing, *wrong), len(parsed))
         columns: dict[str, Any] = {name: spread(text, len(parsed)) for name, text in texts.items()}
-        table = pa.table({TIME: times, ARRIVED: parsed.column(ARRIVED), **columns})
+        table = pa.table({TIME: times, ARRIVED: parsed.column(ARRIVED), FILE: parsed.column(FILE), **columns})
         if reasons.null_count == len(reasons):
             return table, []
         bad = pc.is_valid(reasons)

@@ -3,8 +3,8 @@
 A query is rewritten so that solutions carry columns of numbers beside their variables. A number of a leaf (a basic
 graph pattern, a path or SERVICE) is one of its solutions; that of DISTINCT or GROUP BY is a set of solutions below it;
 a mark says which branch of a UNION a solution came through, whether an OPTIONAL matched, and what it passed where
-nothing must match. Joins, filters and the rest carry the columns along as they carry any other, so they are the operators of
-plain evaluation.
+nothing must match. Joins, filters and the rest carry the columns along as they carry any other, so they are the
+operators of plain evaluation.
 
 | query                      | solution | columns                       |
 | -------------------------- | -------- | ----------------------------- |

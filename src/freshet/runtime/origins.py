@@ -73,7 +73,11 @@ class BatchOrigin(NamedTuple):
         named = None
         if self.records is not None and self.rows is not None:
             named = self.records[int(self.rows[row])].as_py()
-        return named or f"batch:{self.stream}/{self.number}"
+        if not named:
+            return f"batch:{self.stream}/{self.number}"
+        from freshet.sources.parts_of_lines import with_whole_lines  # it brings the models of mappings along
+
+        return with_whole_lines(named)
 
 
 PUSHED = TextOrigin()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from freshet.rdf.errors import InputError, UnsupportedError
+from freshet.rdf.errors import UnsupportedError
 from freshet.rdf.wording import show_count
 from freshet.results.answers import AnswerBatch
 from freshet.results.report import Report
@@ -122,21 +122,11 @@ class RegisteredQuery:
             >>> why.derivations[0].members[0].total
             2
         """
-        from freshet.runtime.why import why
+        from freshet.runtime.why import Explanations
 
         if self.answered_by is None:
             raise UnsupportedError(f"the query {self.name} has no window: its rows come from the stored graph alone")
-        if report.query != self.name:
-            raise InputError(f"the report is one of the query {report.query}, not of {self.name}")
-        if members < 1:
-            raise InputError(f"members is {members}: it must be a positive number")
-        shown = report.shown
-        if not 0 <= row < len(shown.rows):
-            raise InputError(f"the report has {len(shown.rows)} rows: there is no row {row}")
-        values = dict(zip(shown.variables, shown.rows[row].tolist(), strict=True))
-        graph = [] if report.graph is None else [tuple(each) for each in shown.rows.tolist()]
-        moment = 2 * report.time_ms if report.moment is None else report.moment
-        return why(*self.answered_by, self.name, moment, values, graph, members, deadline)
+        return Explanations(*self.answered_by, self.name).why(report, row, members=members, deadline=deadline)
 
     def take(self) -> list[Report]:
         """Take the reports since the last call. Those of the last call count as received.

@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 from freshet.algebra.nodes import Query
 from freshet.native.service.watermark_log import catching_up
-from freshet.rdf.elements import Elements
 from freshet.rdf.errors import BudgetError, InputError
 from freshet.runtime.query_order import constructed_names, free_name, registration_order, streams_read
-from freshet.runtime.recordings import Recordings
+from freshet.runtime.recordings import RecordedBatch, Recordings
 from freshet.runtime.session import Session
 from freshet.syntax.parser import parse_query
+
+REPLAYED_ELEMENTS = 1_000_000  # of each stream that are kept to explain rows, where these are asked for
 
 
 class QueryFile(NamedTuple):
@@ -74,25 +75,25 @@ def replay(session: Session, recordings: Recordings) -> None:
         session.finish()
 
 
-def _push_all(session: Session, batches: dict[str, Iterator[Elements]], reached: dict[str, int]) -> None:
+def _push_all(session: Session, batches: dict[str, Iterator[RecordedBatch]], reached: dict[str, int]) -> None:
     while reached:
         stream = min(reached, key=reached.__getitem__)
-        elements = next(batches[stream], None)
-        if elements is None:
+        batch = next(batches[stream], None)
+        if batch is None:
             del reached[stream]
         else:
-            _push(session, stream, elements, batches.keys() - reached.keys())
+            _push(session, stream, batch, batches.keys() - reached.keys())
             session.engine.drain()  # recordings come faster than queries with remote data can follow
             reached[stream] = session.engine.streams[stream].watermark_ms
 
 
-def _push(session: Session, stream: str, elements: Elements, ended: Set[str]) -> None:
+def _push(session: Session, stream: str, batch: RecordedBatch, ended: Set[str]) -> None:
     """Where windows have no room, recordings that have ended hold back no other."""
     try:
-        session.push(stream, elements)
+        session.push_recorded(stream, *batch)
     except BudgetError:
         if not ended:
             raise
         for each in ended:
-            session.advance(each, int(elements.times.min()))
-        session.push(stream, elements)
+            session.advance(each, int(batch.elements.times.min()))
+        session.push_recorded(stream, *batch)

@@ -26,8 +26,10 @@ from freshet.results.write import batch_json
 from freshet.runtime.display import show_report, show_table
 
 if TYPE_CHECKING:
+    from freshet.runtime.explained_reports import ExplainedReports
     from freshet.runtime.registered_query import RegisteredQuery
 
+EXPLAINED = ("text", "ndjson")  # the formats in which rows can be explained
 _ABOUT = ("query", "time", "stream")  # columns of a CSV before those of the variables
 _GENERATED = "http://www.w3.org/ns/prov#generatedAtTime"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -36,7 +38,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class ReportOutput:
     """Takes the reports of queries, all of which are known before the first report comes."""
 
-    def __init__(self, dictionary: Dictionary, format: str, file: IO[bytes]) -> None:
+    def __init__(self, dictionary: Dictionary, format: str, file: IO[bytes], *, why: bool = False) -> None:
         self._dictionary = dictionary
         self._file = file
         self._is_watched = file.isatty()
@@ -50,9 +52,17 @@ class ReportOutput:
             "rdf": _trig,
         }
         self._write = written[format]
+        self._explained: ExplainedReports | None = None
+        if why:
+            from freshet.runtime.explained_reports import ExplainedReports
+
+            self._explained = ExplainedReports(dictionary, format)
+            self._write = self._explained.write
 
     def begin(self, queries: Sequence[RegisteredQuery]) -> None:
         """Take note of the queries."""
+        if self._explained is not None:
+            self._explained.begin({query.name: query for query in queries})
         if self._format == "rdf":
             for query in queries:
                 if query.columns is None:
@@ -133,8 +143,10 @@ def output_file(path: Path | None) -> Iterator[IO[bytes]]:
         yield file
 
 
-def check_output(format: str, path: Path | None, queries: int, inputs: Iterable[Path]) -> None:
-    """An error where a format cannot go to a place, before anything is read or written."""
+def check_output(format: str, path: Path | None, queries: int, inputs: Iterable[Path], *, why: bool = False) -> None:
+    """An error where a format cannot go to a place or has none for `why`, before anything is read or written."""
+    if why and format not in EXPLAINED:
+        raise InputError(f"--why takes --format {' or '.join(EXPLAINED)}, not {format}")
     if path is not None and path.is_file() and any(each.exists() and path.samefile(each) for each in inputs):
         raise InputError(f"-o {path} is read by this command: give another file")
     if format != "parquet":

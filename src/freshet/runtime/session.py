@@ -26,7 +26,7 @@ from freshet.federation.client import ServiceClient
 from freshet.federation.evaluation import Constraints
 from freshet.federation.settings import ServiceSettings
 from freshet.native.memory.term_collector import TermCollector
-from freshet.native.streams.element_log import MOST_ELEMENTS
+from freshet.native.streams.element_log import MOST_ELEMENTS, Origin
 from freshet.oneshot.answer import answer
 from freshet.oneshot.update import changes_of
 from freshet.rdf.batch import Layout, elements_of
@@ -1142,6 +1142,13 @@ class Session:
             elements = merge_in_order([part for part in parts if len(part.times)] or parts[:1])
             is_new = self._push(stream, elements, key, TextOrigin("post", key[0] if key else None, None))
         return len(elements.times) if is_new else 0
+
+    def push_recorded(self, stream: str, elements: Elements, origin: Origin | None) -> None:
+        """Push elements of a recording, which nothing else holds. `origin` names their records for `why`."""
+        with self.dictionary.pins:
+            self.engine.push(stream, elements, origin=origin)
+        self.engine.collect_terms()
+        self.engine.service_threads.hold_back()
 
     def _push(self, stream: str, elements: Elements, key: tuple[str, str] | None, origin: TextOrigin = PUSHED) -> bool:
         """Push elements that have been checked, and are pinned; says whether they were not there under their key."""

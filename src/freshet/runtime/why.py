@@ -32,8 +32,9 @@ from freshet.oneshot.scope import NO_SERVICES, Scope
 from freshet.oneshot.table import Rows, Table
 from freshet.oneshot.tracing import Trace, trace_pattern
 from freshet.rdf.deadline import Deadline
-from freshet.rdf.errors import UnsupportedError
+from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.rdf.terms import BlankNode, Iri, Term
+from freshet.results.report import Report
 from freshet.results.why import MOST_MEMBERS, Derivation, Members, RemoteRow, StoredTriple, Why, WindowElement
 from freshet.runtime.origins import PUSHED
 from freshet.runtime.seen_graph import SeenDataset, is_in
@@ -53,58 +54,82 @@ _SECONDS, _BYTES = 30.0, 1 << 30
 _UNSTABLE = ("SAMPLE", "GROUP_CONCAT")  # what they give depends on the order of solutions
 
 
-def why(
-    engine: Engine,
-    stored: StoredDataset,
-    name: str,
-    moment: int,
-    row: Mapping[str, int],
-    graph: Sequence[Row] = (),
-    most: int = MOST_MEMBERS,
-    deadline: Deadline | None = None,
-) -> Why:
-    """Why a query reported a row at a moment.
+class Explanations:
+    """Why a query reported rows, by what is there now of the elements that it has read.
 
     Args:
         engine: The engine that has the query.
         stored: Its stored graphs.
         name: The query.
-        moment: The moment of the report.
-        row: The ids of the row by variable, 0 where one is unbound; of CONSTRUCT those of subject, predicate, object
-            (and graph).
-        graph: The triples of the report, where the query is a CONSTRUCT.
-        most: How many derivations of the row, and members of each group, are given.
-        deadline: How long it may take, and how much memory.
 
     Raises:
-        WhyGoneError: What it was derived from is not there any more.
-        ServiceError: An endpoint gives no answer.
+        WhyGoneError: No elements are kept.
         UnsupportedError: The query is an ASK or a DESCRIBE, or draws values (UUID and the like).
     """
-    dictionary = engine.dictionary
-    held = engine.held_for(name)
-    _check(held.query)
-    if not held.most:
-        raise WhyGoneError("no elements are kept for this", hint="why_elements of the session is 0")
-    windows = WindowsAt(held.timing, held.sources, held.most)
-    with dictionary.pins, (deadline or Deadline(_SECONDS, _BYTES)).running():
-        for at in _moments(held.query, windows, moment):
-            found = _Evaluation(engine, stored, held, windows, at).derive(row, graph, most)
-            if found is not None:
-                terms = dictionary.decode_many(list(row.values()))
-                shown = {name: term for name, term in zip(row, terms, strict=True) if term is not None}
-                return Why(name, at >> 1, shown, *found)
-    raise WhyGoneError(
-        f"the row cannot be derived again from what is kept of {name}: the stored graph, or what endpoints answer, may"
-        " have changed since"
-    )
+
+    def __init__(self, engine: Engine, stored: StoredDataset, name: str) -> None:
+        self._engine = engine
+        self._stored = stored
+        self._name = name
+        self._held = engine.held_for(name)
+        check_explained(self._held.query)
+        if not self._held.most:
+            raise WhyGoneError("no elements are kept for this", hint="why_elements of the session is 0")
+        self._windows = WindowsAt(self._held.timing, self._held.sources, self._held.most)
+        self._last: _Evaluation | None = None
+
+    def why(
+        self, report: Report, row: int = 0, *, members: int = MOST_MEMBERS, deadline: Deadline | None = None
+    ) -> Why:
+        """Why a row of a report was reported.
+
+        Args:
+            report: The report.
+            row: Which of its rows, or of its triples, from 0.
+            members: How many derivations of the row, and members of each group, are given.
+            deadline: How long it may take, and how much memory.
+
+        Raises:
+            InputError: The report is another query's, or has no such row.
+            WhyGoneError: What it was derived from is not there any more.
+            ServiceError: An endpoint gives no answer.
+        """
+        if report.query != self._name:
+            raise InputError(f"the report is one of the query {report.query}, not of {self._name}")
+        if members < 1:
+            raise InputError(f"members is {members}: it must be a positive number")
+        shown = report.shown
+        if not 0 <= row < len(shown.rows):
+            raise InputError(f"the report has {len(shown.rows)} rows: there is no row {row}")
+        values = dict(zip(shown.variables, shown.rows[row].tolist(), strict=True))
+        graph = [] if report.graph is None else [tuple(each) for each in shown.rows.tolist()]
+        moment = 2 * report.time_ms if report.moment is None else report.moment
+        dictionary = self._engine.dictionary
+        with dictionary.pins, (deadline or Deadline(_SECONDS, _BYTES)).running():
+            for at in _moments(self._held.query, self._windows, moment):
+                found = self._evaluation(at).derive(values, graph, members)
+                if found is not None:
+                    terms = dictionary.decode_many(list(values.values()))
+                    named = {name: term for name, term in zip(values, terms, strict=True) if term is not None}
+                    return Why(self._name, at >> 1, named, *found)
+        raise WhyGoneError(
+            f"the row cannot be derived again from what is kept of {self._name}: the stored graph, or what endpoints"
+            " answer, may have changed since"
+        )
+
+    def _evaluation(self, moment: int) -> _Evaluation:
+        """That of a moment; rows of one report have the same."""
+        if self._last is None or self._last.moment != moment:
+            self._last = _Evaluation(self._engine, self._stored, self._held, self._windows, moment)
+        return self._last
 
 
-def _check(query: Query) -> None:
+def check_explained(query: Query, file: str | None = None) -> None:
+    """Refuse a query whose answers are not explained."""
     if query.form in (QueryForm.ASK, QueryForm.DESCRIBE):
-        raise UnsupportedError(f"answers of {query.form.value.upper()} are not explained")
+        raise UnsupportedError(f"answers of {query.form.value.upper()} are not explained", file=file)
     if (function := drawing_function(query.root)) is not None:
-        raise UnsupportedError(f"answers with values that {function} draws are not explained")
+        raise UnsupportedError(f"answers with values that {function} draws are not explained", file=file)
 
 
 def _moments(query: Query, windows: WindowsAt, moment: int) -> Iterator[int]:
@@ -125,6 +150,7 @@ class _Evaluation:
     def __init__(
         self, engine: Engine, stored: StoredDataset, held: HeldForQuery, windows: WindowsAt, moment: int
     ) -> None:
+        self.moment = moment
         self._dictionary = engine.dictionary
         self._services = engine.services or NO_SERVICES
         self._held = held

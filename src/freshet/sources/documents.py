@@ -7,6 +7,7 @@ is given: then each document is one record.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -24,8 +25,19 @@ from freshet.sources.xml_files import xml_reader
 from freshet.sources.xml_stream import RefusedError
 from freshet.sources.xml_text import XmlReader, as_columns
 
-# What is found in documents: the columns, the number of the document that each record is of, and the reasons.
-Parsed = tuple[list[Column], NDArray[np.int64], pa.Array]
+
+class Parsed(NamedTuple):
+    """What is found in documents: the columns, the number of the document that each record is of, and the reasons.
+
+    Where they are asked for, `lines` are those of documents at which records begin, or 0.
+    """
+
+    columns: list[Column]
+    owners: NDArray[np.int64]
+    reasons: pa.Array
+    lines: NDArray[np.int64] | None = None
+
+
 Parse = Callable[[pa.Array], Parsed]
 
 
@@ -33,11 +45,14 @@ def parsed_batch(batch: pa.RecordBatch, shape: RecordShape, parse: Parse, keep: 
     """The records of a batch of documents."""
     there = pc.not_equal(pc.ascii_trim_whitespace(pc.fill_null(batch.column(LINE), "")), "")
     batch = batch.filter(there) if there.false_count else batch
-    columns, owners, reasons = _parse(batch.column(LINE), shape, parse)
+    columns, owners, reasons, numbers = _parse(batch.column(LINE), shape, parse)
     beside = batch.select([LINE, FILE, ARRIVED])
     if owners.size != len(batch) or (owners != np.arange(len(batch))).any():
         beside = beside.take(pa.array(owners))
     lines, files, arrived = beside.columns
+    if numbers is not None:
+        named = pc.binary_join_element_wise(files, pa.array(numbers).cast(pa.string()), "#L")
+        files = pc.if_else(pa.array(numbers > 0), named, files)
     if not keep:
         rejected, nothing = pc.is_valid(reasons), pa.scalar(None, pa.string())
         lines, files = pc.if_else(rejected, lines, nothing), pc.if_else(rejected, files, nothing)
@@ -53,9 +68,9 @@ def _parse(documents: pa.Array, shape: RecordShape, parse: Parse) -> Parsed:
         broken = np.array([_is_broken(document) for document in documents.view(pa.binary()).to_pylist()])
     if not broken.any():
         return parse(documents)
-    columns, owners, reasons = parse(documents.filter(pa.array(~broken)))
+    found = parse(documents.filter(pa.array(~broken)))
     rejected = dict.fromkeys(np.flatnonzero(broken).tolist(), "not UTF-8 text")
-    return _with_rejected(shape, columns, np.flatnonzero(~broken)[owners], rejected, reasons)
+    return _with_rejected(shape, found._replace(owners=np.flatnonzero(~broken)[found.owners]), rejected)
 
 
 def _is_broken(document: bytes) -> bool:
@@ -79,7 +94,7 @@ def parser_of(source: LogicalSource, plan: Plan, header: list[str] | None = None
             return reader.shape, _XmlParser(reader)
         case Formulation.CSV:
             dialect = source.source.dialect if isinstance(source.source, FileSource) else CsvDialect()
-            rows = CsvReader(RecordShape(plan.references), dialect, source.nulls, plan.limits)
+            rows = CsvReader(RecordShape(plan.references), dialect, source.nulls, plan.limits, numbered=plan.numbered)
             if header is not None and (problem := rows.wanted_columns(header)[1]) is not None:
                 raise InputError(problem)
             return RecordShape(plan.references, arrived=True), _CsvParser(rows, header)
@@ -98,11 +113,12 @@ class _JsonParser:
         if self._whole:
             good, columns = self._reader.found_in(ranges, objects_only=True)
             reasons = pc.if_else(good, pa.scalar(None, pa.string()), "not a JSON object")
-            return columns, every, reasons
+            return Parsed(columns, every, reasons)
         cut = self._reader.cut(ranges)
         _, columns = self._reader.found_in(cut.records, objects_only=False)
         rejected = {int(number): "not JSON" for number in np.flatnonzero(~cut.good)}
-        return _with_rejected(self._reader.shape, columns, cut.owners, rejected)
+        none = pa.nulls(cut.owners.size, pa.string())
+        return _with_rejected(self._reader.shape, Parsed(columns, cut.owners, none), rejected)
 
 
 class _XmlParser:
@@ -112,17 +128,25 @@ class _XmlParser:
     def __call__(self, documents: pa.Array) -> Parsed:
         rejected: dict[int, str] = {}
         owners: list[int] = []
+        numbers: list[int] = []
         found: list[list[list[str]]] = [[] for _ in self._reader.shape.references]
         for number, document in enumerate(documents.to_pylist()):
             try:
-                columns, lines = self._reader.columns(self._reader.records_of(document.encode(), "utf-8"))
+                text = document.encode()
+                records = self._reader.records_of(text, "utf-8")
+                columns, lines = self._reader.columns(records)
             except RefusedError as error:
                 rejected[number] = str(error)
                 continue
             for values, more in zip(found, columns, strict=True):
                 values += more
             owners += [number] * len(lines)
-        return _with_rejected(self._reader.shape, as_columns(found), np.array(owners, np.int64), rejected)
+            if self._reader.numbered:
+                numbers += [line or 0 for line in self._reader.lines_of(records, text)]
+        all_lines = np.array(numbers, np.int64) if self._reader.numbered else None
+        none = pa.nulls(len(owners), pa.string())
+        parsed = Parsed(as_columns(found), np.array(owners, np.int64), none, all_lines)
+        return _with_rejected(self._reader.shape, parsed, rejected)
 
 
 class _CsvParser:
@@ -139,10 +163,10 @@ class _CsvParser:
         for (texts, _), reference in zip(columns, self._reader.shape.references, strict=True):
             again = pc.and_(again, pc.fill_null(pc.equal(texts, reference), False))
         if not again.true_count:
-            return columns, np.arange(len(documents)), reasons
+            return Parsed(columns, np.arange(len(documents)), reasons)
         kept = pc.invert(again)
         owners = np.flatnonzero(kept.to_numpy(zero_copy_only=False))
-        return [(texts.filter(kept), None) for texts, _ in columns], owners, reasons.filter(kept)
+        return Parsed([(texts.filter(kept), None) for texts, _ in columns], owners, reasons.filter(kept))
 
     def _with_headers(self, documents: pa.Array) -> Parsed:
         shape, parts, owners = self._reader.shape, [], []
@@ -153,7 +177,11 @@ class _CsvParser:
         table = pa.Table.from_batches(parts) if parts else pa.Table.from_batches([shape.reject("", None, "")])[:0]
         table = table.combine_chunks()
         columns: list[Column] = [(_combine(table.column(text_name(each))), None) for each in shape.references]
-        return columns, np.array(owners, np.int64), _combine(table.column(REASON))
+        lines = None
+        if self._reader.numbered:  # the documents have no names for the reader, so a file is `#L5`
+            named = table.column(FILE).to_pylist()
+            lines = np.array([int(each[2:]) if each else 0 for each in named], np.int64)
+        return Parsed(columns, np.array(owners, np.int64), _combine(table.column(REASON)), lines)
 
     def _document(self, document: str) -> Iterator[pa.RecordBatch]:
         """The records of a document that begins with its header."""
@@ -174,24 +202,19 @@ def _combine(column: pa.ChunkedArray) -> pa.Array:
     return joined if isinstance(joined, pa.Array) else pa.concat_arrays(joined.chunks)
 
 
-def _with_rejected(
-    shape: RecordShape,
-    columns: list[Column],
-    owners: NDArray[np.int64],
-    rejected: dict[int, str],
-    found_reasons: pa.Array | None = None,
-) -> Parsed:
+def _with_rejected(shape: RecordShape, found: Parsed, rejected: dict[int, str]) -> Parsed:
     """What is found, and a record for each document that is rejected."""
-    reasons = pa.nulls(owners.size, pa.string()) if found_reasons is None else found_reasons
     if not rejected:
-        return columns, owners, reasons
+        return found
     empty = shape.nothing(len(rejected))
     joined: list[Column] = [
         (
             pa.concat_arrays([texts, no_texts]),
             pa.concat_arrays([kinds, no_kinds]) if kinds is not None and no_kinds is not None else None,
         )
-        for (texts, kinds), (no_texts, no_kinds) in zip(columns, empty, strict=True)
+        for (texts, kinds), (no_texts, no_kinds) in zip(found.columns, empty, strict=True)
     ]
-    whole = np.concatenate([owners, np.array(list(rejected), np.int64)])
-    return joined, whole, pa.concat_arrays([reasons, pa.array(list(rejected.values()), pa.string())])
+    owners = np.concatenate([found.owners, np.array(list(rejected), np.int64)])
+    reasons = pa.concat_arrays([found.reasons, pa.array(list(rejected.values()), pa.string())])
+    lines = None if found.lines is None else np.concatenate([found.lines, np.zeros(len(rejected), np.int64)])
+    return Parsed(joined, owners, reasons, lines)

@@ -47,6 +47,15 @@ class XmlReader:
         found = compile_path(self.iterator, self.namespaces)(parse_document(document, encoding).getroottree())
         return [each for each in found if isinstance(each, etree._Element)] if isinstance(found, list) else []
 
+    def lines_of(self, records: list[Any], document: bytes) -> list[int | None]:
+        """The lines of the records of a whole document, where they are known."""
+        if self.steps is None:
+            return [line_of(record) for record in records]
+        watching = RecordLines(self.steps, "utf-8")
+        for _ in watching.watch(iter([document])):
+            pass
+        return [watching.next() for _ in records]
+
     def columns(self, records: Iterable[Any]) -> tuple[Texts, list[str | None]]:
         """What each reference finds in each record; and the texts of the records, where they are kept."""
         references = xml_references(self.shape.references, self.namespaces)

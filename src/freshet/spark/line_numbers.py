@@ -12,14 +12,15 @@ from pyspark.sql import DataFrame
 from freshet.sources.columns import ARRIVED, FILE, LINE
 
 BLOCK = "block"
-_NUMBER = r"#L[0-9]+$"  # no URI of a file has a # of its own
+_NUMBER = r"#(B[0-9]+)?L[0-9]+$"  # no URI of a file has a # of its own
 
 
 def with_line_numbers(lines: DataFrame) -> DataFrame:
     """The lines with `FILE#LNUMBER` in place of the file; BLOCK is where in the file the part of a line begins.
 
     A file above `spark.sql.files.maxPartitionBytes` (128 MB) is read in parts, by tasks that do not know of each
-    other's lines: only its first part has numbers.
+    other's lines: those after the first part have `FILE#BBLOCKLNUMBER`, which counts from the part's first line.
+    `sources/parts_of_lines.py` turns it into a number of the file when that is asked for.
     """
     return lines.mapInArrow(_number, f"{LINE} STRING, {FILE} STRING, {ARRIVED} BIGINT")
 
@@ -43,8 +44,9 @@ def _number(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         last = (files.dictionary[int(codes[-1])].as_py(), int(blocks[-1]))
         count = int(numbers[-1]) + 1
         texts = pa.array(numbers + 1).cast(pa.string())
-        named = pc.binary_join_element_wise(batch.column(FILE), texts, "#L")
-        places = pc.if_else(pa.array(blocks == 0), named, batch.column(FILE))
+        parts = pc.binary_join_element_wise(pa.scalar("#B"), pa.array(blocks).cast(pa.string()), "L", "")
+        marks = pc.if_else(pa.array(blocks == 0), "#L", parts)
+        places = pc.binary_join_element_wise(batch.column(FILE), marks, texts, "")
         yield pa.RecordBatch.from_arrays(
             [batch.column(LINE), places, batch.column(ARRIVED)], names=[LINE, FILE, ARRIVED]
         )

@@ -71,7 +71,9 @@ def read_records(given: StreamInput, wanted: Wanted, reading: Reading, *, single
         parsed = records.csv_records(lines, header, column_names(header), given.logical_source.nulls)
     else:
         documents = open_documents(given.source, reading._replace(whole_files=_takes_whole_files(given)))
-        read = parse_documents(documents, given.logical_source, sorted(each.text for each in asked))
+        numbered = wanted.origins and isinstance(given.source, FolderSource)
+        texts = sorted(each.text for each in asked)
+        read = parse_documents(documents, given.logical_source, texts, numbered=numbered)
         parsed, many = read.frame, read.many
     return TimedRecords(_add_times(parsed, given, time, many), many, header)
 

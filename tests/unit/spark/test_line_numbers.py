@@ -36,7 +36,7 @@ def test_lines_of_each_file_are_counted(seed: int) -> None:
     expected = []
     for file, block in rows:
         counts[file, block] = counts.get((file, block), 0) + 1
-        expected.append(file if block else f"{file}#L{counts[file, block]}")
+        expected.append(f"{file}#{f'B{block}' if block else ''}L{counts[file, block]}")
     assert numbered.column("file").to_pylist() == expected
     assert numbered.column("line").to_pylist() == [f"line {number}" for number in range(len(rows))]
     assert without_line_numbers(numbered.column("file")).to_pylist() == [file for file, _ in rows]

@@ -19,6 +19,7 @@ from freshet.rml.reader import read_mapping
 from freshet.rml.sources import FolderSource
 from freshet.rml.stream_inputs import StreamInput
 from freshet.rml.user_functions import load_functions
+from freshet.sources.parts_of_lines import with_whole_lines
 from freshet.spark.live.open import Reading
 from freshet.spark.stream import EncodedStream, StreamSpec
 from freshet.spark.stream_records import milliseconds
@@ -217,6 +218,33 @@ def test_records_know_the_lines_of_their_files(run, form):
         assert named == {1: "a.json#L1", 2: "a.json#L4", 3: "b.json#L1"}
     else:
         assert named == {1: "a.csv#L2", 2: "a.csv#L4"}
+
+
+@pytest.mark.parametrize("form", ["json", "csv"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_lines_of_a_file_that_tasks_share(run, spark, form, end):
+    rows = [json.dumps({"id": n, "at": n}) if form == "json" else f"{n},{n},2.0,l,http://e/p,x" for n in range(200)]
+    lines = ["id,at,level,label,page,plain" if form == "csv" else "", *rows[:90], "", *rows[90:]]
+    setting = "spark.sql.files.maxPartitionBytes"
+    spark.conf.set(setting, "301")  # parts begin anywhere in a line
+    places = {}
+    try:
+        run(form, places=places, a=end.join(lines) + end)
+    finally:
+        spark.conf.unset(setting)
+    assert sum("#B" in place for place in places.values()) > 100
+    named = {time: with_whole_lines(place).partition("#L")[2] for time, place in places.items()}
+    assert named == {n: str(n + 2 + (n >= 90)) for n in range(200)}
+
+
+def test_lines_of_xml(run):
+    mapping = MAPPING.replace(
+        "rml:referenceFormulation rml:FORM", 'rml:referenceFormulation rml:XPath ; rml:iterator "/r/a"'
+    )
+    places = {}
+    text = "<r>\n<a><id>1</id><at>1</at></a>\n\n<a>\n<id>2</id><at>2</at></a>\n</r>\n"
+    run("xml", mapping=mapping, places=places, a=text)
+    assert {time: place.rpartition("/")[2] for time, place in places.items()} == {1: "a.xml#L2", 2: "a.xml#L4"}
 
 
 def _optimized(frame) -> str:

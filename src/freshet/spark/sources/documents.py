@@ -20,14 +20,16 @@ def parse_documents(
     *,
     header: list[str] | None = None,
     keep: bool = True,
+    numbered: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Records:
     """The records of documents, which have LINE, FILE and ARRIVED; these stay beside each record.
 
-    `keep=False`: text and file only of what is rejected. `header`: the columns of CSV documents of one record each; one
-    that is the header itself is skipped. Documents with nothing in them but spaces are none.
+    `keep=False`: text and file only of what is rejected. `numbered`: with the lines of CSV and XML
+    records. `header`: the columns of CSV documents of one record each; one that is the header itself is skipped.
+    Documents with nothing in them but spaces are none.
     """
-    plan = Plan(tuple(sorted(set(references))), keep, limits)
+    plan = Plan(tuple(sorted(set(references))), keep, limits, numbered=numbered)
     shape, parse = parser_of(source, plan, header)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
