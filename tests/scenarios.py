@@ -22,8 +22,20 @@ from random_streams import (
 
 
 @dataclass(frozen=True)
+class GraphChange:
+    """An update of the stored graphs when all streams have come to a time, in N-Quads."""
+
+    time_ms: int
+    deleted: tuple[str, ...]
+    inserted: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Scenario:
-    """Queries over the same streams. A query that is `passing` comes while they run, and goes again."""
+    """Queries over the same streams. A query that is `passing` comes while they run, and goes again.
+
+    Where the graphs change, the lines of each stream before that, and an advance to its time, come first.
+    """
 
     queries: tuple[RandomQuery, ...]
     streams: Mapping[str, Lines]
@@ -31,6 +43,7 @@ class Scenario:
     stored: tuple[str, ...]
     absorb: Mapping[str, bool | tuple[str, ...]]
     passing: RandomQuery | None = None
+    change: GraphChange | None = None
 
     def __str__(self) -> str:
         lines = []
@@ -42,11 +55,16 @@ class Scenario:
             absorbed = self.absorb.get(iri, False)
             lines.append(f"stream {iri}, lateness {self.lateness_ms[iri]} ms, absorbed: {absorbed}")
             lines += [f"  {time_ms}\t{statement or '(advance)'}" for time_ms, statement in elements]
+        if self.change:
+            lines.append(str(self.change))
         return "\n".join([*lines, "stored", *(f"  {statement}" for statement in self.stored)])
 
 
-def scenario(seed: int, query_count: int = 1, length: int | None = None) -> Scenario:
-    """Everything that a test needs: the queries, and streams of at most `length` elements."""
+def scenario(seed: int, query_count: int = 1, length: int | None = None, *, changing: bool = False) -> Scenario:
+    """Everything that a test needs: the queries, and streams of at most `length` elements.
+
+    With `changing` much is stored, and mostly changed by an update.
+    """
     dice = Dice(seed)
     names = dice.choice([["s"], ["s"], ["s", "t"], ["s", "t"], ["s", "t", "u"]])
     start_ms = dice.choice([0, 0, 5000, 1_700_000_000_000, -7000])
@@ -61,11 +79,11 @@ def scenario(seed: int, query_count: int = 1, length: int | None = None) -> Scen
         name: random_stream(dice, start_ms, dice.randint((each + 1) // 2, each), subjects, dated=dated, fresh=fresh)
         for name in names
     }
-    stored = [random_triple(dice, subjects) for _ in range(dice.choice([0, 3, 8]))]
+    stored = [random_triple(dice, subjects) for _ in range(dice.choice([3, 8, 12] if changing else [0, 3, 8]))]
     graphs = {}
     if stored and dice.random() < 0.4:
         graphs = {f":g{at}": [random_triple(dice, subjects) for _ in range(dice.randint(1, 5))] for at in range(2)}
-    absorbing = dice.random() < 0.25
+    absorbing = dice.random() < (0.5 if changing else 0.25)
     known = [*stored, *(triple for lines in timed.values() for _, triple in lines if absorbing)]
     moment_ms = dice.choice([time_ms for elements in timed.values() for time_ms, _ in elements])
     data = QueriedData(timed, known, graphs, subjects, dated, moment_ms)
@@ -75,14 +93,41 @@ def scenario(seed: int, query_count: int = 1, length: int | None = None) -> Scen
     quads += [
         f"{statement_of(triple)[:-1]}{n_triples(name)} ." for name, triples in graphs.items() for triple in triples
     ]
+    streams = {EXAMPLE + name: with_advances(dice, lines) for name, lines in timed.items()}
+    absorption = random_absorption(dice, [*queries, *filter(None, [passing])], names) if absorbing else {}
+    change = None
+    if not dated and quads + list(absorption) and (changing or Random(seed).random() < 0.1):
+        change = random_change(Random(seed), streams, quads, subjects)
+        streams = {iri: cut_at(lines, change.time_ms) for iri, lines in streams.items()}
     return Scenario(
         queries,
-        {EXAMPLE + name: with_advances(dice, lines) for name, lines in timed.items()},
+        streams,
         {EXAMPLE + name: dice.choice([0, 1000, 3000]) for name in names},
         tuple(quads),
-        random_absorption(dice, [*queries, *filter(None, [passing])], names) if absorbing else {},
+        absorption,
         passing,
+        change,
     )
+
+
+def random_change(
+    dice: Random, streams: Mapping[str, Lines], quads: Sequence[str], subjects: Sequence[str]
+) -> GraphChange:
+    """Some of what is stored goes, or of what streams bring, which may be absorbed; and something comes."""
+    elements = [line for lines in streams.values() for line in lines if line[1] is not None]
+    known = [*quads, *(statement for _, statement in elements if statement)]
+    deleted = [statement for statement in known if "_:" not in statement and dice.random() < 0.5]
+    inserted = [statement_of(random_triple(dice, subjects)) for _ in range(dice.choice([0, 0, 1, 3]))]
+    inserted += [statement for statement in deleted if dice.random() < 0.2]
+    inserted = [statement for statement in inserted if "_:" not in statement]
+    times_ms = sorted(time_ms for time_ms, _ in elements)
+    return GraphChange(dice.choice(times_ms[len(times_ms) // 3 :]), tuple(deleted), tuple(inserted))
+
+
+def cut_at(lines: Lines, time_ms: int) -> Lines:
+    """What is before a time, an advance to it, and the rest."""
+    before, after = (tuple(line for line in lines if (line[0] < time_ms) == is_before) for is_before in (True, False))
+    return (*before, (time_ms, None), *after)
 
 
 def random_queries(dice: Dice, data: QueriedData, count: int) -> tuple[RandomQuery, ...]:
@@ -108,7 +153,9 @@ def smaller(case: Scenario) -> Iterator[Scenario]:
     if len(case.queries) > 1:
         yield from (replace(case, queries=queries) for queries in without_one(case.queries))
     for iri, lines in case.streams.items():
-        yield from (replace(case, streams={**case.streams, iri: kept}) for kept in without_one(lines))
+        for kept in without_one(lines):
+            if case.change is None or (case.change.time_ms, None) in kept:
+                yield replace(case, streams={**case.streams, iri: kept})
     yield from (replace(case, stored=kept) for kept in without_one(case.stored))
     for at, query in enumerate(case.queries):
         for less in smaller_query(query):
@@ -116,6 +163,10 @@ def smaller(case: Scenario) -> Iterator[Scenario]:
     if case.passing:
         yield replace(case, passing=None)
         yield from (replace(case, passing=less) for less in smaller_query(case.passing))
+    if case.change:
+        change = case.change
+        yield from (replace(case, change=replace(change, deleted=kept)) for kept in without_one(change.deleted))
+        yield from (replace(case, change=replace(change, inserted=kept)) for kept in without_one(change.inserted))
     if case.absorb:
         yield replace(case, absorb={})
     for iri, lateness_ms in case.lateness_ms.items():

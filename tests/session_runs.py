@@ -12,6 +12,7 @@ import freshet
 Lines = Sequence[tuple[int, str | None]]
 # (stream, elements) to push in this order; an element without a statement advances the watermark.
 Schedule = Iterable[tuple[str, Lines]]
+CHANGE = ""  # in a schedule, in place of a stream: now the stored graphs change
 
 
 def whole_streams(streams: Mapping[str, Lines]) -> Schedule:
@@ -43,12 +44,13 @@ def run_queries(
     reports: Sequence[Collection[str]] | None = None,
     passing: str | None = None,
     compacting: bool = False,
+    change: str = "",
 ) -> list[list[dict[str, Any]]]:
     """The reports of several queries (name, text) in one session, a list for each query.
 
     `reports` has the conditions on reporting with which each is registered. A query that is `passing` is registered
     when a third of the schedule is done, and removed after two thirds. With `compacting` the stored graph is compacted
-    between all pushes.
+    between all pushes. A `change` is a SPARQL update, for where the schedule says CHANGE.
     """
     session = freshet.Session()
     if data is not None:
@@ -65,6 +67,8 @@ def run_queries(
             session.register(passing, name="passing")
         if passing is not None and at == len(schedule) * 2 // 3:
             session.unregister(session.engine.names[-1])
+        if iri == CHANGE:
+            session.update(change)
         hand_over(session, iri, lines)
         if compacting:
             session.engine.compact_stored()

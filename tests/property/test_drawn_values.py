@@ -11,6 +11,7 @@ import pytest
 
 import freshet
 from counts import count
+from freshet.results.live_change import LiveChange
 
 EX = "http://example.org/"
 WINDOW = "FROM NAMED WINDOW :w ON :s [RANGE PT{}S STEP PT1S]"
@@ -99,3 +100,39 @@ def test_a_filter_keeps_what_it_has_let_through() -> None:
     first, second, third = ({str(row["s"]) for row in report.bindings()} for report in query.take())
     assert 100 < len(first) < 300
     assert first == second == third
+
+
+@pytest.mark.parametrize("output", ["RSTREAM", "ISTREAM", "DSTREAM"])
+def test_values_stay_where_stored_triples_are_deleted(output: str) -> None:
+    """What still holds keeps its value, whatever goes beside it."""
+    session = freshet.Session()
+    session.stream(EX + "s")
+    session.update(f"PREFIX : <{EX}> INSERT DATA {{ :a :q 1 . :b :q 1, 2 }}")
+    head = f"PREFIX : <{EX}> REGISTER {output} :q AS SELECT ?s ?o (UUID() AS ?u) {WINDOW.format(10)}"
+    query = session.register(f"{head} WHERE {{ WINDOW :w {{ ?s :p ?v }} ?s :q ?o }}")
+    session.push(EX + "s", "".join(f"100\t<{EX}{name}> <{EX}p> <{EX}x> .\n" for name in "ab"))
+    session.advance(EX + "s", 1000)
+    session.update(f"PREFIX : <{EX}> DELETE DATA {{ :b :q 1 }}")
+    session.advance(EX + "s", 2000)
+    session.finish()
+    assert not session.failures
+    found = [{(row["s"].value[-1], row["o"].lexical): row["u"] for row in each.bindings()} for each in query.take()]
+    if output == "RSTREAM":
+        assert found[0].keys() == {("a", "1"), ("b", "1"), ("b", "2")}
+        assert all(each == {key: found[0][key] for key in (("a", "1"), ("b", "2"))} for each in found[1:])
+    elif output == "ISTREAM":
+        assert [set(each) for each in found] == [{("a", "1"), ("b", "1"), ("b", "2")}]
+    else:
+        assert [set(each) for each in found] == [{("b", "1")}, {("a", "1"), ("b", "2")}]
+
+
+def test_values_stay_in_live_queries() -> None:
+    session = freshet.Session()
+    session.update(f"PREFIX : <{EX}> INSERT DATA {{ :a :q 1 . :b :q 1, 2 }}")
+    changes: list[LiveChange] = []
+    session.follow(f"PREFIX : <{EX}> SELECT ?s ?o (UUID() AS ?u) {{ ?s :q ?o }}", changes.append, name="live")
+    session.update(f"PREFIX : <{EX}> DELETE DATA {{ :b :q 1 }}")
+    answer, change = changes
+    assert len(change.added) == 0
+    assert len(change.removed) == 1
+    assert change.removed.tolist()[0] in answer.added.tolist()

@@ -24,6 +24,7 @@ CASES = count(200, "FRESHET_CASES")
 FIRST_SEED = int(os.environ.get("FRESHET_SEED", 0))
 BLOCKS = 10
 S, T = "http://e/s", "http://e/t"
+STORED_GRAPH = ""  # in place of a stream: an update
 PREFIX = "PREFIX : <http://e/> "
 STORED = "".join(f"<http://e/n{n}> <http://e/kind> <http://e/k{n % 2}> .\n" for n in range(4))
 
@@ -33,6 +34,8 @@ BODIES = (
     "{w} {{ :n{n} :p ?x }}",
     "{w} {{ :n{n} :p ?x . ?x :q ?y }}",
     "{w} {{ ?x :p ?y }} ?x :kind :k{k}",
+    "{w} {{ :n{n} :p ?x }} ?x :kind ?k",
+    "{w} {{ :n{n} :p ?x FILTER NOT EXISTS {{ ?x :kind :k{k} }} }}",
     "{w} {{ ?x :p :n{n} . ?y :q ?x }} FILTER (?x != :n{k})",
     "{{ {w} {{ :n{n} :p ?x }} }} UNION {{ {w} {{ ?x :q :n{k} }} }}",
     "{w} {{ :n{n} :p ?x OPTIONAL {{ ?x :q ?y }} }}",
@@ -84,6 +87,9 @@ def random_pushes(dice: Random) -> list[tuple[str, str]]:
             )
             lines.append(f"{max(0, time_ms - dice.choice([0, 0, 0, 700]))}\t{triple} .\n")
         pushes.append((dice.choice([S, S, T]), "".join(lines)))
+        if dice.random() < 0.15:
+            kind = f":n{dice.randint(0, 3)} :kind :k{dice.randint(0, 1)}"
+            pushes.append((STORED_GRAPH, f"{PREFIX}{dice.choice(['INSERT', 'DELETE', 'DELETE'])} DATA {{ {kind} }}"))
     return pushes
 
 
@@ -111,12 +117,19 @@ def reports(
                 take(at)
                 session.unregister(present.pop(at).name)
         if number < len(pushes):
-            session.push(*pushes[number])
+            push(session, *pushes[number])
     session.finish()
     for at in present:
         take(at)
     assert not session.failures, session.failures
     return found
+
+
+def push(session: freshet.Session, iri: str, text: str) -> None:
+    if iri == STORED_GRAPH:
+        session.update(text or "INSERT DATA {}")
+    else:
+        session.push(iri, text)
 
 
 def random_case(seed: int) -> tuple[list[Late], list[tuple[str, str]], int]:

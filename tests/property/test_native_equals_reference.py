@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from random import SystemRandom
@@ -25,7 +26,7 @@ from freshet.native.streams.stream import DerivedCounts
 from freshet.rdf.errors import UnsupportedError
 from reference.streams import derive, receive
 from refusals import refused
-from scenario_answers import Reports, expected_reports, schedule_of
+from scenario_answers import Reports, expected_reports, schedule_of, update_of
 from scenarios import Scenario, scenario, smaller
 from session_runs import hand_over, run_queries
 
@@ -57,6 +58,7 @@ def disagreement(case: Scenario, batching: int, directory: Path, expected: Repor
             reports=[query.report for query in case.queries],
             passing=case.passing.text if case.passing else None,
             compacting=batching % 2 == 1,
+            change=update_of(case),
         )
     except UnsupportedError as problem:
         raise Refused(problem.message) from None
@@ -91,10 +93,16 @@ def still_fails(candidate: Scenario, batching: int, directory: Path, kind: str) 
     return bool(found) and found.startswith(kind) and ("Error:" in found) == bool(kind)
 
 
-def check(seed: int, directory: Path, query_count: int = 1, length: int | None = None) -> bool:
-    """Whether there was a case to check. Those without any answer are mostly left out."""
-    case = scenario(seed, query_count, length)
+def check(
+    seed: int, directory: Path, query_count: int = 1, length: int | None = None, *, changing: bool = False
+) -> bool:
+    """Whether there was a case to check. Those without any answer are mostly left out, and with `changing` those
+    in which an update makes no difference.
+    """
+    case = scenario(seed, query_count, length, changing=changing)
     expected = expected_reports(case)
+    if changing and (not case.change or expected == expected_reports(replace(case, change=None))):
+        return False
     if not any(expected) and seed % 4:
         return False
     with pytest.MonkeyPatch.context() as patch:
@@ -109,16 +117,16 @@ def check(seed: int, directory: Path, query_count: int = 1, length: int | None =
             kind = wrong.partition(":")[0] if "Error:" in wrong else ""
             least = smallest(case, partial(still_fails, batching=seed, directory=directory, kind=kind))
             shown = f"{least}\n{disagreement(least, seed, directory)}"
-            pytest.fail(f"scenario({seed}, {query_count}, {length})\n{shown}", pytrace=False)
+            pytest.fail(f"scenario({seed}, {query_count}, {length}, changing={changing})\n{shown}", pytrace=False)
     return True
 
 
-def check_some(block: int, cases: int, directory: Path, query_count: int = 1) -> None:
+def check_some(block: int, cases: int, directory: Path, query_count: int = 1, *, changing: bool = False) -> None:
     """A block of cases, from seeds that no other block uses."""
     seed = FIRST_SEED + block * 1_000_000
     done = 0
     while done < cases:
-        done += check(seed, directory, query_count)
+        done += check(seed, directory, query_count, changing=changing)
         seed += 1
 
 
@@ -130,6 +138,11 @@ def test_native_equals_reference(block: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_queries_together_answer_as_alone(block: int, tmp_path: Path) -> None:
     check_some(block, CASES // BLOCKS // 10, tmp_path, query_count=3)
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_queries_follow_updates(block: int, tmp_path: Path) -> None:
+    check_some(block, CASES // BLOCKS // 8, tmp_path, query_count=1 + block % 3, changing=True)
 
 
 def test_long_streams(tmp_path: Path) -> None:

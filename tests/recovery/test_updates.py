@@ -204,3 +204,30 @@ def test_an_update_is_whole_or_not_at_all_after_a_kill(tmp_path: Path) -> None:
         assert len(set(found)) == 1
         assert found[0] in (last, last + 1)
         last = found[0]
+
+
+@pytest.mark.parametrize("kept", [False, True], ids=["journal", "checkpoint"])
+@pytest.mark.parametrize(("kind", "output"), [("DELETE", "DSTREAM"), ("INSERT", "ISTREAM")])
+def test_what_an_update_changes_is_reported_after_a_restart(tmp_path: Path, kind: str, output: str, kept: bool) -> None:
+    """The update comes between two evaluations, and so does the end of the session."""
+    session = Session(checkpoint=tmp_path / "c", sync=False)
+    session.stream(STREAM)
+    session.update(PREFIX + "INSERT DATA { :a :p 1 . :b :p 2 }")
+    session.update(PREFIX + ("DELETE DATA { :c :p 1 }" if kind == "DELETE" else "DELETE DATA { :a :p 1 }"))
+    session.register(
+        f"{PREFIX} REGISTER {output} :q AS SELECT ?x ?o FROM NAMED WINDOW :w ON :stream [RANGE PT10S STEP PT1S] "
+        "WHERE { WINDOW :w { ?x :seen ?y } ?x :p ?o }",
+        name="q",
+    )
+    session.push(STREAM, "".join(f"1500\t<http://e/{name}> <http://e/seen> <http://e/z> .\n" for name in "ab"))
+    session.advance(STREAM, 2000)
+    session.queries()[0].take()
+    session.update(PREFIX + f"{kind} DATA {{ :a :p 1 }}")
+    if kept:
+        session.checkpoint()
+    session.close()
+    session = Session(checkpoint=tmp_path / "c", sync=False)
+    session.advance(STREAM, 3000)
+    [report] = session.queries()[0].take()
+    assert (report.time_ms, [str(row["x"]) for row in report.bindings()]) == (3000, ["<http://e/a>"])
+    session.close()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import pyoxigraph as ox
@@ -46,12 +46,22 @@ class Answer:
 
 
 @dataclass(frozen=True)
+class StoredChange:
+    """What is deleted from the stored graphs when all streams have come to a time, and inserted after that."""
+
+    time_ms: int
+    deleted: tuple[ox.Quad, ...]
+    inserted: tuple[ox.Quad, ...]
+
+
+@dataclass(frozen=True)
 class World:
     """All that a query is asked of: streams at their end, stored data, and what streams leave in it."""
 
     received: dict[Source, Received]
     stored: list[ox.Quad]
     absorbed: list[Element]
+    change: StoredChange | None = None
 
 
 def evaluate(
@@ -62,6 +72,7 @@ def evaluate(
     stored: Iterable[ox.Quad] = (),
     absorb: Mapping[str, bool | Collection[str]] | None = None,
     report: Collection[str] = (),
+    change: StoredChange | None = None,
 ) -> list[Answer]:
     """All answers that a continuous query delivers over whole streams, in time order.
 
@@ -70,7 +81,7 @@ def evaluate(
     and "non-empty".
     """
     asked = rewrite(query, streams)
-    world = world_of(asked, streams, lateness_ms or {}, stored, absorb or {})
+    world = replace(world_of(asked, streams, lateness_ms or {}, stored, absorb or {}), change=change)
     answers: list[Answer] = []
     before: list[Solution] = []
     given: tuple[Contents, list[ox.Quad]] = {}, []
@@ -158,8 +169,13 @@ def difference(left: Sequence[Solution], right: Sequence[Solution]) -> list[Solu
 
 def stored_at(moment: Moment, world: World) -> list[ox.Quad]:
     """The stored data as an evaluation sees it."""
-    seen = [ox.Quad(*element.triple) for element in world.absorbed if moment.sees(element.time_ms)]
-    return world.stored + seen
+    change = world.change
+    seen = [element for element in world.absorbed if moment.sees(element.time_ms)]
+    if change is None or not moment.sees(change.time_ms):
+        return world.stored + [ox.Quad(*element.triple) for element in seen]
+    before = world.stored + [ox.Quad(*element.triple) for element in seen if element.time_ms < change.time_ms]
+    after = [ox.Quad(*element.triple) for element in seen if element.time_ms >= change.time_ms]
+    return [*(quad for quad in before if quad not in change.deleted), *change.inserted, *after]
 
 
 def asks_time(asked: Rewritten) -> bool:

@@ -28,8 +28,6 @@ from freshet.native.plan.plan import Plan
 from freshet.native.plan.plan_reads import (
     asks_services,
     predicates_of,
-    reads_named_graphs,
-    stored_predicates,
 )
 from freshet.native.queries.live_queries import NO_LIMITS, LiveQueries, OnChange
 from freshet.native.queries.placement import Placement, QueryRegistration
@@ -546,37 +544,12 @@ class Engine:
     def update(self, changes: StoreChanges) -> tuple[int, int]:
         """Change stored graphs, all at once; gives how many triples came that were not there, and how many went."""
         with self.loading():
-            self.check_update(changes)
             self._is_loaded = True
             self.dictionary.note(*changes.inserted, np.fromiter(changes.exists, np.int64))
             counts = self._graphs.apply(changes)
             for group in self._groups():
                 group.note_stored()
             return counts
-
-    def check_update(self, changes: StoreChanges) -> None:
-        """Refuse deletions that registered queries would see and cannot follow yet: those over windows, and those
-        whose values are drawn."""
-        if not len(changes.deleted.graphs):
-            return
-        graphs, gone = self._graphs.named(), set[tuple[int, int]]()
-        for graph, (deleted, _) in changes.by_graph().items():
-            if len(deleted.subjects):
-                found = graphs.graph(graph).probe(*deleted)[1]
-                gone |= {(graph, predicate) for predicate in np.unique(found.predicates).tolist()}
-        plans = {name: group.query(self._plans.group_name(name)).plan for name, group in self._queries.items()}
-        for name, plan in {**plans, **self.live.drawing()}.items():
-            if self._reads_any(plan, gone):
-                message = f"the query {name} reads stored triples that the update deletes, which it cannot follow yet"
-                raise UnsupportedError(message)
-
-    def _reads_any(self, plan: Plan, triples: set[tuple[int, int]]) -> bool:
-        """Whether a query can read triples of some graphs, with some predicates."""
-        if any(graph != DEFAULT_GRAPH for graph, _ in triples) and reads_named_graphs(plan):
-            return True
-        predicates = {predicate for graph, predicate in triples if graph == DEFAULT_GRAPH}
-        read = stored_predicates(plan)
-        return bool(predicates if read is None else predicates & set(map(self.dictionary.lookup, read)))
 
     def wanted_predicates(self, stream: str) -> frozenset[str] | None:
         """The predicates of a stream that some query asks for; None where every element counts."""

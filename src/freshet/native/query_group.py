@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from operator import attrgetter
 
 import numpy as np
@@ -82,6 +83,7 @@ class QueryGroup:
         self.streams = set(streams)
         self.moment = close_at(BEFORE_ALL_TIME)  # of the evaluation that was reported last
         self.passed_ms = BEFORE_ALL_TIME  # nothing is left to do up to the close at this time
+        self.on_begin: Callable[[], None] | None = None  # before each batch
         self.on_visited: Callable[[], None] | None = None  # after each batch, when all is where others find it
         self._stored = stored
         self._on_failure = on_failure
@@ -102,6 +104,7 @@ class QueryGroup:
         self._sources: tuple[str, ...] = ()  # its streams
         self._watermarks: dict[str, int] = {}  # how far streams had come with their last elements
         self._stored_leaves: dict[tuple[int, LeafPattern], StoredLeaf] = {}
+        self._deletions: Mapping[tuple[int, int], int] = {}  # as the last batch found them
         self._added = 0  # queries so far
         self._number = 0  # of the last batch
         self._next_moment = FIRST_MOMENT  # the first of the next batch
@@ -401,6 +404,8 @@ class QueryGroup:
         """Take the moments up to one as a batch."""
         if last < self._next_moment:
             return
+        if self.on_begin is not None:
+            self.on_begin()
         first, self._next_moment = self._next_moment, last + 1
         self._number = number = self._number + 1
         awake: Iterable[EvaluationSchedule] = self._schedules
@@ -409,6 +414,9 @@ class QueryGroup:
             awake = self._awake(first, last)
             windows = dict.fromkeys(content for schedule in awake for content in schedule.contents)
         restless, readers = self._restless, self._readers
+        if self._stored_leaves and self._deletions is not (deletions := self._stored.named().deletions):
+            self._deletions = deletions
+            self._follow_deletions(first)
         for window in windows:
             window.advance(last)
             if window.filled:
@@ -432,6 +440,26 @@ class QueryGroup:
             self._report(query, moments, answers)
         if self.on_visited is not None:
             self.on_visited()
+
+    def _follow_deletions(self, first: int) -> None:
+        """Have other leaves where triples were deleted, and other operators that read them."""
+        lost = {key: leaf for key, leaf in self._stored_leaves.items() if leaf.has_lost_rows}
+        gone = set(map(id, lost.values()))
+        concerned = [each for each in self._queries.values() if any(id(leaf) in gone for leaf in each.query.leaves)]
+        ended = [each for each in concerned if self._is_done(each, partial(each.end_all, first))]
+        for graph, pattern in lost:
+            self._stored_leaves[graph, pattern] = StoredLeaf(pattern, self._stored, graph)
+        for each in ended:
+            if self._is_done(each, each.query.rebuild):
+                self._restless[each.schedule][each] = None
+
+    def _is_done(self, query: ScheduledQuery, work: Callable[[], None]) -> bool:
+        try:
+            work()
+        except Exception as error:  # an error in one query must not stop the others
+            self._failed(query, error)
+            return False
+        return True
 
     def _awake(self, first: int, last: int) -> list[EvaluationSchedule]:
         """The schedules to which a batch can make a difference, each come to where it begins. The others sleep.

@@ -38,6 +38,12 @@ class GroupedQuery(Protocol):
     def rests(self) -> bool:
         """Whether a batch in which no row of its leaves comes or goes would make no difference."""
 
+    def end_all(self, moment: int) -> None:
+        """All rows go at a moment: stored leaves show triples that were deleted, and others take their place."""
+
+    def rebuild(self) -> None:
+        """Have operators that read the leaves as they are now."""
+
     def evaluate(self, batch: MomentBatch, held: Ids) -> Answers:
         """Take a batch in, and give what its evaluations report. `held` is how many elements windows have at each."""
 
@@ -110,6 +116,14 @@ class ScheduledQuery:
     def last_known_ms(self) -> int:
         """As of when the windows held what they held at the evaluation before the last."""
         return self.schedule.before_last_ms if self.can_rest else self.known_before_ms
+
+    def end_all(self, moment: int) -> None:
+        """See GroupedQuery."""
+        if self.limits is None:
+            self.query.end_all(moment)
+        else:
+            with self._within_limit(1):
+                self.query.end_all(moment)
 
     def evaluate(self, number: int, first: int, last: int, due: Due) -> tuple[Ids, Answers] | None:
         """Take a batch in; gives the moments of its evaluations and what they report, if anything."""

@@ -402,7 +402,6 @@ class DurableSession:
                 found = changes(self._checkpoint.dataset.named())
                 if not found:
                     return 0, 0
-                self._engine.check_update(found)  # what is refused is not in the journal
                 header, body = pack_changes(found, self._dictionary)
                 with self._writing({"kind": "update", "scopes": self._dictionary.scopes, **header}, *body):
                     return self._contents.update(found)

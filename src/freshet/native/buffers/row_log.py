@@ -109,6 +109,12 @@ class RowLog:
         self._head, self._late = place.item(HEAD), place.item(LATE)
         self._index.rows = self._late
 
+    def held(self) -> Ids:
+        """The rows that hold after the present batch."""
+        held = self._first + np.flatnonzero(self._died[self._first : self._end] == OPEN)
+        rows: Ids = self._columns[:, held].T
+        return rows
+
     def all_at(self, moment: int) -> LogRows | None:
         """The rows that live at a moment of the batch, where they are all that there are, one behind the other."""
         for moments in (self._came_at, self._went_at):

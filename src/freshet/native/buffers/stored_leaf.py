@@ -3,12 +3,13 @@
 A stored leaf has no rows of its own: a row is a number that says where in the store to read
 (`freshet.kernels.pattern_rows`). What it knows is when rows begin. Loaded rows have always been there; a row that was
 absorbed at time t lives from the instant at t on, or from the first moment of the batch that finds it, where that is
-later. Rows never end.
+later. Rows never end: where triples are deleted that a leaf can show, another one takes its place
+(`freshet.native.queries.rebuild`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Protocol
 from weakref import WeakKeyDictionary
 
@@ -60,6 +61,10 @@ class Moments(Protocol):
 class Graphs(Protocol):
     """All stored graphs as readers have them now."""
 
+    @property
+    def deletions(self) -> Mapping[tuple[int, int], int]:
+        """How often triples of a graph and a predicate, or of any (ANY), were deleted."""
+
     def graph(self, name: int) -> Reader: ...
     def names(self) -> Ids: ...
 
@@ -106,6 +111,7 @@ class StoredLeaf:
         self._results: WeakKeyDictionary[ResultBuffer, int] = WeakKeyDictionary()  # with the column that points here
         self._settled: tuple[TripleIndex, int] | None = None  # a base, and how many rows appended to it
         store.point_to_rows(self, graph)  # before it is read: from here on the base stays, if it has anything
+        self._deletions = self._deleted()
         self._reader = store.named().graph(graph)
         self._rows.read(self._reader)
         self.live = self._rows.base_rows()
@@ -147,7 +153,18 @@ class StoredLeaf:
 
     def has_seen_ends(self, reader: GraphSnapshot) -> bool:
         """Whether none of the rows that it shows has ended."""
-        return True
+        if reader.ended is None or not reader.ended.concerns(self.pattern.constants[PREDICATE]):
+            return True
+        ended = self._reader.ended if isinstance(self._reader, GraphSnapshot) else None
+        return ended is not None and ended.log is reader.ended.log and ended.total == reader.ended.total
+
+    @property
+    def has_lost_rows(self) -> bool:
+        """Whether triples were deleted that it can show."""
+        return self._deleted() != self._deletions
+
+    def _deleted(self) -> int:
+        return self._store.named().deletions.get((self._graph, self.pattern.constants[PREDICATE]), 0)
 
     # ---- batches
 

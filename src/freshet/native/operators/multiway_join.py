@@ -245,7 +245,18 @@ class MultiwayJoinOp:
         if len(olds[fewest]) == 0:
             return self._nothing, _NO_MOMENTS
         pointers, moments = self._probe(fewest, olds[fewest], np.full(len(olds[fewest]), batch.first - 1), ties=1)
+        if len(moments) and self._sight is not None:
+            pointers, moments = _keep(pointers, moments, self._in_sight_before(self._sight, pointers, batch.first))
         return pointers, moments + 1
+
+    def _in_sight_before(self, sight: Sight, pointers: Pointers, moment: int) -> Mask:
+        """Of results with rows that are there, those whose rows their query has seen before a moment."""
+        kept: Mask = np.ones(len(pointers), np.bool_)
+        queries = self.inputs[sight.queries].buffer.values[pointers[:, sight.queries], sight.column]
+        for at, leaf, of in sight.begins:
+            if leaf.begins is not None:
+                kept &= leaf.begins.seen_at(pointers[:, at], of.numbers[queries]) < moment
+        return kept
 
     def table(self, pointers: Pointers) -> Table:
         """The values of the wanted variables."""

@@ -57,6 +57,7 @@ class ParametersOp:
         self._change = NOTHING
         self._used = 0
         self._free: list[int] = []
+        self._gone: list[int] = []  # those whose rows operators do not know that are made anew
         self._leaving: list[int] = []  # those that can be given again after the present batch
 
     def next_number(self) -> int:
@@ -84,10 +85,21 @@ class ParametersOp:
         for constant_filter, constant in zip(self.constant_filters, row[1:].tolist(), strict=True):
             constant_filter.remove(constant)
 
-    def give_all(self) -> None:
-        """Operators that know nothing yet ask next: give them the rows of all queries."""
-        self._free += [*self._leaving, *(row.item(0) for row in self._went)]
-        self._leaving, self._went, self._came = [], [], list(self._rows.values())
+    def before(self) -> ParametersOp:
+        """The rows that were given so far, for operators that are asked what they had."""
+        waiting = {id(row) for row in self._came}
+        given = ParametersOp(0)
+        given.begins, given.constant_filters, given._names = self.begins, self.constant_filters, self._names
+        given._came = [*(row for row in self._rows.values() if id(row) not in waiting), *self._went]
+        return given
+
+    def restart(self) -> None:
+        """Operators that know nothing yet ask next: give them the rows of all queries.
+
+        What has gone is in the answer until the next batch, so its numbers are not given yet.
+        """
+        self._gone += [row.item(0) for row in self._went]
+        self._went, self._came = [], list(self._rows.values())
         self._number, self._change = 0, NOTHING
 
     def changes(self, batch: MomentBatch) -> Change:
@@ -96,7 +108,8 @@ class ParametersOp:
             came, went = self._table(self._came), self._table(self._went)
             self._change = Change(came, np.full(came.count, batch.first), went, np.full(went.count, batch.first))
             self._free += self._leaving
-            self._leaving = [row.item(0) for row in self._went]
+            self._leaving = [*self._gone, *(row.item(0) for row in self._went)]
+            self._gone = []
             self._came, self._went = [], []
         return self._change
 

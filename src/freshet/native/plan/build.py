@@ -101,6 +101,7 @@ class Builder:
     endless: PlanJoin | None = None  # the join whose results need not end
     windows: tuple[WindowOperator, ...] = ()  # of a plan that queries share
     shared: dict[int, SharedOp] = field(default_factory=dict)
+    drawn: dict[int, DrawOp] = field(default_factory=dict)  # the last operator of each node that draws values
     numbers: Iterator[int] = field(default_factory=lambda: count(-1, -1))  # of what is shared; plans have their own
 
     def build(self, node: PlanNode, wanted: Names) -> Operator:
@@ -138,9 +139,11 @@ class Builder:
     @_operator.register
     def _(self, node: PlanDraw, wanted: Names) -> Operator:
         names = node.child.names  # all of them: rows that differ in any have values of their own
-        return DrawOp(
-            self.build(node.child, names), tuple(sorted(names)), node.variable, node.expression, self.dictionary
+        child, before = self.build(node.child, names), self.drawn.get(id(node))
+        self.drawn[id(node)] = drawn = DrawOp(
+            child, tuple(sorted(names)), node.variable, node.expression, self.dictionary, before
         )
+        return drawn
 
     @_operator.register
     def _(self, node: PlanMoment, wanted: Names) -> Operator:
@@ -224,6 +227,10 @@ class Builder:
     @_operator.register
     def _(self, node: PlanService, wanted: Names) -> Operator:
         return self._service(node, None)
+
+    def again(self) -> Builder:
+        """What makes operators that take the place of those that it made."""
+        return replace(self, shared={}, numbers=count(-1, -1))
 
     def size_of(self, node: PlanLeaf) -> Size:
         """How much a leaf holds, or is about to."""

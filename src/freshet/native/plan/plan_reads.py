@@ -17,6 +17,7 @@ from freshet.native.plan.plan import (
     PlanMoment,
     PlanNegation,
     PlanNode,
+    PlanOrdered,
     PlanReevaluate,
     PlanService,
     PlanSharedRead,
@@ -43,24 +44,6 @@ def stored_predicates(plan: Plan) -> frozenset[Iri] | None:
                 return None
             wanted |= found
     return frozenset(wanted)
-
-
-def reads_named_graphs(plan: Plan) -> bool:
-    """Whether a query reads a named graph, or any."""
-    sources: list[object] = []
-    for node in _nodes(plan.root):
-        if isinstance(node, PlanLeaf):
-            sources.append(node.source)
-        elif isinstance(node, PlanReevaluate):
-            if node.reads_all_named:
-                return True
-            sources += [each for _, some in node.graphs for each in some]
-    return any(isinstance(each, Stored) and each.graph is not None for each in sources)
-
-
-def draws_values(plan: Plan) -> bool:
-    """Whether values of solutions are drawn, and so stay only as long as what has drawn them."""
-    return any(isinstance(node, PlanDraw) for node in _nodes(plan.root))
 
 
 def _predicates_in(part: object) -> set[Iri] | None:
@@ -118,12 +101,31 @@ def asks_time(plan: Plan) -> bool:
     )
 
 
+def can_be_asked_again(plan: Plan) -> bool:
+    """Whether operators that are made anew have the answer that others have; else it is kept, in case they are.
+
+    Not where an answer is of the last evaluation, was drawn, or depends on the order in which rows came and went.
+    What has no stored pattern is never made anew.
+    """
+    nodes = list(_nodes(plan.root))
+    if not any(isinstance(node, PlanReevaluate) or _is_stored(node) for node in nodes):
+        return True
+    return not any(isinstance(node, _OF_THE_LAST_EVALUATION) for node in nodes)
+
+
 def asks_services(plan: Plan) -> bool:
     """Whether an answer takes remote data."""
     return any(
         isinstance(node, PlanService) or (isinstance(node, PlanReevaluate) and bool(node.services))
         for node in _nodes(plan.root)
     )
+
+
+_OF_THE_LAST_EVALUATION = PlanReevaluate | PlanService | PlanOrdered | PlanDraw | PlanMoment | PlanGroup
+
+
+def _is_stored(node: PlanNode) -> bool:
+    return isinstance(node, PlanLeaf) and isinstance(node.source, Stored)
 
 
 def _nodes(node: PlanNode) -> Iterator[PlanNode]:

@@ -13,6 +13,7 @@ from freshet.native.buffers.row_log import LogRows
 from freshet.native.buffers.stored_leaf import StoredLeaf
 from freshet.native.change import MomentBatch, Operator
 from freshet.native.plan.plan import Plan
+from freshet.native.queries.rebuild import Rebuild
 from freshet.native.r2s.exact import Exactness
 from freshet.native.r2s.relation_to_stream import Answers, relation_to_stream, reports_in
 from freshet.oneshot.construct import construct_each
@@ -40,6 +41,7 @@ class ContinuousQuery:
         columns: tuple[str, ...] | None = None,
         exact: Exactness = Exactness.NEVER,
         is_measured: bool = False,
+        rebuild: Rebuild,
     ) -> None:
         """`columns` are those of `root` that the variables of the answer have, where these have other names."""
         self.name = name
@@ -50,6 +52,8 @@ class ContinuousQuery:
         self._freshness: Freshness | None = None  # of the last evaluation
         self._dictionary = dictionary
         self._is_measured = is_measured
+        self._rebuild = rebuild
+        self._has_begun = False
         self._memory = ArrowMemory()
         self._r2s = relation_to_stream(root, plan, columns or plan.variables, exact=exact, is_measured=is_measured)
 
@@ -58,8 +62,18 @@ class ContinuousQuery:
         """Whether a batch in which no row of its leaves comes or goes would make no difference."""
         return self.evaluation is None and not self._is_measured and self._r2s.rests
 
+    def end_all(self, moment: int) -> None:
+        """All rows go at a moment: stored leaves show triples that were deleted, and others take their place."""
+        if self._has_begun:
+            self._r2s.end_all(moment, self._rebuild.rows_before)
+
+    def rebuild(self) -> None:
+        """Have operators that read the leaves as they are now."""
+        self._r2s.use(self._rebuild.root())
+
     def evaluate(self, batch: MomentBatch, held: Ids) -> Answers:
         """Take a batch in, and give what its evaluations report."""
+        self._has_begun = True
         if self.evaluation is None:
             return self._r2s.step(batch, held)
         if not len(batch.due):

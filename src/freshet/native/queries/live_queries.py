@@ -11,7 +11,7 @@ from freshet.native.failures import warn_gone
 from freshet.native.memory.term_collector import TermCollector
 from freshet.native.operators.parameters import ParametersOp
 from freshet.native.plan.plan import Plan
-from freshet.native.plan.plan_reads import draws_values, stored_predicates
+from freshet.native.plan.plan_reads import stored_predicates
 from freshet.native.plan.sharing import PlanShape, shape_of
 from freshet.native.queries.live_query import LiveQuery, Rows
 from freshet.native.queries.query_factory import QueryFactory
@@ -140,12 +140,6 @@ class LiveQueries:
     def plans(self) -> int:
         """How many plans are kept answered: queries that share one count once."""
         return len(self._plans)
-
-    def drawing(self) -> dict[str, Plan]:
-        """The plans of queries whose values are drawn, by their names."""
-        return {
-            name: followed.query.plan for name, followed in self._followed.items() if draws_values(followed.query.plan)
-        }
 
     def first_answer(self, query: LiveQuery) -> LiveChange:
         """The whole answer of a query that is not followed yet. No other query waits for it."""

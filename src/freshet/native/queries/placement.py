@@ -12,6 +12,7 @@ from freshet.native.memory.term_collector import TermCollector
 from freshet.native.plan.plan import Plan
 from freshet.native.plan.plan_reads import asks_services
 from freshet.native.plan.sharing import PlanShape, can_begin_later, shape_of
+from freshet.native.queries.live_query import HeldSnapshot
 from freshet.native.queries.query_factory import EngineStore, QueryFactory
 from freshet.native.queries.shared_plans import PlanSharers, ShapeKey, Shared, SharedPlans
 from freshet.native.query_group import QueryGroup
@@ -113,7 +114,9 @@ class Placement:
                 if is_wanted:
                     self._on_failure(known_as, error)
 
-        group = QueryGroup(self._router.streams_of(timing), self._graphs, failed, one_by_one=True)
+        held = HeldSnapshot(self._graphs)  # the graphs change while a batch is evaluated
+        group = QueryGroup(self._router.streams_of(timing), held, failed, one_by_one=True)
+        group.on_begin = held.go_on
         thread = ServiceQueryThread(
             group, self._router.dictionary, self._keeper.collect_terms, lambda error: failed(name, error)
         )

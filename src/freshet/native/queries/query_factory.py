@@ -14,6 +14,7 @@ from freshet.native.buffers.one_way_index import Ids
 from freshet.native.buffers.stored_leaf import StoredLeaf
 from freshet.native.change import Operator
 from freshet.native.measuring import Measurements
+from freshet.native.operators.draw import DrawOp
 from freshet.native.operators.parameters import ParametersOp
 from freshet.native.operators.service import Remote, extent_of
 from freshet.native.operators.service_views import ViewSource
@@ -23,6 +24,7 @@ from freshet.native.plan.plan import Plan, Source, Stored
 from freshet.native.plan.plan_reads import asks_services
 from freshet.native.queries.continuous_query import ContinuousQuery
 from freshet.native.queries.live_query import HeldSnapshot, LiveQuery, SnapshotStore, StoredLeaves
+from freshet.native.queries.rebuild import Rebuild
 from freshet.native.queries.shared_query import SharedQuery
 from freshet.native.query_group import QueryGroup
 from freshet.native.r2s.columns import answer_columns
@@ -88,7 +90,8 @@ class QueryFactory:
         builder = replace(builder, endless=top_join(plan) if exact is Exactness.ALWAYS else None)
         # Measured queries have every operator, so that the explanation has a figure for each.
         node, columns = answer_columns(plan) if measurements is None else (plan.root, plan.variables)
-        root = builder.build(node, frozenset(columns) & node.names)
+        wanted = frozenset(columns) & node.names
+        root = builder.build(node, wanted)
         evaluation = None if remote is None else remote.evaluation
         return ContinuousQuery(
             name,
@@ -101,6 +104,7 @@ class QueryFactory:
             columns=columns,
             exact=exact,
             is_measured=measurements is not None,
+            rebuild=Rebuild(builder, leaves, node, wanted),
         )
 
     def live_query(
@@ -108,11 +112,12 @@ class QueryFactory:
     ) -> LiveQuery:
         """A query without a window, which follows the stored graphs; or all that differ only in `parameters`."""
         held = HeldSnapshot(self._graphs)
+        drawn: dict[int, DrawOp] = {}
 
         def build(leaves: StoredLeaves) -> Operator:
             if parameters is not None:
-                parameters.give_all()
-            builder = Builder(leaves, leaves.held, self._dictionary, measurements, parameters)
+                parameters.restart()
+            builder = Builder(leaves, leaves.held, self._dictionary, measurements, parameters, drawn=drawn)
             return builder.build(plan.root, frozenset(plan.variables) & plan.root.names)
 
         return LiveQuery(plan, held, self._dictionary, build)
@@ -139,7 +144,8 @@ class QueryFactory:
         endless = top_join(plan) if exact is Exactness.ALWAYS else None
         builder = Builder(leaves, self._graphs, self._dictionary, None, parameters, endless=endless, windows=windows)
         node, columns = answer_columns(plan)
-        root = builder.build(node, frozenset(columns) & node.names)
+        wanted = frozenset(columns) & node.names
+        root = builder.build(node, wanted)
         return SharedQuery(
             name,
             plan,
@@ -152,6 +158,7 @@ class QueryFactory:
             self._dictionary,
             columns=columns,
             exact=exact,
+            rebuild=Rebuild(builder, leaves, node, wanted),
         )
 
 
@@ -162,6 +169,7 @@ class _Leaves:
         self._group = group
         self._dictionary = dictionary
         self.requested: list[LeafBuffer | StoredLeaf] = []
+        self._in_windows: dict[tuple[WindowOperator, LeafPattern], LeafBuffer | LeafView] = {}
 
     def leaf(self, source: Source, pattern: LeafPattern) -> LeafBuffer | LeafView | StoredLeaf:
         leaf: LeafBuffer | LeafView | StoredLeaf
@@ -169,7 +177,10 @@ class _Leaves:
             graph = DEFAULT_GRAPH if source.graph is None else self._dictionary.encode(source.graph)
             leaf = self._group.stored_leaf(pattern, graph)
         else:
-            leaf = self._in_window(source, pattern)
+            key = source, pattern
+            if key not in self._in_windows:
+                self._in_windows[key] = self._in_window(source, pattern)
+            leaf = self._in_windows[key]
         self.requested.append(leaf.leaf if isinstance(leaf, LeafView) else leaf)
         return leaf
 

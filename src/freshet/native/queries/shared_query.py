@@ -12,6 +12,7 @@ from freshet.native.operators.parameters import ParametersOp
 from freshet.native.plan.plan import Plan
 from freshet.native.queries.parameter_rows import ParameterRows
 from freshet.native.queries.plan_members import PlanMembers
+from freshet.native.queries.rebuild import Rebuild
 from freshet.native.r2s.bags import dealt_out
 from freshet.native.r2s.exact import Exactness
 from freshet.native.r2s.relation_to_stream import Answers, relation_to_stream
@@ -37,6 +38,7 @@ class SharedQuery:
         *,
         columns: tuple[str, ...] | None = None,
         exact: Exactness = Exactness.NEVER,
+        rebuild: Rebuild,
     ) -> None:
         """`windows` are those of which each query sees what comes after it was registered; where there are none, all
         of the queries see the same. `keep` keeps the terms of an array as long as a part of it is in use.
@@ -45,6 +47,8 @@ class SharedQuery:
         self.name = name
         self.plan = plan
         self.leaves = leaves
+        self._rebuild = rebuild
+        self._has_begun = False
         self._windows = windows
         self._keep = keep
         self._members = PlanMembers(on_failure, dictionary)
@@ -71,8 +75,18 @@ class SharedQuery:
         """Whether a batch in which no row of its leaves comes or goes would make no difference."""
         return self._r2s.rests
 
+    def end_all(self, moment: int) -> None:
+        """All rows go at a moment: stored leaves show triples that were deleted, and others take their place."""
+        if self._has_begun:
+            self._r2s.end_all(moment, self._rebuild.rows_before)
+
+    def rebuild(self) -> None:
+        """Have operators that read the leaves as they are now."""
+        self._r2s.use(self._rebuild.root())
+
     def evaluate(self, batch: MomentBatch, held: Ids) -> Answers:
         """Take a batch in, and give what its evaluations report."""
+        self._has_begun = True
         self._rows.merge()
         return self._r2s.step(batch, held)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol, cast
 
 import numpy as np
@@ -13,7 +14,7 @@ from freshet.native.change import NOTHING, OPEN, Change, MomentBatch, Operator, 
 from freshet.native.operators.multiway_join import MultiwayJoinOp
 from freshet.native.operators.ordered import OrderedOp
 from freshet.native.plan.plan import Plan, PlanOrdered
-from freshet.native.plan.plan_reads import asks_time
+from freshet.native.plan.plan_reads import asks_time, can_be_asked_again
 from freshet.native.r2s.bags import as_columns, as_rows, bag_difference
 from freshet.native.r2s.columns import goes_out_of_order, has_rows_at_hand
 from freshet.native.r2s.exact import Exactness
@@ -87,6 +88,12 @@ class R2S(Protocol):
     def step(self, batch: MomentBatch, held: Ids) -> Answers:
         """Take a batch in. `held` is how many elements the windows have at each evaluation."""
 
+    def end_all(self, moment: int, rows_before: Callable[[int], Table]) -> None:
+        """All rows go at a moment, since operators are made anew. `rows_before` gives what held until then."""
+
+    def use(self, root: Operator) -> None:
+        """Follow another operator, which gives everything when it is asked for the first time."""
+
 
 class IncrementalR2S:
     """R2S by what comes and goes between two evaluations (equations 4 to 6).
@@ -103,7 +110,7 @@ class IncrementalR2S:
         self._output = plan.output
         self._exactness = exact
         self._is_grounded = is_grounded(plan.root)
-        needs_all = plan.output is StreamOperator.RSTREAM or not self._is_grounded
+        needs_all = plan.output is StreamOperator.RSTREAM or not self._is_grounded or not can_be_asked_again(plan)
         self._all = RowLog(columns) if needs_all else None
         self._asks_time = asks_time(plan)
         self._rest = NOTHING  # what has changed since the last evaluation
@@ -138,6 +145,24 @@ class IncrementalR2S:
         if self._is_grounded:
             return self._difference(batch, came, went)
         return self._with_empty_windows(batch, held > 0, came, went)
+
+    def end_all(self, moment: int, rows_before: Callable[[int], Table]) -> None:
+        rest = self._rest
+        if self._all is None:
+            went = as_rows(rows_before(moment), self._variables)
+            came = went[:0]
+        else:
+            came = as_rows(rest.went, self._variables)
+            went = np.concatenate((self._all.held(), as_rows(rest.came, self._variables)))
+        self._rest = merge_changes([rest, Change(*self._at(came, moment), *self._at(went, moment))])
+
+    def use(self, root: Operator) -> None:
+        self._root = root
+        self._exactness = Exactness.NEVER  # what comes may be equal to what goes
+
+    def _at(self, rows: Ids, moment: int) -> _Timed:
+        columns = {name: rows[:, at].copy() for at, name in enumerate(self._variables)}
+        return Table(columns, len(rows)), np.full(len(rows), moment)
 
     def _difference(self, batch: MomentBatch, came: _Timed, went: _Timed) -> Answers:
         if not len(came[1]):
@@ -219,6 +244,12 @@ class StateR2S:
         self._columns = columns
         self._nothing = Answers(_NO_MOMENTS, np.empty((0, len(columns)), np.int64))
 
+    def end_all(self, moment: int, rows_before: Callable[[int], Table]) -> None:
+        """The other operator has all rows."""
+
+    def use(self, root: Operator) -> None:
+        self._root = cast(RowsAtHand, root)
+
     def step(self, batch: MomentBatch, held: Ids) -> Answers:
         due, places = batch.due, np.flatnonzero(held > 0)
         if not len(places):
@@ -250,6 +281,12 @@ class SequenceR2S:
         self._variables = plan.variables
         self._output = plan.output
         self._before = np.empty((0, len(plan.variables)), np.int64)
+
+    def end_all(self, moment: int, rows_before: Callable[[int], Table]) -> None:
+        """The sequence of the last evaluation is known."""
+
+    def use(self, root: Operator) -> None:
+        self._root = cast(OrderedOp, root)
 
     def step(self, batch: MomentBatch, held: Ids) -> Answers:
         """Take a batch in. `held` is how many elements the windows have at each evaluation."""
