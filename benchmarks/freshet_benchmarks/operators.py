@@ -83,11 +83,11 @@ def measure_form(form: Form, length: Length) -> list[Figure]:
         push_batch(session, next(batches))
         filled = take_rows(query)
         found = throughput(session, [query], batches, seconds=0.0 if form.closing else length.seconds)
-        singles = data.singles(2 * (length.singles + length.warm_singles))
-        streams = [stream(at) for at in range(form.patterns)]
-        taken = one_element_figures(
-            form.name, session, query, streams, singles, count=length.singles, warm=length.warm_singles
-        )
+    singles = data.singles(2 * (length.singles + length.warm_singles))
+    streams = [stream(at) for at in range(form.patterns)]
+    taken = one_element_figures(
+        form.name, session, query, streams, singles, count=length.singles, warm=length.warm_singles
+    )
     if not filled + found.rows:
         raise FreshetError(f"{form.name} has reported nothing")
     if form.closing:  # how fast windows are that close says `freshet bench closes`

@@ -6,7 +6,7 @@ Only the public interface of a session is used, so that figures of different eng
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from statistics import median
@@ -20,6 +20,7 @@ from freshet.runtime.session import Session
 from freshet.syntax.parser import parse_query
 from freshet_benchmarks.figures import Figure
 
+_Push = tuple[str, tuple[int, Term, Term, Term]]  # a stream, and an element
 Pushes = Mapping[str, Any]  # what is pushed into each stream: encoded elements, text, an Arrow table
 
 
@@ -115,41 +116,38 @@ def one_element_figures(
     `query.take()`; beside it, the same with `query.take_arrow()`. Of each `count` elements are measured, after `warm`
     that are not.
     """
-    each = _Singles(session, streams, iter(singles))
+    with session.dictionary.pins:  # nothing else holds the terms of the elements before they are pushed
+        pushes = [_push_of(session, batch) for batch in islice(singles, 2 * (warm + count))]
+    halves = pushes[: warm + count], pushes[warm + count :]
     return [
-        Figure(f"{name}_one_element_{kind}microseconds", each.median_microseconds(take, count, warm), "µs")
-        for kind, take in (("", query.take), ("arrow_", query.take_arrow))
+        Figure(f"{name}_one_element_{kind}microseconds", _median_microseconds(session, streams, some, take, warm), "µs")
+        for kind, take, some in zip(("", "arrow_"), (query.take, query.take_arrow), halves, strict=True)
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Singles:
-    """Elements that are pushed one by one into a session, in streams that come on together."""
+def _push_of(session: Session, batch: Mapping[str, Elements]) -> _Push:
+    """A stream, and one element as a user has it, its terms new objects."""
+    [(stream, elements)] = batch.items()
+    time_ms, *ids = (column.item() for column in elements)
+    subject, predicate, object_ = map(session.dictionary.decode, ids)
+    return stream, (time_ms, subject, predicate, object_)
 
-    session: Session
-    streams: Sequence[str]
-    elements: Iterator[Mapping[str, Elements]]
 
-    def median_microseconds(self, take: Callable[[], Any], count: int, warm: int) -> float:
-        nanoseconds = []
-        pushes = [self._push_of(batch) for batch in islice(self.elements, warm + count)]  # before: it fills caches
-        for stream, element in pushes:
-            for other in self.streams:
-                if other != stream:
-                    self.session.advance(other, element[0])
-            began = time.perf_counter_ns()
-            self.session.push(stream, element)
-            take()
-            nanoseconds.append(time.perf_counter_ns() - began)
-        raise_failures(self.session)
-        return median(nanoseconds[warm:]) / 1_000
-
-    def _push_of(self, batch: Mapping[str, Elements]) -> tuple[str, tuple[int, Term, Term, Term]]:
-        """A stream, and one element as a user has it, its terms new objects."""
-        [(stream, elements)] = batch.items()
-        time_ms, *ids = (column.item() for column in elements)
-        subject, predicate, object_ = map(self.session.dictionary.decode, ids)
-        return stream, (time_ms, subject, predicate, object_)
+def _median_microseconds(
+    session: Session, streams: Sequence[str], pushes: Sequence[_Push], take: Callable[[], Any], warm: int
+) -> float:
+    """Push elements one by one into streams that come on together, and take the reports of each."""
+    nanoseconds = []
+    for stream, element in pushes:
+        for other in streams:
+            if other != stream:
+                session.advance(other, element[0])
+        began = time.perf_counter_ns()
+        session.push(stream, element)
+        take()
+        nanoseconds.append(time.perf_counter_ns() - began)
+    raise_failures(session)
+    return median(nanoseconds[warm:]) / 1_000
 
 
 def raise_failures(session: Session) -> None:

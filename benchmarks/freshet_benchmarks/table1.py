@@ -131,10 +131,10 @@ def run(world: World, asked: Asked, length: Length, windows: Mapping[str, int]) 
         push_batch(session, next(batches))
         filled = take_rows(query)
         found = throughput(session, [query], batches, seconds=length.seconds)
-        singles = one_element_figures(
-            asked.name, session, query, asked.streams, merged.batches(1, 2 * (length.singles + length.warm_singles)),
-            count=length.singles, warm=length.warm_singles,
-        )  # fmt: skip
+    singles = one_element_figures(
+        asked.name, session, query, asked.streams, merged.batches(1, 2 * (length.singles + length.warm_singles)),
+        count=length.singles, warm=length.warm_singles,
+    )  # fmt: skip
     if not filled + found.rows:
         raise FreshetError(f"the query {asked.name} had no answers, so that its rate says nothing")
     return found, singles

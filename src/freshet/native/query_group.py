@@ -487,7 +487,9 @@ class QueryGroup:
 
     def _asked(self, schedule: EvaluationSchedule) -> Sequence[ScheduledQuery]:
         """The queries of a schedule to which a batch makes a difference, in the order in which they came."""
-        asked = self._restless.get(schedule, ())
+        asked = self._restless.get(schedule)
+        if not asked:
+            return ()
         return sorted(asked, key=_order) if len(asked) > 1 else tuple(asked)
 
     def _evaluate(

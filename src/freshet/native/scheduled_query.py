@@ -176,13 +176,15 @@ class ScheduledQuery:
 
     def _remember(self, due: Ids) -> None:
         """What must be known after a restart of the last two evaluations."""
-        period_ms = self.schedule.period_ms
+        period_ms, counting = self.schedule.period_ms, self.counting
         for moment in (due if len(due) <= 2 else due[-2:]).tolist():
             known_ms = moment >> 1 if period_ms is None else self.schedule.held_since(moment >> 1)
             self.known_before_ms = self.known_ms if self.known_ms < known_ms else known_ms
             self.known_ms = known_ms
-            if self.counting:
-                self._recent = self._recent[1], tuple([window.left_at(moment) for window, _ in self.counting])
+            if len(counting) == 1:
+                self._recent = self._recent[1], (counting[0][0].left_at(moment),)
+            elif counting:
+                self._recent = self._recent[1], tuple([window.left_at(moment) for window, _ in counting])
 
     @property
     def begins_before(self) -> tuple[Begin, ...] | None:

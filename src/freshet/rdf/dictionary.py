@@ -174,11 +174,15 @@ class Dictionary:
         encoded = self._encoded  # a sweep begins another
         known = encoded.get(term)
         if known is None:
-            known = ids.inline_id(term) or self.enter_key(term_key(term))
+            known = self.enter(term)
             if len(encoded) >= _MOST_ENCODED:
                 encoded.clear()
             encoded[term] = known
         return known
+
+    def enter(self, term: Term) -> int:
+        """The same for a term that is hardly ever met again: nothing is remembered of it beside its id."""
+        return ids.inline_id(term) or self.enter_key(term_key(term))
 
     def encode_many(self, terms: Sequence[Term]) -> Ids:
         """The ids of terms, which are entered where they are new."""

@@ -35,8 +35,8 @@ XSD_DOUBLE = Iri(XSD + "double")
 XSD_FLOAT = Iri(XSD + "float")
 XSD_DATE_TIME = Iri(XSD + "dateTime")
 
-_PLAIN_TYPES = {XSD_DECIMAL: layout.DECIMAL, XSD_DOUBLE: layout.DOUBLE, XSD_FLOAT: layout.FLOAT}
-_PLAIN_DATATYPES = {kind: datatype for datatype, kind in _PLAIN_TYPES.items()}
+_PLAIN_DATATYPES = {layout.DECIMAL: XSD_DECIMAL, layout.DOUBLE: XSD_DOUBLE, layout.FLOAT: XSD_FLOAT}
+_PLAIN_TYPES = {datatype.value: kind for kind, datatype in _PLAIN_DATATYPES.items()}
 
 _LONGEST = 64
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
@@ -51,18 +51,18 @@ def inline_id(term: Term) -> int:
     """The inline id of a term, or 0 where the term belongs to the dictionary."""
     if not isinstance(term, Literal) or term.language is not None:
         return UNBOUND
-    lexical, datatype = term.lexical, term.datatype
+    lexical, datatype = term.lexical, term.datatype.value
     if len(lexical) > _LONGEST:  # what fits into 64 bits is shorter, and Python refuses to read numbers that are long
         return UNBOUND
-    if datatype == XSD_INTEGER:
+    if datatype == XSD_INTEGER.value:
         return _integer_id(lexical)
-    if datatype == XSD_BOOLEAN:
+    if datatype == XSD_BOOLEAN.value:
         return _pack(layout.BOOLEAN, int(lexical == "true")) if lexical in ("true", "false") else UNBOUND
-    if datatype == XSD_DATE_TIME:
+    if datatype == XSD_DATE_TIME.value:
         return _date_time_id(lexical)
     if datatype in _PLAIN_TYPES:
         plain = _plain_id(_PLAIN_TYPES[datatype], lexical)
-        return plain or (_scientific_id(lexical) if datatype == XSD_DOUBLE else UNBOUND)
+        return plain or (_scientific_id(lexical) if datatype == XSD_DOUBLE.value else UNBOUND)
     return UNBOUND
 
 

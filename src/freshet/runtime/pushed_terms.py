@@ -114,7 +114,7 @@ class KnownTerms:
     def _enter_literal(self, literal: Literal, key: tuple[str, str], literals: _Literals) -> int:
         if _problem_of_literal(literal):
             return 0
-        found = self._dictionary.encode(literal)
+        found = self._dictionary.enter(literal)
         if len(literal.lexical) <= _LONGEST_KNOWN:
             literals[key] = found
         return found

@@ -18,7 +18,7 @@ _MOST_SPARE = 1 << 16  # rows: what is read of a log as Arrow is read anew where
 _SPARE = 64  # rows that may be late before more room is made
 _ROW_BYTES = 8  # a death
 _NO_MOMENTS = np.empty(0, np.int64)
-_GO = DirectCall(rows_go)
+_GO, _LIVING = DirectCall(rows_go), DirectCall(living_rows)
 
 
 class LogRows(NamedTuple):
@@ -124,9 +124,23 @@ class RowLog:
 
     def living_at(self, moments: Ids) -> tuple[Ids, Ids]:
         """The rows that live at moments of the present batch, in order: which moment, and the row."""
+        if len(moments) == 1:
+            return self._living_at_one(moments)
         ends = self._end - len(self._came_at) + self._came_at.searchsorted(moments, side="right")
         firsts = np.full(len(moments), self._first)
         if self._is_in_order:
             firsts += self._went_at.searchsorted(moments, side="right")
-        columns, offsets = living_rows(self._columns, self._died, firsts, ends, moments)
+        columns, offsets = _LIVING.run(self._columns, self._died, firsts, ends, moments)
         return np.repeat(np.arange(len(moments)), np.diff(offsets)), columns.T
+
+    def _living_at_one(self, moments: Ids) -> tuple[Ids, Ids]:
+        """The same for one moment, as it mostly is where elements come one by one."""
+        came_at, went_at, moment = self._came_at, self._went_at, moments.item()
+        end = self._end
+        if len(came_at) and came_at.item(-1) > moment:
+            end -= len(came_at) - int(came_at.searchsorted(moment, side="right"))
+        first = self._first
+        if self._is_in_order:
+            first += int(went_at.searchsorted(moment, side="right"))
+        columns, _ = _LIVING.run(self._columns, self._died, np.array([first]), np.array([end]), moments)
+        return np.zeros(columns.shape[1], np.int64), columns.T

@@ -138,11 +138,14 @@ class IncrementalR2S:
         if not len(due):
             return self._nothing
         if self._output is StreamOperator.RSTREAM:
-            return self._all_at(due, np.flatnonzero(held > 0))
+            return self._all_at(due, _places_held(held))
         came, went = (change.came, change.came_at), (change.went, change.went_at)
         if self._output is StreamOperator.DSTREAM:
             came, went = went, came
         if self._is_grounded:
+            return self._difference(batch, came, went)
+        if len(held) == 1 and not self._was_empty and held.item() > 0:  # as it mostly is
+            self._last = due
             return self._difference(batch, came, went)
         return self._with_empty_windows(batch, held > 0, came, went)
 
@@ -251,7 +254,7 @@ class StateR2S:
         self._root = cast(RowsAtHand, root)
 
     def step(self, batch: MomentBatch, held: Ids) -> Answers:
-        due, places = batch.due, np.flatnonzero(held > 0)
+        due, places = batch.due, _places_held(held)
         if not len(places):
             self._root.changes(batch)
             return self._nothing
@@ -305,6 +308,13 @@ class SequenceR2S:
         before = before[before[:, 0] <= last]
         found = bag_difference(now, before) if self._output is StreamOperator.ISTREAM else bag_difference(before, now)
         return Answers(found[:, 0], found[:, 1:])
+
+
+def _places_held(held: Ids) -> Ids:
+    """The evaluations at which windows hold anything."""
+    if len(held) == 1:
+        return _FIRST_PLACE if held.item() > 0 else _NO_MOMENTS
+    return np.flatnonzero(held > 0)
 
 
 def _last_moment(change: Change) -> int:

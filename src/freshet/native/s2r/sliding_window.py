@@ -42,19 +42,23 @@ class SlidingWindowContent(WindowContent):
         return self.feed.before(self._last_close(moment) - self._ago_ms - self.width_ms, self.left)
 
     def births(self, first: int, end: int) -> Ids:
-        return self._closes_after(self.feed.times(first, end) + self._ago_ms)
+        return self._closes_after(first, end, self._ago_ms)
 
     def deaths(self, first: int, end: int) -> Ids:
-        return self._closes_after(self.feed.times(first, end) + (self._ago_ms + self.width_ms))
+        return self._closes_after(first, end, self._ago_ms + self.width_ms)
 
-    def _closes_after(self, times: Ids) -> Ids:
-        """The moment of the first close after each of some times, at least one, which are in order."""
-        slide_ms, start_ms = self._slide_ms, self._start_ms
-        first, last = close_after(times.item(0), slide_ms, start_ms), close_after(times.item(-1), slide_ms, start_ms)
+    def _closes_after(self, begin: int, end: int, delay_ms: int) -> Ids:
+        """The moment of the first close after each of some elements, at least one, and a delay."""
+        feed, slide_ms, start_ms = self.feed, self._slide_ms, self._start_ms
+        first = close_after(feed.time(begin) + delay_ms, slide_ms, start_ms)
+        if end == begin + 1:  # as it mostly is where elements come one by one
+            return np.array([2 * first])
+        last = close_after(feed.time(end - 1) + delay_ms, slide_ms, start_ms)
         if first == last:
-            moments: Ids = np.empty(len(times), np.int64)
+            moments: Ids = np.empty(end - begin, np.int64)
             moments.fill(2 * first)
             return moments
+        times = feed.times(begin, end) + delay_ms
         if last - first < slide_ms * len(times):
             closes = np.arange(first, last + slide_ms, slide_ms)
             return np.repeat(2 * closes, np.diff(times.searchsorted(closes), prepend=0))

@@ -140,7 +140,7 @@ def concatenate_elements(parts: list[Elements]) -> Elements:
 def as_contiguous(elements: Elements) -> Elements:
     """Elements as kernels take them without a look (see `freshet.kernels.direct_call`), whatever made the columns."""
     for column in elements:
-        if column.dtype != _INT64 or column.strides != _CONTIGUOUS:
+        if (column.dtype is not _INT64 and column.dtype != _INT64) or column.strides != _CONTIGUOUS:
             return Elements(*(np.array(column, order="C").astype(_INT64, casting="same_kind") for column in elements))
     return elements
 
