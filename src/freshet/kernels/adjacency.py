@@ -10,12 +10,11 @@ plus one, so that 0, which everything is filled with, means none.
 | entries | vertex       | group << 32, how many rows                          | first row + 1 << 32, last + 1 |
 
 A slot of a table is `tag << 32 | number + 1`, 0 where it is free; the tag is a hash of 31 bits, whose highest bits say
-where the search begins. A table has as many rows as there are shards: each is filled by one thread, and a search stays
-within its row. Entry numbers are dealt out to the shards in turns. Beside the table of a direction's keys there is a
-filter, small enough for the cache: a bit for every quarter of a slot, set where a key's tag points. Most keys that a
-reader asks for have no appended rows, and the filter says so.
+where the search begins. Beside the table of a direction's keys there is a filter, small enough for the cache: a bit for
+every quarter of a slot, set where a key's tag points. Most keys that a reader asks for have no appended rows, and the
+filter says so.
 
-One writer (or one for each shard) appends while others read. A reader has a limit, the number of rows that are its own:
+One writer appends while others read. A reader has a limit, the number of rows that are its own:
 those below it never change but for the link of a chain's last row, which goes from 0 to a row beyond the limit. So what
 a reader sees depends in no way on what the writer does meanwhile, or in what order its writes become visible. That is
 also why a triple that comes again with an earlier time leaves `times` as it is: another array has the earliest times.
@@ -30,9 +29,8 @@ from freshet.kernels.prefetch import fetch
 from freshet.kernels.sorted_triples import find_range, first_place, narrow_range
 
 BLOCK = 64
-ELSEWHERE = -2  # a row that another shard looks after
 KNOWN = -1  # a triple that is there already
-EARLIER = -3  # one that is there in row r, with a later time, is EARLIER - r
+EARLIER = -2  # one that is there in row r, with a later time, is EARLIER - r
 LOW = np.int64(0xFFFFFFFF)
 
 _FIRST = np.uint64(0x9E3779B97F4A7C15)
@@ -130,96 +128,71 @@ def _in_base(base, ends, subject, group, object):
 
 
 @njit
-def mark_fresh(
-    places, base, base_ends, ends, table, used, out, into, earliest, first_row,
-    subjects, groups, objects, new_times, shard, are_new,
+def enter_fresh(
+    rows, base, base_ends, ends, table, out, into, earliest, first_row,
+    subjects, groups, objects, new_times, are_new,
 ):  # fmt: skip
-    """Enter triples in `table`, and say where: KNOWN where one is there already, ELSEWHERE in another shard.
+    """Enter triples in `table`, and give their rows: KNOWN where one is there already.
 
-    Triple i is entered as row first_row + i; `settle` says later which it is. One that comes twice in the batch has the
-    earliest of its times; one that was there with a later time is EARLIER less its row. `used` counts what each shard
-    has in the table. Rows that have ended (`base_ends`, `ends`: see `ended_rows`) do not count. With `are_new` it is
-    known that no triple is there.
+    New ones are numbered from `first_row` on. One that comes twice in the batch has the earliest of its times; one that
+    was there with a later time is EARLIER less its row. Rows that have ended (`base_ends`, `ends`: see `ended_rows`) do
+    not count. With `are_new` it is known that no triple is there. Gives how many are new, and how many are EARLIER.
     """
     tags = np.empty(BLOCK, np.int64)
-    slots = table.reshape(table.size)
-    shift, shard_shift, mask = tag_shift(table), bits_of(table.shape[1]), table.shape[1] - 1
+    numbers = np.empty(subjects.size, np.int64)  # of the new triples in the batch
+    fresh, earlier = 0, 0
+    shift, mask = tag_shift(table), table.size - 1
     for begin in range(0, subjects.size, BLOCK):
         size = min(BLOCK, subjects.size - begin)
         for j in range(size):
             tags[j] = triple_tag(subjects[begin + j], groups[begin + j], objects[begin + j])
-            fetch(slots, tags[j] >> shift)
+            fetch(table, tags[j] >> shift)
             if base.groups.size > 0 and base.groups[groups[begin + j]] >= 0:
                 there = base.groups[groups[begin + j]]
                 fetch(base.slots, first_place(base.firsts[there], base.shifts[there], subjects[begin + j]))
         for j in range(size):
             i = begin + j
-            at = tags[j] >> shift
-            if at >> shard_shift != shard:
-                places[i] = ELSEWHERE
-                continue
             if not are_new and _in_base(base, base_ends, subjects[i], groups[i], objects[i]):
-                places[i] = KNOWN
+                rows[i] = KNOWN
                 continue
-            places[i] = at
-            while slots[at] != 0:
-                if not are_new and slots[at] >> 32 == tags[j]:
-                    row = (slots[at] & LOW) - 1
+            at = tags[j] >> shift
+            is_new = True
+            while table[at] != 0:
+                if not are_new and table[at] >> 32 == tags[j]:
+                    row = (table[at] & LOW) - 1
                     if row < ends.size and ends[row] != 0:
                         pass
                     elif row >= first_row:
-                        k = row - first_row
+                        k = numbers[row - first_row]
                         if subjects[k] == subjects[i] and groups[k] == groups[i] and objects[k] == objects[i]:
                             new_times[k] = min(new_times[k], new_times[i])
-                            places[i] = KNOWN
+                            rows[i] = KNOWN
+                            is_new = False
                             break
                     elif out[row, 0] == objects[i] and out[row, 1] >> 32 == groups[i] and into[row, 0] == subjects[i]:
-                        places[i] = EARLIER - row if new_times[i] < earliest[row] else KNOWN
+                        rows[i] = KNOWN
+                        if new_times[i] < earliest[row]:
+                            rows[i] = EARLIER - row
+                            earlier += 1
+                        is_new = False
                         break
-                at = (at & ~mask) | ((at + 1) & mask)
-            if places[i] >= 0:
-                slots[at] = tags[j] << 32 | (first_row + i + 1)
-                places[i] = at
-                used[shard] += 1
+                at = (at + 1) & mask
+            if is_new:
+                rows[i] = first_row + fresh
+                numbers[fresh] = i
+                fresh += 1
+                table[at] = tags[j] << 32 | (rows[i] + 1)
+    return fresh, earlier
 
 
 @njit
-def number_fresh(places, first_row):
-    """The rows that new triples get, -1 for those that are there already; how many are new, and how many are earlier.
-
-    `places` has what `mark_fresh` says for each shard.
-    """
-    rows = np.empty(places.shape[1], np.int64)
-    count, earlier = 0, 0
+def lower_times(earliest, rows, new_times):
+    """Make the earliest times of rows those of triples that came again with an earlier one, which are KNOWN then."""
     for i in range(rows.size):
-        rows[i] = -1
-        for shard in range(places.shape[0]):
-            if places[shard, i] >= 0:
-                rows[i] = first_row + count
-                count += 1
-            elif places[shard, i] <= EARLIER:
-                earlier += 1
-    return rows, count, earlier
-
-
-@njit
-def lower_times(earliest, places, new_times):
-    """Make the earliest times of rows those of triples that came again with an earlier one."""
-    for i in range(new_times.size):
-        for shard in range(places.shape[0]):
-            if places[shard, i] <= EARLIER:
-                row = EARLIER - places[shard, i]
-                earliest[row] = min(earliest[row], new_times[i])
-
-
-@njit
-def settle(table, places, rows, first_row):
-    """Enter the rows that fresh triples have got in the table of triples."""
-    slots = table.reshape(table.size)
-    for i in range(places.size):
-        if places[i] >= 0 and rows[i] != first_row + i:
-            at = places[i]
-            slots[at] = (slots[at] & ~LOW) | (rows[i] + 1)
+        if rows[i] <= EARLIER:
+            row = EARLIER - rows[i]
+            earliest[row] = min(earliest[row], new_times[i])
+            rows[i] = KNOWN
 
 
 @njit
@@ -231,49 +204,46 @@ def set_times(times, rows, new_times):
 
 
 @njit
-def link_rows(table, filter, entries, nodes, used, different, shard, keys, groups, others, rows):
-    """Append rows to the chains of their keys; rows[i] is -1 where there is nothing to append.
+def link_rows(table, filter, entries, nodes, used, different, keys, groups, others, rows):
+    """Append rows to the chains of their keys; rows[i] is below 0 where there is nothing to append.
 
-    `used` has the number of entries of each shard, `different` the number of keys of each group, for each shard.
+    `used` has the number of entries, `different` the number of keys of each group.
     """
-    slots = table.reshape(table.size)
-    shards = table.shape[0]
-    shift, shard_shift, mask = tag_shift(table), bits_of(table.shape[1]), table.shape[1] - 1
-    bit_shift = filter_shift(table)
+    shift, mask, bit_shift = tag_shift(table), table.size - 1, filter_shift(table)
     tags = np.empty(BLOCK, np.int64)
     for begin in range(0, keys.size, BLOCK):
         size = min(BLOCK, keys.size - begin)
         for j in range(size):
             tags[j] = key_tag(keys[begin + j], groups[begin + j])
-            fetch(slots, tags[j] >> shift)
+            fetch(table, tags[j] >> shift)
         for j in range(size):
-            slot = slots[tags[j] >> shift]
+            slot = table[tags[j] >> shift]
             if slot != 0:
                 fetch(entries, 3 * ((slot & LOW) - 1))
         for j in range(size):
             i = begin + j
             row = rows[i]
-            at = tags[j] >> shift
-            if row < 0 or at >> shard_shift != shard:
+            if row < 0:
                 continue
+            at = tags[j] >> shift
             nodes[row, 0] = others[i]
             nodes[row, 1] = groups[i] << 32
-            while slots[at] != 0:
-                if slots[at] >> 32 == tags[j]:
-                    entry = (slots[at] & LOW) - 1
+            while table[at] != 0:
+                if table[at] >> 32 == tags[j]:
+                    entry = (table[at] & LOW) - 1
                     if entries[entry, 0] == keys[i] and entries[entry, 1] >> 32 == groups[i]:
                         break
-                at = (at & ~mask) | ((at + 1) & mask)
-            if slots[at] == 0:
-                entry = used[shard] * shards + shard
-                used[shard] += 1
-                different[shard, groups[i]] += 1
+                at = (at + 1) & mask
+            if table[at] == 0:
+                entry = used[0]
+                used[0] += 1
+                different[groups[i]] += 1
                 entries[entry, 1] = groups[i] << 32 | 1
                 entries[entry, 2] = (row + 1) << 32 | (row + 1)
                 entries[entry, 0] = keys[i]
                 bit = tags[j] >> bit_shift
                 filter[bit >> 6] |= np.int64(1) << (bit & 63)
-                slots[at] = tags[j] << 32 | (entry + 1)
+                table[at] = tags[j] << 32 | (entry + 1)
             else:
                 word = entries[entry, 2]
                 nodes[(word & LOW) - 1, 1] = groups[i] << 32 | (row + 1)
@@ -300,22 +270,20 @@ def link_groups(along, ends, groups, rows):
 @njit
 def refill(table, larger):
     """Enter all that a table has in a larger one, which is empty."""
-    slots, free = table.reshape(table.size), larger.reshape(larger.size)
-    shift, mask = tag_shift(larger), larger.shape[1] - 1
-    for i in range(slots.size):
-        if slots[i] != 0:
-            at = (slots[i] >> 32) >> shift
-            while free[at] != 0:
-                at = (at & ~mask) | ((at + 1) & mask)
-            free[at] = slots[i]
+    shift, mask = tag_shift(larger), larger.size - 1
+    for i in range(table.size):
+        if table[i] != 0:
+            at = (table[i] >> 32) >> shift
+            while larger[at] != 0:
+                at = (at + 1) & mask
+            larger[at] = table[i]
 
 
 @njit
 def refill_filter(table, filter):
     """Set the bits of all keys of a table in a filter that is empty."""
-    slots = table.reshape(table.size)
     shift = filter_shift(table)
-    for i in range(slots.size):
-        if slots[i] != 0:
-            bit = (slots[i] >> 32) >> shift
+    for i in range(table.size):
+        if table[i] != 0:
+            bit = (table[i] >> 32) >> shift
             filter[bit >> 6] |= np.int64(1) << (bit & 63)

@@ -17,7 +17,7 @@ from freshet.kernels.prefetch import fetch
 def _enter(slots, shift, mask, slot):
     at = (slot >> 32) >> shift
     while slots[at] != 0:
-        at = (at & ~mask) | ((at + 1) & mask)
+        at = (at + 1) & mask
     slots[at] = slot
 
 
@@ -27,12 +27,11 @@ def move_slots(table, larger, filter, first, stop, below):
 
     Their bits are set in its filter; a filter of no words is none.
     """
-    slots, free = table.reshape(table.size), larger.reshape(larger.size)
-    shift, mask, bit_shift = tag_shift(larger), larger.shape[1] - 1, filter_shift(larger)
+    shift, mask, bit_shift = tag_shift(larger), larger.size - 1, filter_shift(larger)
     for i in range(first, stop):
-        slot = slots[i]
+        slot = table[i]
         if slot != 0 and slot & LOW <= below:
-            _enter(free, shift, mask, slot)
+            _enter(larger, shift, mask, slot)
             if filter.size > 0:
                 bit = (slot >> 32) >> bit_shift
                 filter[bit >> 6] |= np.int64(1) << (bit & 63)
@@ -40,36 +39,30 @@ def move_slots(table, larger, filter, first, stop, below):
 
 @njit
 def enter_keys(table, filter, entries, first, stop):
-    """Enter the entries with the numbers from `first` up to `stop`, and their bits in the filter.
-
-    Those that no key has yet, since numbers are dealt out to the shards in turns, are left out.
-    """
-    slots = table.reshape(table.size)
-    shift, mask, bit_shift = tag_shift(table), table.shape[1] - 1, filter_shift(table)
+    """Enter the entries with the numbers from `first` up to `stop`, and their bits in the filter."""
+    shift, mask, bit_shift = tag_shift(table), table.size - 1, filter_shift(table)
     tags = np.empty(BLOCK, np.int64)
     for begin in range(first, stop, BLOCK):
         size = min(BLOCK, stop - begin)
         for j in range(size):
             tags[j] = key_tag(entries[begin + j, 0], entries[begin + j, 1] >> 32)
-            fetch(slots, tags[j] >> shift)
+            fetch(table, tags[j] >> shift)
         for j in range(size):
-            if entries[begin + j, 2] != 0:
-                _enter(slots, shift, mask, tags[j] << 32 | (begin + j + 1))
-                bit = tags[j] >> bit_shift
-                filter[bit >> 6] |= np.int64(1) << (bit & 63)
+            _enter(table, shift, mask, tags[j] << 32 | (begin + j + 1))
+            bit = tags[j] >> bit_shift
+            filter[bit >> 6] |= np.int64(1) << (bit & 63)
 
 
 @njit
 def enter_triples(table, out, into, first, stop):
     """Enter the triples of the rows from `first` up to `stop`."""
-    slots = table.reshape(table.size)
-    shift, mask = tag_shift(table), table.shape[1] - 1
+    shift, mask = tag_shift(table), table.size - 1
     tags = np.empty(BLOCK, np.int64)
     for begin in range(first, stop, BLOCK):
         size = min(BLOCK, stop - begin)
         for j in range(size):
             row = begin + j
             tags[j] = triple_tag(into[row, 0], out[row, 1] >> 32, out[row, 0])
-            fetch(slots, tags[j] >> shift)
+            fetch(table, tags[j] >> shift)
         for j in range(size):
-            _enter(slots, shift, mask, tags[j] << 32 | (begin + j + 1))
+            _enter(table, shift, mask, tags[j] << 32 | (begin + j + 1))

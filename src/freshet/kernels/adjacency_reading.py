@@ -1,7 +1,7 @@
 """Look-up in appended triples, for readers who each have a limit: the number of rows that are theirs.
 
 `freshet.kernels.adjacency` says what the arrays are. A reader's arrays may be older than the writer's, and shorter than
-what the tables already tell of: a number beyond them is of no concern to the reader.
+what the tables already name: a number beyond them is ignored.
 """
 
 import numpy as np
@@ -15,24 +15,23 @@ BLOCK = 64
 
 
 @njit
-def seek_entry(slots, mask, shift, entries, limit, tag, key, group):
+def seek_entry(table, shift, entries, limit, tag, key, group):
     """The entry of a key, or -1 where the reader has no row of it."""
-    at = tag >> shift
-    while slots[at] != 0:
-        if slots[at] >> 32 == tag:
-            entry = (slots[at] & LOW) - 1
+    at, mask = tag >> shift, table.size - 1
+    while table[at] != 0:
+        if table[at] >> 32 == tag:
+            entry = (table[at] & LOW) - 1
             if entry < entries.shape[0] and entries[entry, 0] == key and entries[entry, 1] >> 32 == group:
                 first = entries[entry, 2] >> 32
                 return entry if 0 < first <= limit else np.int64(-1)
-        at = (at & ~mask) | ((at + 1) & mask)
+        at = (at + 1) & mask
     return np.int64(-1)
 
 
 @njit
 def count_chain(table, entries, limit, key, group):
     """How many rows a key has; perhaps some more than the reader sees."""
-    slots = table.reshape(table.size)
-    entry = seek_entry(slots, table.shape[1] - 1, tag_shift(table), entries, limit, key_tag(key, group), key, group)
+    entry = seek_entry(table, tag_shift(table), entries, limit, key_tag(key, group), key, group)
     return entries[entry, 1] & LOW if entry >= 0 else np.int64(0)
 
 
@@ -48,16 +47,14 @@ def count_every_chain(table, entries, limit, key, groups):
 @njit
 def find_row(table, out, into, limit, subject, group, object):
     """The row of a triple, or -1 where the reader does not have it."""
-    slots = table.reshape(table.size)
-    shift, mask = tag_shift(table), table.shape[1] - 1
     tag = triple_tag(subject, group, object)
-    at = tag >> shift
-    while slots[at] != 0:
-        if slots[at] >> 32 == tag:
-            row = (slots[at] & LOW) - 1
+    at, mask = tag >> tag_shift(table), table.size - 1
+    while table[at] != 0:
+        if table[at] >> 32 == tag:
+            row = (table[at] & LOW) - 1
             if row < limit and out[row, 0] == object and out[row, 1] >> 32 == group and into[row, 0] == subject:
                 return row
-        at = (at & ~mask) | ((at + 1) & mask)
+        at = (at + 1) & mask
     return np.int64(-1)
 
 
@@ -102,8 +99,7 @@ def probe_triples(table, out, into, limit, subjects, groups, objects, every):
 @njit
 def _seek_entries(table, entries, limit, keys, groups, every):
     """The entries of many keys, with the number of the key, and how many rows they have at most."""
-    slots = table.reshape(table.size)
-    shift, mask = tag_shift(table), table.shape[1] - 1
+    shift = tag_shift(table)
     room = max(16, keys.size)
     numbers, found = np.empty(room, np.int64), np.empty(room, np.int64)
     tags = np.empty(BLOCK, np.int64)
@@ -114,7 +110,7 @@ def _seek_entries(table, entries, limit, keys, groups, every):
                 room = 2 * room + every
                 numbers, found = longer(numbers, room), longer(found, room)
             for group in range(every):
-                entry = seek_entry(slots, mask, shift, entries, limit, key_tag(keys[i], group), keys[i], group)
+                entry = seek_entry(table, shift, entries, limit, key_tag(keys[i], group), keys[i], group)
                 if entry >= 0:
                     numbers[end], found[end] = i, entry
                     total += entries[entry, 1] & LOW
@@ -124,13 +120,13 @@ def _seek_entries(table, entries, limit, keys, groups, every):
         size = min(BLOCK, keys.size - begin)
         for j in range(size):
             tags[j] = key_tag(keys[begin + j], groups[begin + j if groups.size > 1 else 0])
-            fetch(slots, tags[j] >> shift)
+            fetch(table, tags[j] >> shift)
         for j in range(size):
             i = begin + j
             group = groups[i if groups.size > 1 else 0]
             if group < 0:
                 continue
-            entry = seek_entry(slots, mask, shift, entries, limit, tags[j], keys[i], group)
+            entry = seek_entry(table, shift, entries, limit, tags[j], keys[i], group)
             if entry >= 0:
                 numbers[end], found[end] = i, entry
                 total += entries[entry, 1] & LOW

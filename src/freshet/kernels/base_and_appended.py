@@ -22,15 +22,14 @@ def find_both(slots, first, shift, table, filter, entries, limit, group, key):
     bit = tag >> filter_shift(table)
     if filter[bit >> 6] >> (bit & 63) & 1 == 0:
         return found, np.int64(0)
-    entry = seek_entry(table.reshape(table.size), table.shape[1] - 1, tag_shift(table), entries, limit, tag, key, group)
+    entry = seek_entry(table, tag_shift(table), entries, limit, tag, key, group)
     return found, entries[entry, 1] & LOW if entry >= 0 else np.int64(0)
 
 
 @njit
 def _heads(table, filter, entries, limit, group, keys):
     """For each key its first appended row + 1, or 0; and how many rows all have together, or somewhat more."""
-    slots = table.reshape(table.size)
-    mask, shift, bits_shift = table.shape[1] - 1, tag_shift(table), filter_shift(table)
+    shift, bits_shift = tag_shift(table), filter_shift(table)
     maybe = np.empty(keys.size, np.int64)
     count = 0
     for i in range(keys.size):
@@ -42,10 +41,10 @@ def _heads(table, filter, entries, limit, group, keys):
     for begin in range(0, count, BLOCK):
         stop = min(begin + BLOCK, count)
         for j in range(begin, stop):
-            fetch(slots, key_tag(keys[maybe[j]], group) >> shift)
+            fetch(table, key_tag(keys[maybe[j]], group) >> shift)
         for j in range(begin, stop):
             key = keys[maybe[j]]
-            entry = seek_entry(slots, mask, shift, entries, limit, key_tag(key, group), key, group)
+            entry = seek_entry(table, shift, entries, limit, key_tag(key, group), key, group)
             if entry >= 0:
                 heads[maybe[j]] = entries[entry, 2] >> 32
                 total += entries[entry, 1] & LOW

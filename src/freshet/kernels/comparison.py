@@ -155,7 +155,7 @@ def _compare_known(table, left, right):
 
 @njit
 def compare_ids(left, right, outcomes, table):
-    """The truth of a comparison as far as ids tell, and whether an outcome of TEXT or DICTIONARY is left.
+    """The truth of a comparison as far as ids decide, and whether an outcome of TEXT or DICTIONARY is left.
 
     `table` is a table of values as a plain tuple: ids, kinds, high, low, reals.
     """
@@ -211,7 +211,7 @@ def compare_few(left, right, as_nodes, outcomes, table, truths):
 def compare_values(left, left_ids, right, right_ids, outcomes):
     """The truth of a comparison of values, and whether an outcome of TEXT is left.
 
-    Ids tell whether two terms are the same; a column of computed numbers has the one id 0.
+    Ids are equal where two terms are; a column of computed numbers has the one id 0.
     """
     count = max(left.kinds.size, right.kinds.size)
     left_step, right_step = np.int64(left.kinds.size > 1), np.int64(right.kinds.size > 1)

@@ -177,7 +177,7 @@ def enter_key(arrays, key, hash_mask):
 
 
 @leaf
-def _ask(data, start, end, hashes, row, hash_mask):
+def _expected_id(data, start, end, hashes, row, hash_mask):
     """The id that a key asks for: inline, or its hash; 0 where there is no key."""
     if start < 0:
         return UNKNOWN
@@ -206,7 +206,7 @@ def intern(arrays, data, starts, ends, hashes, hash_mask, row, ids):
     for first in range(row, starts.size, BLOCK):
         stop = min(first + BLOCK, starts.size)
         for i in range(first, stop):
-            ids[i] = _ask(data, starts[i], ends[i], hashes, i, hash_mask)
+            ids[i] = _expected_id(data, starts[i], ends[i], hashes, i, hash_mask)
         for i in range(first, stop):
             at = (ids[i] << 1) & mask
             records[i - first] = slots[at + 1] if ids[i] > 0 and slots[at] == ids[i] else ABSENT

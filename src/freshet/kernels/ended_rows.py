@@ -25,13 +25,11 @@ def has_ended(ends, row, number):
 @njit
 def find_live_row(table, out, into, limit, ends, number, subject, group, object):
     """The row of a triple that has not ended, or -1."""
-    slots = table.reshape(table.size)
-    shift, mask = tag_shift(table), table.shape[1] - 1
     tag = triple_tag(subject, group, object)
-    at = tag >> shift
-    while slots[at] != 0:
-        if slots[at] >> 32 == tag:
-            row = (slots[at] & LOW) - 1
+    at, mask = tag >> tag_shift(table), table.size - 1
+    while table[at] != 0:
+        if table[at] >> 32 == tag:
+            row = (table[at] & LOW) - 1
             if (
                 row < limit
                 and out[row, 0] == object
@@ -40,7 +38,7 @@ def find_live_row(table, out, into, limit, ends, number, subject, group, object)
                 and not has_ended(ends, row, number)
             ):
                 return row
-        at = (at & ~mask) | ((at + 1) & mask)
+        at = (at + 1) & mask
     return np.int64(-1)
 
 

@@ -22,7 +22,7 @@ def write_records(data, starts, ends, heap, records):
 
 @leaf
 def fill_slots(slots, ids, records, first):
-    """Enters ids in the dictionary's table, each with its record, which is so many bytes further on than given."""
+    """Enters ids in the dictionary's table, each with its record, which is `first` bytes after the one given."""
     for i in range(ids.size):
         at = find_slot(slots, ids[i])
         slots[at + 1] = records[i] + first

@@ -61,7 +61,7 @@ def _copy(found, entries, first):
 def order_events(index, marks, entries, came_at, went_at, due, opening, first):
     """Events in order of moments, their change points, and whether every row that goes had come.
 
-    At one moment rows come before others go. Nobody looks at a group but at the moments `due`: what happens before one
+    At one moment rows come before others go. A group is read at the moments `due` only: what happens before one
     of them counts as happening at it; behind the last of them moments are as they are. With `opening`, the only group
     begins at moment `first`, with or without rows.
     """

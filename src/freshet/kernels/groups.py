@@ -70,7 +70,7 @@ def add_integer(sums, group, value, sign):
     rows[group, INTEGER] += sign
     whole = rows[group, _WHOLE] + sign * value
     if abs(whole) >= _MOST_WHOLE:
-        high, low = wide.scaled(whole, 0)
+        high, low = wide.scale_to_units(whole, 0)
         _add_exact(sums.words, group, high, low)
         whole = 0
     rows[group, _WHOLE] = whole
@@ -121,7 +121,7 @@ def add_numbers(sums, groups, values, sign):
 @leaf
 def _exact_total(sums, group):
     """The sum of integers and decimals, and whether 128 bits hold it."""
-    high, low = wide.scaled(sums.rows[group, _WHOLE], 0)
+    high, low = wide.scale_to_units(sums.rows[group, _WHOLE], 0)
     low, middle, above = _exact_sum(sums.words, group, high, low)
     high = np.int64(middle)
     return high, low, above == (_ALL_ONES if high < 0 else _NO_WORD)

@@ -8,9 +8,9 @@ A heap is where its links stand: at LEAST_LINKS or GREATEST_LINKS of a member's 
 """
 
 from freshet.kernels.jit import inlined, leaf
-from freshet.kernels.members import LEAST_LINKS, NOBODY, compare_members
+from freshet.kernels.members import LEAST_LINKS, NIL, compare_members
 
-# Links, counted from where they begin; NOBODY where there is none.
+# Links, counted from where they begin; NIL where there is none.
 _CHILD = 0  # the first
 _NEXT = 1  # sibling
 _PREVIOUS = 2  # sibling; the parent, for the first of its children
@@ -19,14 +19,14 @@ _PREVIOUS = 2  # sibling; the parent, for the first of its children
 @inlined
 def _meld(words, halves, texts, links, one, other):
     """One heap out of two, neither of which has siblings."""
-    if one == NOBODY:
+    if one == NIL:
         return other
-    if other == NOBODY:
+    if other == NIL:
         return one
     if compare_members(words, halves, texts, other, one) == (-1 if links == LEAST_LINKS else 1):
         one, other = other, one
     child = halves[one, links + _CHILD]
-    if child != NOBODY:
+    if child != NIL:
         halves[child, links + _PREVIOUS] = other
     halves[other, links + _NEXT] = child
     halves[other, links + _PREVIOUS] = one
@@ -37,21 +37,21 @@ def _meld(words, halves, texts, links, one, other):
 @leaf
 def _meld_siblings(words, halves, texts, links, node):
     """One heap out of a chain of siblings: in pairs, which are chained the other way round, and those one by one."""
-    pairs = NOBODY
-    while node != NOBODY:
-        other, following = halves[node, links + _NEXT], NOBODY
-        halves[node, links + _NEXT] = NOBODY
-        if other != NOBODY:
+    pairs = NIL
+    while node != NIL:
+        other, following = halves[node, links + _NEXT], NIL
+        halves[node, links + _NEXT] = NIL
+        if other != NIL:
             following = halves[other, links + _NEXT]
-            halves[other, links + _NEXT] = NOBODY
+            halves[other, links + _NEXT] = NIL
         pair = _meld(words, halves, texts, links, node, other)
         halves[pair, links + _NEXT] = pairs
         pairs = pair
         node = following
-    root = NOBODY
-    while pairs != NOBODY:
+    root = NIL
+    while pairs != NIL:
         following = halves[pairs, links + _NEXT]
-        halves[pairs, links + _NEXT] = NOBODY
+        halves[pairs, links + _NEXT] = NIL
         root = _meld(words, halves, texts, links, root, pairs)
         pairs = following
     return root
@@ -60,7 +60,7 @@ def _meld_siblings(words, halves, texts, links, node):
 @leaf
 def heap_add(words, halves, texts, links, root, entry):
     """A member enters the heap with this root; gives its new root."""
-    halves[entry, links + _CHILD] = halves[entry, links + _NEXT] = NOBODY
+    halves[entry, links + _CHILD] = halves[entry, links + _NEXT] = NIL
     return _meld(words, halves, texts, links, root, entry)
 
 
@@ -72,7 +72,7 @@ def _cut(halves, links, entry):
         halves[previous, links + _CHILD] = following
     else:
         halves[previous, links + _NEXT] = following
-    if following != NOBODY:
+    if following != NIL:
         halves[following, links + _PREVIOUS] = previous
 
 
@@ -80,7 +80,7 @@ def _cut(halves, links, entry):
 def heap_remove(words, halves, texts, links, root, entry):
     """A member leaves the heap with this root; gives its new root."""
     if entry == root:
-        root = NOBODY
+        root = NIL
     else:
         _cut(halves, links, entry)
     orphans = _meld_siblings(words, halves, texts, links, halves[entry, links + _CHILD])

@@ -22,7 +22,7 @@ USED = 0  # entries ever handed out, the live ones and those in `free` below thi
 IDLE = 1  # entries whose counter is zero but whose key is still in the table
 FREE = 2  # entries in `free`
 
-UNSEEN = -(2**62)  # what `_look` gives for a key that it cannot answer for
+UNSEEN = -(2**62)  # what `_look_up` gives for a key that it cannot answer for
 BLOCK = 128  # rows whose waits for memory overlap
 _LAST_OF_LINE = 7  # a line of the cache has eight places of the table
 _AHEAD = 24  # how many rows that leave ahead what they need is asked for
@@ -82,7 +82,7 @@ def next_place(place, tag, mask):
 
 
 @leaf
-def _look(index, keys, first, stop, tags, entries):
+def _look_up(index, keys, first, stop, tags, entries):
     """Hash a block of keys and look each up: its entry, or a negative number.
 
     That is -1 - place for a key that is not there, with the empty place where it would stand, and UNSEEN (hardly ever)
@@ -154,8 +154,8 @@ def _entry_of(index, keys, row, tag):
 
 
 @leaf
-def _entered(index, keys, row, tag, looked_up):
-    """The entry of a key for which `_look` gave none: made, unless a key before it in its block was equal to it."""
+def _entry_or_new(index, keys, row, tag, looked_up):
+    """The entry of a key for which `_look_up` gave none: made, unless a key before it in its block was equal to it."""
     place = -1 - looked_up
     if looked_up != UNSEEN and index.table[place] < 0:
         return _new_entry(index, keys, row, tag, place)
@@ -163,8 +163,8 @@ def _entered(index, keys, row, tag, looked_up):
 
 
 @leaf
-def _seen(index, keys, row, tag, looked_up):
-    """The entry of a key for which `_look` gave none, or -1, where nothing has been entered since."""
+def _entry_if_known(index, keys, row, tag, looked_up):
+    """The entry of a key for which `_look_up` gave none, or -1, where nothing has been entered since."""
     return _find(index, keys, row, tag)[0] if looked_up == UNSEEN else np.int64(-1)
 
 
@@ -175,11 +175,11 @@ def put_entries(index, keys, first, count, entries):
     found = np.empty(BLOCK, np.int64)
     for start in range(0, count, BLOCK):
         stop = min(start + BLOCK, count)
-        _look(index, keys, first + start, first + stop, tags, found)
+        _look_up(index, keys, first + start, first + stop, tags, found)
         fetch_rows(index.counts, found, stop - start)
         for at in range(start, stop):
             entry = found[at - start]
-            entries[at] = entry if entry >= 0 else _entered(index, keys, first + at, tags[at - start], entry)
+            entries[at] = entry if entry >= 0 else _entry_or_new(index, keys, first + at, tags[at - start], entry)
 
 
 @njit
@@ -200,12 +200,12 @@ def index_add(index, keys):
     found = np.empty(BLOCK, np.int64)
     for first in range(0, keys.shape[0], BLOCK):
         stop = min(first + BLOCK, keys.shape[0])
-        _look(index, keys, first, stop, tags, found)
+        _look_up(index, keys, first, stop, tags, found)
         fetch_rows(counts, found, stop - first)
         for row in range(first, stop):
             entry = found[row - first]
             if entry < 0:
-                entry = _entered(index, keys, row, tags[row - first], entry)
+                entry = _entry_or_new(index, keys, row, tags[row - first], entry)
             fresh[row] = counts[entry] == 0
             sizes[IDLE] -= fresh[row]
             counts[entry] += 1
@@ -222,12 +222,12 @@ def index_find(index, keys):
     found = np.empty(BLOCK, np.int64)
     for first in range(0, keys.shape[0], BLOCK):
         stop = min(first + BLOCK, keys.shape[0])
-        _look(index, keys, first, stop, tags, found)
+        _look_up(index, keys, first, stop, tags, found)
         fetch_rows(counts, found, stop - first)
         for row in range(first, stop):
             entry = found[row - first]
             if entry < 0:
-                entry = _seen(index, keys, row, tags[row - first], entry)
+                entry = _entry_if_known(index, keys, row, tags[row - first], entry)
             entries[row] = entry if entry >= 0 and counts[entry] > 0 else -1
     return entries
 
@@ -258,12 +258,12 @@ def index_take(index, keys):
     found = np.empty(BLOCK, np.int64)
     for first in range(0, keys.shape[0], BLOCK):
         stop = min(first + BLOCK, keys.shape[0])
-        _look(index, keys, first, stop, tags, found)
+        _look_up(index, keys, first, stop, tags, found)
         fetch_rows(counts, found, stop - first)
         for row in range(first, stop):
             entry = found[row - first]
             if entry < 0:
-                entry = _seen(index, keys, row, tags[row - first], entry)
+                entry = _entry_if_known(index, keys, row, tags[row - first], entry)
             if entry >= 0 and counts[entry] > 0:
                 counts[entry] -= 1
                 taken[row] = True
@@ -283,7 +283,7 @@ def index_sweep(old_table, index):
     for first in range(0, old_table.shape[0], BLOCK):
         block = old_table[first : first + BLOCK]  # tables are longer than a block, and both are powers of two
         filled = 0
-        for slot in block:  # no branch here and below: which place is empty and which key counts nobody can foretell
+        for slot in block:  # no branch here and below: which place is empty and which key counts cannot be predicted
             kept[filled] = slot
             filled += slot >= 0
         for at in range(filled):
@@ -362,7 +362,7 @@ def ring_link(index, ring, rows, values, columns):
         for column in range(width):
             for at in range(count):
                 keys[at, column] = values[rows[first + at], columns[column]]
-        _look(index, keys, 0, count, tags, found)
+        _look_up(index, keys, 0, count, tags, found)
         for at in range(count):
             if found[at] >= 0:
                 fetch(newer, known[found[at], width] & ROW_MASK)
@@ -370,7 +370,7 @@ def ring_link(index, ring, rows, values, columns):
             row = rows[first + at]
             entry = found[at]
             if entry < 0:
-                entry = _entered(index, keys, at, tags[at], entry)
+                entry = _entry_or_new(index, keys, at, tags[at], entry)
             largest = max(largest, push_newest(index, ring, entry, row))
     return largest
 
@@ -384,11 +384,11 @@ def ring_counts(index, keys):
     found = np.empty(BLOCK, np.int64)
     for first in range(0, keys.shape[0], BLOCK):
         stop = min(first + BLOCK, keys.shape[0])
-        _look(index, keys, first, stop, tags, found)
+        _look_up(index, keys, first, stop, tags, found)
         for at in range(first, stop):
             entry = found[at - first]
             if entry < 0:
-                entry = _seen(index, keys, at, tags[at - first], entry)
+                entry = _entry_if_known(index, keys, at, tags[at - first], entry)
             counts[at] = known[entry, width] >> 32 if entry >= 0 else 0
     return counts
 
@@ -459,7 +459,7 @@ def ring_probe(index, ring, keys, born, died, moments, ties, is_still):
     """All rows that have the keys (algorithm 2, probe) and live at the moments beside them, as pairs (which key, row).
 
     A row that is born at the moment of a key is seen where `ties` is 1. Where all rows are known to live at all moments
-    (`is_still`) nobody looks.
+    (`is_still`), that is not tested.
     """
     known, width = index.keys, keys.shape[1]
     words = np.empty(keys.shape[0], np.int64)
@@ -468,11 +468,11 @@ def ring_probe(index, ring, keys, born, died, moments, ties, is_still):
     total = 0
     for first in range(0, keys.shape[0], BLOCK):
         stop = min(first + BLOCK, keys.shape[0])
-        _look(index, keys, first, stop, tags, found)
+        _look_up(index, keys, first, stop, tags, found)
         for at in range(first, stop):
             entry = found[at - first]
             if entry < 0:
-                entry = _seen(index, keys, at, tags[at - first], entry)
+                entry = _entry_if_known(index, keys, at, tags[at - first], entry)
             words[at] = known[entry, width] if entry >= 0 else 0
             total += words[at] >> 32
     lefts = np.empty(total, np.int64)

@@ -230,7 +230,7 @@ def _deaths(inputs, expiring, pointers):
 
 @njit
 def _have_room(inputs, results, more):
-    """Whether so many more results fit, of whatever rows the inputs have."""
+    """Whether this many more results fit, of whatever rows the inputs have."""
     expiring, rows = results.heads.shape
     for at in range(expiring):
         if buffer_at(inputs[at, 0])[ROOM] > rows:
@@ -302,7 +302,7 @@ def join_step(inputs, steps, keys, masks, number, state, record):
 
     Gives why it stops, the results that came and the moments of these, and those that go, with theirs. Where a kernel
     cannot do an input to the end it gives the results of those before (DONE, with that input as the START), or, where
-    there are none, the partial results at which it stops. With 0 for the record nobody wants to know what goes.
+    there are none, the partial results at which it stops. With 0 for the record, what goes is not reported.
     """
     count = inputs.shape[0]
     came, came_at = np.empty((0, count), np.int32), np.empty(0, np.int64)

@@ -48,7 +48,7 @@ class Sizing(NamedTuple):
     """How subwindows adapt (Dynamic Windows, algorithm 1), in milliseconds or in records."""
 
     by_count: bool
-    adapts: bool  # else the sizes stay as they are given, and somebody else changes them between batches
+    adapts: bool  # else the sizes stay as they are given, and a policy changes them between batches
     first: int
     lower: int
     upper: int
@@ -74,7 +74,7 @@ def _advance(watermark, time, lateness):
 
 
 @inlined
-def _passed(time, size, tumbling, watermark):
+def _is_past(time, size, tumbling, watermark):
     """Whether no record from the watermark on can meet one of this time."""
     if tumbling:
         return (time // size + 1) * size <= watermark
@@ -82,7 +82,7 @@ def _passed(time, size, tumbling, watermark):
 
 
 @inlined
-def _meet(one, other, size, tumbling):
+def _is_match(one, other, size, tumbling):
     if tumbling:
         return one // size == other // size
     return abs(one - other) <= size
@@ -110,13 +110,13 @@ def fixed_pairs(keys, times, sides, held, key_count, size, tumbling, watermark, 
             before, place = NOTHING, heads[own ^ 1]
             while place >= 0:
                 after = following[place]
-                if _passed(times[place], size, tumbling, watermark):
+                if _is_past(times[place], size, tumbling, watermark):
                     if before >= 0:
                         following[before] = after
                     else:
                         heads[own ^ 1] = after
                 else:
-                    if _meet(times[place], times[row], size, tumbling):
+                    if _is_match(times[place], times[row], size, tumbling):
                         if found == children.shape[0]:
                             children, parents = longer(children, 2 * found), longer(parents, 2 * found)
                         children[found] = row if sides[row] == CHILD else place
@@ -128,13 +128,13 @@ def fixed_pairs(keys, times, sides, held, key_count, size, tumbling, watermark, 
         heads[own] = row
     watermark = _advance(watermark, reached, lateness)
     for row in range(rows):
-        waiting[row] = waiting[row] and not _passed(times[row], size, tumbling, watermark)
+        waiting[row] = waiting[row] and not _is_past(times[row], size, tumbling, watermark)
     ahead = np.zeros(rows, np.bool_)
     return Pairs(children[:found].copy(), parents[:found].copy(), waiting, ahead, watermark, late)
 
 
 @inlined
-def _over(key, count, windows, by_count, idle_ms, watermark):
+def _is_over(key, count, windows, by_count, idle_ms, watermark):
     """Whether the watermark ends a subwindow that has records."""
     if count == 0:
         return False
@@ -227,10 +227,10 @@ def adaptive_pairs(keys, times, sides, held, windows, sizing, watermark, latenes
             count = counts[2 * key] + counts[2 * key + 1]
             if times[row] > reached:
                 own = times[row] - lateness
-                if count == 0 or _over(key, count, windows, sizing.by_count, sizing.idle_ms, own):
+                if count == 0 or _is_over(key, count, windows, sizing.by_count, sizing.idle_ms, own):
                     ahead[row] = True
                     continue
-            if _over(key, count, windows, sizing.by_count, sizing.idle_ms, watermark):
+            if _is_over(key, count, windows, sizing.by_count, sizing.idle_ms, watermark):
                 _end(key, heads, counts, epochs, windows, sizing, ended, ends)
                 ends += 1
                 count = 0
@@ -259,7 +259,7 @@ def adaptive_pairs(keys, times, sides, held, windows, sizing, watermark, latenes
             ends += 1
     watermark = _advance(watermark, reached, lateness)
     for key in range(key_count):
-        if _over(key, counts[2 * key] + counts[2 * key + 1], windows, sizing.by_count, sizing.idle_ms, watermark):
+        if _is_over(key, counts[2 * key] + counts[2 * key + 1], windows, sizing.by_count, sizing.idle_ms, watermark):
             _end(key, heads, counts, epochs, windows, sizing, ended, ends)
             ends += 1
     waiting = np.empty(rows, np.bool_)

@@ -43,12 +43,12 @@ def empty_slots(rows):
 def build(keys):
     """Chains of the rows whose keys share a slot: where each chain starts, and what follows each row."""
     heads, following = empty_slots(keys.shape[0]), np.empty(keys.shape[0], np.int32)
-    build_some(keys, 0, keys.shape[0], heads, following)
+    build_range(keys, 0, keys.shape[0], heads, following)
     return heads, following
 
 
 @njit
-def build_some(keys, first, end, heads, following):
+def build_range(keys, first, end, heads, following):
     """Put some rows before those that are in the chains already."""
     for row in range(end - 1, first - 1, -1):
         slot = _slot(keys, row, heads.shape[0] - 1)
@@ -100,12 +100,12 @@ def number_rows(keys):
     """A number for each row, the same for equal rows, counted from 0 as they appear; and the first row of each."""
     table = empty_slots(keys.shape[0])
     numbers, firsts = np.empty(keys.shape[0], np.int64), np.empty(keys.shape[0], np.int64)
-    count = number_some(keys, 0, keys.shape[0], table, numbers, firsts, 0)
+    count = number_range(keys, 0, keys.shape[0], table, numbers, firsts, 0)
     return numbers, firsts[:count].copy()
 
 
 @njit
-def number_some(keys, first, end, table, numbers, firsts, count):
+def number_range(keys, first, end, table, numbers, firsts, count):
     """Number some rows; those before them have `count` numbers. Gives how many there are then."""
     slots = table.shape[0]
     for row in range(first, end):

@@ -1,6 +1,6 @@
 """JSON lines: what references find in each line, as places in its bytes.
 
-A line is one object and nothing else, in UTF-8; everything in it is checked, also what nobody refers to. Values are not
+A line is one object and nothing else, in UTF-8; all of it is checked, also what no reference names. Values are not
 converted: a number keeps the digits it was written with, an object or an array is the text that it is.
 
 References are the leaves of a tree of member names (`PathTree`). Where an object has a name twice, the last counts.

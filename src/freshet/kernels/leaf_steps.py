@@ -124,7 +124,7 @@ def _finish(leaf):
 
 @njit
 def _has_room(leaf, inside, coming, leaving):
-    """Whether so many rows can come, and be written down."""
+    """Whether there is room for rows that come, and to list them."""
     sizes = numbers_at(leaf[ROW_SIZES], 3)
     if leaf[ROOM] - sizes[USED] + sizes[FREE] < coming or leaf[FRESH_ROOM] < coming:
         return False
@@ -186,7 +186,7 @@ def step_leaves(
         waiting[FIRST] += coming
         inside[FIRST] += gone_arrivals
         inside[END] += coming
-        if not leaf[EXPIRES]:  # nothing leaves, so nobody has to know when what came
+        if not leaf[EXPIRES]:  # nothing leaves, so times of arrival are not needed
             inside[FIRST] = inside[END] = 0
         if found > 0:
             _link(leaf)

@@ -93,7 +93,7 @@ def _spells(data, start, end, word):
     same = end - start == word.size
     at = 0
     while same and at < word.size:
-        same = (data[start + at] | 32) == word[at]  # bit 5 tells small letters from capitals
+        same = (data[start + at] | 32) == word[at]  # bit 5 is set in small letters
         at += 1
     return same
 
@@ -173,7 +173,7 @@ def _bit_length(number):
 
 
 @njit
-def _rounded(quotient, inexact, exponent):
+def _round_quotient(quotient, inexact, exponent):
     """The double nearest to quotient * 2**exponent, or, where that is `inexact`, to a little more; the even one of two.
 
     Where it is inexact, the quotient has more bits than a double holds.
@@ -196,10 +196,10 @@ def _times_power_of_ten(mantissa, exponent):
         high, low = wide.product_64(mantissa, power)
         bits = _bit_length(high)
         if bits == 0:
-            return _rounded(low, False, exponent)
+            return _round_quotient(low, False, exponent)
         rest = low & ((_ONE << np.uint64(bits)) - _ONE)
         quotient = high << np.uint64(64 - bits) | low >> np.uint64(bits)
-        return _rounded(quotient, rest != _NO_WORD, exponent + bits)
+        return _round_quotient(quotient, rest != _NO_WORD, exponent + bits)
     quotient, rest = mantissa // power, mantissa % power
     while quotient < _TWICE_EXACT:  # so that there are bits to round by
         rest <<= _ONE
@@ -208,7 +208,7 @@ def _times_power_of_ten(mantissa, exponent):
             rest -= power
             quotient |= _ONE
         exponent -= 1
-    return _rounded(quotient, rest != _NO_WORD, exponent)
+    return _round_quotient(quotient, rest != _NO_WORD, exponent)
 
 
 @njit

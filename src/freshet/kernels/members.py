@@ -19,7 +19,7 @@ from freshet.kernels.jit import inlined, leaf
 from freshet.kernels.lexical import LONGEST_KEY, write_decimal
 from freshet.kernels.values import BLANK_NODE, BOOLEAN, DOUBLE, FLOAT, IRI, TIME_LOCAL
 
-NOBODY = -1
+NIL = -1
 
 _GREATEST = np.int64(2**63 - 1)
 _SIGN = np.int64(-(2**63))
@@ -56,7 +56,7 @@ class MemberArrays(NamedTuple):
     halves: np.ndarray  # int32 [entry, 16], the same memory
     counts: np.ndarray  # int64, one a group: how many members
     missing: np.ndarray  # bool, one a group: whether a row without a term is in it
-    roots: np.ndarray  # int32 [group, 2]: the entries of the least and of the greatest member, or NOBODY
+    roots: np.ndarray  # int32 [group, 2]: the entries of the least and of the greatest member, or NIL
 
 
 @leaf

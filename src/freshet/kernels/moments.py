@@ -120,6 +120,6 @@ def read_moment(data, start, end, kind):
     zoned, offset, ended = _zone(data, at, end)
     if not ended:
         return wrong
-    high, low = wide.scaled(days * _SECONDS_PER_DAY + seconds - offset, 0)
+    high, low = wide.scale_to_units(days * _SECONDS_PER_DAY + seconds - offset, 0)
     high, low, _ = wide.add(high, low, np.int64(0), fraction)
     return kind if zoned else kind + 1, high, low

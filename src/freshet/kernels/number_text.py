@@ -46,7 +46,7 @@ def _append(out, at, text):
 
 @leaf
 def _write_digits(out, at, number, count):
-    """So many digits of a uint64, the last of them last."""
+    """The last `count` digits of a uint64."""
     for place in range(count - 1, -1, -1):
         rest = number // _TEN
         out[at + place] = ZERO + np.int64(number - rest * _TEN)

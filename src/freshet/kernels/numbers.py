@@ -171,7 +171,7 @@ def as_integers(numbers):
         elif FLOAT <= kind <= DOUBLE:
             fits = -_INTEGER_END <= real < _INTEGER_END
             if fits:
-                numbers.high[row], numbers.low[row] = wide.scaled(np.int64(real), 0)
+                numbers.high[row], numbers.low[row] = wide.scale_to_units(np.int64(real), 0)
         numbers.kinds[row] = INTEGER if fits else NOTHING
 
 

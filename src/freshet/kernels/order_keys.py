@@ -112,9 +112,9 @@ def _decimal_of(real):
             if abs(mantissa) >= _EXACT:
                 break
             if plain_number(np.int64(mantissa), scale) == real:
-                return wide.scaled(np.int64(mantissa), scale)
+                return wide.scale_to_units(np.int64(mantissa), scale)
     elif abs(real) < _MOST_WHOLE:
-        return wide.scaled(np.int64(real), 0)
+        return wide.scale_to_units(np.int64(real), 0)
     return np.int64(0), np.uint64(0)
 
 

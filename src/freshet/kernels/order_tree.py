@@ -13,7 +13,7 @@ from freshet.kernels.jit import inlined, leaf
 from freshet.kernels.order_keys import precedes
 from freshet.kernels.prefetch import fetch
 
-NOBODY = np.int32(-1)
+NIL = np.int32(-1)
 
 # Columns of `TreeArrays.links`.
 _LEFT = 0
@@ -30,8 +30,8 @@ COUNT = 1
 class TreeArrays(NamedTuple):
     """Links between rows, by their numbers."""
 
-    links: np.ndarray  # int32 [row, 4]: left, right, parent or NOBODY; rows on the left
-    sizes: np.ndarray  # int64: the root or NOBODY, how many rows
+    links: np.ndarray  # int32 [row, 4]: left, right, parent or NIL; rows on the left
+    sizes: np.ndarray  # int64: the root or NIL, how many rows
 
 
 @inlined
@@ -46,13 +46,13 @@ def _priority(row):
 def _put_in_place(tree, parent, old, new):
     """Make `new` the child of a parent, or the root, where `old` is."""
     links, sizes = tree
-    if parent == NOBODY:
+    if parent == NIL:
         sizes[_ROOT] = new
     elif links[parent, _LEFT] == old:
         links[parent, _LEFT] = new
     else:
         links[parent, _RIGHT] = new
-    if new != NOBODY:
+    if new != NIL:
         links[new, _PARENT] = parent
 
 
@@ -72,7 +72,7 @@ def _rotate_up(tree, row):
         links[parent, _RIGHT] = inner
         links[row, _LEFT] = parent
         links[row, _BEFORE] += links[parent, _BEFORE] + 1
-    if inner != NOBODY:
+    if inner != NIL:
         links[inner, _PARENT] = parent
     _put_in_place(tree, above, parent, row)
     links[parent, _PARENT] = row
@@ -83,8 +83,8 @@ def tree_insert(tree, keys, texts, first, row):
     """Put a row in its place (see `precedes` for `first`); gives its rank."""
     links, sizes = tree
     width = keys.shape[1]
-    parent, node, side, rank = NOBODY, np.int32(sizes[_ROOT]), _LEFT, np.int64(0)
-    while node != NOBODY:
+    parent, node, side, rank = NIL, np.int32(sizes[_ROOT]), _LEFT, np.int64(0)
+    while node != NIL:
         parent = node
         fetch(keys, max(links[node, _LEFT], 0) * width)
         fetch(keys, max(links[node, _RIGHT], 0) * width)
@@ -95,14 +95,14 @@ def tree_insert(tree, keys, texts, first, row):
             side = _RIGHT
             rank += links[node, _BEFORE] + 1
         node = links[node, side]
-    links[row, _LEFT] = links[row, _RIGHT] = NOBODY
+    links[row, _LEFT] = links[row, _RIGHT] = NIL
     links[row, _PARENT] = parent
     links[row, _BEFORE] = 0
-    if parent == NOBODY:
+    if parent == NIL:
         sizes[_ROOT] = row
     else:
         links[parent, side] = row
-    while links[row, _PARENT] != NOBODY and _priority(row) < _priority(links[row, _PARENT]):
+    while links[row, _PARENT] != NIL and _priority(row) < _priority(links[row, _PARENT]):
         _rotate_up(tree, row)
     sizes[COUNT] += 1
     return rank
@@ -114,20 +114,20 @@ def tree_build(tree, rows, count, spine):
     links, sizes = tree
     depth = 0  # of the way from the root to the right, whose rows' places are in `spine`
     for at in range(count):
-        row, left = rows[at], NOBODY
+        row, left = rows[at], NIL
         while depth > 0 and _priority(row) < _priority(rows[spine[depth - 1]]):
             depth -= 1
             left = rows[spine[depth]]
         above = spine[depth - 1] if depth > 0 else -1
-        links[row, _LEFT], links[row, _RIGHT], links[row, _BEFORE] = left, NOBODY, at - above - 1
-        links[row, _PARENT] = rows[above] if depth > 0 else NOBODY
-        if left != NOBODY:
+        links[row, _LEFT], links[row, _RIGHT], links[row, _BEFORE] = left, NIL, at - above - 1
+        links[row, _PARENT] = rows[above] if depth > 0 else NIL
+        if left != NIL:
             links[left, _PARENT] = row
         if depth > 0:
             links[rows[above], _RIGHT] = row
         spine[depth] = at
         depth += 1
-    sizes[_ROOT] = rows[spine[0]] if count > 0 else NOBODY
+    sizes[_ROOT] = rows[spine[0]] if count > 0 else NIL
     sizes[COUNT] = count
 
 
@@ -135,18 +135,18 @@ def tree_build(tree, rows, count, spine):
 def tree_remove(tree, row):
     """Take a row out; gives the rank that it had."""
     links, sizes = tree
-    while links[row, _LEFT] != NOBODY and links[row, _RIGHT] != NOBODY:
+    while links[row, _LEFT] != NIL and links[row, _RIGHT] != NIL:
         left, right = links[row, _LEFT], links[row, _RIGHT]
         _rotate_up(tree, left if _priority(left) < _priority(right) else right)
     rank = np.int64(links[row, _BEFORE])
     node, parent = row, links[row, _PARENT]
-    while parent != NOBODY:
+    while parent != NIL:
         if links[parent, _LEFT] == node:
             links[parent, _BEFORE] -= 1
         else:
             rank += links[parent, _BEFORE] + 1
         node, parent = parent, links[parent, _PARENT]
-    only = links[row, _LEFT] if links[row, _LEFT] != NOBODY else links[row, _RIGHT]
+    only = links[row, _LEFT] if links[row, _LEFT] != NIL else links[row, _RIGHT]
     _put_in_place(tree, links[row, _PARENT], row, only)
     sizes[COUNT] -= 1
     return rank
@@ -168,10 +168,10 @@ def tree_select(tree, rank):
 
 @leaf
 def tree_seek(tree, keys, column, least):
-    """The first row whose key in a column, by which rows are ordered, is not below a number; or NOBODY."""
+    """The first row whose key in a column, by which rows are ordered, is not below a number; or NIL."""
     links = tree.links
-    node, found = np.int32(tree.sizes[_ROOT]), NOBODY
-    while node != NOBODY:
+    node, found = np.int32(tree.sizes[_ROOT]), NIL
+    while node != NIL:
         if keys[node, column] >= least:
             found, node = node, links[node, _LEFT]
         else:
@@ -181,26 +181,26 @@ def tree_seek(tree, keys, column, least):
 
 @leaf
 def _beside(tree, row, side, other):
-    """The next row on a side, or NOBODY."""
+    """The next row on a side, or NIL."""
     links = tree.links
     node = links[row, side]
-    if node != NOBODY:
-        while links[node, other] != NOBODY:
+    if node != NIL:
+        while links[node, other] != NIL:
             node = links[node, other]
         return node
     node, parent = row, links[row, _PARENT]
-    while parent != NOBODY and links[parent, side] == node:
+    while parent != NIL and links[parent, side] == node:
         node, parent = parent, links[parent, _PARENT]
     return parent
 
 
 @leaf
 def tree_next(tree, row):
-    """The row behind another, or NOBODY."""
+    """The row behind another, or NIL."""
     return _beside(tree, row, _RIGHT, _LEFT)
 
 
 @leaf
 def tree_previous(tree, row):
-    """The row before another, or NOBODY."""
+    """The row before another, or NIL."""
     return _beside(tree, row, _LEFT, _RIGHT)

@@ -16,7 +16,7 @@ from freshet.kernels.jit import leaf, njit
 from freshet.kernels.order_keys import CONDITIONS, GROUP, merge_rows, sort_rows, term_keys
 from freshet.kernels.order_tree import (
     COUNT,
-    NOBODY,
+    NIL,
     TreeArrays,
     tree_build,
     tree_insert,
@@ -49,11 +49,11 @@ class RowArrays(NamedTuple):
 
     keys: np.ndarray  # int64 [row, column]: see `freshet.kernels.order_keys`
     entries: np.ndarray  # int32, one a row
-    older: np.ndarray  # int32, one a row: the equal row that came before it, or NOBODY
+    older: np.ndarray  # int32, one a row: the equal row that came before it, or NIL
     flags: np.ndarray  # uint8, one a row
     free: np.ndarray  # int32, a stack of row numbers to use again
     moved: np.ndarray  # int32: rows that were moved since the last due moment
-    newest: np.ndarray  # int32, one an entry: its newest row, or NOBODY
+    newest: np.ndarray  # int32, one an entry: its newest row, or NIL
     sizes: np.ndarray  # int64: USED, FREE, LISTED, _ARRIVALS
 
 
@@ -109,7 +109,7 @@ def _move(rows, row, inside):
 
 @leaf
 def _place(rows, tree, texts, bounds, row):
-    """Put a row in order, and see who is in the slice now. Who enters comes first: with LIMIT 0 it leaves as well."""
+    """Put a row in order, and see what is in the slice now. Who enters comes first: with LIMIT 0 it leaves as well."""
     rank = tree_insert(tree, rows.keys, texts, CONDITIONS, row)
     if rank >= bounds.end:
         return
@@ -124,7 +124,7 @@ def _place(rows, tree, texts, bounds, row):
 
 @leaf
 def _withdraw(rows, tree, bounds, row):
-    """Take a row out of the order, and see who is in the slice now."""
+    """Take a row out of the order, and see what is in the slice now."""
     rank = tree_remove(tree, row)
     if rank >= bounds.end:
         return
@@ -140,11 +140,11 @@ def _withdraw(rows, tree, bounds, row):
 @leaf
 def _is_fellow(keys, row, other):
     """Whether another row is there and of the same group."""
-    return other != NOBODY and keys[row, GROUP] == keys[other, GROUP]
+    return other != NIL and keys[row, GROUP] == keys[other, GROUP]
 
 
 @leaf
-def _come(ordered, texts, bounds, row):
+def _insert(ordered, texts, bounds, row):
     rows, tree, members = ordered.rows, ordered.tree, ordered.members
     if bounds.distinct:
         tree_insert(members, rows.keys, texts, GROUP, row)
@@ -159,7 +159,7 @@ def _come(ordered, texts, bounds, row):
 @leaf
 def _go(ordered, texts, bounds, row):
     rows, tree, members = ordered.rows, ordered.tree, ordered.members
-    following = NOBODY
+    following = NIL
     if bounds.distinct:
         is_first = not _is_fellow(rows.keys, row, tree_previous(members, row))
         following = tree_next(members, row)
@@ -192,7 +192,7 @@ def _new_number(rows):
 
 
 @njit
-def _numbered(ordered, bounds, events, terms):
+def _number_events(ordered, bounds, events, terms):
     """The events under numbers. Rows that come are there from now on under their entries, but in no order yet."""
     rows, index = ordered.rows, ordered.counted
     entries = entries_of(index, events.came)
@@ -216,8 +216,8 @@ def _numbered(ordered, bounds, events, terms):
 
 
 @leaf
-def _let_go(rows, index, row):
-    """Give a row's number back; nobody gets it in this batch, so that its values can still be read."""
+def _free(rows, index, row):
+    """Give a row's number back; it is not given out again in this batch, so that its values can still be read."""
     rows.free[rows.sizes[FREE]] = row
     rows.sizes[FREE] += 1
     rows.flags[row] = 0
@@ -241,14 +241,14 @@ def _take_in(ordered, texts, bounds, events, moment, singly):
             entry = rows.entries[row]
             rows.older[row], rows.newest[entry] = rows.newest[entry], row
             if singly:
-                _come(ordered, texts, bounds, row)
+                _insert(ordered, texts, bounds, row)
             else:
                 rows.flags[row] = _NEW
         elif goes:
             entry = went[taken[1]]
             taken[1] += 1
-            row = rows.newest[entry] if entry >= 0 else NOBODY
-            if row == NOBODY:
+            row = rows.newest[entry] if entry >= 0 else NIL
+            if row == NIL:
                 raise ValueError("a row goes that is not there")
             rows.newest[entry] = rows.older[row]
             if singly:
@@ -256,7 +256,7 @@ def _take_in(ordered, texts, bounds, events, moment, singly):
             if rows.flags[row] & _MOVED or not (singly or rows.flags[row] & _NEW):
                 rows.flags[row] |= _GONE
             else:
-                _let_go(rows, ordered.counted, row)
+                _free(rows, ordered.counted, row)
         else:
             break
 
@@ -264,9 +264,9 @@ def _take_in(ordered, texts, bounds, events, moment, singly):
 @leaf
 def _keep(rows, tree, index, kept):
     """List the rows of the tree in order that are not gone; gives how many these are."""
-    row = tree_select(tree, 0) if tree.sizes[COUNT] > 0 else NOBODY
+    row = tree_select(tree, 0) if tree.sizes[COUNT] > 0 else NIL
     count = 0
-    while row != NOBODY:
+    while row != NIL:
         following = tree_next(tree, row)
         if not rows.flags[row] & _GONE:
             kept[count] = row
@@ -274,13 +274,13 @@ def _keep(rows, tree, index, kept):
         elif rows.flags[row] & _INSIDE:
             _move(rows, row, False)
         elif not rows.flags[row] & _MOVED:
-            _let_go(rows, index, row)
+            _free(rows, index, row)
         row = following
     return count
 
 
 @njit
-def _make_anew(ordered, texts, bounds, came, first, last):
+def _rebuild(ordered, texts, bounds, came, first, last):
     """The order of the rows that are left and of the new ones among came[first:last]."""
     rows, tree = ordered.rows, ordered.tree
     most = tree.sizes[COUNT] + last - first
@@ -319,7 +319,7 @@ def _advance(ordered, texts, bounds, events, moment):
     singly = bounds.distinct or changes <= _FEW or 2 * changes <= ordered.tree.sizes[COUNT]
     _take_in(ordered, texts, bounds, events, moment, singly)
     if not singly:
-        _make_anew(ordered, texts, bounds, events.came, first, last)
+        _rebuild(ordered, texts, bounds, events.came, first, last)
 
 
 @leaf
@@ -337,7 +337,7 @@ def _settle(rows, index, came, went, ends):
             went[goes] = row
             goes += 1
         if flags & _GONE:
-            _let_go(rows, index, row)
+            _free(rows, index, row)
         else:
             rows.flags[row] = _INSIDE | _SHOWN if inside else 0
     rows.sizes[LISTED] = 0
@@ -376,7 +376,7 @@ def ordered_changes(ordered, terms, bounds, events, due):
     ends = np.zeros(2, np.int64)
     keys, known = term_keys(terms, events.ids, bounds.descending)
     if known:
-        numbered = _numbered(ordered, bounds, events, keys)
+        numbered = _number_events(ordered, bounds, events, keys)
         for moment in due:
             _advance(ordered, texts, bounds, numbered, moment)
             first, second = ends[0], ends[1]
@@ -398,7 +398,7 @@ def ordered_changes(ordered, terms, bounds, events, due):
 
 @leaf
 def _list_slice(tree, offset, slices, first, stop):
-    row = tree_select(tree, offset) if first < stop else NOBODY
+    row = tree_select(tree, offset) if first < stop else NIL
     for at in range(first, stop):
         slices[at] = row
         row = tree_next(tree, row)
@@ -417,7 +417,7 @@ def ordered_slices(ordered, terms, bounds, events, due):
     keys, known = term_keys(terms, events.ids, bounds.descending)
     before = first = 0
     if known:
-        numbered = _numbered(ordered, bounds, events, keys)
+        numbered = _number_events(ordered, bounds, events, keys)
         for place in range(due.shape[0]):
             _advance(ordered, texts, bounds, numbered, due[place])
             ends[:] = 0

@@ -19,7 +19,7 @@ from freshet.kernels.growing import longer
 from freshet.kernels.jit import leaf, njit
 from freshet.kernels.members import _ordered_real
 from freshet.kernels.order_keys import GROUP
-from freshet.kernels.order_tree import NOBODY, TreeArrays, tree_insert, tree_next, tree_remove, tree_seek
+from freshet.kernels.order_tree import NIL, TreeArrays, tree_insert, tree_next, tree_remove, tree_seek
 from freshet.kernels.values import BOOLEAN, DATE_TIME, DOUBLE, FLOAT, NOTHING, TIME_LOCAL
 
 NUMBERS = 0
@@ -109,7 +109,7 @@ def ordered_probe(index, asked, lows, highs, born, died, moments, ties, is_still
             low, high = _ordered_real(lows[at, column]), _ordered_real(highs[at, column])
             tree = TreeArrays(index.links, index.sizes[number])
             row = tree_seek(tree, index.keys, GROUP, low)
-            while row != NOBODY and index.keys[row, GROUP] <= high:
+            while row != NIL and index.keys[row, GROUP] <= high:
                 if is_still or (born[row] < moments[at] + ties and moments[at] < died[row]):
                     if hits == rows.shape[0]:
                         lefts, rows = longer(lefts, 2 * hits), longer(rows, 2 * hits)

@@ -45,8 +45,7 @@ def _key_ranges(slots, first, shift, keys, column, constant, ranges):
 @njit
 def _key_heads(table, filter, entries, limit, group, keys, column, constant, heads, counts):
     """For each key its first appended row + 1, or 0, and how many it has, or somewhat more; all of them together."""
-    slots = table.reshape(table.size)
-    mask, shift, bit_shift = table.shape[1] - 1, tag_shift(table), filter_shift(table)
+    shift, bit_shift = tag_shift(table), filter_shift(table)
     maybe = np.empty(heads.size, np.int64)
     count = 0
     for i in range(heads.size):
@@ -61,16 +60,16 @@ def _key_heads(table, filter, entries, limit, group, keys, column, constant, hea
         size = min(BLOCK, count - begin)
         for j in range(size):
             i = maybe[begin + j]
-            fetch(slots, key_tag(keys[i, column] if column >= 0 else constant, group) >> shift)
+            fetch(table, key_tag(keys[i, column] if column >= 0 else constant, group) >> shift)
         for j in range(size):
             i = maybe[begin + j]
-            slot = slots[key_tag(keys[i, column] if column >= 0 else constant, group) >> shift]
+            slot = table[key_tag(keys[i, column] if column >= 0 else constant, group) >> shift]
             if slot != 0 and (slot & LOW) <= entries.shape[0]:
                 fetch(entries, 3 * ((slot & LOW) - 1))
         for j in range(size):
             i = maybe[begin + j]
             key = keys[i, column] if column >= 0 else constant
-            found[j] = seek_entry(slots, mask, shift, entries, limit, key_tag(key, group), key, group)
+            found[j] = seek_entry(table, shift, entries, limit, key_tag(key, group), key, group)
         for j in range(size):
             if found[j] >= 0:
                 heads[maybe[begin + j]] = entries[found[j], 2] >> 32
@@ -168,8 +167,7 @@ def count_rows(slots, first, shift, table, filter, entries, limit, group, keys, 
     """How many rows each key has, or somewhat more."""
     counts = np.empty(keys.shape[0], np.int64)
     _key_ranges(slots, first, shift, keys, column, constant, counts)
-    table_slots = table.reshape(table.size)
-    mask, table_shift, bit_shift = table.shape[1] - 1, tag_shift(table), filter_shift(table)
+    table_shift, bit_shift = tag_shift(table), filter_shift(table)
     for i in range(counts.size):
         counts[i] &= LOW
         if group < 0:
@@ -178,7 +176,7 @@ def count_rows(slots, first, shift, table, filter, entries, limit, group, keys, 
         tag = key_tag(key, group)
         bit = tag >> bit_shift
         if filter[bit >> 6] >> (bit & 63) & 1 == 1:
-            entry = seek_entry(table_slots, mask, table_shift, entries, limit, tag, key, group)
+            entry = seek_entry(table, table_shift, entries, limit, tag, key, group)
             if entry >= 0:
                 counts[i] += entries[entry, 1] & LOW
     return counts
@@ -195,7 +193,7 @@ def pair_rows(
     rows = np.empty(count, np.int32)
     ranges = np.empty(count, np.int64)
     _key_ranges(slots, first, shift, keys, subject_column, subject, ranges)
-    table, table_shift = triples.reshape(triples.size), tag_shift(triples)
+    table_shift = tag_shift(triples)
     tags = np.empty(BLOCK, np.int64)
     end = 0
     for begin in range(0, count, BLOCK):
@@ -207,10 +205,10 @@ def pair_rows(
                 first_term = keys[i, subject_column] if subject_column >= 0 else subject
                 second_term = keys[i, object_column] if object_column >= 0 else object
                 tags[i - begin] = triple_tag(first_term, group, second_term)
-                fetch(table, tags[i - begin] >> table_shift)
+                fetch(triples, tags[i - begin] >> table_shift)
         if group >= 0:
             for i in range(begin, stop):
-                slot = table[tags[i - begin] >> table_shift]
+                slot = triples[tags[i - begin] >> table_shift]
                 if slot >> 32 == tags[i - begin] and slot & LOW <= limit:
                     fetch(out, 2 * ((slot & LOW) - 1))
                     fetch(into, 2 * ((slot & LOW) - 1))
@@ -239,8 +237,7 @@ def chain_rows(table, entries, nodes, limit, keys, groups, every):
 
     A key has a group of its own, -1 for none; with `every` above 0 it is all groups below it.
     """
-    slots = table.reshape(table.size)
-    shift, mask = tag_shift(table), table.shape[1] - 1
+    shift = tag_shift(table)
     room = max(16, keys.size)
     numbers, rows = np.empty(room, np.int64), np.empty(room, np.int64)
     end = 0
@@ -252,7 +249,7 @@ def chain_rows(table, entries, nodes, limit, keys, groups, every):
         for group in range(low, high):
             if group < 0:
                 continue
-            entry = seek_entry(slots, mask, shift, entries, limit, key_tag(keys[i], group), keys[i], group)
+            entry = seek_entry(table, shift, entries, limit, key_tag(keys[i], group), keys[i], group)
             if entry < 0:
                 continue
             row = (entries[entry, 2] >> 32) - 1
@@ -318,9 +315,7 @@ def rows_of_key_since(table, entries, nodes, last, limit, key, group):
     if last > 0:
         row = nodes[last - 1, 1] & LOW
     else:
-        slots = table.reshape(table.size)
-        tag = key_tag(key, group)
-        entry = seek_entry(slots, table.shape[1] - 1, tag_shift(table), entries, limit, tag, key, group)
+        entry = seek_entry(table, tag_shift(table), entries, limit, key_tag(key, group), key, group)
         if entry >= 0:
             row = entries[entry, 2] >> 32
     room = 64

@@ -2,7 +2,7 @@
 
 Statements about one thing stand together, and their predicates come in the same order each time. So a line is first
 compared with what is expected of it: the subject of the line before, and the predicate that came last time after the
-two before it. Where the bytes are there, nobody has to find where the term ends, nor to look for it anywhere.
+two before it. Where the bytes are there, the end of the term need not be found, nor the term looked up.
 """
 
 from freshet.kernels.dictionary import UNKNOWN, same_bytes

@@ -33,7 +33,7 @@ class PointerArrays(NamedTuple):
 
 @no_arrays
 def _next_slot(results, taken):
-    """The slot of the next result but so many."""
+    """The slot of the next result, where `taken` free ones are taken already."""
     free = results.sizes[FREE] - taken
     return np.int64(results.free[free - 1]) if free > 0 else results.sizes[USED] - free
 
@@ -83,7 +83,7 @@ def pointers_add(results, pointers):
 
 @no_arrays
 def unlink_result(results, slot, ended=-1):
-    """Drop the result of a slot. Its chain at the leaf `ended`, if any, goes as a whole, so nobody follows it."""
+    """Drop the result of a slot. Its chain at the leaf `ended`, if any, goes as a whole, so it is not followed."""
     for leaf in range(results.heads.shape[0]):
         if leaf == ended:
             continue
@@ -109,7 +109,7 @@ def _longer(numbers, least):
 
 
 @njit
-def _chained(results, leaf, rows):
+def _slots_of_rows(results, leaf, rows):
     """The slots of the results that point to rows of a leaf, row after row, the oldest of each first.
 
     The chains of a block of rows are walked side by side, so that the waits for their results overlap.
@@ -186,7 +186,7 @@ def _fetch_neighbours(results, leaf, slots):
 @njit
 def pointers_invalidate(results, leaf, rows):
     """Drop every result that points to one of the rows of a leaf, each named once. Gives the pointers of these."""
-    slots = _chained(results, leaf, rows)
+    slots = _slots_of_rows(results, leaf, rows)
     gone = np.empty((slots.shape[0], results.pointers.shape[1]), np.int32)
     for first in range(0, slots.shape[0], BLOCK):
         block = slots[first : first + BLOCK]

@@ -48,7 +48,7 @@ SLOTS, LEAVES, EXPIRING, ROW_ROOM, POINTERS, ALIVE, HEADS = range(7)
 OLDER_RESULTS, NEWER_RESULTS, UNUSED_SLOTS, SLOT_SIZES = range(7, 11)
 RESULT_FIELDS = 11
 
-# A key with more rows than the first, and so many times the rows of others, is skewed.
+# A key with more rows than the first number, and the second number times the rows of others, is skewed.
 # Of the keys of a stored graph the mean is all that is known: where it is greater than this some may have many.
 MANY_ROWS, SKEW = 64, 8
 MANY_STORED = 4

@@ -9,10 +9,10 @@ import numpy as np
 from freshet.kernels.group_events import COUNT, GROUP, POINT, ROW, SIGN
 from freshet.kernels.groups import add_integer, add_number, total
 from freshet.kernels.heaps import heap_add, heap_remove
-from freshet.kernels.index import BLOCK, IDLE, _entered, _look
+from freshet.kernels.index import BLOCK, IDLE, _entry_or_new, _look_up
 from freshet.kernels.jit import leaf, njit
 from freshet.kernels.layout import INTEGER, inline_type, inline_value, pack
-from freshet.kernels.members import GREATEST_LINKS, ID, LEAST_LINKS, NOBODY, SCRATCH, write_member
+from freshet.kernels.members import GREATEST_LINKS, ID, LEAST_LINKS, NIL, SCRATCH, write_member
 from freshet.kernels.numbers import inline_number_id
 from freshet.kernels.prefetch import fetch_rows
 from freshet.kernels.values import NOTHING, UNKNOWN, value_of
@@ -116,11 +116,11 @@ def count_entry(index, entry, sign):
 @leaf
 def _entries_of(index, keys, count, tags, found):
     """The entries of a block of keys, made where there are none; counters are left as they are."""
-    _look(index, keys, 0, count, tags, found)
+    _look_up(index, keys, 0, count, tags, found)
     fetch_rows(index.counts, found, count)
     for at in range(count):
         if found[at] < 0:
-            found[at] = _entered(index, keys, at, tags[at], found[at])
+            found[at] = _entry_or_new(index, keys, at, tags[at], found[at])
 
 
 @leaf
@@ -221,9 +221,9 @@ def running_members(index, members, table, dictionary, events, first, stop, ids,
                     roots[group, 1] = heap_remove(words, halves, texts, GREATEST_LINKS, roots[group, 1], entry)
             if point >= 0:
                 results[DISTINCT_COUNT, point] = pack(INTEGER, counts[group])
-                results[SAMPLE, point] = words[roots[group, 0], ID] if roots[group, 0] != NOBODY else 0
+                results[SAMPLE, point] = words[roots[group, 0], ID] if roots[group, 0] != NIL else 0
                 results[MIN, point] = 0 if missing[group] else results[SAMPLE, point]
                 if greatest:
-                    there = roots[group, 1] != NOBODY and not missing[group]
+                    there = roots[group, 1] != NIL and not missing[group]
                     results[MAX, point] = words[roots[group, 1], ID] if there else 0
     return 1 if sound else 0

@@ -12,7 +12,7 @@ from freshet.kernels.group_events import GROUP, POINT, ROW, SIGN
 from freshet.kernels.jit import leaf, njit
 from freshet.kernels.running_aggregates import count_entry
 
-NOBODY = -1
+NIL = -1
 
 # Places in `SequenceArrays.sizes`.
 USED = 0  # slots ever handed out, the occupied ones and those in `free` below this number
@@ -23,13 +23,13 @@ class SequenceArrays(NamedTuple):
     """Occurrences by slot, terms by entry number (that of a group and term in a one-way index), groups by theirs."""
 
     ids: np.ndarray  # int64, one a slot
-    previous: np.ndarray  # int32, one a slot: its neighbour in the group, or NOBODY
+    previous: np.ndarray  # int32, one a slot: its neighbour in the group, or NIL
     following: np.ndarray  # int32, one a slot
-    again: np.ndarray  # int32, one a slot: the next occurrence of the same term in the group, or NOBODY
+    again: np.ndarray  # int32, one a slot: the next occurrence of the same term in the group, or NIL
     free: np.ndarray  # int32, a stack of slots to use again
     oldest: np.ndarray  # int32, one an entry: the slot of the occurrence that leaves first
     newest: np.ndarray  # int32, one an entry
-    firsts: np.ndarray  # int32, one a group: the slot or NOBODY
+    firsts: np.ndarray  # int32, one a group: the slot or NIL
     lasts: np.ndarray  # int32, one a group
     lengths: np.ndarray  # int64, one a group
     sizes: np.ndarray  # int64: USED, FREE
@@ -46,16 +46,16 @@ def _append(sequences, entry, group, term_id):
         slot = np.int32(sizes[USED])
         sizes[USED] += 1
     sequences.ids[slot] = term_id
-    sequences.again[slot] = NOBODY
-    if sequences.oldest[entry] == NOBODY:
+    sequences.again[slot] = NIL
+    if sequences.oldest[entry] == NIL:
         sequences.oldest[entry] = slot
     else:
         sequences.again[sequences.newest[entry]] = slot
     sequences.newest[entry] = slot
     last = sequences.lasts[group]
     sequences.previous[slot] = last
-    sequences.following[slot] = NOBODY
-    if last == NOBODY:
+    sequences.following[slot] = NIL
+    if last == NIL:
         sequences.firsts[group] = slot
     else:
         sequences.following[last] = slot
@@ -68,15 +68,15 @@ def _remove(sequences, entry, group):
     """The oldest occurrence of a term leaves its group; False where there is none."""
     sizes = sequences.sizes
     slot = sequences.oldest[entry]
-    if slot == NOBODY:
+    if slot == NIL:
         return False
     sequences.oldest[entry] = sequences.again[slot]
     previous, following = sequences.previous[slot], sequences.following[slot]
-    if previous == NOBODY:
+    if previous == NIL:
         sequences.firsts[group] = following
     else:
         sequences.following[previous] = following
-    if following == NOBODY:
+    if following == NIL:
         sequences.lasts[group] = previous
     else:
         sequences.previous[following] = previous
@@ -108,7 +108,7 @@ def running_sequences(index, sequences, entries, events, first, stop, ids, liste
             count_entry(index, entry, -1)
         if point >= 0:
             slot = sequences.firsts[group]
-            while slot != NOBODY:
+            while slot != NIL:
                 listed[used] = sequences.ids[slot]
                 places[used] = point
                 used += 1

@@ -88,7 +88,7 @@ def holds_checked(heap, record, data, start, end):
 
 
 @leaf
-def _ask(data, terms, stop, asked):
+def _find_inline(data, terms, stop, asked):
     """Finds inline terms; says how many others are to be asked for, and which."""
     count = 0
     for term in range(0, stop, WORDS):
@@ -122,7 +122,7 @@ def _recall(heap, data, terms, asked, found, count, memo):
     """Finds the terms that the memo has; says how many of those that are asked for it has not.
 
     The memo has terms seen lately, two words a place that a quick hash gives: the id, and the record in the dictionary
-    together with a few bits of the hash. They tell whether the term is there before anything else has to be read; a
+    together with a few bits of the hash. They show whether the term is there before anything else has to be read; a
     wrong guess here would wait for memory, so the loop that asks them has no branch.
     """
     hits, left = 0, 0
@@ -164,7 +164,7 @@ def _recall_again(heap, data, terms, term, memo):
 
 
 @leaf
-def _look(slots, data, terms, asked, count, hash_mask):
+def _look_up(slots, data, terms, asked, count, hash_mask):
     """Looks for the others in the dictionary; their records are in the processor's cache afterwards."""
     mask = np.int64(slots.size - 2)
     for at in range(count):
@@ -189,7 +189,7 @@ def _enter_written(arrays, end, hash_mask):
 
 
 @leaf
-def _scoped(arrays, data, start, end, scope, hash_mask):
+def _enter_scoped(arrays, data, start, end, scope, hash_mask):
     """Enters a blank node under its scope."""
     heap, at = arrays.heap, arrays.sizes[1] + LENGTH_BYTES
     if at + end - start + scope.size > heap.size:
@@ -235,7 +235,7 @@ def _check_and_enter(arrays, data, start, end, wanted, scope, hash_mask):
     The id is 0 where there is no room; the record is -1 where it does not hold the bytes that stand here.
     """
     if data[start] == UNDERSCORE:
-        return _scoped(arrays, data, start, end, scope, hash_mask)
+        return _enter_scoped(arrays, data, start, end, scope, hash_mask)
     if data[start] == LESS:
         if iri_end(data, start, end) != end:
             return UNSURE, ABSENT
@@ -363,9 +363,9 @@ def scan(arrays, memo, data, scope, timed, quads, hash_mask, times, ids, unsure,
             return UNSURE_FULL
         lines, following, next_number = _range_block(data, at, number, timed, quads, block, guesses)
         line_terms, terms = block.line_terms, block.terms
-        count = _ask(data, terms, line_terms[lines], asked)
+        count = _find_inline(data, terms, line_terms[lines], asked)
         count = _recall(arrays.heap, data, terms, asked, found, count, memo)
-        _look(arrays.slots, data, terms, asked, count, hash_mask)
+        _look_up(arrays.slots, data, terms, asked, count, hash_mask)
         right, length = _resolve(arrays, data, line_terms, terms, lines, memo, guesses, scope, hash_mask)
         if length > 0:
             return length

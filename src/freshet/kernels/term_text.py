@@ -24,7 +24,7 @@ def _copy(out, at, data, start, end):
 
 
 @njit
-def _quoted(out, at, data, start, end):
+def _write_quoted(out, at, data, start, end):
     out[at] = QUOTE
     at = _copy(out, at + 1, data, start, end)
     out[at] = QUOTE
@@ -45,14 +45,14 @@ def rewrite_keys(function, data, starts, ends):
         first = at
         if data[start] != QUOTE:
             if function == STR and data[start] == ord("<"):
-                at = _quoted(out, at, data, start + 1, end - 1)
+                at = _write_quoted(out, at, data, start + 1, end - 1)
         else:
             last = lexical_end(data, start, end)
             tagged = last + 1 < end and data[last + 1] == ord("@")
             if function == STR:
                 at = _copy(out, at, data, start, last + 1)
             elif function == LANG:
-                at = _quoted(out, at, data, last + 2 if tagged else end, end)
+                at = _write_quoted(out, at, data, last + 2 if tagged else end, end)
             elif tagged:
                 at = _copy(out, at, _LANG_STRING, 0, _LANG_STRING.size)
             elif last + 1 == end:

@@ -107,7 +107,7 @@ def inline_kind(inline_type):
 def inline_exact(inline_type, value):
     """An inline integer or decimal in units of 10**-18, and False where it has digits below them."""
     if inline_type == layout.INTEGER:
-        high, low = wide.scaled(value, 0)
+        high, low = wide.scale_to_units(value, 0)
         return high, low, True
     mantissa, scale = value >> layout.SCALE_BITS, value & layout.SCALE_MASK
     while scale > wide.UNIT_DIGITS:
@@ -115,14 +115,14 @@ def inline_exact(inline_type, value):
             return np.int64(0), np.uint64(0), False
         mantissa //= 10
         scale -= 1
-    high, low = wide.scaled(mantissa, scale)
+    high, low = wide.scale_to_units(mantissa, scale)
     return high, low, True
 
 
 @leaf
 def inline_moment(value):
     """An inline dateTime in units of 10**-18 seconds since 1970."""
-    return wide.scaled(value >> 1, _UNITS_PER_MS_SCALE)
+    return wide.scale_to_units(value >> 1, _UNITS_PER_MS_SCALE)
 
 
 @leaf

@@ -23,7 +23,7 @@ _SIX = np.uint64(6)
 _TEN = np.uint64(10)
 _MOST_DIVISOR = 2**32 - 1  # of `divide_small`
 _BILLION = np.uint64(10**9)  # its square is the unit, and it fits half a word
-_MOST_BEFORE = [(2**127 - 1) // 10**step for step in range(10)]  # what can still get so many zeros
+_MOST_BEFORE = [(2**127 - 1) // 10**step for step in range(10)]  # what can still get that many zeros
 _MOST_BEFORE_HIGH = np.array([most >> 64 for most in _MOST_BEFORE], np.uint64)
 _MOST_BEFORE_LOW = np.array([most & (2**64 - 1) for most in _MOST_BEFORE], np.uint64)
 _MOST_ZEROS = 38  # in 127 bits
@@ -138,7 +138,7 @@ def divide_by_count(high, low, count):
     """The number divided by a positive int64, as `divide` by the whole number does, and whether that can be done."""
     size_high, size_low, negative = magnitude(high, low)
     if count > _MOST_DIVISOR or (size_high == _ZERO and size_low < _BILLION):
-        count_high, count_low = scaled(count, 0)
+        count_high, count_low = scale_to_units(count, 0)
         return divide(high, low, count_high, count_low)
     size_high, size_low, _ = divide_small(size_high, size_low, np.uint64(count))
     return with_sign(size_high, size_low, negative)
@@ -153,7 +153,7 @@ def whole_part(high, low):
 
 
 @njit
-def scaled(mantissa, scale):
+def scale_to_units(mantissa, scale):
     """The int64 `mantissa` / 10**scale in units; scale is 0 to 18."""
     negative = mantissa < 0
     size = _ZERO - np.uint64(mantissa) if negative else np.uint64(mantissa)

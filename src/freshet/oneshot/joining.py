@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from freshet.kernels.joins import BEGIN, build, build_some, empty_slots, equal_pairs, have_equals
+from freshet.kernels.joins import BEGIN, build, build_range, empty_slots, equal_pairs, have_equals
 from freshet.oneshot.dataset import Ids
 from freshet.oneshot.table import ROWS_AT_ONCE, Rows, Table, empty, keys, stack_tables
 from freshet.rdf.deadline import current
@@ -157,7 +157,7 @@ def _build(rows: Ids) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     heads, following = empty_slots(len(rows)), np.empty(len(rows), np.int32)
     for end in range(len(rows), 0, -ROWS_AT_ONCE):
         current().check()
-        build_some(rows, max(0, end - ROWS_AT_ONCE), end, heads, following)
+        build_range(rows, max(0, end - ROWS_AT_ONCE), end, heads, following)
     return heads, following
 
 

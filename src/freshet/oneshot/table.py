@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from freshet.kernels.joins import empty_slots, number_rows, number_some
+from freshet.kernels.joins import empty_slots, number_range, number_rows
 from freshet.oneshot.dataset import Ids
 from freshet.rdf.arrow import read_only
 from freshet.rdf.deadline import current
@@ -100,7 +100,7 @@ def _number_in_blocks(rows: Ids) -> tuple[Rows, Rows]:
     for first in range(0, len(rows), ROWS_AT_ONCE):
         current().check()
         end = min(first + ROWS_AT_ONCE, len(rows))
-        count = number_some(rows, first, end, slots, numbers, firsts, count)
+        count = number_range(rows, first, end, slots, numbers, firsts, count)
     return numbers, firsts[:count].copy()
 
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
 from freshet.kernels.adjacency import (
     SortedBase,
+    enter_fresh,
     find_groups,
     link_groups,
     link_rows,
     lower_times,
-    mark_fresh,
-    number_fresh,
     set_times,
-    settle,
 )
 from freshet.rdf.elements import Elements
 from freshet.rdf.triples import Ids
@@ -28,16 +26,13 @@ _NOTHING = np.empty(0, np.int64)
 _NO_ENDS = np.empty(0, np.int32)
 _NO_BASE = SortedBase(_NOTHING, _NOTHING, _NOTHING, _NOTHING, _NOTHING)
 
-EachShard = Callable[[Callable[[int], None]], None]  # runs something for every shard, and waits for all
-
 
 class Appended:
     """The appended part of a graph. One thread at a time appends; views are taken in between, and read at any time."""
 
-    def __init__(self, base: TripleIndex, each_shard: EachShard, shards: int = 1) -> None:
+    def __init__(self, base: TripleIndex) -> None:
         self._base = base
-        self._each_shard = each_shard
-        self._arrays = no_rows(shards)
+        self._arrays = no_rows()
         self._growing = Growing()
         self._groups: dict[int, int] = {}  # by predicate
         self._in_base = _NO_BASE
@@ -46,68 +41,45 @@ class Appended:
         self.compactions = 0
         self.rows = 0
 
-    def append(
-        self,
-        elements: Elements,
-        done: Callable[[int], None] = lambda shard: None,
-        ended: EndedRows | None = None,
-        *,
-        are_new: bool = False,
-    ) -> Ids:
+    def append(self, elements: Elements, ended: EndedRows | None = None, *, are_new: bool = False) -> Ids:
         """Append triples that are not in the graph yet; the row of each, -1 where it was there.
 
-        `done` is called with each shard that has all of its own. Triples whose rows have ended are not there; with
-        `are_new` none is.
+        Triples whose rows have ended are not there; with `are_new` none is.
         """
         ends = (_NO_ENDS, _NO_ENDS) if ended is None else (ended.by_subject, ended.appended)
         times, subjects, predicates, objects = (np.ascontiguousarray(column, np.int64) for column in elements)
         groups = self._groups_of(predicates)
         self._arrays = arrays = self._growing.with_room(self._arrays, self.rows, times.size)
         times = times.copy()
-        places = np.empty((arrays.triples.shape[0], times.size), np.int64)
-
-        def mark(shard: int) -> None:
-            mark_fresh(
-                places[shard],
-                self._in_base,
-                *ends,
-                arrays.triples,
-                arrays.triples_used,
-                arrays.out.nodes,
-                arrays.into.nodes,
-                arrays.earliest,
-                self.rows,
-                subjects,
-                groups,
-                objects,
-                times,
-                shard,
-                are_new,
-            )
-
-        self._each_shard(mark)
-        rows, fresh, earlier = number_fresh(places, self.rows)
-
-        def link(shard: int) -> None:
-            if fresh < times.size:  # else every row is where it was entered
-                settle(arrays.triples, places[shard], rows, self.rows)
-            _link(arrays.out, shard, subjects, groups, objects, rows)
-            _link(arrays.into, shard, objects, groups, subjects, rows)
-            done(shard)
-
-        self._each_shard(link)
+        rows = np.empty(times.size, np.int64)
+        fresh, earlier = enter_fresh(
+            rows,
+            self._in_base,
+            *ends,
+            arrays.triples,
+            arrays.out.nodes,
+            arrays.into.nodes,
+            arrays.earliest,
+            self.rows,
+            subjects,
+            groups,
+            objects,
+            times,
+            are_new,
+        )
+        _link(arrays.out, subjects, groups, objects, rows)
+        _link(arrays.into, objects, groups, subjects, rows)
         set_times(arrays.times, rows, times)
         if arrays.earliest is not arrays.times:
             set_times(arrays.earliest, rows, times)
         if earlier:
             self._arrays = arrays = with_earlier_times(arrays, self.rows + int(fresh))
-            lower_times(arrays.earliest, places, times)
+            lower_times(arrays.earliest, rows, times)
             self.lowerings += 1
         link_groups(arrays.along, arrays.groups.ends, groups, rows)
         self.rows += int(fresh)
         self._growing.bring_on(arrays, self.rows, times.size)
-        found: Ids = rows
-        return found
+        return rows
 
     def take_over(self, before: AppendedView, compacted: int) -> None:
         """Have the rows of a view, in their order, that are not here yet; the first `compacted` are in the base."""
@@ -154,17 +126,6 @@ class Appended:
         return SortedBase(order.arrays.slots, order.arrays.firsts, order.arrays.shifts, order.arrays.seconds, groups)
 
 
-def _link(chains: Chains, shard: int, keys: Ids, groups: Ids, others: Ids, rows: Ids) -> None:
-    link_rows(
-        chains.table,
-        chains.filter,
-        chains.entries,
-        chains.nodes,
-        chains.used,
-        chains.different,
-        shard,
-        keys,
-        groups,
-        others,
-        rows,
-    )
+def _link(chains: Chains, keys: Ids, groups: Ids, others: Ids, rows: Ids) -> None:
+    table, filter, entries, nodes, used, different = chains
+    link_rows(table, filter, entries, nodes, used, different, keys, groups, others, rows)

@@ -16,7 +16,6 @@ from freshet.store.mapped_files import reserve_array
 from freshet.store.tables_ahead import (
     SLOTS_A_WORD,
     GrowingTable,
-    Numbers,
     entering_keys,
     entering_triples,
     has_room,
@@ -37,8 +36,8 @@ class Chains(NamedTuple):
     filter: Ids
     entries: Ids
     nodes: Ids
-    used: Ids  # entries of each shard
-    different: Ids  # keys of each group, for each shard
+    used: Ids  # one number: how many entries there are
+    different: Ids  # keys of each group
 
 
 class Groups(NamedTuple):
@@ -59,7 +58,6 @@ class AppendedArrays(NamedTuple):
     earliest: Ids  # the earliest that it came with; `times` itself until one comes again with an earlier time
     along: NDArray[np.int32]  # the chains of the predicates
     triples: Ids  # the table that finds a triple
-    triples_used: Ids  # triples of each shard
 
     @property
     def row_bytes(self) -> int:
@@ -71,17 +69,17 @@ class AppendedArrays(NamedTuple):
     def index_bytes(self) -> int:
         """Bytes of what finds the triples."""
         return self.triples.nbytes + sum(
-            chains.table.nbytes + chains.filter.nbytes + chains.entries.itemsize * 3 * int(chains.used.sum())
+            chains.table.nbytes + chains.filter.nbytes + chains.entries.itemsize * 3 * chains.used.item()
             for chains in (self.out, self.into)
         )
 
 
-def no_rows(shards: int) -> AppendedArrays:
-    """Arrays of nothing; `shards` is a power of two."""
+def no_rows() -> AppendedArrays:
+    """Arrays of nothing."""
     times = np.zeros(_FIRST_ROWS, np.int64)
     return AppendedArrays(
-        _no_chains(shards),
-        _no_chains(shards),
+        _no_chains(),
+        _no_chains(),
         Groups(
             np.zeros(2 * _FIRST_GROUPS, np.int64),
             np.zeros(_FIRST_GROUPS, np.int64),
@@ -90,8 +88,7 @@ def no_rows(shards: int) -> AppendedArrays:
         times,
         times,
         np.zeros(_FIRST_ROWS, np.int32),
-        np.zeros((shards, 2 * _FIRST_ROWS), np.int64),
-        np.zeros(shards, np.int64),
+        np.zeros(2 * _FIRST_ROWS, np.int64),
     )
 
 
@@ -119,9 +116,8 @@ class Growing:
     def bring_on(self, arrays: AppendedArrays, rows: int, more: int) -> None:
         """After a batch of at most `more` rows, `rows` in all: move a part of tables that grow."""
         for chains, growing in ((arrays.out, self._out), (arrays.into, self._into)):
-            growing.bring_on(chains.table, _keys(chains), more, entering_keys(chains.entries))
-        entering = entering_triples(arrays.out.nodes, arrays.into.nodes)
-        self._triples.bring_on(arrays.triples, Numbers(int(arrays.triples_used.max()), rows, rows), more, entering)
+            growing.bring_on(chains.table, chains.used.item(), more, entering_keys(chains.entries))
+        self._triples.bring_on(arrays.triples, rows, more, entering_triples(arrays.out.nodes, arrays.into.nodes))
 
 
 def with_predicates(arrays: AppendedArrays, count: int, predicates: Ids) -> AppendedArrays:
@@ -146,28 +142,23 @@ def with_earlier_times(arrays: AppendedArrays, rows: int) -> AppendedArrays:
     return arrays._replace(earliest=earliest)
 
 
-def _no_chains(shards: int) -> Chains:
+def _no_chains() -> Chains:
     return Chains(
-        np.zeros((shards, 2 * _FIRST_ROWS), np.int64),
-        np.zeros(shards * 2 * _FIRST_ROWS // SLOTS_A_WORD, np.int64),
+        np.zeros(2 * _FIRST_ROWS, np.int64),
+        np.zeros(2 * _FIRST_ROWS // SLOTS_A_WORD, np.int64),
         np.zeros((_FIRST_ROWS, 3), np.int64),
         np.zeros((_FIRST_ROWS, 2), np.int64),
-        np.zeros(shards, np.int64),
-        np.zeros((shards, _FIRST_GROUPS), np.int64),
+        np.zeros(1, np.int64),
+        np.zeros(_FIRST_GROUPS, np.int64),
     )
 
 
-def _keys(chains: Chains) -> Numbers:
-    """The entries that the table of a direction has."""
-    shards, most = len(chains.used), int(chains.used.max())
-    return Numbers(most, shards * int(chains.used.min()), shards * most)
-
-
 def _chains_with_room(chains: Chains, rows: int, more: int, growing: GrowingTable) -> Chains:
-    entries = int(chains.used.max()) + more
+    used = chains.used.item()
+    entries = used + more
     table, filter = chains.table, chains.filter
     if not has_room(table, entries):
-        ahead = growing.take(entries, _keys(chains), entering_keys(chains.entries))
+        ahead = growing.take(entries, used, entering_keys(chains.entries))
         if ahead is not None:
             table, filter = ahead.table, ahead.filter
         else:
@@ -177,29 +168,25 @@ def _chains_with_room(chains: Chains, rows: int, more: int, growing: GrowingTabl
     return chains._replace(
         table=table,
         filter=filter,
-        entries=_grown(chains.entries, len(chains.table) * entries),
+        entries=_grown(chains.entries, entries),
         nodes=_grown(chains.nodes, rows + more),
     )
 
 
 def _triples_with_room(arrays: AppendedArrays, rows: int, more: int, growing: GrowingTable) -> Ids:
-    most = int(arrays.triples_used.max())
-    if has_room(arrays.triples, most + more):
+    if has_room(arrays.triples, rows + more):
         return arrays.triples
-    entering = entering_triples(arrays.out.nodes, arrays.into.nodes)
-    ahead = growing.take(most + more, Numbers(most, rows, rows), entering)
-    return _larger_table(arrays.triples, most + more) if ahead is None else ahead.table
+    ahead = growing.take(rows + more, rows, entering_triples(arrays.out.nodes, arrays.into.nodes))
+    return _larger_table(arrays.triples, rows + more) if ahead is None else ahead.table
 
 
 def _with_groups(chains: Chains, groups: int) -> Chains:
-    different = np.zeros((len(chains.different), groups), np.int64)
-    different[:, : chains.different.shape[1]] = chains.different
-    return chains._replace(different=different)
+    return chains._replace(different=_copy(chains.different, np.zeros(groups, np.int64)))
 
 
 def _larger_table(table: Ids, needed: int) -> Ids:
-    """The same table with slots for `needed` keys in each shard, and at least a third of them free."""
-    larger = np.zeros((len(table), _size(3 * needed // 2 + 1)), np.int64)
+    """The same table with slots for `needed` keys, and at least a third of them free."""
+    larger = np.zeros(_size(3 * needed // 2 + 1), np.int64)
     refill(table, larger)
     return larger
 

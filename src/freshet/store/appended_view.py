@@ -82,9 +82,7 @@ class AppendedView:
         if predicate == ANY:
             return int(different.sum())
         group = self._groups.get(predicate)
-        if group is None or group >= different.shape[1]:
-            return 0
-        return int(different[0, group] if len(different) == 1 else different[:, group].sum())
+        return 0 if group is None or group >= different.size else int(different[group])
 
     def match(self, subject: int, predicate: int, object: int) -> Triples:
         """The triples that match a pattern."""
@@ -243,7 +241,7 @@ class AppendedView:
         return found
 
 
-NOTHING_APPENDED = AppendedView(no_rows(1), 0, {})
+NOTHING_APPENDED = AppendedView(no_rows(), 0, {})
 
 
 def _column(ids: Column) -> Ids:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from freshet.rdf.triples import Triples
+from freshet.store.appended import Appended
 from freshet.store.graph import StoredGraph
 from freshet.store.graph_snapshot import GraphSnapshot
 from freshet.store.triple_index import TripleIndex
@@ -103,7 +104,7 @@ class Compacted:
             live = reader.ended.live_appended(0, rows)
             settled = Triples(*(column[live] for column in settled))
         self.base = base.merged_with(settled)
-        self.appended = graph.appended_to(self.base)
+        self.appended = Appended(self.base)
         self.appended.take_over(reader.appended, rows)
 
 

@@ -19,7 +19,7 @@ from freshet.store.changes import StoreChanges
 from freshet.store.compaction import Compacted, Compaction, PointsToRows, settled_rows
 from freshet.store.graph import Reader, StoredGraph
 from freshet.store.graph_snapshot import GraphSnapshot
-from freshet.store.snapshots import PLANNED, Injectors, SnapshotPlan, VectorTimestamp
+from freshet.store.snapshots import PLANNED, SnapshotPlan, VectorTimestamp
 from freshet.store.store_bytes import StoreBytes, bytes_of
 from freshet.store.stream_index import NO_ROW
 from freshet.store.stream_windows import DEFAULT_BUDGET_BYTES, KeptElements, StreamWindows
@@ -141,15 +141,14 @@ class StoredDataset:
     them instead.
     """
 
-    def __init__(self, *, shards: int = 1, most_snapshots: int = 16) -> None:
+    def __init__(self, *, most_snapshots: int = 16) -> None:
         if most_snapshots <= PLANNED:
             raise InputError(
                 f"most_snapshots is {most_snapshots}: one is inserted, one is the newest and one is read, so at least 3"
             )
-        self._injectors = Injectors(shards)
-        self._plan = SnapshotPlan(shards)
+        self._plan = SnapshotPlan()
         self._most_read = most_snapshots - PLANNED
-        self.default = self._new_graph()
+        self.default = StoredGraph()
         self._named: dict[int, StoredGraph] = {}
         self._named_changed = False
         self._deletions: Mapping[tuple[int, int], int] = {}  # replaced by another one where triples are deleted
@@ -231,7 +230,7 @@ class StoredDataset:
         """Add what a batch of a stream leaves behind to the default graph. Readers see all of it or nothing."""
         with self.changing:
             batch = self._plan.begin(stream)
-            rows = self.default.absorb(elements, lambda shard: self._plan.finish_shard(shard, batch))
+            rows = self.default.absorb(elements)
             windows = self._windows.get(stream)
             if windows is not None:
                 windows.record_absorbed(elements, rows, self.default.appended() or NOTHING_APPENDED)
@@ -355,11 +354,6 @@ class StoredDataset:
             sum(each.slices.nbytes for each in windows),
         )
 
-    def stop(self) -> None:
-        """Let threads go, where there are any."""
-        self._compaction.wait()
-        self._injectors.stop()
-
     def _count_deletion(self, graph: int, predicates: Ids) -> None:
         counts = dict(self._deletions)
         for predicate in (ANY, *np.unique(predicates).tolist()):
@@ -406,16 +400,13 @@ class StoredDataset:
             raise InputError(f"no windows are kept of the stream <{stream}>")
         return self._windows[stream]
 
-    def _new_graph(self) -> StoredGraph:
-        return StoredGraph(self._injectors.each, self._injectors.shards)
-
     def _graph(self, name: int) -> StoredGraph:
         if name == DEFAULT_GRAPH:
             return self.default
         self._named_changed = True
         self._dropped.discard(name)
         if name not in self._named:
-            self._named[name] = self._new_graph()
+            self._named[name] = StoredGraph()
         return self._named[name]
 
     def _known(self, name: int) -> StoredGraph:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import InputError
 from freshet.rdf.triples import ANY, Ids, Triples
-from freshet.store.appended import Appended, EachShard
+from freshet.store.appended import Appended
 from freshet.store.appended_view import NOTHING_APPENDED, AppendedView
 from freshet.store.ended import EndedRows, EndedView
 from freshet.store.graph_snapshot import GraphSnapshot
@@ -28,11 +26,6 @@ _KEPT = 1 << 20  # elements of graphs up to this number of triples are cached
 Reader = TripleIndex | GraphSnapshot
 
 
-def one_shard(run: Callable[[int], None]) -> None:
-    """Where there is one shard, it runs in the calling thread."""
-    run(0)
-
-
 class StoredGraph:
     """A graph that changes. One thread at a time changes it; readers are not disturbed.
 
@@ -41,9 +34,7 @@ class StoredGraph:
     as ended, until they are swept.
     """
 
-    def __init__(self, each_shard: EachShard = one_shard, shards: int = 1) -> None:
-        self._each_shard = each_shard
-        self._shards = shards
+    def __init__(self) -> None:
         self.base = TripleIndex()
         self._appended: Appended | None = None
         self._ended: EndedRows | None = None
@@ -74,12 +65,12 @@ class StoredGraph:
             self._empty = False
         return elements
 
-    def absorb(self, elements: Elements, done: Callable[[int], None] = lambda shard: None) -> Ids:
-        """Append what a stream leaves behind; the row of each triple, -1 where it was there. `done`: see Appended."""
+    def absorb(self, elements: Elements) -> Ids:
+        """Append what a stream leaves behind; the row of each triple, -1 where it was there."""
         if self._appended is None:
-            self._appended = self.appended_to(self.base)
+            self._appended = Appended(self.base)
         before = self._appended.rows, self._appended.lowerings
-        rows = self._appended.append(elements, done, self._ended)
+        rows = self._appended.append(elements, self._ended)
         self._elements = None  # a triple that was there may have an earlier time now
         if (self._appended.rows, self._appended.lowerings) != before:
             self._publish()
@@ -112,10 +103,6 @@ class StoredGraph:
     def _publish(self) -> None:
         appended = NOTHING_APPENDED if self._appended is None else self._appended.view()
         self.reader = GraphSnapshot(self.base, appended, None if self._ended is None else self._ended.view())
-
-    def appended_to(self, base: TripleIndex) -> Appended:
-        """What takes rows that are appended to a base."""
-        return Appended(base, self._each_shard, self._shards)
 
     def replace_base(self, base: TripleIndex, swept: EndedView | None, appended: Appended, rows: int) -> bool:
         """Have another base that has the first appended rows too, and those after them appended to it.

@@ -1,9 +1,9 @@
 """Vector timestamps, and the numbers that snapshots go by (Wukong+S, section 4.3).
 
-Every stream's batches are numbered from 1. Each shard has a local vector timestamp: the last batch of every stream that
-it has in full. Their minimum is stable: what is in it can be read. The plan maps snapshot numbers to vector timestamps:
-when a batch begins, the next number is announced with the timestamp that it will have; when all shards have the batch,
-that number is the stable one. So a reader needs one number and no vector, and streams may come at any time.
+Every stream's batches are numbered from 1. A vector timestamp has the last batch of every stream. The plan maps
+snapshot numbers to vector timestamps: when a batch begins, the next number is announced with the timestamp that it will
+have; when all of the batch is inserted, that number is the stable one, which can be read. So a reader needs one number
+and no vector, and streams may come at any time.
 
 The plan keeps two numbers: the one that is being inserted, and the newest stable one; or the two newest stable ones.
 Older ones live as long as they have readers: the arrays that they read are theirs, and no writer waits for them.
@@ -11,12 +11,8 @@ Older ones live as long as they have readers: the arrays that they read are thei
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 from typing import NamedTuple
-
-from freshet.rdf.errors import InputError
 
 VectorTimestamp = Mapping[str, int]  # the last batch of each stream
 
@@ -34,10 +30,9 @@ class PlannedBatch(NamedTuple):
 
 
 class SnapshotPlan:
-    """Which snapshot has which batches. One batch at a time begins and ends; shards report theirs as they finish."""
+    """Which snapshot has which batches. One batch at a time begins and ends."""
 
-    def __init__(self, shards: int = 1) -> None:
-        self._local: list[dict[str, int]] = [{} for _ in range(shards)]
+    def __init__(self) -> None:
         self._planned: dict[int, VectorTimestamp] = {0: _NO_BATCHES}
         self.stable_number = 0
 
@@ -47,13 +42,8 @@ class SnapshotPlan:
         number = before.get(stream, 0) + 1
         return PlannedBatch(stream, number, self._announce({**before, stream: number}))
 
-    def finish_shard(self, shard: int, batch: PlannedBatch) -> None:
-        """A shard has all of a batch that is its own."""
-        self._local[shard][batch.stream] = batch.number
-
     def end(self, batch: PlannedBatch) -> None:
-        """Let readers have the batch: all shards have it."""
-        assert self.local_minimum(batch.stream) >= batch.number, "a batch is readable when every shard has it"
+        """Let readers have the batch: all of it is inserted."""
         self.stable_number = batch.snapshot
 
     def advance(self) -> None:
@@ -62,21 +52,11 @@ class SnapshotPlan:
 
     def restore(self, batches: VectorTimestamp) -> None:
         """Take up counting where a checkpoint stopped."""
-        for local in self._local:
-            local.update(batches)
         self.stable_number = self._announce(dict(batches))
 
     def stable(self) -> VectorTimestamp:
         """The batches that readers see."""
         return self._planned[self.stable_number]
-
-    def local(self, shard: int) -> VectorTimestamp:
-        """The batches that a shard has."""
-        return dict(self._local[shard])
-
-    def local_minimum(self, stream: str) -> int:
-        """The last batch of a stream that all shards have."""
-        return min(local.get(stream, 0) for local in self._local)
 
     def planned(self) -> Mapping[int, VectorTimestamp]:
         """The snapshot numbers that are kept, and what they have."""
@@ -87,30 +67,3 @@ class SnapshotPlan:
         kept = {old: planned for old, planned in self._planned.items() if number - PLANNED < old <= number - 1}
         self._planned = {**kept, number: batches}  # replaced, so that readers see one or the other
         return number
-
-
-class Injectors:
-    """One thread for each shard; with one shard, it is the absorbing thread."""
-
-    def __init__(self, shards: int) -> None:
-        if shards < 1 or shards & (shards - 1):
-            raise InputError(f"the number of shards is {shards}: it must be a power of two")
-        self.shards = shards
-        self._pool: ThreadPoolExecutor | None = None
-        self._lock = threading.Lock()
-
-    def each(self, run: Callable[[int], None]) -> None:
-        """Run something for every shard, and wait for all."""
-        if self.shards == 1:
-            run(0)
-            return
-        with self._lock:
-            if self._pool is None:
-                self._pool = ThreadPoolExecutor(self.shards, thread_name_prefix="injector")
-        list(self._pool.map(run, range(self.shards)))
-
-    def stop(self) -> None:
-        """Let the threads go."""
-        if self._pool is not None:
-            self._pool.shutdown()
-            self._pool = None

@@ -7,7 +7,6 @@ then, and after that enters what has come since; when two thirds are full, the l
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,22 +21,13 @@ _LEAST_MOVED = 1 << 10  # slots a batch
 Enter = Callable[["TableAhead", int, int], None]
 
 
-class Numbers(NamedTuple):
-    """What a table has: `used` by the fullest shard, the numbers below `ready` by all shards, none from `end` on."""
-
-    used: int
-    ready: int
-    end: int
-
-
 class TableAhead:
     """A larger table on its way."""
 
     def __init__(self, smaller: Ids, below: int, *, filtered: bool) -> None:
         """All numbers below one are in the smaller table, and stay where they are."""
-        shards, size = smaller.shape
         room = reserve_array(2 * smaller.size, np.int64)
-        self.table = (np.zeros(2 * smaller.size, np.int64) if room is None else room).reshape(shards, 2 * size)
+        self.table = np.zeros(2 * smaller.size, np.int64) if room is None else room
         self.filter = np.zeros(self.table.size // SLOTS_A_WORD if filtered else 0, np.int64)
         self._smaller = smaller
         self._below = below
@@ -45,21 +35,21 @@ class TableAhead:
         self._pace = _LEAST_MOVED
         self._entered = below  # numbers
 
-    def bring_on(self, numbers: Numbers, more: int, enter: Enter) -> None:
+    def bring_on(self, used: int, more: int, enter: Enter) -> None:
         """After `more` new rows: move enough that the move ends before the table is full."""
-        batches = max(1, (self.table.shape[1] // 3 - numbers.used) // max(1, more) - 1)
+        batches = max(1, (self.table.size // 3 - used) // max(1, more) - 1)
         unmoved = self._smaller.size - self._moved
         if unmoved:  # in the first half of the time
             self._pace = max(self._pace, 2 * unmoved // batches)
             self._move(self._pace)
         else:
-            behind = numbers.ready - self._entered
-            self._enter(min(numbers.ready, self._entered + behind // batches + 2 * more), enter)
+            behind = used - self._entered
+            self._enter(min(used, self._entered + behind // batches + 2 * more), enter)
 
-    def finish(self, numbers: Numbers, enter: Enter) -> None:
+    def finish(self, used: int, enter: Enter) -> None:
         """Do all that is left."""
         self._move(self._smaller.size)
-        self._enter(numbers.end, enter)
+        self._enter(used, enter)
 
     def _move(self, slots: int) -> None:
         stop = min(self._moved + slots, self._smaller.size)
@@ -79,26 +69,26 @@ class GrowingTable:
         self._filtered = filtered
         self._ahead: TableAhead | None = None
 
-    def bring_on(self, table: Ids, numbers: Numbers, more: int, enter: Enter) -> None:
-        """After a batch of `more` rows: continue the next table, or begin it."""
+    def bring_on(self, table: Ids, used: int, more: int, enter: Enter) -> None:
+        """After a batch of `more` rows: continue the next table of one that has `used` slots filled, or begin it."""
         if self._ahead is None:
-            if 9 * numbers.used <= 5 * table.shape[1] or table.size < _SMALL:
+            if 9 * used <= 5 * table.size or table.size < _SMALL:
                 return
-            self._ahead = TableAhead(table, numbers.ready, filtered=self._filtered)
-        self._ahead.bring_on(numbers, more, enter)
+            self._ahead = TableAhead(table, used, filtered=self._filtered)
+        self._ahead.bring_on(used, more, enter)
 
-    def take(self, needed: int, numbers: Numbers, enter: Enter) -> TableAhead | None:
-        """The next table, complete, if it has enough room in each shard; None where it has not, or was not begun."""
+    def take(self, needed: int, used: int, enter: Enter) -> TableAhead | None:
+        """The next table, complete, if it has enough room; None where it has not, or was not begun."""
         ahead, self._ahead = self._ahead, None
         if ahead is None or not has_room(ahead.table, needed):
             return None
-        ahead.finish(numbers, enter)
+        ahead.finish(used, enter)
         return ahead
 
 
 def has_room(table: Ids, needed: int) -> bool:
-    """Whether at least a third of a table is free when each shard holds `needed` keys."""
-    return bool(3 * needed <= 2 * table.shape[1])
+    """Whether at least a third of a table is free when it holds `needed` keys."""
+    return 3 * needed <= 2 * table.size
 
 
 def entering_keys(entries: Ids) -> Enter:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,18 +15,15 @@ KEYS = st.lists(st.tuples(VERTICES, st.integers(0, 3)), max_size=100)
 
 @settings(deadline=None)
 @given(KEYS)
-@pytest.mark.parametrize("shards", [1, 4])
-def test_chains_have_the_rows_of_their_keys(shards: int, keyed: list[tuple[int, int]]) -> None:
-    """Every shard links its own rows; a larger table finds the same."""
+def test_chains_have_the_rows_of_their_keys(keyed: list[tuple[int, int]]) -> None:
+    """Also in a larger table."""
     vertices, groups = np.array(keyed, np.int64).reshape(-1, 2).T.copy()
     rows = np.arange(len(keyed), dtype=np.int64)
-    table = np.zeros((shards, 256), np.int64)
-    bits = np.zeros(table.size // 16, np.int64)
-    entries, nodes = np.zeros((shards * 128, 3), np.int64), np.zeros((128, 2), np.int64)
-    used, different = np.zeros(shards, np.int64), np.zeros((shards, 4), np.int64)
-    for shard in range(shards):
-        kernels.link_rows(table, bits, entries, nodes, used, different, shard, vertices, groups, rows + 7, rows)
-    larger = np.zeros((shards, 1024), np.int64)
+    table, bits = np.zeros(256, np.int64), np.zeros(16, np.int64)
+    entries, nodes = np.zeros((128, 3), np.int64), np.zeros((128, 2), np.int64)
+    used, different = np.zeros(1, np.int64), np.zeros(4, np.int64)
+    kernels.link_rows(table, bits, entries, nodes, used, different, vertices, groups, rows + 7, rows)
+    larger = np.zeros(1024, np.int64)
     kernels.refill(table, larger)
     expected: dict[tuple[int, int], list[int]] = {}
     for row, key in enumerate(keyed):

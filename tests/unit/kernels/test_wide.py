@@ -124,7 +124,7 @@ def test_parts(value: int) -> None:
 @PROPERTY
 @given(st.integers(-(2**63), 2**63 - 1), st.integers(0, 18))
 def test_scaled(mantissa: int, scale: int) -> None:
-    assert number(*wide.scaled(np.int64(mantissa), scale)) == mantissa * 10 ** (18 - scale)
+    assert number(*wide.scale_to_units(np.int64(mantissa), scale)) == mantissa * 10 ** (18 - scale)
 
 
 @PROPERTY

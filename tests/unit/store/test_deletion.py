@@ -69,7 +69,7 @@ def check_graph(graph: Reader, expected: set[Triple], random: Random) -> None:
 @pytest.mark.parametrize("seed", range(count(40)))
 def test_snapshots_keep_what_they_had(seed: int) -> None:
     random = Random(seed)
-    stored = StoredDataset(shards=random.choice((1, 4)))
+    stored = StoredDataset()
     graphs: dict[int, set[Triple]] = {DEFAULT_GRAPH: set(), NAMED: set()}
     kept: list[tuple[DatasetSnapshot, dict[int, set[Triple]]]] = []
     for step in range(30):

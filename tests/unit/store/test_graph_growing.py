@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -35,8 +34,8 @@ STEPS = st.lists(
 class Twin:
     """A store, what should be in it, and the snapshots that were taken on the way with what should be in those."""
 
-    def __init__(self, shards: int) -> None:
-        self.stored = StoredDataset(shards=shards)
+    def __init__(self) -> None:
+        self.stored = StoredDataset()
         self.expected: dict[int, set[Triple]] = {DEFAULT_GRAPH: set()}
         self.times: dict[Triple, int] = {}
         self.taken: list[tuple[DatasetSnapshot, dict[int, set[Triple]]]] = []
@@ -70,20 +69,16 @@ class Twin:
             self.times[triple] = BEFORE_ALL_TIME
 
 
-@pytest.mark.parametrize("shards", [1, 4])
 @settings(deadline=None, max_examples=150)
 @given(steps=STEPS, patterns=st.lists(PATTERNS, min_size=1, max_size=6), kinds=KINDS)
-def test_snapshots(
-    shards: int, steps: list[tuple[str, list[Triple], int]], patterns: list[Pattern], kinds: Kinds
-) -> None:
-    twin = Twin(shards)
+def test_snapshots(steps: list[tuple[str, list[Triple], int]], patterns: list[Pattern], kinds: Kinds) -> None:
+    twin = Twin()
     for step in steps:
         twin.step(*step)
     for snapshot, expected in twin.taken:
         assert snapshot.names().tolist() == [name for name in expected if name != DEFAULT_GRAPH]
         for name, triples in expected.items():
             check_reader(snapshot, name, triples, patterns, kinds)
-    twin.stored.stop()
 
 
 def check_reader(
@@ -110,7 +105,7 @@ def check_reader(
 @given(steps=STEPS)
 def test_times(steps: list[tuple[str, list[Triple], int]]) -> None:
     """A triple has the earliest time it came with; base and added together have all."""
-    twin = Twin(1)
+    twin = Twin()
     for step in steps:
         twin.step(*step)
     elements = twin.stored.elements()

@@ -42,9 +42,8 @@ def check_prefix(snapshot: DatasetSnapshot) -> None:
     assert len(graph) == 1 + ROWS * sum(snapshot.vector_timestamp.values())
 
 
-@pytest.mark.parametrize("shards", [1, 4])
-def test_readers_see_whole_batches_while_they_come(shards: int) -> None:
-    stored = StoredDataset(shards=shards)
+def test_readers_see_whole_batches_while_they_come() -> None:
+    stored = StoredDataset()
     stored.load(np.array([1]), np.array([2]), np.array([3]))
     failures: list[BaseException] = []
     taken: list[DatasetSnapshot] = []
@@ -80,7 +79,6 @@ def test_readers_see_whole_batches_while_they_come(shards: int) -> None:
     done.set()
     for thread in readers:
         thread.join()
-    stored.stop()
     assert not failures, failures[0]
     assert stored.vector_timestamp() == dict.fromkeys(STREAMS, BATCHES)
     check_prefix(stored.snapshot())
@@ -117,24 +115,15 @@ def test_nobody_waits_for_who_changes_the_store() -> None:
 
 
 def test_a_plan_numbers_snapshots() -> None:
-    plan = SnapshotPlan(shards=2)
+    plan = SnapshotPlan()
     first = plan.begin("a")
     assert (first.number, first.snapshot) == (1, 1)
     assert plan.stable() == {}
     assert plan.planned() == {0: {}, 1: {"a": 1}}
-    plan.finish_shard(0, first)
-    assert plan.local(0) == {"a": 1}
-    assert plan.local(1) == {}
-    assert plan.local_minimum("a") == 0
-    with pytest.raises(AssertionError):
-        plan.end(first)
-    plan.finish_shard(1, first)
     plan.end(first)
     assert plan.stable() == {"a": 1}
     for stream in ("b", "a"):  # a stream that comes while others run
         batch = plan.begin(stream)
-        plan.finish_shard(0, batch)
-        plan.finish_shard(1, batch)
         plan.end(batch)
     assert plan.stable() == {"a": 2, "b": 1}
     plan.advance()
@@ -145,8 +134,6 @@ def test_a_plan_numbers_snapshots() -> None:
 def test_settings_that_cannot_be() -> None:
     with pytest.raises(InputError, match="at least 3"):
         StoredDataset(most_snapshots=2)
-    with pytest.raises(InputError, match="power of two"):
-        StoredDataset(shards=3)
 
 
 def test_snapshots_that_are_alive() -> None:
@@ -221,8 +208,7 @@ def test_snapshots_stay_bounded_while_many_threads_read() -> None:
 
 
 def test_counting_goes_on_after_a_checkpoint() -> None:
-    stored = StoredDataset(shards=2)
+    stored = StoredDataset()
     stored.restore({"a": 41, "b": 3})
     stored.absorb(batch_of(0, 42), "a")
     assert stored.vector_timestamp() == {"a": 42, "b": 3}
-    stored.stop()

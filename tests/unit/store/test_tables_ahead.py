@@ -43,9 +43,8 @@ def check(snapshot: DatasetSnapshot, expected: set[Triple], random: np.random.Ge
 
 
 @pytest.mark.parametrize("sizes", [(1, 30), (200, 700), (1, 4000)])
-@pytest.mark.parametrize("shards", [1, 4])
 @pytest.mark.parametrize("refused", [False, True])
-def test_growing(monkeypatch: pytest.MonkeyPatch, shards: int, sizes: tuple[int, int], refused: bool) -> None:
+def test_growing(monkeypatch: pytest.MonkeyPatch, sizes: tuple[int, int], refused: bool) -> None:
     """Also where the system reserves nothing."""
     monkeypatch.setattr(tables_ahead, "_SMALL", 0)
     monkeypatch.setattr(appended_arrays, "_LONG", 1 << 11)
@@ -56,8 +55,8 @@ def test_growing(monkeypatch: pytest.MonkeyPatch, shards: int, sizes: tuple[int,
     taken: list[TableAhead | None] = []
     real = GrowingTable.take
     monkeypatch.setattr(GrowingTable, "take", lambda *given: taken.append(real(*given)) or taken[-1])
-    random = np.random.default_rng(sum(sizes) + shards)
-    stored, expected = StoredDataset(shards=shards), set()
+    random = np.random.default_rng(sum(sizes) + 1)
+    stored, expected = StoredDataset(), set()
     kept: list[tuple[DatasetSnapshot, set[Triple]]] = []
     time, next_look = 0, 1000
     while len(expected) < 12_000:
@@ -73,7 +72,6 @@ def test_growing(monkeypatch: pytest.MonkeyPatch, shards: int, sizes: tuple[int,
     check(stored.snapshot(), expected, random)
     if sizes == (1, 30):  # a batch that is large beside the tables leaves no time
         assert any(table is not None for table in taken)
-    stored.stop()
 
 
 def test_the_next_table_is_ready_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,9 +80,9 @@ def test_the_next_table_is_ready_in_time(monkeypatch: pytest.MonkeyPatch) -> Non
     left: list[int] = []
     real = TableAhead.finish
 
-    def finish(self: TableAhead, numbers: tables_ahead.Numbers, enter: tables_ahead.Enter) -> None:
-        left.append(self._smaller.size - self._moved + numbers.end - self._entered)
-        real(self, numbers, enter)
+    def finish(self: TableAhead, used: int, enter: tables_ahead.Enter) -> None:
+        left.append(self._smaller.size - self._moved + used - self._entered)
+        real(self, used, enter)
 
     monkeypatch.setattr(TableAhead, "finish", finish)
     random, stored = np.random.default_rng(3), StoredDataset()

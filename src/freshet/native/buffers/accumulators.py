@@ -17,7 +17,7 @@ from freshet.expressions.aggregates import aggregate as aggregated
 from freshet.kernels.direct_call import DirectCall
 from freshet.kernels.group_events import POINT
 from freshet.kernels.groups import ROWS_WIDTH, SumArrays
-from freshet.kernels.members import HALVES, NOBODY, WORDS, MemberArrays
+from freshet.kernels.members import HALVES, NIL, WORDS, MemberArrays
 from freshet.kernels.number_text import enter_numbers
 from freshet.kernels.running_aggregates import (
     AVG,
@@ -189,7 +189,7 @@ class Members(Accumulator):
         self._arrays = arrays._replace(
             counts=longer(arrays.counts, groups),
             missing=longer(arrays.missing, groups),
-            roots=longer(arrays.roots, groups, NOBODY),
+            roots=longer(arrays.roots, groups, NIL),
         )
         if self._sums is not None:
             self._sums.make_room(groups)
@@ -254,8 +254,8 @@ class Sequences(Accumulator):
     def make_room(self, groups: int) -> None:
         arrays = self._arrays
         self._arrays = arrays._replace(
-            firsts=longer(arrays.firsts, groups, NOBODY),
-            lasts=longer(arrays.lasts, groups, NOBODY),
+            firsts=longer(arrays.firsts, groups, NIL),
+            lasts=longer(arrays.lasts, groups, NIL),
             lengths=longer(arrays.lengths, groups),
         )
 
@@ -290,7 +290,7 @@ class Sequences(Accumulator):
         self._index.make_room(more)
         arrays = self._arrays
         if self._index.capacity > len(arrays.oldest):
-            oldest, newest = (longer(array, self._index.capacity, NOBODY) for array in (arrays.oldest, arrays.newest))
+            oldest, newest = (longer(array, self._index.capacity, NIL) for array in (arrays.oldest, arrays.newest))
             arrays = arrays._replace(oldest=oldest, newest=newest)
         needed = int(arrays.sizes[USED] - arrays.sizes[FREE]) + more
         if needed > len(arrays.ids):

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freshet.kernels.order_keys import Texts
-from freshet.kernels.order_tree import LINK_WIDTH, NOBODY
+from freshet.kernels.order_tree import LINK_WIDTH, NIL
 from freshet.kernels.ordered_index import (
     CLASSES,
     KEY_WIDTH,
@@ -34,7 +34,7 @@ class OrderedIndex:
         self._dictionary = dictionary
         self.rows = 0
         sizes = np.zeros((CLASSES, 2), np.int64)
-        sizes[:, 0] = NOBODY
+        sizes[:, 0] = NIL
         self._arrays = OrderedIndexArrays(
             np.empty((0, LINK_WIDTH), np.int32), sizes, np.empty((0, KEY_WIDTH), np.int64), np.empty(0, np.uint8)
         )

@@ -21,7 +21,7 @@ from freshet.algebra.free_variables import variables_of
 from freshet.expressions.evaluate import evaluate
 from freshet.kernels.direct_call import DirectCall
 from freshet.kernels.order_keys import OTHER_COLUMNS, SCRATCH_BYTES, TERM_WIDTH, TermArrays, Texts, find_records
-from freshet.kernels.order_tree import LINK_WIDTH, NOBODY, TreeArrays
+from freshet.kernels.order_tree import LINK_WIDTH, NIL, TreeArrays
 from freshet.kernels.ordered import (
     FREE,
     LISTED,
@@ -145,7 +145,7 @@ class OrderedOp:
         if self._slice.distinct:
             self._groups.make_room(more)
         if self._index.capacity > len(rows.newest):
-            rows = rows._replace(newest=longer(rows.newest, self._index.capacity, int(NOBODY)))
+            rows = rows._replace(newest=longer(rows.newest, self._index.capacity, int(NIL)))
         used = rows.sizes.item(USED) - rows.sizes.item(FREE)
         if used + more > len(rows.flags):
             capacity = max(used + more, 2 * len(rows.flags), _FIRST_CAPACITY)
@@ -186,4 +186,4 @@ def _no_rows(width: int) -> RowArrays:
 
 
 def _empty_tree() -> TreeArrays:
-    return TreeArrays(np.empty((0, LINK_WIDTH), np.int32), np.array([NOBODY, 0], np.int64))
+    return TreeArrays(np.empty((0, LINK_WIDTH), np.int32), np.array([NIL, 0], np.int64))

@@ -8,7 +8,6 @@ from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -134,7 +133,6 @@ STEPS = st.lists(
 KEYS = st.lists(st.tuples(*[st.sampled_from([1, 2, 3, 7, 2**62])] * 3), min_size=1, max_size=5)
 
 
-@pytest.mark.parametrize("shards", [1, 2])
 @settings(deadline=None, max_examples=150)
 @given(
     st.sampled_from(list(patterns())),
@@ -144,9 +142,9 @@ KEYS = st.lists(st.tuples(*[st.sampled_from([1, 2, 3, 7, 2**62])] * 3), min_size
     st.lists(st.integers(0, 30), min_size=5, max_size=5),
     st.integers(0, 8),
 )
-def test_beside_its_twin(shards, pattern, graph, steps, keys, moments, registered) -> None:
+def test_beside_its_twin(pattern, graph, steps, keys, moments, registered) -> None:
     """A leaf that is made in the midst of loads and streams, of which some are ahead of others, and come again."""
-    store = StoredDataset(shards=shards)
+    store = StoredDataset()
     stored: dict[int, dict[Triple, int]] = {DEFAULT_GRAPH: {}, NAMED: {}}
     leaf: StoredLeaf | None = None
     naive = NaiveLeaf(pattern)
@@ -179,7 +177,6 @@ def test_beside_its_twin(shards, pattern, graph, steps, keys, moments, registere
             name = NAMED if kind == "named" else DEFAULT_GRAPH
             store.load(*columns_of(triples), name)
             stored[name].update(dict.fromkeys(triples, BEFORE_ALL_TIME))
-    store.stop()
 
 
 def point_to(results: ResultBuffer, rows: np.ndarray) -> None:
