@@ -159,6 +159,7 @@ def serve(pipeline: Path | None, **options: Any) -> None:
     show_default="rejects, beside the output",
     help="Folder of the records that could not be mapped.",
 )
+@repeated("--service", metavar="HOST[:PORT]", help="Host that sources on the Web may be read from; repeatable.")
 def map_(
     mapping: Path,
     output: Path | None,
@@ -169,26 +170,18 @@ def map_(
     distinct: bool,
     on: str,
     rejects: Path | None,
+    service: tuple[str, ...],
 ) -> None:
     """Map files and databases to RDF with an RML or R2RML mapping.
 
     The exit status is 1 where records were rejected.
     """
     from freshet.mapper.map_options import MapOptions
-    from freshet.mapper.placement import SPARK, place_mapping
+    from freshet.runtime.mapping_run import run_mapping
 
     beside = Path() if output is None else output.parent
     options = MapOptions(output, format, rejects or beside / "rejects", base, functions, distinct, database)
-    place = place_mapping(mapping, options, on)
-    print(f"freshet: {place.reason}", file=sys.stderr)
-    if place.on == SPARK:
-        from freshet.spark.map_run import run_map_on_spark
-
-        done = run_map_on_spark(mapping, options)
-    else:
-        from freshet.mapper.map_run import run_map_here
-
-        done = run_map_here(mapping, options)
+    done = run_mapping(mapping, options, on, service, lambda where: print(f"freshet: {where}", file=sys.stderr))
     for join in done.unjoined:
         print(f"freshet: no two records were joined of {join}", file=sys.stderr)
     for join, pairs in done.crossed:

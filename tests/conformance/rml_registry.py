@@ -6,9 +6,16 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pyoxigraph as ox
+
 from conformance.rml_suite import RmlCase, cases_in
 from shared_data import ROOT
+from web_documents import Document, Request, WebServer
 
+_RESOURCES = "http://w3id.org/rml/resources/"
+_ENDPOINT = "http://dbpedia.org/sparql/"
+_RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+_RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 SUITE = "data/rml-tests/rml-io-registry"
 _SERVERS = {"0004": "mysql", "0005": "postgresql"}
 # What the cases of a number need that no test can have.
@@ -36,6 +43,40 @@ def number_of(case: RmlCase) -> str:
 def server_of(case: RmlCase) -> str | None:
     """The server that a case reads, by the name of its fixture."""
     return _SERVERS.get(number_of(case))
+
+
+def is_on_the_web(case: RmlCase) -> bool:
+    """Whether a case reads documents or endpoints of the Web."""
+    text = (case.folder / "mapping.ttl").read_text(encoding="utf-8")
+    return _RESOURCES in text or _ENDPOINT in text
+
+
+def publish(case: RmlCase, web: WebServer, folder: Path) -> None:
+    """Put the documents of a case on a server of this machine, with an endpoint that has what it is asked for."""
+    mapping = folder / "mapping.ttl"
+    text = mapping.read_text(encoding="utf-8").replace(_ENDPOINT, f"{web.url}/sparql")
+    for address in re.findall(rf"{_RESOURCES}[^>\"]*", text):
+        path = "/" + address.rpartition("/")[2]
+        web.documents[path] = Document((case.folder / path[1:]).read_bytes())
+        text = text.replace(address, web.url + path)
+    mapping.write_text(text, encoding="utf-8")
+    web.documents["/sparql"] = lambda request: _answer(case, request)
+
+
+def _answer(case: RmlCase, request: Request) -> Document:
+    """What DBpedia would answer, which declares prefixes by itself."""
+    assert case.output is not None
+    store = ox.Store()
+    store.load(path=str(case.output), format=ox.RdfFormat.N_QUADS)
+    show = ox.NamedNode("http://dbpedia.org/resource/The_Big_Bang_Theory")
+    actors = {quad.subject for quad in store}
+    ontology = "http://dbpedia.org/ontology/"
+    store.add(ox.Quad(show, ox.NamedNode(f"{_RDF}type"), ox.NamedNode(f"{ontology}TelevisionShow")))
+    store.add(ox.Quad(show, ox.NamedNode(f"{_RDFS}label"), ox.Literal("The Big Bang Theory", language="en")))
+    store.extend(ox.Quad(show, ox.NamedNode(f"{ontology}starring"), actor) for actor in actors)
+    solutions = store.query(f"PREFIX foaf: <http://xmlns.com/foaf/0.1/> {request.query}")
+    body = solutions.serialize(format=ox.QueryResultsFormat.JSON)
+    return Document(body, {"Content-Type": "application/sparql-results+json"})
 
 
 def fill(case: RmlCase, server: Any, folder: Path) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from threading import Event
 from time import monotonic
-from typing import NamedTuple, TypeVar
+from typing import BinaryIO, NamedTuple, TypeVar
 from urllib.parse import urlencode, urljoin
 
 import urllib3
@@ -44,6 +45,9 @@ _WORDS = {
     "SSLCertVerificationError": "its certificate is not trusted",
 }
 _CHUNK = 1 << 16
+_NO_HEADERS: Mapping[str, str] = {}
+_NEXT = re.compile(r"""<([^>]*)>\s*(?:;[^,<]*)?;\s*rel="?next"?""", re.IGNORECASE)
+_CHARSET = re.compile(r"""charset\s*=\s*"?([^\s";]+)""", re.IGNORECASE)
 T = TypeVar("T")
 
 
@@ -52,6 +56,14 @@ class Body(NamedTuple):
 
     data: bytes
     format: str
+
+
+class Downloaded(NamedTuple):
+    """What is known of a document: its media type, its encoding, and where the next page of it is."""
+
+    kind: str
+    charset: str | None
+    following: str | None
 
 
 class _PassingError(ServiceError):
@@ -77,12 +89,53 @@ class Requests:
 
         `on_trouble` is called with the reason when an attempt failed and is retried.
         """
+        return self._repeated(lambda end: self._once(url, query, end), seconds, on_trouble)
+
+    def download(
+        self, url: str, accept: str, headers: Mapping[str, str], query: str | None, out: BinaryIO
+    ) -> Downloaded:
+        """Write a document, or the answer to a query, into an empty file; ServiceError where there is none in time.
+
+        The headers are for the host of the URL only: a redirect to another host leaves them out.
+        """
+
+        def once(end: float) -> Downloaded:
+            out.seek(0)
+            out.truncate()
+
+            def read(at: str, response: urllib3.BaseHTTPResponse) -> Downloaded:
+                if response.status in _PASSING:
+                    raise _PassingError(f"{show_url(at)} answers with status {response.status}")
+                if response.status != 200:
+                    raise ServiceError(f"{show_url(at)} answers with status {response.status}")
+                for part in self._parts(at, response, end):
+                    out.write(part)
+                kind, _, rest = response.headers.get("Content-Type", "").partition(";")
+                charset = _CHARSET.search(rest)
+                following = _NEXT.search(response.headers.get("Link", ""))
+                return Downloaded(
+                    kind.strip().lower(),
+                    charset[1] if charset else None,
+                    urljoin(at, following[1]) if following else None,
+                )
+
+            return self._following(url, query or "", "GET" if query is None else "POST", end, read, accept, headers)
+
+        return self._repeated(once)
+
+    def _repeated(
+        self,
+        once: Callable[[float], T],
+        seconds: float | None = None,
+        on_trouble: Callable[[str], None] = lambda message: None,
+    ) -> T:
+        """What an attempt gives that succeeds before the time is over."""
         most = self.settings.timeout_seconds
         end = monotonic() + (most if seconds is None else min(most, seconds))
         wait = self.settings.backoff_seconds
         for attempt in range(1, self.settings.attempts + 1):
             try:
-                return self._once(url, query, end)
+                return once(end)
             except _PassingError as error:
                 if attempt == self.settings.attempts or monotonic() + wait >= end:
                     raise ServiceError(error.message) from None
@@ -118,11 +171,13 @@ class Requests:
         end: float,
         read: Callable[[str, urllib3.BaseHTTPResponse], T],
         accept: str = ACCEPT,
+        headers: Mapping[str, str] = _NO_HEADERS,
     ) -> T:
         """What is read of a response, after redirects."""
         at = url
         for _ in range(_MOST_REDIRECTS + 1):
-            response = self._response(at, query, method, end, accept)
+            own = headers if split(at).netloc == split(url).netloc else _NO_HEADERS
+            response = self._response(at, query, method, end, accept, own)
             try:
                 if response.status not in _REDIRECTS:
                     return read(at, response)
@@ -131,8 +186,10 @@ class Requests:
                 response.close()  # what is left of a body is not waited for
         raise ServiceError(f"{show_url(url)} redirects too often")
 
-    def _response(self, url: str, query: str, method: str, end: float, accept: str) -> urllib3.BaseHTTPResponse:
-        headers = {"Accept": accept, "Accept-Encoding": "identity", "User-Agent": "freshet"}
+    def _response(
+        self, url: str, query: str, method: str, end: float, accept: str, own: Mapping[str, str]
+    ) -> urllib3.BaseHTTPResponse:
+        headers = {"Accept": accept, "Accept-Encoding": "identity", "User-Agent": "freshet", **own}
         if (credentials := authorization(url, self.settings, os.environ)) is not None:
             headers["Authorization"] = credentials
         body, left = None, _left(url, end)
@@ -181,18 +238,19 @@ class Requests:
         return Body(self._read(url, response, end), _FORMATS[kind])
 
     def _read(self, url: str, response: urllib3.BaseHTTPResponse, end: float) -> bytes:
-        parts: list[bytes] = []
+        return b"".join(self._parts(url, response, end))
+
+    def _parts(self, url: str, response: urllib3.BaseHTTPResponse, end: float) -> Iterator[bytes]:
         size = 0
         try:  # read1 returns what has arrived, so that a slow body misses its deadline
             while part := response.read1(_CHUNK):
-                parts.append(part)
+                yield part
                 size += len(part)
                 if size > self.settings.most_bytes:
                     raise ServiceError(f"{show_url(url)} answers with more than {self.settings.most_bytes} bytes")
                 _left(url, end)
         except HTTPError as error:
             raise _PassingError(f"{show_url(url)} stopped in the middle of its answer: {_reason(error)}") from None
-        return b"".join(parts)
 
 
 def _left(url: str, end: float) -> float:

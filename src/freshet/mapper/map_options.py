@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -10,6 +10,7 @@ from typing import NamedTuple
 from freshet.mapper.output_files import FORMATS, WITH_GRAPHS
 from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.rdf.terms import Iri
+from freshet.rml.fetching import with_fetched
 from freshet.rml.functions import FUNCTIONS
 from freshet.rml.mapping_slices import JoinSlice, MappingSlice, slice_mapping
 from freshet.rml.model import Expression, Target, Template, TermMap, TermType
@@ -24,7 +25,10 @@ from freshet.rml.views import base_sources
 
 @dataclass(frozen=True, slots=True)
 class MapOptions:
-    """How a mapping is run. Without an output it goes to standard output. `database` has the tables of R2RML."""
+    """How a mapping is run. Without an output it goes to standard output. `database` has the tables of R2RML.
+
+    `fetch` makes a file of a source on the Web.
+    """
 
     output: Path | None = None
     format: str = "nq"
@@ -33,6 +37,7 @@ class MapOptions:
     functions: Path | None = None
     distinct: bool = False
     database: str | None = None
+    fetch: Callable[[FileSource], FileSource] | None = None
 
 
 class MapSummary(NamedTuple):
@@ -63,6 +68,8 @@ def load_mapping(mapping_file: Path, options: MapOptions, users: Mapping[str, Us
                 " `freshet run` reads streams",
                 file=mapping.file,
             )
+    if options.fetch is not None:
+        mapping = with_fetched(mapping, options.fetch)
     for mapping_slice in slice_mapping(mapping):
         for statement in mapping_slice.parts:
             for name in {target.format for target in statement.targets} or {options.format}:

@@ -9,6 +9,7 @@ import pyoxigraph as ox
 
 from freshet.rdf.errors import InputError
 from freshet.rml.mapping_graph import MappingGraph, Value
+from freshet.rml.reader_web import endpoint_of, file_name, place_of, thing_of
 from freshet.rml.reference_checks import check_iterator
 from freshet.rml.sources import (
     SQLITE,
@@ -20,6 +21,7 @@ from freshet.rml.sources import (
     Formulation,
     LogicalSource,
     Source,
+    WebPlace,
 )
 from freshet.rml.stream_sources import read_stream_source
 from freshet.rml.vocabulary import short
@@ -69,8 +71,10 @@ def read_logical_source(graph: MappingGraph, node: Value) -> LogicalSource:
     source = graph.optional(node, "source")
     if source is None:
         raise graph.wrong("has a logical source without a source")
-    iterator = graph.text(node, "iterator", "query", "sqlQuery", "tableName")
     formulation = read_formulation(graph, node)
+    if (asked := endpoint_of(graph, node, source, formulation)) is not None:
+        return _of_endpoint(graph, node, asked, formulation)
+    iterator = graph.text(node, "iterator", "query", "sqlQuery", "tableName")
     nulls = {value.value for value in graph.get(node, "null") + graph.get(source, "null", "csvw:null")}
     if formulation is Formulation.CSV and "http://semweb.mmlab.be/ns/rml#source" in graph.full[node]:
         nulls.add("")  # as the cases of the old vocabulary want it
@@ -84,10 +88,27 @@ def read_logical_source(graph: MappingGraph, node: Value) -> LogicalSource:
         nulls=frozenset(nulls),
         namespaces=namespaces_of(graph, node),
     )
+    _check_iterator(graph, read)
+    return read
+
+
+def _check_iterator(graph: MappingGraph, source: LogicalSource) -> None:
     try:
-        check_iterator(read)
+        check_iterator(source)
     except InputError as error:
         raise graph.wrong(f"has an iterator that cannot be followed: {error.message}") from None
+
+
+def _of_endpoint(graph: MappingGraph, node: Value, asked: WebPlace, formulation: Formulation) -> LogicalSource:
+    """The solutions that an endpoint gives: variables are referred to, or the document that has them is cut."""
+    nulls = frozenset(value.value for value in graph.get(node, "null"))
+    given = FileSource(file_name(asked), web=asked)
+    if formulation not in (Formulation.JSON, Formulation.XML):
+        return LogicalSource(given, Formulation.SPARQL, iterator=asked.query, nulls=nulls)
+    read = LogicalSource(
+        given, formulation, graph.text(node, "iterator"), nulls=nulls, namespaces=namespaces_of(graph, node)
+    )
+    _check_iterator(graph, read)
     return read
 
 
@@ -95,7 +116,7 @@ def has_typed_columns(given: FileSource) -> bool:
     """Whether a source is a file, or a folder of files, whose columns have types."""
     if given.compression is not Compression.NONE:
         return False
-    if given.path.suffix.lower() in TABLE_FORMS or not given.path.is_dir():
+    if given.path.suffix.lower() in TABLE_FORMS or given.web is not None or not given.path.is_dir():
         return given.path.suffix.lower() in TABLE_FORMS
     return any(file.suffix.lower() in TABLE_FORMS for file in given.path.iterdir())
 
@@ -141,7 +162,7 @@ def namespaces_of(graph: MappingGraph, node: Value) -> tuple[tuple[str, str], ..
 
 def _source(graph: MappingGraph, node: Value, source: Value) -> Source:
     if isinstance(source, ox.Literal):
-        return _file(graph, node, source, file_path(graph, source.value, None))
+        return _file_at(graph, node, source, source.value)
     if graph.get(source, "path"):
         graph.check_properties(source, _IN_FILE)
         path = graph.single(source, "path").value
@@ -159,7 +180,9 @@ def _source(graph: MappingGraph, node: Value, source: Value) -> Source:
     if graph.get(source, "csvw:url"):
         graph.check_properties(source, _IN_TABLE, "csvw:")
     if place is not None:
-        return _file(graph, node, source, file_path(graph, place.value, None))
+        return _file_at(graph, node, source, place.value)
+    if (thing := thing_of(graph, source)) is not None:
+        return _file(graph, node, source, file_name(thing), thing)
     try:
         stream = read_stream_source(source, graph.full, graph.file)
     except InputError as error:
@@ -181,7 +204,13 @@ def _urls(graph: MappingGraph, distribution: Value) -> list[Value]:
     return graph.get(distribution, "dcat:downloadURL", "dcat:accessURL")
 
 
-def _file(graph: MappingGraph, node: Value, source: Value, path: Path) -> FileSource:
+def _file_at(graph: MappingGraph, node: Value, source: Value, address: str) -> FileSource:
+    """A file of this machine or of the Web."""
+    web = place_of(address)
+    return _file(graph, node, source, file_path(graph, address, None) if web is None else file_name(web), web)
+
+
+def _file(graph: MappingGraph, node: Value, source: Value, path: Path, web: WebPlace | None = None) -> FileSource:
     """A file, with what the mapping says of its encoding, compression and dialect."""
     dialect = graph.optional(source, "csvw:dialect")
     encoding = graph.get(source, "encoding") + graph.get(node, "encoding")
@@ -192,6 +221,7 @@ def _file(graph: MappingGraph, node: Value, source: Value, path: Path) -> FileSo
         short(encoding[0].value) if encoding else "UTF-8",
         compression_of(graph, compression[0]) if compression else Compression.NONE,
         CsvDialect() if dialect is None else _dialect(graph, dialect),
+        web,
     )
 
 

@@ -53,13 +53,27 @@ class CsvDialect:
 
 
 @dataclass(frozen=True, slots=True)
+class WebPlace:
+    """A document on the Web, or what a SPARQL endpoint answers to a query. `headers` go with the request."""
+
+    url: str
+    accept: str = "*/*"
+    headers: tuple[tuple[str, str], ...] = ()
+    query: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class FileSource:
-    """A file, or a pattern of files, or all files of a folder. The path is absolute once the mapping is read."""
+    """A file, or a pattern of files, or all files of a folder. The path is absolute once the mapping is read.
+
+    What is on the `web` is a file once it was fetched; until then the path is only its name.
+    """
 
     path: Path
     encoding: str = "UTF-8"
     compression: Compression = Compression.NONE
     dialect: CsvDialect = CsvDialect()
+    web: WebPlace | None = None
 
 
 @dataclass(frozen=True, slots=True)

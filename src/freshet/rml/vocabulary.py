@@ -25,6 +25,10 @@ _PREFIXED = {
     "http://rdfs.org/ns/void#": "void:",
     "http://www.wiwiss.fu-berlin.de/suhl/bizer/D2RQ/0.1#": "d2rq:",
     "http://www.w3.org/ns/formats/": "formats:",
+    "http://www.w3.org/ns/sparql-service-description#": "sd:",
+    "https://www.w3.org/2019/wot/td#": "td:",
+    "https://www.w3.org/2019/wot/hypermedia#": "hctl:",
+    "http://www.w3.org/2011/http#": "htv:",
     "http://www.w3.org/1999/02/22-rdf-syntax-ns#": "rdf:",
 }
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from freshet.rdf.compression import decompress, is_compressed
-from freshet.rdf.errors import InputError
+from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.rml.sources import Compression, FileSource
 
 BLOCK = 4 << 20
@@ -41,6 +41,8 @@ def files_of(source: FileSource) -> list[Path]:
     """The files of a source: one, those of a pattern, or those of a folder that are not hidden."""
     path = source.path
     codec_of(source)
+    if source.web is not None:
+        raise UnsupportedError(f"the document {source.web.url} was not fetched")
     if path.is_dir():
         found = sorted(each for each in path.iterdir() if each.is_file() and not each.name.startswith((".", "_")))
     elif path.exists() or not has_magic(str(path)):

@@ -23,6 +23,7 @@ from freshet.sources.typed import Typed, batch_of, places_of
 _INTEGERS = ("int", "long", "short", "byte", "nonNegativeInteger", "positiveInteger", "unsignedInt", "unsignedLong")
 _KINDS = {XSD + name: kind for kind, name in DATATYPES.items()}
 _KINDS |= {XSD + name: INTEGER for name in _INTEGERS} | {XSD + "float": REAL}
+RESULTS = {".srj": ox.QueryResultsFormat.JSON, ".srx": ox.QueryResultsFormat.XML}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +41,7 @@ class RdfTask:
     def __call__(self) -> Iterator[pa.RecordBatch]:
         name = self.file.absolute().as_uri()
         try:
-            store = _load_store(self.file, self.source, self.limits)
-            solutions = store.query(self.query)
-            assert isinstance(solutions, ox.QuerySolutions)
+            solutions = self._solutions()
             names = [variable.value for variable in solutions.variables]
             places = places_of(self.shape.references, names, name)
             while rows := [[_typed(value) for value in row] for row in islice(solutions, ROWS)]:
@@ -50,10 +49,26 @@ class RdfTask:
         except (*DAMAGED, SyntaxError, ValueError, InputError) as error:
             yield self.shape.reject(f"cannot be read: {error}", None, name)
 
+    def _solutions(self) -> ox.QuerySolutions:
+        if self.file.suffix in RESULTS:
+            return read_results(self.file)
+        solutions = _load_store(self.file, self.source, self.limits).query(self.query)
+        assert isinstance(solutions, ox.QuerySolutions)
+        return solutions
+
 
 def rdf_tasks(source: LogicalSource, given: FileSource, plan: Plan) -> tuple[RecordShape, list[RdfTask]]:
     """The columns and the tasks, one a file: the query is asked of each for itself."""
     query = source.iterator or ""
+    shape = RecordShape(plan.references, kinds=True)
+    if given.path.suffix in RESULTS:
+        (file,) = files_of(given)
+        try:
+            answered = [variable.value for variable in read_results(file).variables]
+        except (SyntaxError, ValueError, OSError) as error:
+            raise InputError(f"cannot be read: {error}", file=str(file)) from None
+        places_of(plan.references, answered, str(file))
+        return shape, [RdfTask(shape, given, file, query, plan.limits, source.nulls, plan.keep)]
     try:
         found = ox.Store().query(query)
     except SyntaxError as error:
@@ -65,8 +80,15 @@ def rdf_tasks(source: LogicalSource, given: FileSource, plan: Plan) -> tuple[Rec
     if given.compression in (Compression.NONE, Compression.GZIP):  # files in archives have names of their own
         for file in files:
             rdf_format(file)
-    shape = RecordShape(plan.references, kinds=True)
     return shape, [RdfTask(shape, given, file, query, plan.limits, source.nulls, plan.keep) for file in files]
+
+
+def read_results(file: Path) -> ox.QuerySolutions:
+    """The solutions that an endpoint has given."""
+    found = ox.parse_query_results(path=str(file), format=RESULTS[file.suffix])
+    if not isinstance(found, ox.QuerySolutions):
+        raise InputError("the query of a logical source must be a SELECT query")
+    return found
 
 
 def _load_store(file: Path, source: FileSource, limits: Limits) -> ox.Store:
