@@ -163,6 +163,11 @@ def test_a_plain_query_runs_live(page, serving, screenshot):
     expect(page.get_by_text("The last change added 1 and removed 0.")).to_be_visible()
     expect(table.get_by_role("row").filter(has_text="north")).to_have_count(2)  # without a level it is gone
     expect(page.locator("tr.new")).to_contain_text("9")
+    server.send("POST", "/sparql", f"DELETE DATA {{ {north} 7 }}", Content_Type="application/sparql-update")
+    expect(page.locator("tr.gone")).to_contain_text("7")
+    server.send("POST", "/sparql", f"INSERT DATA {{ {north} 7 }}", Content_Type="application/sparql-update")
+    expect(page.locator("tr.new")).to_contain_text("7")
+    expect(page.locator("tr.gone")).to_have_count(0)
     screenshot("page-live")
     page.get_by_role("tab", name="Chart").click()
     page.get_by_label("Number").select_option("level")
@@ -179,6 +184,30 @@ def test_a_plain_query_runs_live(page, serving, screenshot):
     page.set_viewport_size({"width": 400, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
     screenshot("page-live-narrow")
+
+
+def test_other_forms_run_live(page, serving):
+    server = serving()
+    assert server.send("PUT", f"/streams/{STREAM}?absorb=all").status == 201
+    page.goto(f"{server.url}/#/query")
+    push(server, "1000\t<http://example.org/a> <http://example.org/p> <http://example.org/b> .\n")
+    page.get_by_label("Query", exact=True).fill("ASK { <http://example.org/b> <http://example.org/p> ?o }")
+    expect(page.locator("#problem")).to_have_text("a query of the stored graph")
+    page.get_by_role("button", name="Run live").click()
+    table = page.get_by_role("region", name="Answers")
+    expect(table).to_contain_text("no")
+    push(server, "2000\t<http://example.org/b> <http://example.org/p> <http://example.org/c> .\n")
+    expect(page.locator("tr.new")).to_contain_text("yes")
+    expect(page.locator("tr.gone")).to_contain_text("no")
+    for text in (
+        "CONSTRUCT { ?o <http://example.org/q> ?s } WHERE { ?s <http://example.org/p> ?o }",
+        "DESCRIBE <http://example.org/b>",
+    ):
+        page.get_by_label("Query", exact=True).fill(text)
+        expect(page.locator("#problem")).to_have_text("a query of the stored graph")
+        page.get_by_role("button", name="Run live").click()
+        expect(page.get_by_text(re.compile("solutions, live"))).to_be_visible()
+        expect(table).to_contain_text("<http://example.org/b>")
 
 
 def test_what_cannot_run_live_says_so(page, serving):

@@ -38,9 +38,9 @@ from freshet.rdf.elements import Elements
 from freshet.rdf.errors import UnsupportedError
 from freshet.rdf.oxigraph import parsed_key
 from freshet.rdf.reading import Quads
-from freshet.rdf.terms import Iri, Literal, Term, term_from_key
+from freshet.rdf.terms import XSD, Iri, Literal, Term, term_from_key
 from freshet.results.live_change import LiveChange
-from freshet.results.report import Solutions
+from freshet.results.report import BooleanAnswer, GraphAnswer, Solutions
 from freshet.store.changes import ChangeLog
 from freshet.syntax.parser import parse_query
 from random_algebra import LITERALS, NODES, random_quads, random_query
@@ -150,6 +150,10 @@ class World:
         # says what there is.
         if isinstance(query, str) or "!(" in text:
             found = self.session.query(text)
+            if isinstance(found, BooleanAnswer):
+                return Counter({(f'"{str(bool(found)).lower()}"^^<{XSD}boolean>',): 1})
+            if isinstance(found, GraphAnswer):
+                return bag_of(found.shown.rows, self.session.dictionary)
             assert isinstance(found, Solutions)
             assert found.variables == names
             return bag_of(found.rows, self.session.dictionary)
@@ -194,6 +198,23 @@ def sliced(random: Random, query: Query) -> str | None:
     return f"SELECT {' '.join(names)} {{ {{ {inner} }} }} {total_order(random, names)} {slice_text(random)}"
 
 
+def in_another_form(random: Random, query: Query) -> str:
+    """A CONSTRUCT, ASK or DESCRIBE with the pattern of the query."""
+    inner = query_text(replace(query, default_graphs=(), named_graphs=()))
+    names = [f"?{name}" for name in _names(query)]
+    kind = random.choice(["ASK", "CONSTRUCT", "CONSTRUCT", "DESCRIBE"] if names else ["ASK"])
+    if kind == "ASK":
+        return f"ASK {{ {{ {inner} }} }}"
+    if kind == "DESCRIBE":
+        return f"DESCRIBE {random.choice(names)} <http://e/a> {{ {{ {inner} }} }}"
+    terms = [*names, *names, "<http://e/a>", "<http://e/b>", '"x"', "1"]
+    starts = [term for term in terms if term[0] in "?<"]
+    triples = [
+        f"{random.choice(starts)} {random.choice(starts)} {random.choice(terms)} ." for _ in range(random.randint(0, 4))
+    ]
+    return f"CONSTRUCT {{ {' '.join(triples)} }} WHERE {{ {{ {inner} }} }}"
+
+
 def _names(query: Query) -> tuple[str, ...]:
     found = ox.Store().query(query_text(query))
     assert isinstance(found, ox.QuerySolutions)
@@ -231,6 +252,8 @@ def check(seed: int) -> int:
             waiting.append(query)
             if random.random() < 0.3 and (text := sliced(random, query)) is not None:
                 waiting.append(text)
+            if random.random() < 0.5:
+                waiting.append(in_another_form(random, query))
     waiting += [other for each in waiting if random.random() < 0.5 for other in with_other_constants(random, each)]
     about = f"seed {seed}\n" + "\n".join(each if isinstance(each, str) else query_text(each) for each in waiting)
     number = 0

@@ -89,7 +89,9 @@ def test_a_query_without_a_window_as_a_live_one(cli: CommandLine) -> None:
     explained = cli("explain", "-q", text, "--live").out
     assert "Pattern ?s <http://ex/p> ?o in the stored graph" in explained
     assert "A property path (evaluated again whenever its input has changed)" in explained
-    assert "a live ASK query is not supported yet" in cli("explain", "-q", "ASK { ?s ?p ?o }", "--live").out
+    assert "Pattern ?s ?p ?o in the stored graph" in cli("explain", "-q", "ASK { ?s ?p ?o }", "--live").out
+    blank = "CONSTRUCT { [] ?p ?o } WHERE { ?s ?p ?o }"
+    assert "a blank node in the template of a live CONSTRUCT" in cli("explain", "-q", blank, "--live").out
 
 
 def test_what_is_refused_is_said(cli: CommandLine) -> None:

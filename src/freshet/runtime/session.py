@@ -632,7 +632,14 @@ class Session:
         with (asked.limits or QueryLimits()).deadline(1).running():
             plan = self._follow(asked.name, query, on_change, asked.limits, measured, asked.file)
         self._registered[asked.name] = RegisteredQuery(
-            asked.name, plan.variables, waiting, text=asked.text, parsed=query, plan=plan, measured=measured
+            asked.name,
+            plan.variables,
+            waiting,
+            columns=plan.graph_columns,
+            text=asked.text,
+            parsed=query,
+            plan=plan,
+            measured=measured,
         )
         return self._registered[asked.name]
 

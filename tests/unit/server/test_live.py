@@ -50,6 +50,10 @@ class Live:
                 if "data" in fields:
                     yield fields
 
+    def take_plain(self):
+        """What the next event says."""
+        return json.loads(next(self._events)["data"])
+
     def take(self):
         """The next event: its kind, and what it says."""
         fields = next(self._events)
@@ -130,7 +134,7 @@ def test_graphs_of_the_protocol_count(http, tmp_path):
     ("query", "status", "says"),
     [
         ("SELECT * { ?s ?p }", 400, "1:"),
-        ("ASK { ?s ?p ?o }", 501, "a live ASK query"),
+        ("CONSTRUCT { [] ?p ?o } WHERE { ?s ?p ?o }", 501, "a blank node in the template"),
         ("SELECT * { ?s ?p ?o FILTER (?o > NOW()) }", 501, "NOW"),
         (
             "SELECT * FROM NAMED WINDOW <w> ON <http://e/s> [RANGE PT1S STEP PT1S] WHERE { WINDOW <w> { ?s ?p ?o } }",
@@ -145,6 +149,24 @@ def test_refused(http, query, status, says):
     assert says in json.loads(refused.data)["detail"]
     assert http.session.engine.names == []
     assert len(http.shared.standing.subscribers) == 0
+
+
+def test_construct_describe_and_ask(http):
+    made = Live(http, "CONSTRUCT { ?o <http://e/of> ?s } WHERE { ?s <http://e/p> ?o }")
+    described = Live(http, "DESCRIBE <http://e/a>")
+    asked = Live(http, "ASK { <http://e/a> <http://e/p> ?o }")
+    assert [each.take_plain()["triples"] for each in (made, described)] == ["", ""]
+    assert asked.take_plain() == {"time": 0, "head": {}, "boolean": False}
+    _push(http, "<http://e/a> <http://e/p> <http://e/b> .")
+    assert made.take_plain() == {"time": 5, "added": "<http://e/b> <http://e/of> <http://e/a> .\n", "removed": ""}
+    assert described.take_plain()["added"] == "<http://e/a> <http://e/p> <http://e/b> .\n"
+    assert asked.take_plain() == {"time": 5, "boolean": True}
+    http.session.update("DELETE DATA { <http://e/a> <http://e/p> <http://e/b> }")
+    assert made.take_plain()["removed"] == "<http://e/b> <http://e/of> <http://e/a> .\n"
+    assert described.take_plain()["removed"] == "<http://e/a> <http://e/p> <http://e/b> .\n"
+    assert asked.take_plain()["boolean"] is False
+    for each in (made, described, asked):
+        each.close()
 
 
 def test_a_first_answer_has_a_deadline(http):

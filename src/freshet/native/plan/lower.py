@@ -18,6 +18,7 @@ from freshet.algebra.scope import variables_in_scope, visible_variables
 from freshet.expressions.evaluate import unsupported_reason
 from freshet.native.plan.element_times import is_timed, read_times
 from freshet.native.plan.expand import expand_windows
+from freshet.native.plan.live_forms import as_solutions
 from freshet.native.plan.plan import (
     Names,
     Plan,
@@ -68,9 +69,7 @@ def lower(query: nodes.Query, *, streams: Iterable[str] = (), file: str | None =
 def lower_live(query: nodes.Query, *, file: str | None = None) -> Plan:
     """The plan of a live query: one without a window, over the dataset that one-shot queries see."""
     try:
-        if query.form is not nodes.QueryForm.SELECT:
-            raise refuse(f"a live {query.form.value.upper()} query")
-        plan = _lower(query)
+        plan = replace(_lower(as_solutions(query)), live_form=query.form)
         if asks_services(plan):
             raise refuse("SERVICE in a live query")
         if asks_time(plan):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from freshet.algebra.expressions import Aggregate, Call, Expression, Variable
-from freshet.algebra.nodes import Node, OrderCondition, QuadPattern, Service, StreamOperator, TriplePattern
+from freshet.algebra.nodes import Node, OrderCondition, QuadPattern, QueryForm, Service, StreamOperator, TriplePattern
 from freshet.algebra.windows import WindowOperator
 from freshet.rdf.terms import Iri, Term
 from freshet.results.report import QUAD, TRIPLE
@@ -231,10 +231,13 @@ class Plan:
     variables: tuple[str, ...]
     output: StreamOperator
     template: tuple[TriplePattern | QuadPattern, ...] | None = None
+    live_form: QueryForm = QueryForm.SELECT  # what the solutions of a live query are reported as
 
     @property
     def graph_columns(self) -> tuple[str, ...] | None:
         """The columns of what a CONSTRUCT reports; None where solutions are reported."""
+        if self.live_form in (QueryForm.CONSTRUCT, QueryForm.DESCRIBE):
+            return TRIPLE
         if self.template is None:
             return None
         return QUAD if any(isinstance(pattern, QuadPattern) for pattern in self.template) else TRIPLE

@@ -49,6 +49,8 @@ def stored_predicates(plan: Plan) -> frozenset[Iri] | None:
 def _predicates_in(part: object) -> set[Iri] | None:
     """The predicates of all patterns in a part of the algebra; None where a pattern can match any triple."""
     match part:
+        case nodes.Describe():  # all triples of its resources
+            return None
         case nodes.TriplePattern(predicate=predicate):
             return {predicate} if isinstance(predicate, Iri) else None
         case nodes.Link(predicate):

@@ -268,7 +268,8 @@ class LiveQueries:
             if len(each):
                 self._collector.keep_rows(each)
         variables = query.plan.variables[: rows.added.shape[1]]  # without the number of a query that shares a plan
-        return LiveChange(query.snapshot, self.time_ms, is_answer, variables, *rows, self._dictionary)
+        form = query.plan.live_form
+        return LiveChange(query.snapshot, self.time_ms, is_answer, variables, *rows, self._dictionary, form)
 
     def _predicates(self, plan: Plan) -> frozenset[int] | None:
         found = stored_predicates(plan)

@@ -36,8 +36,11 @@ export function answerPanels(reports, { waiting, onWhy = null }) {
     if (!reports.length) return empty(waiting);
     const last = reports.at(-1);
     if (last.triples != null) return graphs(reports.slice(-20).reverse());
-    if (last.stream === "rstream")
-      return answersTable(newRows().slice(0, MOST_ROWS), variablesOf(newRows()), { marks: last.marks, onWhy: onWhy && ((at) => onWhy(last.id, at)) });
+    if (last.stream === "rstream") {
+      const shown = newRows().slice(0, MOST_ROWS), gone = (last.gone ?? []).slice(0, MOST_ROWS);
+      const marks = [...shown.map((_, at) => last.marks?.[at] ?? ""), ...gone.map(() => "gone")];
+      return answersTable([...shown, ...gone], variablesOf([...newRows(), ...gone]), { marks, onWhy: onWhy && ((at) => onWhy(last.id, at)) });
+    }
     const rows = reports.slice(-MOST_ROWS).reverse().flatMap((report) => (report.bindings ?? []).map((row, number) => ({ report, row, number }))).slice(0, MOST_ROWS);
     return answersTable(rows.map(({ row }) => row), variablesOf(rows.map(({ row }) => row)), {
       onWhy: onWhy && ((at) => onWhy(rows[at].report.id, rows[at].number)),

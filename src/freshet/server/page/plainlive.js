@@ -31,14 +31,14 @@ export function plainLive(text, { signal, onProblem }) {
   }
 
   function take({ type, data }) {
-    const [added, removed] = type === "answer" ? [data.results.bindings, []] : [data.added, data.removed];
+    const [added, removed] = changeOf(type === "answer", data, () => [...rows.values()].map(({ row }) => row));
     if (type === "answer") rows = new Map();
     removed.forEach((row) => change(row, -1));
     added.forEach((row) => change(row, 1));
     const bindings = [...rows.values()].flatMap(({ row, times }) => Array(times).fill(row));
     const fresh = new Set(type === "answer" ? [] : added.map((row) => JSON.stringify(row)));
     const marks = bindings.map((row) => (fresh.has(JSON.stringify(row)) ? "new" : ""));
-    reports.push({ time: Date.now(), stream: "rstream", bindings, marks });
+    reports.push({ time: Date.now(), stream: "rstream", bindings, marks, gone: removed });
     for (let held = reports.reduce((sum, each) => sum + each.bindings.length, 0);
       reports.length > 1 && (reports.length > MOST_REPORTS || held > MOST_ROWS);) held -= reports.shift().bindings.length;
     const news = type === "answer" ? "" : ` The last change added ${count(added.length)} and removed ${count(removed.length)}.`;
@@ -52,3 +52,14 @@ export function plainLive(text, { signal, onProblem }) {
   }).catch(onProblem);
   return { stop: () => stopping.abort(), elements: [h("div", { class: "bar" }, state, h("span", { class: "end" }, stop)), ...tabs(panels)] };
 }
+
+/** What an event adds and removes, as rows: solutions, the triples of a CONSTRUCT or DESCRIBE, or the answer to ASK. */
+function changeOf(isAnswer, data, before) {
+  if (data.boolean != null) return [[text("answer", data.boolean ? "yes" : "no")], isAnswer ? [] : before()];
+  if (data.results) return [data.results.bindings, []];
+  if (isAnswer) return [triples(data.triples), []];
+  return [data.added, data.removed].map((part) => (Array.isArray(part) ? part : triples(part)));
+}
+
+const text = (name, value) => ({ [name]: { type: "literal", value } });
+const triples = (lines) => lines.split("\n").filter(Boolean).map((line) => text("triple", line));

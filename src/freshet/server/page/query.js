@@ -55,7 +55,7 @@ export function queryView(options) {
     }
     const isContinuous = Boolean(understood?.windows?.length);
     buttons.run.disabled = !understood || isContinuous;
-    buttons.live.disabled = buttons.run.disabled || understood.form !== "select";
+    buttons.live.disabled = buttons.run.disabled;
     buttons.explain.disabled = !understood;
     buttons.register.disabled = !understood;
   });

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import threading
 from pathlib import Path
 
@@ -299,9 +300,14 @@ def test_what_is_stored_while_the_first_answer_is_made_comes_after_it(monkeypatc
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("ASK { ?s ?p ?o }", "a live ASK query is not supported yet"),
-        ("CONSTRUCT { ?s :p ?o } WHERE { ?s ?p ?o }", "a live CONSTRUCT query is not supported yet"),
-        ("DESCRIBE :a", "a live DESCRIBE query is not supported yet"),
+        (
+            "CONSTRUCT { ?s :p [] } WHERE { ?s ?p ?o }",
+            "a blank node in the template of a live CONSTRUCT is not supported yet",
+        ),
+        (
+            "CONSTRUCT { GRAPH :g { ?s :p ?o } } WHERE { ?s ?p ?o }",
+            "GRAPH in the template of a live CONSTRUCT is not supported yet",
+        ),
         ("SELECT * { SERVICE :e { ?s ?p ?o } }", "SERVICE in a live query is not supported yet"),
     ],
 )
@@ -310,6 +316,45 @@ def test_refused_by_name(text: str, says: str) -> None:
     with pytest.raises(UnsupportedError, match=says):
         session.follow(PREFIX + text, lambda change: None, name="live")
     assert session.engine.names == []
+
+
+def test_triples_of_a_template_are_a_set_without_what_is_none() -> None:
+    session = make_session()
+    changes: list[LiveChange] = []
+    text = "CONSTRUCT { ?o :from ?s . :all :has ?s . ?s ?o 1 } { ?s :p ?o }"
+    session.follow(PREFIX + text, changes.append, name="live")
+    push(session, ":a :p :b , 'x'")
+    push(session, ":c :p 'y'")
+    written = [json.loads(change.event.decode().partition("data: ")[2]) for change in changes]
+    assert written[0]["triples"] == ""
+    assert [sorted(each["added"].replace("http://e/", ":").splitlines()) for each in written[1:]] == [
+        ['<:a> <:b> "1"^^<http://www.w3.org/2001/XMLSchema#integer> .', "<:all> <:has> <:a> .", "<:b> <:from> <:a> ."],
+        ["<:all> <:has> <:c> ."],
+    ]
+    push(session, ":a :p 'z'")  # gives :all :has :a once more
+    assert len(changes) == 3
+
+
+def test_ask_is_one_answer() -> None:
+    session = make_session()
+    changes: list[LiveChange] = []
+    session.follow(PREFIX + "ASK { ?s :p ?o }", changes.append, name="live")
+    for _ in range(2):
+        push(session, ":a :p :b")
+    push(session, ":c :p :b")
+    assert [change.event.decode().partition("data: ")[2].strip() for change in changes] == [
+        '{"time":0,"head":{},"boolean":false}',
+        '{"time":10,"boolean":true}',
+    ]
+
+
+def test_a_registered_construct_reports_graphs() -> None:
+    session = make_session()
+    query = session.register(PREFIX + "CONSTRUCT { ?o :from ?s } { ?s :p ?o }", name="live")
+    push(session, ":a :p :b")
+    reports = query.take()
+    assert [(report.stream, len(report.shown.rows)) for report in reports] == [("rstream", 0), ("istream", 1)]
+    assert reports[1].graph is not None
 
 
 def test_a_name_is_taken_once() -> None:
