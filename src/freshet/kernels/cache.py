@@ -19,12 +19,17 @@ from pathlib import Path
 
 import llvmlite
 import numba
-from numba.core.caching import _Cache
-from numba.core.runtime.nrt import rtsys
-from numba.core.serialize import dumps
 
 from freshet.cache_folder import cache_folder
-from freshet.kernels.library import rebuild_inner, rebuild_outer, reduce_inner, reduce_outer
+from freshet.kernels.numba_internals import (
+    OverloadCache,
+    dumps,
+    rebuild_inner,
+    rebuild_outer,
+    reduce_inner,
+    reduce_outer,
+    start_runtime,
+)
 
 _UNUSED_DAYS = 14
 _DAY = 86_400
@@ -84,7 +89,7 @@ def _note_use(file):
             os.utime(file)
 
 
-class KernelCache(_Cache):
+class KernelCache(OverloadCache):
     """What Numba asks for compiled code of one function and gives it to."""
 
     _opened = False
@@ -108,7 +113,7 @@ class KernelCache(_Cache):
         Numba would first register the implementations of all that kernels may call, a fifth of a second that only a
         compilation needs; it does so again before one. Its runtime must be up.
         """
-        rtsys.initialize(target_context)
+        start_runtime(target_context)
         file = self._file(signature, target_context.codegen())
         try:
             data = file.read_bytes()

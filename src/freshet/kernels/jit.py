@@ -1,4 +1,4 @@
-"""How kernels are compiled. `library.py`, `cache.py` and this are the only ones that know Numba's inner classes."""
+"""How kernels are compiled: the decorators. What Numba does not document is in `numba_internals.py`."""
 
 import os
 from functools import cached_property
@@ -6,10 +6,9 @@ from typing import Any
 
 import numba
 from numba.core import types
-from numba.core.registry import CPUDispatcher
 
 from freshet.kernels.cache import InnerCache, KernelCache
-from freshet.kernels.library import InnerCompiler, OuterCompiler
+from freshet.kernels.numba_internals import Dispatcher, InnerCompiler, OuterCompiler
 
 _settings: Any = numba.config
 
@@ -24,12 +23,11 @@ def _record(kernel, arguments):
         file.write(show_call(kernel, arguments) + "\n")
 
 
-class Inner(CPUDispatcher):
+class Inner(Dispatcher):
     """A function that kernels call, compiled for the types that they give it."""
 
     def __init__(self, function, options):
-        super().__init__(function, {}, {**options, "no_cpython_wrapper": True}, InnerCompiler)
-        self._cache = InnerCache(function)
+        super().__init__(function, {**options, "no_cpython_wrapper": True}, InnerCompiler, InnerCache(function))
 
     def compile(self, sig):
         """Numba sets up timers before it looks whether there is anything to compile: at every call in a kernel."""
@@ -43,13 +41,11 @@ class Inner(CPUDispatcher):
         )
 
 
-class Kernel(CPUDispatcher):
+class Kernel(Dispatcher):
     """A function that Python and kernels call, compiled for the types that they give it, or loaded."""
 
     def __init__(self, function, options):
-        compiler: Any = self._compile_outer
-        super().__init__(function, {}, options, compiler)
-        self._cache = KernelCache(function)
+        super().__init__(function, options, self._compile_outer, KernelCache(function))
 
     @cached_property
     def _inner(self):
@@ -65,10 +61,9 @@ class Kernel(CPUDispatcher):
     def get_overload(self, sig):
         return self._inner.get_overload(sig)
 
-    def _compile_for_args(self, *args, **kws):
+    def on_new_types(self, kinds):
         if _RECORD:
-            _record(self, tuple(map(self.typeof_pyval, args)))
-        return super()._compile_for_args(*args, **kws)  # type: ignore[misc]
+            _record(self, kinds)
 
 
 def _compiler(**options):

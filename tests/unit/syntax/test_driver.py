@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import lark
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lark.exceptions import UnexpectedInput
 
+import freshet
 from freshet.syntax.driver import Driver, driver
 from freshet.syntax.tables import build, parser
 from freshet.syntax.tree import Token, Tree
@@ -102,3 +105,24 @@ def test_a_tree_starts_where_its_first_word_does():
 
 def test_every_query_of_our_own_is_parsed():
     assert all(driver().parse(text) for text in QUERIES)
+
+
+def test_lark_has_what_is_used_of_it_and_does_not_document():
+    """A version that changes it fails here, by name."""
+    made = build()
+    table = made.parser.parser._parse_table
+    (start,) = made.options.start
+    assert {table.start_states[start], table.end_states[start]} <= table.states.keys()
+    row = table.states[table.start_states[start]]
+    assert all(isinstance(symbol, str) and len(action) == 2 for symbol, action in row.items())
+    rule = made.rules[0]
+    assert {"empty_indices", "expand1", "keep_all_tokens"} <= set(vars(rule.options))
+    assert {"alias", "expansion", "origin"} <= set(rule.__slots__)
+    assert all(hasattr(symbol, "is_term") for symbol in rule.expansion)
+    assert all(hasattr(each, "priority") and each.pattern.to_regexp() for each in made.terminals)
+
+
+def test_one_module_alone_uses_what_lark_does_not_document():
+    package = Path(freshet.__file__).parent
+    inner = re.compile(r"from lark\.(?!exceptions\b)|\b_parse_table\b")
+    assert [path.name for path in package.rglob("*.py") if inner.search(path.read_text())] == ["driver.py"]

@@ -1,17 +1,24 @@
-"""The code of kernels: only what Python calls is optimised and becomes machine code.
+"""All that is used of Numba and is not documented: how kernels are compiled, and what is kept of them.
 
-Numba optimises a function with all that it calls and makes machine code of it, on every level of calls. Here a function
-is first compiled to LLVM's instructions, which are linked into its callers. For a call from Python its instructions and
-those of all that it calls are optimised once, together.
+A test compares the names and parameters that are used here with those of the Numba that is installed.
+
+Only what Python calls is optimised and becomes machine code. Numba optimises a function with all that it calls and
+makes machine code of it, on every level of calls. Here a function is first compiled to LLVM's instructions, which are
+linked into its callers. For a call from Python its instructions and those of all that it calls are optimised once,
+together.
 """
 
 from copy import copy
 
 from llvmlite.binding import parse_bitcode
+from numba.core.caching import _Cache as OverloadCache
 from numba.core.codegen import JITCodeLibrary, RuntimeLinker
 from numba.core.compiler import Compiler, DefaultPassBuilder, compile_result
 from numba.core.compiler_machinery import PassManager
 from numba.core.environment import Environment, lookup_environment
+from numba.core.registry import CPUDispatcher
+from numba.core.runtime.nrt import rtsys
+from numba.core.serialize import dumps
 from numba.core.targetconfig import ConfigStack
 from numba.core.typed_passes import NopythonTypeInference, PreLowerStripPhis
 from numba.core.untyped_passes import (
@@ -25,6 +32,19 @@ from numba.core.untyped_passes import (
     RewriteSemanticConstants,
     TranslateByteCode,
 )
+
+__all__ = [
+    "Dispatcher",
+    "InnerCompiler",
+    "OuterCompiler",
+    "OverloadCache",
+    "dumps",
+    "rebuild_inner",
+    "rebuild_outer",
+    "reduce_inner",
+    "reduce_outer",
+    "start_runtime",
+]
 
 _ENVIRONMENT = "_ZN08NumbaEnv"
 
@@ -52,6 +72,26 @@ def _optimize_definitions(library, module):
         if not function.is_declaration:
             passes, builder = library._codegen._function_pass_manager()
             passes.run(function, builder)
+
+
+class Dispatcher(CPUDispatcher):
+    """A function that is compiled for the types that it is called with."""
+
+    def __init__(self, function, options, compiler, cache):
+        super().__init__(function, {}, options, compiler)
+        self._cache = cache
+
+    def on_new_types(self, kinds):
+        """Called before the function is compiled or loaded for types that it was not called with before."""
+
+    def _compile_for_args(self, *args, **kws):
+        self.on_new_types(tuple(map(self.typeof_pyval, args)))
+        return super()._compile_for_args(*args, **kws)  # type: ignore[misc]
+
+
+def start_runtime(target_context):
+    """Start what manages the memory of kernels, which loaded code needs as well."""
+    rtsys.initialize(target_context)
 
 
 class InnerLibrary(JITCodeLibrary):
