@@ -9,7 +9,7 @@ A block's info string says what it is, and so what the test does with it:
 | `python` | runs it; the names of earlier blocks of the page are known |
 | `text` | right after a Python block: what that block prints; anywhere else it is not code |
 | `sparql` | parses the query, and plans it where it is continuous |
-| `yaml` | checks the pipeline file |
+| `yaml` | checks the pipeline file; where it has mappings, reads it as YARRRML |
 | `turtle` | reads it; where it has a logical source, as a mapping |
 | `json`, `csv`, `tnt`, `trig` | reads it |
 

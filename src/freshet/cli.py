@@ -131,7 +131,7 @@ def serve(pipeline: Path | None, **options: Any) -> None:
 
 
 @app.command(name="map")
-@click.option("-m", "--mapping", type=FILE, required=True, help="The RML or R2RML mapping (Turtle).")
+@click.option("-m", "--mapping", type=FILE, required=True, help="The RML or R2RML mapping (Turtle), or YARRRML.")
 @click.option("-o", "--output", type=FILE, help="Where the RDF goes; standard output if not given.")
 @click.option(
     "--format",

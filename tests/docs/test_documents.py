@@ -225,6 +225,9 @@ class Reader:
             YAML().dump(merged, written)
             text = written.getvalue()
         (self.folder / name).write_text(text, encoding="utf-8")
+        if re.search(r"^mappings:", text, re.MULTILINE):
+            read_mapping(self.folder / name)
+            return
         read_pipeline(self.folder / name)
 
     def turtle(self, block: Block) -> None:

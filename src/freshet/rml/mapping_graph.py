@@ -14,6 +14,7 @@ from freshet.rml.vocabulary import short
 Value = ox.NamedNode | ox.BlankNode | ox.Literal
 Properties = dict[Value, dict[str, list[Value]]]
 
+YARRRML_SUFFIXES = (".yml", ".yaml", ".yarrrml")
 _BASE = "http://example.org/"
 _NIL = "http://www.w3.org/1999/02/22-rdf-syntax-ns#nil"
 
@@ -31,6 +32,7 @@ class MappingGraph:
         self.file = str(path)
         self.triples_map = ""
         self.base: str | None = None
+        self._lines: dict[str, int] = {}  # where triples maps begin, of YARRRML
         self.full: Properties = defaultdict(lambda: defaultdict(list))
         self._short: Properties = defaultdict(lambda: defaultdict(list))
         for quad in self._parse():
@@ -39,6 +41,8 @@ class MappingGraph:
                 self._short[quad.subject][short(quad.predicate.value)].append(quad.object)
 
     def _parse(self) -> list[ox.Quad]:
+        if self.sent is None and self.path.suffix.lower() in YARRRML_SUFFIXES:
+            return self._parse_yarrrml()
         try:
             turtle = ox.RdfFormat.TURTLE
             if self.sent is None:
@@ -52,6 +56,19 @@ class MappingGraph:
             raise InputError(f"cannot be read: {error.strerror or error}", file=self.file) from None
         self.base = None if parser.base_iri == _BASE else parser.base_iri
         return quads
+
+    def _parse_yarrrml(self) -> list[ox.Quad]:
+        from freshet.rml.yarrrml import translate  # brings a reader of YAML along
+
+        try:
+            text = self.path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror or error}", file=self.file) from None
+        except UnicodeDecodeError:
+            raise InputError("is not UTF-8", file=self.file) from None
+        translation = translate(text, self.file, _BASE)
+        self._lines = translation.lines
+        return translation.quads
 
     def having(self, *keys: str) -> list[Value]:
         """The nodes with one of these properties, in the order of the file."""
@@ -103,11 +120,14 @@ class MappingGraph:
 
     def refusal(self, what: str) -> UnsupportedError:
         return UnsupportedError(
-            f"the triples map {self.triples_map} uses {what}, which is not supported yet", file=self.file
+            f"the triples map {self.triples_map} uses {what}, which is not supported yet",
+            file=self.file,
+            line=self._lines.get(self.triples_map),
         )
 
     def wrong(self, what: str) -> InputError:
-        return InputError(f"the triples map {self.triples_map} {what}", file=self.file)
+        line = self._lines.get(self.triples_map)
+        return InputError(f"the triples map {self.triples_map} {what}", file=self.file, line=line)
 
 
 def name_of(node: Value) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from freshet.rdf.errors import InputError
+from freshet.rdf.yaml_positions import Document, KeyPath
 from freshet.runtime.pipeline_model import known_keys, section_at
-from freshet.runtime.yaml_positions import Document, KeyPath
 
 _WORDS = {
     "string_type": "must be text",

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from freshet.rdf.errors import FreshetError, InputError
+from freshet.rdf.yaml_positions import Document, KeyPath
 from freshet.runtime.pipeline_model import FileSinkSection, Pipeline, QuerySection, Stream
 from freshet.runtime.source_sections import TIMED, SourceSection, time_problems
 from freshet.runtime.text_file import show_path
-from freshet.runtime.yaml_positions import Document, KeyPath
 
 
 def check_files(document: Document, pipeline: Pipeline | None, streams: Mapping[str, Stream]) -> Iterator[InputError]:

@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from freshet.rdf.errors import FreshetError, InputError
+from freshet.rdf.yaml_positions import Document, read_yaml
 from freshet.runtime.form_problems import form_problems
 from freshet.runtime.pipeline_checks import check_files, check_outputs, check_purpose, check_streams
 from freshet.runtime.pipeline_model import Pipeline, QuerySection, Stream
 from freshet.runtime.query_checks import check_queries
 from freshet.runtime.section import Section
 from freshet.runtime.text_file import read_text
-from freshet.runtime.yaml_positions import Document, read_yaml
 
 AnySection = TypeVar("AnySection", bound=Section)
 

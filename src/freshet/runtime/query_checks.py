@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from freshet.algebra.nodes import Query
 from freshet.rdf.errors import FreshetError, InputError
 from freshet.rdf.terms import Iri
+from freshet.rdf.yaml_positions import Document, KeyPath
 from freshet.runtime.form_problems import did_you_mean
 from freshet.runtime.pipeline_model import QuerySection, Stream
 from freshet.runtime.query_order import CycleError, constructed_names, free_name, registration_order
 from freshet.runtime.text_file import read_text, show_path
-from freshet.runtime.yaml_positions import Document, KeyPath
 
 # Strings, IRIs and comments are matched so as to be stepped over.
 _WINDOW_STREAM = re.compile(

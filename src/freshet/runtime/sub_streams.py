@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from freshet.rdf.errors import FreshetError
 from freshet.rdf.terms import Iri
+from freshet.rdf.yaml_positions import KeyPath
 from freshet.rml.functions import FUNCTIONS
 from freshet.rml.mapping_slices import JoinSlice, MappingSlice, join_name, slice_mapping
 from freshet.rml.model import Mapping, TriplesMap
@@ -31,7 +32,6 @@ from freshet.rml.windows import JoinWindow
 from freshet.runtime.form_problems import did_you_mean
 from freshet.runtime.pipeline_model import Stream
 from freshet.runtime.source_sections import TIMED, SourceSection
-from freshet.runtime.yaml_positions import KeyPath
 
 _FORMATS = {"json": Formulation.JSON, "csv": Formulation.CSV, "xml": Formulation.XML}
 
