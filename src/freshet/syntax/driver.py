@@ -21,8 +21,9 @@ from freshet.syntax.tree import Cells, Token, Tree
 
 _BLANK, _END, _WORD, _BRACE = "BLANK", "END", "WORD", "LBRACE"
 _TOKENS_AT_ONCE = (1 << 12) - 1  # between two looks at the deadline
-_LONG_DATA = 1 << 12  # characters of VALUES from which on its cells are read all at once
+_LONG_DATA = 1 << 12  # characters of VALUES or of INSERT DATA from which on their cells are read all at once
 _ROWS_AT_ONCE = 1 << 12  # of VALUES, likewise
+_QUADS = "quads"
 _ALONE = frozenset("(){}[],;")
 _NUMBERS = ("SIGNED_DOUBLE", "DOUBLE", "SIGNED_DECIMAL", "DECIMAL", "SIGNED_INTEGER", "INTEGER")
 
@@ -120,13 +121,13 @@ class Driver:
             values.append(token)
             starts.append(start)
             row = table[action]
-            if kind == _BRACE and _declares_data(values) and text.find("}", end) - end > _LONG_DATA:
-                rule = "one_variable" if values[-2].__class__ is Token else "many_variables"
+            if kind == _BRACE and (rule := _data_rule(values)) and text.find("}", end) - end > _LONG_DATA:
                 cells = self._cells(rule, text, end)
                 if cells is not None:  # the rule is reduced with all cells as one child; else, it is read on
                     end += len(cells) + 1
-                    value, at = Tree(rule, [values[-2], cells], starts[-2]), starts[-2]
-                    del values[-2:], starts[-2:], states[-2:]
+                    size = 1 if rule == _QUADS else 2
+                    value, at = Tree(rule, [*values[-size:-1], cells], starts[-size]), starts[-size]
+                    del values[-size:], starts[-size:], states[-size:]
                     state = table[states[-1]][rule]
                     states.append(state)
                     values.append(value)
@@ -140,13 +141,17 @@ class Driver:
         return match is not None and match.lastgroup == name and match.span(name) == (0, len(text))
 
     def _cells(self, rule: str, text: str, start: int) -> Cells | None:
-        """What stands in the braces of VALUES, some rows at a time; None where something else stands there."""
-        deadline, rows, cell, end = current(), self._data[rule], self._data["cell"], start
+        """What stands in the braces of data, some rows at a time; None where something else stands there."""
+        deadline, rows, end = current(), self._data[rule], start
+        cell, last = self._data["part" if rule == _QUADS else "cell"], self._data["last"]
         texts: list[str] = []
         while (some := rows.match(text, end)) is not None:
             deadline.check()
             texts += cell.findall(some[1])
             end = some.end()
+            if rule == _QUADS and (rest := last.match(text, end)) is not None:  # the last triple needs no dot
+                texts += cell.findall(rest[1])
+                end = rest.end()
             if text[end] == "}":
                 cells = Cells(text[start:end])
                 cells.type, cells.start, cells.pattern, cells.text, cells.texts = "CELLS", start, cell, text, texts
@@ -196,23 +201,38 @@ def _is_keyword(terminal: TerminalDef) -> bool:
     return isinstance(terminal.pattern, PatternStr) and re.fullmatch(r"[A-Za-z_]+", terminal.pattern.value) is not None
 
 
-def _declares_data(values: list[Any]) -> bool:
-    """Whether the last of some values is the brace in VALUES."""
-    return len(values) > 2 and values[-3].__class__ is Token and values[-3].type == "VALUES"
+def _data_rule(values: list[Any]) -> str | None:
+    """The rule of the data that the brace at the end of some values begins; None where it begins something else."""
+    if len(values) < 3 or values[-3].__class__ is not Token:
+        return None
+    before, last = values[-3].type, values[-2]
+    if before == "VALUES":
+        return "one_variable" if last.__class__ is Token else "many_variables"
+    is_data = before in ("INSERT", "DELETE") and last.__class__ is Token and last.type == "DATA"
+    return _QUADS if is_data else None
 
 
 def _data_patterns(lark: Lark) -> dict[str, str]:
-    """Patterns for the data of VALUES, of the grammar's own terminals: a cell, and some rows.
+    """Patterns for the data of VALUES and of updates, of the grammar's own terminals: a cell, and some rows.
 
-    The language of such data is regular. The terminals stand in the order in which they are tried elsewhere.
+    The language of VALUES is regular, and that of triples is without brackets and GRAPH, which are left to the grammar.
+    The terminals stand in the order in which they are tried elsewhere.
     """
     named = {each.name: f"(?:{each.pattern.to_regexp()})" for each in lark.terminals}
     blank, iri = f"(?:{named[_BLANK]})?+", f"(?:{named['IRIREF']}|{named['PNAME']})"
     string = rf'(?:(?="){named["STRING"]}(?:{named["LANGTAG"]}|\^\^{iri})?)'
-    word = "(?ai:(?:TRUE|FALSE|UNDEF)(?![A-Z0-9_]))"
+    word, boolean = (f"(?ai:(?:{words})(?![A-Z0-9_]))" for words in ("TRUE|FALSE|UNDEF", "TRUE|FALSE"))
     numbers = "|".join(named[name] for name in _NUMBERS)
     cell = f"(?:{named['IRIREF']}|{string}|{named['PNAME']}|{numbers}|{word})"
+    node = f"(?:{named['IRIREF']}|{named['PNAME']}|{named['BLANK_NODE_LABEL']})"
+    verb = f"(?:{named['IRIREF']}|{named['PNAME']}|a(?![A-Za-z0-9_]))"
+    value = f"(?:{named['IRIREF']}|{string}|{named['PNAME']}|{named['BLANK_NODE_LABEL']}|{numbers}|{boolean})"
+    objects = rf"{blank}{verb}{blank}{value}(?:{blank},{blank}{value})*+"
+    triples = rf"{blank}{node}{objects}(?:{blank};{objects})*+"
     return {
+        _QUADS: rf"((?:{triples}{blank}\.){{0,{_ROWS_AT_ONCE}}}+){blank}",
+        "last": rf"({triples}){blank}",
+        "part": rf"{blank}({value}|a(?![A-Za-z0-9_])|[.,;])",
         "cell": rf"{blank}({cell}|[()])",
         "one_variable": rf"((?:{blank}{cell}){{0,{_ROWS_AT_ONCE}}}+){blank}",
         "many_variables": rf"((?:{blank}\((?:{blank}{cell})*+{blank}\)){{0,{_ROWS_AT_ONCE}}}+){blank}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from itertools import groupby
+from itertools import groupby, repeat
 from typing import cast
 
 from freshet.algebra.expressions import And, Expression, Variable
@@ -24,6 +24,7 @@ from freshet.algebra.nodes import (
     Window,
 )
 from freshet.algebra.scope import variables_in_scope
+from freshet.rdf.collector import collector_paused
 from freshet.rdf.deadline import current
 from freshet.rdf.errors import QuerySyntaxError
 from freshet.rdf.ids import XSD_INTEGER
@@ -36,7 +37,8 @@ from freshet.syntax.transform_windows import WindowTransformer
 from freshet.syntax.tree import Cells, Child, Token, Tree, offset, tokens, trees
 
 _LONG_QUOTES = ('"""', "'''")
-_CELLS_AT_ONCE = (1 << 12) - 1  # between two looks at the deadline
+_PUNCTUATION = "().,;"
+_CELLS_AT_ONCE = 1 << 14  # between two looks at the deadline
 
 EMPTY = BGP(())
 
@@ -177,7 +179,7 @@ class PatternTransformer(WindowTransformer, ABC):
             name, *cells = data.children
             assert isinstance(name, Token)
             if cells and isinstance(cells[0], Cells):
-                return Values((self.variable(name),), tuple(zip(self._terms(cells[0]), strict=True)))
+                return Values((self.variable(name),), tuple(zip(self.cell_terms(cells[0]), strict=True)))
             return Values((self.variable(name),), tuple((self._cell(cell),) for cell in cells))
         names, *rows = trees(data)
         variables = self._distinct_variables(names)
@@ -200,25 +202,36 @@ class PatternTransformer(WindowTransformer, ABC):
                     message = f"values in this row: {end - first - 1}, variables: {width}"
                     raise self.source.error(message, cells.offset(first))
                 first = end + 1
-        terms = self._terms(cells)
+        terms = self.cell_terms(cells)
         columns = [terms[at + 1 :: step] for at in range(width)]
-        return tuple(zip(*columns, strict=True)) if width else ((),) * (len(texts) // step)
+        with collector_paused():
+            return tuple(zip(*columns, strict=True)) if width else ((),) * (len(texts) // step)
 
-    def _terms(self, cells: Cells) -> list[Term | None]:
-        """What cells are, each different text read once; a bracket is nothing."""
-        known: dict[str, Term | None] = {"(": None, ")": None}
-        kinds: dict[str, tuple[Iri, str | None]] = {}  # what datatypes and languages stand for
-        deadline, has_base, prefixes = current(), self.base is not None, self.prefixes
-        for number, text in enumerate(dict.fromkeys(cells.texts)):
-            if not number & _CELLS_AT_ONCE:
+    def cell_terms(self, cells: Cells) -> list[Term | None]:
+        """What cells are, each different text read once; punctuation is nothing."""
+        with collector_paused():
+            known: dict[str, Term | None] = dict.fromkeys(_PUNCTUATION)
+            texts, deadline = [text for text in dict.fromkeys(cells.texts) if text not in known], current()
+            for first in range(0, len(texts), _CELLS_AT_ONCE):
                 deadline.check()
-            if text.isdecimal() and text.isascii():
-                known[text] = Literal(text, XSD_INTEGER)
-            elif text[0] == "<" and not has_base and "\\" not in text:
-                known[text] = Iri(text[1:-1])
-            elif text in known:
+                self._read_cells(texts[first : first + _CELLS_AT_ONCE], cells, known)
+            return list(map(known.__getitem__, cells.texts))
+
+    def _read_cells(self, texts: list[str], cells: Cells, known: dict[str, Term | None]) -> None:
+        """Read different texts: those that cannot be wrong by kinds, the others in order."""
+        plain = [text for text in texts if "\\" not in text] if "\\" in cells else texts
+        iris = [text for text in plain if text[0] == "<"] if self.base is None else []
+        known.update(zip(iris, map(Iri, [text[1:-1] for text in iris]), strict=True))
+        integers = [text for text in plain if text.isdecimal() and text.isascii()]
+        known.update(zip(integers, map(Literal, integers, repeat(XSD_INTEGER)), strict=False))
+        if len(iris) + len(integers) == len(texts):
+            return
+        prefixes = self.prefixes
+        kinds: dict[str, tuple[Iri, str | None]] = {}  # what datatypes and languages stand for
+        for text in texts:
+            if text in known:
                 continue
-            elif "\\" in text or text[:3] in _LONG_QUOTES:
+            if "\\" in text or text[:3] in _LONG_QUOTES:
                 known[text] = self._cell_text(text, cells)
             elif text[0] == '"':
                 end = text.rindex('"')
@@ -230,7 +243,6 @@ class PatternTransformer(WindowTransformer, ABC):
                 prefix, colon, local = text.partition(":")
                 is_name = colon and prefix in prefixes
                 known[text] = Iri(prefixes[prefix] + local) if is_name else self._cell_text(text, cells)
-        return list(map(known.__getitem__, cells.texts))
 
     def _cell_text(self, text: str, cells: Cells) -> Term | None:
         try:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from freshet.algebra.expressions import Variable
 from freshet.rdf.deadline import current
-from freshet.rdf.terms import RDF, RDF_LANG_STRING, RDF_TYPE, XSD, Iri, Literal
+from freshet.rdf.terms import RDF, RDF_LANG_STRING, RDF_TYPE, XSD, BlankNode, Iri, Literal, Term
 from freshet.syntax.iris import resolve
 from freshet.syntax.source import Source, codepoint
 from freshet.syntax.tree import Child, Token, Tree, make_token, offset, tokens, trees
@@ -119,9 +119,13 @@ class TermTransformer:
             return self.iri(child)
         return self.literal(child)
 
-    def cell(self, text: str, start: int) -> Iri | Literal | None:
-        """A value of VALUES as it is written; None for UNDEF."""
+    def cell(self, text: str, start: int) -> Term | None:
+        """A value of VALUES, or a term of data, as it is written; None for UNDEF."""
+        if text == "a":
+            return RDF_TYPE
         match text[0]:
+            case "_":
+                return BlankNode(text[2:])
             case "<":
                 return self.iri(make_token("IRIREF", text, start))
             case '"':

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
+from typing import cast
 
-from freshet.algebra.nodes import BGP, Graph, Node, QuadPattern
+from freshet.algebra.nodes import BGP, Graph, Node, QuadPattern, TriplePattern
 from freshet.algebra.updates import (
     Clear,
     Create,
@@ -18,13 +19,16 @@ from freshet.algebra.updates import (
     TransferKind,
     Update,
 )
-from freshet.rdf.terms import Iri
+from freshet.rdf.collector import collector_paused
+from freshet.rdf.terms import Iri, Term
 from freshet.syntax.dialects import Dialect
 from freshet.syntax.source import Source
 from freshet.syntax.transform_patterns import EMPTY, join
 from freshet.syntax.transform_query import QueryTransformer
-from freshet.syntax.tree import Child, Token, Tree, offset, tokens, trees
+from freshet.syntax.tree import Cells, Child, Token, Tree, offset, tokens, trees
 
+_Row = tuple[Term | None, Term | None, Term | None]
+_Terms = tuple[Term, Term, Term]
 _BLANK_NODES = frozenset({"anon", "blank_node_property_list", "collection"})
 
 
@@ -100,13 +104,30 @@ class UpdateTransformer(QueryTransformer):
     # ---- templates
 
     def _data(self, branch: Tree) -> tuple[QuadPattern, ...]:
+        if (cells := _cells_of(branch)) is not None:
+            return self._data_of_cells(cells)
         for token in _all_tokens(branch):
             if token.type == "VAR":
                 raise self.source.error(f"data have no variables, and {token} is one", offset(token))
         return self.quads(trees(branch)[0])
 
+    def _data_of_cells(self, cells: Cells) -> tuple[QuadPattern, ...]:
+        """The triples of a long block of data, which has no brackets and no GRAPH."""
+        terms, texts = self.cell_terms(cells), cells.texts
+        with collector_paused():
+            rows: Iterable[_Row]
+            if not {*texts[3::4]} - {"."} and "," not in texts and ";" not in texts:
+                rows = zip(terms[0::4], terms[1::4], terms[2::4], strict=True)
+            else:
+                rows = _rows_of(texts, terms)
+            return tuple([QuadPattern(None, TriplePattern(*cast(_Terms, row))) for row in rows])
+
     def _check_no_blank_nodes(self, branch: Tree) -> None:
         message = "what is deleted has no blank nodes"
+        if (cells := _cells_of(branch)) is not None:
+            for number, text in enumerate(cells.texts):
+                if text.startswith("_:"):
+                    raise self.source.error(message, cells.offset(number), "use a variable")
         for child in _all_children(branch):
             is_blank = child.data in _BLANK_NODES if isinstance(child, Tree) else child.type == "BLANK_NODE_LABEL"
             if is_blank:
@@ -114,6 +135,12 @@ class UpdateTransformer(QueryTransformer):
 
     def _check_labels(self, branch: Tree, number: int) -> None:
         """A label stands in one INSERT DATA only."""
+        if (cells := _cells_of(branch)) is not None:
+            for text in dict.fromkeys(cells.texts):
+                if text.startswith("_:") and self._data_labels.setdefault(text[2:], number) != number:
+                    message = f"the blank node {text} is used in another INSERT DATA already"
+                    raise self.source.error(message, cells.offset(cells.texts.index(text)))
+            return
         for token in _all_tokens(branch):
             if token.type == "BLANK_NODE_LABEL" and self._data_labels.setdefault(token[2:], number) != number:
                 message = f"the blank node {token} is used in another INSERT DATA already"
@@ -127,6 +154,32 @@ def _quads_pattern(quads: Iterable[QuadPattern]) -> Node:
         triples: Node = BGP(tuple(quad.triple for quad in found))
         node = join(node, triples if graph is None else Graph(graph, triples))
     return node
+
+
+def _cells_of(branch: Tree) -> Cells | None:
+    """The cells of INSERT DATA or DELETE DATA, where the data are long and plain."""
+    (quads,) = trees(branch)
+    first = quads.children[0] if quads.children else None
+    return first if isinstance(first, Cells) else None
+
+
+def _rows_of(texts: list[str], terms: list[Term | None]) -> Iterator[_Row]:
+    """The triples of cells with punctuation: `.` ends a subject, `;` a predicate, `,` an object."""
+    subject = predicate = None
+    place = 0  # of the next term in its triple
+    for text, term in zip(texts, terms, strict=True):
+        if text == ".":
+            place = 0
+        elif text == ";":
+            place = 1
+        elif text == ",":
+            place = 2
+        elif place == 0:
+            subject, place = term, 1
+        elif place == 1:
+            predicate, place = term, 2
+        else:
+            yield subject, predicate, term
 
 
 def _is_silent(branch: Tree) -> bool:

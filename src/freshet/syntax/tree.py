@@ -16,7 +16,7 @@ class Token(str):
 
 
 class Cells(Token):
-    """The data of a long VALUES: what stands in its braces, as it is written. Brackets of rows are cells too."""
+    """Data of a long VALUES or update: what stands in the braces, as it is written. Punctuation is cells too."""
 
     __slots__ = ("pattern", "text", "texts")
 

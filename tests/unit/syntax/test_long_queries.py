@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 from time import thread_time
 
 import pytest
 
 from freshet.algebra.nodes import Query
+from freshet.algebra.updates import Update
 from freshet.rdf.deadline import Deadline, QueryStoppedError
 from freshet.rdf.errors import QuerySyntaxError
 from freshet.syntax import driver as module
-from freshet.syntax.parser import parse_query
+from freshet.syntax.parser import parse_query, parse_update
 
 CELLS = (
     "<http://example.org/1>",
@@ -48,15 +50,17 @@ SEPARATORS = (" ", "\n", "  ", " # a comment with } and ) and 1\n")
 PROLOGUE = "PREFIX ex: <http://example.org/> PREFIX : <http://example.org/> PREFIX true: <http://example.org/> "
 
 
-def both_ways(text: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Query | str, Query | str]:
+def both_ways(
+    text: str, monkeypatch: pytest.MonkeyPatch, parse: Callable[[str], Query | Update] = parse_query
+) -> tuple[Query | Update | str, Query | Update | str]:
     """What is found with cells read at once, and token by token."""
-    found: list[Query | str] = []
+    found: list[Query | Update | str] = []
     for longest in (-2, 1 << 40):
         monkeypatch.setattr(module, "_LONG_DATA", longest)
         try:
-            found.append(parse_query(text))
+            found.append(parse(text))
         except QuerySyntaxError as error:
-            found.append(str(error))
+            found.append(f"{error} {error.line} {error.column} {error.excerpt}")
     return found[0], found[1]
 
 
@@ -89,6 +93,80 @@ def test_rows_that_are_read_in_pieces(wrong: str, monkeypatch: pytest.MonkeyPatc
         at_once, one_by_one = both_ways(f"{PROLOGUE} SELECT * {{ VALUES {data} }}", monkeypatch)
         assert at_once == one_by_one
         assert isinstance(at_once, str) == bool(wrong)
+
+
+NODES = (
+    "<http://example.org/1>",
+    "<>",
+    "<\\u0041>",
+    "ex:a",
+    "ex:",
+    ":b",
+    "ex:a.b",
+    "ex:a\\-b",
+    "a:a",
+    "_:a",
+    "_:b.c",
+    "_:1",
+)
+OBJECTS = (*(cell for cell in CELLS if cell.upper() != "UNDEF"), *NODES)
+WRONG = (
+    *OTHERS,
+    "undef",
+    "a",
+    "[]",
+    "[ :b 1 ]",
+    "(1 2)",
+    "()",
+    ".",
+    ";",
+    ",",
+    ", ,",
+    "; ;",
+    "GRAPH :g { :a :b :c }",
+    "{",
+)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_data_of_updates_at_once_are_what_they_are_one_by_one(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    random = Random(seed)
+    some_wrong = random.random() < 0.5
+
+    def term(terms: tuple[str, ...]) -> str:
+        chosen = WRONG if some_wrong and random.random() < 0.03 else terms
+        return random.choice(chosen) + random.choice(SEPARATORS)
+
+    def objects() -> str:
+        more = "".join(f",{random.choice(SEPARATORS)}{term(OBJECTS)}" for _ in range(random.choice([0, 0, 0, 1, 2])))
+        verb = random.choice(["a ", term(tuple(node for node in NODES if node[0] != "_"))])
+        return f"{verb}{term(OBJECTS)}{more}"
+
+    def triples() -> str:
+        more = "".join(f";{random.choice(SEPARATORS)}{objects()}" for _ in range(random.choice([0, 0, 0, 1, 2])))
+        return f"{term(NODES)}{objects()}{more}"
+
+    def operation() -> str:
+        dots = random.choice(["", "."])
+        data = random.choice([".", ". "]).join(triples() for _ in range(random.randrange(6))) + dots
+        return f"{random.choice(['INSERT DATA', 'INSERT DATA', 'delete data'])} {{{random.choice(SEPARATORS)}{data}}}"
+
+    operations = " ; ".join(operation() for _ in range(random.choice([1, 1, 1, 2])))
+    text = f"{PROLOGUE} PREFIX a: <http://a/> {operations}"
+    at_once, one_by_one = both_ways(text, monkeypatch, parse_update)
+    assert at_once == one_by_one, text
+
+
+@pytest.mark.parametrize("wrong", ["", "ex2:a :b 1", ":a _:b 1", ":a :b ?x", ":a :b 1 . ."])
+@pytest.mark.parametrize("end", ["", " ."])
+def test_data_of_updates_that_are_read_in_pieces(wrong: str, end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = ".\n".join(f":a{at} ex:p {at % 7}, 'x'".replace("'", '"') for at in range(module._ROWS_AT_ONCE + 50))
+    text = (
+        f"{PROLOGUE} INSERT DATA {{ {data} . {wrong}{end} }}" if wrong else f"{PROLOGUE} INSERT DATA {{ {data}{end} }}"
+    )
+    at_once, one_by_one = both_ways(text, monkeypatch, parse_update)
+    assert at_once == one_by_one
+    assert isinstance(at_once, str) == bool(wrong)
 
 
 SIZE = 2_000_000
