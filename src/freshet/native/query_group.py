@@ -25,6 +25,7 @@ from freshet.native.moments import (
     close_at,
     last_close_allowed,
 )
+from freshet.native.operators.stored_copy import FEW_STORED, StoredCopy
 from freshet.native.r2s.grounded import is_grounded
 from freshet.native.r2s.relation_to_stream import Answers
 from freshet.native.s2r.content import WindowContent
@@ -104,6 +105,8 @@ class QueryGroup:
         self._sources: tuple[str, ...] = ()  # its streams
         self._watermarks: dict[str, int] = {}  # how far streams had come with their last elements
         self._stored_leaves: dict[tuple[int, LeafPattern], StoredLeaf] = {}
+        self._copies: dict[StoredLeaf, StoredCopy] = {}
+        self._is_outgrown = False  # whether any of these has too many rows
         self._deletions: Mapping[tuple[int, int], int] = {}  # as the last batch found them
         self._added = 0  # queries so far
         self._number = 0  # of the last batch
@@ -200,6 +203,13 @@ class QueryGroup:
             leaf = self._stored_leaves[graph, pattern] = StoredLeaf(pattern, self._stored, graph)
         return leaf
 
+    def copy_of(self, leaf: StoredLeaf) -> StoredCopy | None:
+        """The rows of a stored leaf in arrays, where these are few."""
+        copy = self._copies.get(leaf)
+        if copy is None and leaf.most_rows <= FEW_STORED:
+            copy = self._copies[leaf] = StoredCopy(leaf)
+        return copy
+
     def add(self, name: str, query: GroupedQuery, timing: Timing, limits: QueryLimits | None = None) -> None:
         """Evaluate a query from now on. Its windows and leaves have been asked for just before."""
         contents = tuple(self.window(window) for window in timing.windows)
@@ -265,6 +275,7 @@ class QueryGroup:
             window.keep_leaves(leaves)
         self._all_windows = [window for window in self._all_windows if window in windows]
         self._stored_leaves = {key: leaf for key, leaf in self._stored_leaves.items() if id(leaf) in leaves}
+        self._copies = {leaf: copy for leaf, copy in self._copies.items() if id(leaf) in leaves}
         for stream, feeds in list(self._feeds.items()):
             for feed in feeds:
                 feed.readers = [window for window in feed.readers if window in windows]
@@ -414,9 +425,11 @@ class QueryGroup:
             awake = self._awake(first, last)
             windows = dict.fromkeys(content for schedule in awake for content in schedule.contents)
         restless, readers = self._restless, self._readers
-        if self._stored_leaves and self._deletions is not (deletions := self._stored.named().deletions):
-            self._deletions = deletions
-            self._follow_deletions(first)
+        if self._stored_leaves:
+            deletions = self._stored.named().deletions
+            if self._is_outgrown or self._deletions is not deletions:
+                self._deletions, self._is_outgrown = deletions, False
+                self._replace_leaves(first)
         for window in windows:
             window.advance(last)
             if window.filled:
@@ -426,8 +439,13 @@ class QueryGroup:
         loaded, self._loaded = self._loaded, False
         if self._stored_leaves:
             batch = MomentBatch(number, first, last, _NO_MOMENTS)
+            copies = self._copies
             for leaf in self._stored_leaves.values():
-                loaded |= leaf.step(batch)
+                loaded |= (changed := leaf.step(batch))
+                copy = copies.get(leaf)
+                if copy is not None:
+                    copy.follow_leaf(batch, changed=changed)
+                    self._is_outgrown |= changed and copy.is_outgrown
         found: list[tuple[ScheduledQuery, Ids, Answers]] = []
         for schedule in tuple(awake):
             due = schedule.due(last)
@@ -441,14 +459,16 @@ class QueryGroup:
         if self.on_visited is not None:
             self.on_visited()
 
-    def _follow_deletions(self, first: int) -> None:
-        """Have other leaves where triples were deleted, and other operators that read them."""
-        lost = {key: leaf for key, leaf in self._stored_leaves.items() if leaf.has_lost_rows}
+    def _replace_leaves(self, first: int) -> None:
+        """Have other leaves where triples were deleted, or copies have grown large, and operators that read them."""
+        outgrown = {leaf for leaf, copy in self._copies.items() if copy.is_outgrown}
+        lost = {key: leaf for key, leaf in self._stored_leaves.items() if leaf in outgrown or leaf.has_lost_rows}
         gone = set(map(id, lost.values()))
         concerned = [each for each in self._queries.values() if any(id(leaf) in gone for leaf in each.query.leaves)]
         ended = [each for each in concerned if self._is_done(each, partial(each.end_all, first))]
-        for graph, pattern in lost:
+        for (graph, pattern), leaf in lost.items():
             self._stored_leaves[graph, pattern] = StoredLeaf(pattern, self._stored, graph)
+            self._copies.pop(leaf, None)
         for each in ended:
             if self._is_done(each, each.query.rebuild):
                 self._restless[each.schedule][each] = None

@@ -136,6 +136,11 @@ class StoredLeaf:
         rows = self.live + len(self._pending)
         return rows, [min(rows, self._rows.distinct(place)) for place in self._places]
 
+    @property
+    def most_rows(self) -> int:
+        """More rows than there are, where it has not been stepped yet and appended ones are not counted."""
+        return self.live + (len(self._pending) if self._number else self._rows.limit)
+
     def point_from(self, results: ResultBuffer, column: int) -> None:
         """Results have numbers of rows in a column."""
         self._results[results] = column

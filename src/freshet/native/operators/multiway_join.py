@@ -54,6 +54,7 @@ from freshet.native.buffers.stored_leaf import StoredLeaf
 from freshet.native.change import NOTHING, Change, MomentBatch
 from freshet.native.operators.join_plan import Home, HomedCondition, JoinPlan, ProbeStep, RangeStep
 from freshet.native.operators.parameters import QueryBegins
+from freshet.native.operators.stored_copy import StoredCopy
 from freshet.native.plan.plan import PlanCondition
 from freshet.native.streams.stream import is_in_order
 from freshet.oneshot.table import Table
@@ -108,7 +109,11 @@ class MultiwayJoinOp:
         self._sight = sight
         self._is_new = True  # nothing has been asked of it yet
         self._overlapping = overlapping
-        self._followed = [each.buffer for each in inputs if isinstance(each.buffer, RowBuffer)]
+        self._followed = [
+            each.buffer
+            for each in inputs
+            if isinstance(each.buffer, RowBuffer) and not isinstance(each.buffer, StoredCopy)
+        ]
         self._dictionary = dictionary
         self._plan = JoinPlan(inputs, conditions, dictionary)
         self._expiring = sum(each.expires for each in inputs)

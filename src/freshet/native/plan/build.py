@@ -86,6 +86,8 @@ class Leaves(Protocol):
     """Where leaf buffers are kept, so that equal ones are shared."""
 
     def leaf(self, source: Source, pattern: LeafPattern) -> LeafBuffer | LeafView | StoredLeaf: ...
+    def copy_of(self, leaf: StoredLeaf) -> RowBuffer | None:
+        """The rows of a stored leaf in arrays, where these are few and often asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,7 @@ class Builder:
     parameters: ParametersOp | None = None
     remote: Remote | None = None
     endless: PlanJoin | None = None  # the join whose results need not end
+    copies: bool = True  # whether stored leaves that have few rows are copied
     windows: tuple[WindowOperator, ...] = ()  # of a plan that queries share
     shared: dict[int, SharedOp] = field(default_factory=dict)
     drawn: dict[int, DrawOp] = field(default_factory=dict)  # the last operator of each node that draws values
@@ -210,7 +213,7 @@ class Builder:
 
     @_operator.register
     def _(self, node: PlanCache, wanted: Names) -> Operator:
-        return self.build(node.child, wanted)
+        return replace(self, copies=False).build(node.child, wanted)
 
     @_operator.register
     def _(self, node: PlanReevaluate, wanted: Names) -> Operator:
@@ -337,6 +340,9 @@ class Builder:
             leaf = self._leaf(node)
             if self.measurements is not None:
                 self.measurements.read(node, leaf.buffer)
+            if isinstance(leaf.buffer, StoredLeaf) and self.copies:
+                copy = self.leaves.copy_of(leaf.buffer)
+                return leaf if copy is None else replace(leaf, buffer=copy)
             return leaf
         names = needed & node.names
         buffer = RowBuffer(self.build(node, names), tuple(sorted(names)))

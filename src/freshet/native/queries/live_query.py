@@ -101,6 +101,9 @@ class StoredLeaves:
             self._leaves[key] = StoredLeaf(key[1], self.held, graph)
         return self._leaves[key]
 
+    def copy_of(self, leaf: StoredLeaf) -> None:
+        """It is asked where the store changes only, so that nothing is worth a copy."""
+
     def step(self, batch: MomentBatch) -> bool:
         """Bring all leaves to a batch; says whether any row begins in it."""
         changed = [leaf.step(batch) for leaf in self._leaves.values()]

@@ -18,6 +18,7 @@ from freshet.native.operators.draw import DrawOp
 from freshet.native.operators.parameters import ParametersOp
 from freshet.native.operators.service import Remote, extent_of
 from freshet.native.operators.service_views import ViewSource
+from freshet.native.operators.stored_copy import StoredCopy
 from freshet.native.plan.build import Builder
 from freshet.native.plan.caching import with_caches
 from freshet.native.plan.plan import Plan, Source, Stored
@@ -183,6 +184,9 @@ class _Leaves:
             leaf = self._in_windows[key]
         self.requested.append(leaf.leaf if isinstance(leaf, LeafView) else leaf)
         return leaf
+
+    def copy_of(self, leaf: StoredLeaf) -> StoredCopy | None:
+        return self._group.copy_of(leaf)
 
     def _in_window(self, window: WindowOperator, pattern: LeafPattern) -> LeafBuffer | LeafView:
         return self._group.leaf(window, pattern)

@@ -15,6 +15,7 @@ import numpy as np
 
 from freshet.native.buffers.leaf_buffer import LeafBuffer, LeafPattern
 from freshet.native.buffers.leaf_view import LeafView
+from freshet.native.buffers.row_buffer import RowBuffer
 from freshet.native.buffers.stored_leaf import StoredLeaf
 from freshet.native.change import MomentBatch, Operator
 from freshet.native.plan.build import Builder
@@ -30,6 +31,7 @@ class QueryLeaves(Protocol):
     requested: list[LeafBuffer | StoredLeaf]
 
     def leaf(self, source: Source, pattern: LeafPattern) -> LeafBuffer | LeafView | StoredLeaf: ...
+    def copy_of(self, leaf: StoredLeaf) -> RowBuffer | None: ...
 
 
 class Rebuild:
